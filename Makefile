@@ -1,0 +1,39 @@
+# Everything that a fresh machine needs: each target creates .venv and installs by itself.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+WORKERS ?= 2
+
+.PHONY: demo test test-all lint bench docs clean
+
+demo: $(STAMP)
+	$(BIN)/thence demo
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
+
+test-all: $(STAMP)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(STAMP)
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[bench]"
+	for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python $$script --quick || exit 1; done
+
+docs: $(STAMP)
+	$(BIN)/mkdocs build --strict
+
+# The optional groups that the tests need are all in [dev]; nothing of the system is required.
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	touch $(STAMP)
+
+clean:
+	rm -rf $(VENV) site dist build

@@ -1,0 +1,68 @@
+"""How much water people want: demand multipliers as pure functions of seeds and coefficients.
+
+Follows LeakDB's published recipe for Hanoi and plain multiplicative noise for the other networks. Knows nothing of
+EPANET, files or sensors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Fourier", "leakdb_multipliers", "noisy"]
+
+Floats = NDArray[np.float64]
+
+_COEFFICIENT_SPREAD = 0.1
+_STEP_NOISE = 0.05
+_WEEK_VARIATION = (0.75, 0.07)
+
+
+@dataclass(frozen=True)
+class Fourier:
+    """A periodic series: coefficients in the order constant, sin 1, cos 1, sin 2, cos 2, …, and the period in steps."""
+
+    coefficients: Floats
+    period: int
+
+    def basis(self, steps: int) -> Floats:
+        """One column per coefficient for steps 1, 2, …, ``steps``: LeakDB counts from one."""
+        harmonics = (len(self.coefficients) - 1) // 2
+        angle = 2 * np.pi / self.period * np.outer(np.arange(1, steps + 1), np.arange(1, harmonics + 1))
+        table = np.empty((steps, 1 + 2 * harmonics))
+        table[:, 0] = 1.0
+        table[:, 1::2] = np.sin(angle)
+        table[:, 2::2] = np.cos(angle)
+        return table
+
+
+def leakdb_multipliers(
+    rng: np.random.Generator, *, week: Fourier, year: Fourier, junctions: int, steps: int
+) -> Floats:
+    """Demand multipliers of each junction (one column each), after LeakDB.
+
+    (year + 1) · (week · v + 1) · (1 + N(0, 0.05)) with v = 0.75 + N(0, 0.07); every Fourier coefficient is scaled by
+    U(0.9, 1.1) per junction.
+    """
+    bases = year.basis(steps), week.basis(steps)
+    table = np.empty((steps, junctions))
+    for column in range(junctions):
+        yearly, weekly = (
+            basis @ (curve.coefficients * rng.uniform(1 - _COEFFICIENT_SPREAD, 1 + _COEFFICIENT_SPREAD, basis.shape[1]))
+            for basis, curve in zip(bases, (year, week), strict=True)
+        )
+        variation = rng.normal(*_WEEK_VARIATION)
+        noise = rng.normal(0.0, _STEP_NOISE, steps)
+        table[:, column] = (yearly + 1) * (weekly * variation + 1) * (1 + noise)
+    return table
+
+
+def noisy(rng: np.random.Generator, shape: tuple[int, ...], *, spread: float) -> Floats:
+    """Factors around one with the given spread, never negative.
+
+    >>> noisy(np.random.default_rng(0), (2,), spread=0.0).tolist()
+    [1.0, 1.0]
+    """
+    return np.maximum(1.0 + rng.normal(0.0, spread, shape), 0.0)
