@@ -39,7 +39,7 @@ RuleCounts = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDAr
 
 _ABSENT = np.uint32(0xFFFFFFFF)  # −1 seen as an unsigned number, so that padding sorts last
 # The bitmaps of all items should stay in the second-level cache while one block of words is counted.
-_CACHE_BYTES = 1 << 19
+_CACHE_BYTES = 1 << 20
 _COVER_WORDS = 64  # small blocks: the search for covered rows stops as soon as a whole block is covered
 
 
@@ -403,5 +403,7 @@ def rule_masks(bitmaps: Words, *, n_rows: int, antecedents: ArrayLike) -> Words:
     _check_rows(bitmaps, n_rows, "bitmaps")
     left = _padded(antecedents, bitmaps.shape[0])
     out = np.empty((len(left), bitmaps.shape[1]), dtype=np.uint64)
-    _mask_rules(shared(bitmaps, np.uint64), shared(left, np.int32).view(np.uint32), shared(full_mask(n_rows), np.uint64), out)
+    _mask_rules(
+        shared(bitmaps, np.uint64), shared(left, np.int32).view(np.uint32), shared(full_mask(n_rows), np.uint64), out
+    )
     return out

@@ -248,10 +248,9 @@ def popcount(words: Words) -> NDArray[np.int64]:
     >>> popcount(np.array([[3, 1], [0, 255]], dtype=np.uint64)).tolist()
     [3, 8]
     """
-    lines = words.reshape(-1, words.shape[-1]) if words.ndim > 1 else words.reshape(1, -1)
-    out = np.empty(lines.shape[0], dtype=np.int64)
-    _popcount_rows(shared(lines, np.uint64), out)
-    return out.reshape(words.shape[:-1])
+    out = np.empty(words.shape[:-1], dtype=np.int64)
+    _popcount_rows(shared(words.reshape(out.size, words.shape[-1]), np.uint64), out.reshape(-1))
+    return out
 
 
 @kernel

@@ -124,18 +124,27 @@ def _measurement(item: Item, context: str) -> str:
         noun = {"hour": "the hour of day", "weekday": "the day"}.get(feature.name, feature.name)
         return f"{noun} is {words_of_test(item)}"
     if feature.role is Role.SOME:
-        host = f" in a {feature.subject}" if feature.subject else ""
-        inner = ", ".join(f"{i.feature.name.replace('_', ' ')} {words_of_test(i)}" for i in feature.where)
-        subject = f"some {feature.label.replace('_', ' ')} sensor{host}" + (f" ({inner})" if inner else "")
-    elif feature.role is Role.VARIABLE:
+        return _statement(item)
+    if feature.role is Role.VARIABLE:
         quantity = (feature.name or feature.label).replace("_", " ")
         subject = f"the {quantity} {'of' if feature.name else 'at'} {feature.place or feature.subject}"
         return f"{subject}{context} is {words_of_test(item)}"
-    else:
-        subject = _sensor_name(feature) + context
+    subject = _sensor_name(feature) + context
     if feature.name == "change":
         return f"the change of {subject} is {words_of_test(item)}"
     return f"{subject} {'is' if feature.relative else 'reads'} {words_of_test(item)}"
+
+
+def _statement(item: Item) -> str:
+    """An existential item: the last condition is on the reading, the others on the node."""
+    feature = item.feature
+    *facts, reading = feature.where
+    inner = ", ".join(f"{i.feature.name.replace('_', ' ')} {words_of_test(i)}" for i in facts)
+    quantifier = "no" if item.operator is Operator.NE else "some"
+    host = f" in a {feature.subject}" if feature.subject else ""
+    verb = "changes by" if feature.name == "change" else "reads"
+    noun = f"{feature.label.replace('_', ' ')} sensor"
+    return f"{quantifier} {noun}{host}{f' ({inner})' if inner else ''} {verb} {words_of_test(reading)}"
 
 
 def _other(item: Item) -> str:
@@ -157,12 +166,12 @@ def rule_english(antecedent: Sequence[Item], consequent: Item, pattern: str = ""
 
     >>> flow = Feature("f", label="flow", unit="m3/h", place="Pipe 28")
     >>> size = Feature("Pipe 28", Aspect.PROPERTY, "length", role=Role.NODE, unit="m")
-    >>> level = Feature("t", label="level", unit="m", place="Tank 1")
+    >>> level = Feature("t", label="level", unit="m", place="Tank")
     >>> rule_english(
     ...     [Item.among(flow, Interval(23, 31)), Item.among(size, Interval(843, 895))],
     ...     Item.compare(level, ">=", 4.0),
-    ... )
-    'if the flow sensor in Pipe 28 (length 843–895 m) reads 23–31 m³/h, then the level sensor in Tank 1 reads at least 4 m'
+    ... ).split(", then ")
+    ['if the flow sensor in Pipe 28 (length 843–895 m) reads 23–31 m³/h', 'the level sensor in Tank reads at least 4 m']
     """
     readings = [item for item in antecedent if item.feature.aspect is Aspect.MEASUREMENT]
     places = {item.feature.place for item in readings if item.feature.place}

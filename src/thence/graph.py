@@ -7,105 +7,24 @@ nothing of ontologies, sensors or rules.
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from thence.errors import GraphError, nearest
+from thence.elements import DatedValue, Edge, Moment, Node, Value, as_instant, is_value
+from thence.errors import GraphError, nearest, require
 
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["DatedValue", "Direction", "Edge", "KnowledgeGraph", "Node", "Value", "as_instant"]
+__all__ = ["DatedValue", "Direction", "Edge", "KnowledgeGraph", "Node", "Value"]
 
-Value: TypeAlias = str | float | int | bool
 Direction: TypeAlias = Literal["any", "out", "in"]
-
-
-def _freeze(element: Node | Edge) -> None:
-    labels = element.labels
-    object.__setattr__(element, "labels", frozenset((labels,) if isinstance(labels, str) else labels))
-    object.__setattr__(element, "properties", MappingProxyType(dict(element.properties)))
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A thing in the graph: a pipe, a room, a sensor.
-
-    >>> Node("Pipe 12", frozenset({"Pipe"}), {"length": 820.0}).properties["length"]
-    820.0
-    """
-
-    id: str
-    labels: frozenset[str] = frozenset()
-    properties: Mapping[str, Value] = field(default_factory=dict, hash=False)
-
-    def __post_init__(self) -> None:
-        _freeze(self)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Node, (self.id, self.labels, dict(self.properties))
-
-
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """A directed relation between two nodes.
-
-    >>> Edge("e1", "Pipe 12", "Junction 7", frozenset({"starts_at"})).target
-    'Junction 7'
-    """
-
-    id: str
-    source: str
-    target: str
-    labels: frozenset[str] = frozenset()
-    properties: Mapping[str, Value] = field(default_factory=dict, hash=False)
-
-    def __post_init__(self) -> None:
-        _freeze(self)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Edge, (self.id, self.source, self.target, self.labels, dict(self.properties))
-
-
-def as_instant(moment: str | date | datetime) -> datetime:
-    """A moment in UTC from an ISO text, a date (its midnight) or a datetime; without a zone it is taken as UTC.
-
-    >>> as_instant("2024-03-01").isoformat()
-    '2024-03-01T00:00:00+00:00'
-    """
-    if isinstance(moment, str):
-        try:
-            moment = datetime.fromisoformat(moment.strip())
-        except ValueError as error:
-            raise GraphError(
-                f"'{moment}' is not a date", hint="write 2024-03-01 or 2024-03-01T12:00:00Z"
-            ) from error
-    if not isinstance(moment, datetime):
-        moment = datetime(moment.year, moment.month, moment.day)
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class DatedValue:
-    """A property value that holds from ``start`` until the next one; ``None`` ends it without a successor.
-
-    >>> DatedValue("Pipe 12", "roughness", "2024-03-01", 110.0).start.year
-    2024
-    """
-
-    subject: str
-    property: str
-    start: datetime
-    value: Value | None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "start", as_instant(self.start))
+Labels: TypeAlias = str | Iterable[str] | None
+_History: TypeAlias = tuple[tuple[datetime, ...], tuple[Value | None, ...]]
 
 
 class KnowledgeGraph:
@@ -141,7 +60,7 @@ class KnowledgeGraph:
         ]
         if problems:
             raise GraphError(_listing("the graph is not well formed", problems))
-        self._units = MappingProxyType(dict(property_units or {}))
+        self._units = dict(property_units or {})
         self._out: dict[str, list[Edge]] = defaultdict(list)
         self._in: dict[str, list[Edge]] = defaultdict(list)
         for edge in edge_list:
@@ -152,13 +71,7 @@ class KnowledgeGraph:
             for label in node.labels:
                 by_label[label].append(node.id)
         self._by_label = {label: tuple(ids) for label, ids in by_label.items()}
-        self._dated: dict[tuple[str, str], tuple[tuple[datetime, ...], tuple[Value | None, ...]]] = {}
-        series: dict[tuple[str, str], list[DatedValue]] = defaultdict(list)
-        for item in dated_list:
-            series[item.subject, item.property].append(item)
-        for key, items in series.items():
-            items.sort(key=lambda item: item.start)
-            self._dated[key] = (tuple(i.start for i in items), tuple(i.value for i in items))
+        self._histories = _histories(dated_list)
         self._carriers: dict[str, tuple[str, ...]] | None = None
         self._by_value: dict[str, dict[tuple[bool, Value], tuple[str, ...]]] = {}
 
@@ -168,7 +81,7 @@ class KnowledgeGraph:
         for item in dated:
             if item.subject not in self._nodes and item.subject not in self._edges:
                 problems.append(f"a dated '{item.property}' is about '{item.subject}', which is neither node nor edge")
-            if item.value is not None and not _is_value(item.value):
+            if item.value is not None and not is_value(item.value):
                 problems.append(f"{item.subject}: dated '{item.property}' has the value {item.value!r}")
             key = (item.subject, item.property, item.start)
             if key in seen:
@@ -192,14 +105,15 @@ class KnowledgeGraph:
     @property
     def property_units(self) -> Mapping[str, str]:
         """The unit of a property where it is known, such as ``{"length": "m"}``."""
-        return self._units
+        return MappingProxyType(self._units)
 
     @property
     def dated(self) -> tuple[DatedValue, ...]:
         """Every dated value, ordered by subject and property as first given, then by start."""
         return tuple(
             DatedValue(subject, name, start, value)
-            for (subject, name), (starts, values) in self._dated.items()
+            for subject, properties in self._histories.items()
+            for name, (starts, values) in properties.items()
             for start, value in zip(starts, values, strict=True)
         )
 
@@ -224,24 +138,23 @@ class KnowledgeGraph:
         """Ids of the nodes that carry the label itself (see ``Ontology.instances`` for subclasses too)."""
         return self._by_label.get(label, ())
 
-    def with_property(
-        self, name: str, value: Value | None = None, *, at: str | date | datetime | None = None
-    ) -> tuple[str, ...]:
+    def with_property(self, name: str, value: Value | None = None, *, at: Moment | None = None) -> tuple[str, ...]:
         """Ids of the nodes that have the property at all, or with this value (in force at ``at``)."""
         if self._carriers is None:
             carriers: dict[str, dict[str, None]] = defaultdict(dict)
             for node in self._nodes.values():
                 for key in node.properties:
                     carriers[key][node.id] = None
-            for subject, key in self._dated:
+            for subject, histories in self._histories.items():
                 if subject in self._nodes:
-                    carriers[key][subject] = None
+                    for key in histories:
+                        carriers[key][subject] = None
             self._carriers = {key: tuple(ids) for key, ids in carriers.items()}
         holders = self._carriers.get(name, ())
         if value is None:
             return holders
         wanted = _exact(value)
-        if at is not None and self._dated:
+        if at is not None and self._histories:
             return tuple(i for i in holders if (v := self.value(i, name, at)) is not None and _exact(v) == wanted)
         if name not in self._by_value:
             index: dict[tuple[bool, Value], list[str]] = defaultdict(list)
@@ -252,17 +165,15 @@ class KnowledgeGraph:
             self._by_value[name] = {key: tuple(ids) for key, ids in index.items()}
         return self._by_value[name].get(wanted, ())
 
-    def out_edges(self, node_id: str, label: str | Iterable[str] | None = None) -> tuple[Edge, ...]:
+    def out_edges(self, node_id: str, label: Labels = None) -> tuple[Edge, ...]:
         """Edges that leave the node, all or those with (one of) the label(s)."""
         return _labelled(self._out.get(self.node(node_id).id, ()), label)
 
-    def in_edges(self, node_id: str, label: str | Iterable[str] | None = None) -> tuple[Edge, ...]:
+    def in_edges(self, node_id: str, label: Labels = None) -> tuple[Edge, ...]:
         """Edges that arrive at the node, all or those with (one of) the label(s)."""
         return _labelled(self._in.get(self.node(node_id).id, ()), label)
 
-    def edges_between(
-        self, source: str, target: str, label: str | Iterable[str] | None = None
-    ) -> tuple[Edge, ...]:
+    def edges_between(self, source: str, target: str, label: Labels = None) -> tuple[Edge, ...]:
         """Edges from ``source`` to ``target``, in that direction."""
         return tuple(edge for edge in self.out_edges(source, label) if edge.target == target)
 
@@ -271,7 +182,7 @@ class KnowledgeGraph:
         node_id: str,
         *,
         hops: int = 1,
-        label: str | Iterable[str] | None = None,
+        label: Labels = None,
         direction: Direction = "any",
     ) -> dict[str, int]:
         """Nodes within ``hops`` edges and their distance, nearest first, without the node itself."""
@@ -299,35 +210,37 @@ class KnowledgeGraph:
         del distance[node_id]
         return distance
 
-    def value(self, subject_id: str, name: str, at: str | date | datetime | None = None) -> Value | None:
+    def value(self, subject_id: str, name: str, at: Moment | None = None) -> Value | None:
         """The property's value in force at ``at``, or ``None`` where there is none.
 
         Before the first dated value the undated one holds. Without ``at`` the last known value is given.
 
         >>> graph = KnowledgeGraph(
         ...     [Node("p", properties={"roughness": 130.0})],
-        ...     dated=[DatedValue("p", "roughness", "2024-03-01", 110.0)],
+        ...     dated=[DatedValue("p", "roughness", as_instant("2024-03-01"), 110.0)],
         ... )
         >>> graph.value("p", "roughness", "2023-12-31"), graph.value("p", "roughness")
         (130.0, 110.0)
         """
         element = self._edges.get(subject_id) or self.node(subject_id)
-        series = self._dated.get((subject_id, name))
-        if series is None:
+        history = self._histories.get(subject_id, {}).get(name)
+        if history is None:
             return element.properties.get(name)
-        starts, values = series
+        starts, values = history
         position = len(starts) if at is None else bisect_right(starts, as_instant(at))
         return element.properties.get(name) if position == 0 else values[position - 1]
 
-    def properties_at(self, subject_id: str, at: str | date | datetime | None = None) -> dict[str, Value]:
+    def properties_at(self, subject_id: str, at: Moment | None = None) -> dict[str, Value]:
         """All properties of a node or edge with the values in force at ``at`` (see :meth:`value`)."""
         element = self._edges.get(subject_id) or self.node(subject_id)
-        if not self._dated:
-            return dict(element.properties)
-        names = dict.fromkeys(element.properties)
-        names |= dict.fromkeys(name for subject, name in self._dated if subject == subject_id)
-        found = {name: self.value(subject_id, name, at) for name in names}
-        return {name: value for name, value in found.items() if value is not None}
+        found = dict(element.properties)
+        for name in self._histories.get(subject_id, ()):
+            value = self.value(subject_id, name, at)
+            if value is None:
+                found.pop(name, None)
+            else:
+                found[name] = value
+        return found
 
     def subgraph(self, ids: Iterable[str]) -> KnowledgeGraph:
         """The graph of these nodes and of the edges between them."""
@@ -342,17 +255,12 @@ class KnowledgeGraph:
 
         def properties(element: Node | Edge) -> dict[str, Any]:
             content: dict[str, Any] = dict(element.properties)
-            for name, (starts, values) in histories.get(element.id, {}).items():
-                history: list[dict[str, Any]] = []
-                if name in content:
-                    history.append({"from": None, "value": content[name]})
-                history += [{"from": s.isoformat(), "value": v} for s, v in zip(starts, values, strict=True)]
-                content[name] = history
+            for name, (starts, values) in self._histories.get(element.id, {}).items():
+                undated = [{"from": None, "value": content[name]}] if name in content else []
+                dated = [{"from": s.isoformat(), "value": v} for s, v in zip(starts, values, strict=True)]
+                content[name] = undated + dated
             return content
 
-        histories: dict[str, dict[str, tuple[tuple[datetime, ...], tuple[Value | None, ...]]]] = defaultdict(dict)
-        for (subject, name), series in self._dated.items():
-            histories[subject][name] = series
         return {
             "nodes": [
                 {"id": n.id, "labels": sorted(n.labels), "properties": properties(n)} for n in self._nodes.values()
@@ -375,15 +283,15 @@ class KnowledgeGraph:
 
         Dated values and units travel as the graph attributes ``dated`` and ``property_units``.
         """
-        import networkx as nx
-
-        taken = [e.id for e in (*self._nodes.values(), *self._edges.values()) if "labels" in e.properties]
+        nx = require("networkx", extra="networkx")
+        taken = [n.id for n in self._nodes.values() if "labels" in n.properties]
+        taken += [e.id for e in self._edges.values() if "labels" in e.properties]
         if taken:
             raise GraphError(
                 f"a property is called 'labels', which networkx needs for the labels: {', '.join(taken)}",
                 hint="rename the property, or use to_dict()",
             )
-        result: nx.MultiDiGraph[str] = nx.MultiDiGraph()
+        result = nx.MultiDiGraph()
         for node in self._nodes.values():
             result.add_node(node.id)
             result.nodes[node.id].update(labels=sorted(node.labels), **node.properties)
@@ -412,8 +320,8 @@ class KnowledgeGraph:
             f"  edges:      {tally(relations)}",
             f"  properties: {tally(properties)}",
         ]
-        if self._dated:
-            lines.append(f"  dated:      {sum(len(s) for s, _ in self._dated.values())} values")
+        if self._histories:
+            lines.append(f"  dated:      {len(self.dated)} values")
         return "\n".join(lines)
 
     def __len__(self) -> int:
@@ -431,11 +339,20 @@ def _exact(value: Value) -> tuple[bool, Value]:
     return isinstance(value, bool), value
 
 
-def _is_value(value: object) -> bool:
-    return isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
+def _histories(dated: list[DatedValue]) -> dict[str, dict[str, _History]]:
+    grouped: dict[str, dict[str, list[tuple[datetime, Value | None]]]] = defaultdict(lambda: defaultdict(list))
+    for item in dated:
+        grouped[item.subject][item.property].append((item.start, item.value))
+    result: dict[str, dict[str, _History]] = {}
+    for subject, properties in grouped.items():
+        result[subject] = {}
+        for name, items in properties.items():
+            items.sort(key=lambda item: item[0])
+            result[subject][name] = (tuple(start for start, _ in items), tuple(value for _, value in items))
+    return result
 
 
-def _labelled(edges: Iterable[Edge], label: str | Iterable[str] | None) -> tuple[Edge, ...]:
+def _labelled(edges: Iterable[Edge], label: Labels) -> tuple[Edge, ...]:
     if label is None:
         return tuple(edges)
     wanted = frozenset((label,) if isinstance(label, str) else label)
@@ -465,5 +382,5 @@ def _value_problems(elements: list[Node | Edge]) -> list[str]:
         f"{element.id}: property '{name}' is {value!r}, not a text, a finite number or a truth value"
         for element in elements
         for name, value in element.properties.items()
-        if not _is_value(value)
+        if not is_value(value)
     ]

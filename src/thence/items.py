@@ -137,8 +137,10 @@ class Feature:
     """One column of a table: a subject and what is observed of it.
 
     ``relative`` measurements are ranks in the sensor's own history (0 to 1) instead of absolute readings: that is
-    what carries over from one sensor to another. ``unit`` and ``place`` (the node in which a sensor sits) only serve
-    the reader and do not take part in comparisons.
+    what carries over from one sensor to another. A feature with the role ``some`` is a whole statement, true or false
+    in each frame: ``where`` holds the conditions on the node and, last, the one on the reading. ``unit``, ``place``
+    (the node in which a sensor sits) and ``classes`` (of that node, with all their ancestors) are metadata and do not
+    take part in comparisons.
 
     >>> str(Feature("s1", Aspect.MEASUREMENT, label="flow", unit="m3/h"))
     '(s1:flow).value'
@@ -156,6 +158,7 @@ class Feature:
     relative: bool = False
     unit: str = field(default="", compare=False)
     place: str = field(default="", compare=False)
+    classes: frozenset[str] = field(default=frozenset(), compare=False)
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -175,6 +178,11 @@ class Feature:
         return self.key < other.key
 
     @property
+    def is_statement(self) -> bool:
+        """Whether the feature is true or false by itself, so that its items need no test."""
+        return self.aspect in (Aspect.LABEL, Aspect.EDGE) or bool(self.where)
+
+    @property
     def subject_text(self) -> str:
         """The subject alone, e.g. ``(s1:flow)``, ``(?p:Pipe)`` or ``[e1]``."""
         label = f":{quote(self.label)}" if self.label else ""
@@ -183,20 +191,17 @@ class Feature:
         if self.role is Role.EDGE:
             return f"[{quote(self.subject)}{label}]"
         if self.role is Role.SOME:
-            conditions = ", ".join(f"{quote(i.feature.name)} {i.test_text}" for i in self.where)
+            conditions = ", ".join(f"{quote(i.feature.name)} {i.test_text}" for i in self.where[:-1])
             host = f" in {quote(self.subject)}" if self.subject else ""
-            return (
-                f"(some {quote(self.label)}{host}{{{conditions}}})"
-                if conditions
-                else f"(some {quote(self.label)}{host})"
-            )
+            return f"(some {quote(self.label)}{host}{'{' + conditions + '}' if conditions else ''})"
         mark = "?" if self.role is Role.VARIABLE else ""
         return f"({mark}{quote(self.subject)}{label})"
 
     def __str__(self) -> str:
         if self.aspect is Aspect.MEASUREMENT:
             base = "rank" if self.relative else "value"
-            return f"{self.subject_text}.{base}" + (f":{quote(self.name)}" if self.name else "")
+            text = f"{self.subject_text}.{base}" + (f":{quote(self.name)}" if self.name else "")
+            return f"{text} {self.where[-1].test_text}" if self.where else text
         if self.aspect is Aspect.PROPERTY:
             return f"{self.subject_text}.{quote(self.name)}"
         if self.aspect is Aspect.LABEL:
@@ -214,6 +219,8 @@ class Feature:
                 out[name] = getattr(self, name)
         if self.relative:
             out["relative"] = True
+        if self.classes:
+            out["classes"] = sorted(self.classes)
         if self.where:
             out["where"] = [item.to_dict() for item in self.where]
         return out
@@ -232,6 +239,7 @@ class Feature:
             relative=data.get("relative", False),
             unit=data.get("unit", ""),
             place=data.get("place", ""),
+            classes=frozenset(data.get("classes", ())),
         )
 
 
@@ -378,7 +386,7 @@ class Item:
         return f"{self.operator} {self.value_text}"
 
     def __str__(self) -> str:
-        if self.value is True and self.feature.aspect in (Aspect.LABEL, Aspect.EDGE):
+        if self.value is True and self.feature.is_statement:
             if self.operator is Operator.EQ:
                 return str(self.feature)
             if self.operator is Operator.NE:

@@ -85,7 +85,7 @@ class _Parser:
             self.take()
         feature = self.feature()
         if self.at == len(self.tokens):
-            if feature.aspect not in (Aspect.LABEL, Aspect.EDGE):
+            if not feature.is_statement:
                 raise self.error("expected an operator")
             item = Item.is_(feature, True)
         else:
@@ -218,12 +218,9 @@ class _Parser:
         self.take(".")
         base, _ = self.name()
         derived = self.label()
+        relative = base == "rank"
+        reading = Feature(host, Aspect.MEASUREMENT, derived, role=Role.SOME, label=kind, relative=relative)
+        where.append(self.test(reading))
         return Feature(
-            host,
-            Aspect.MEASUREMENT,
-            derived,
-            role=Role.SOME,
-            label=kind,
-            where=tuple(where),
-            relative=base == "rank",
+            host, Aspect.MEASUREMENT, derived, role=Role.SOME, label=kind, where=tuple(where), relative=relative
         )

@@ -27,6 +27,7 @@ from .items import Aspect, Feature, Interval, Item, Value
 if TYPE_CHECKING:
     import polars as pl
 
+    from .bank import Bank
     from .patterns import Pattern
 
 __all__ = ["Block", "Column", "FeatureTable", "TransactionTable"]
@@ -139,6 +140,14 @@ class Block:
         """Which items belong to context columns."""
         flags = np.array([c.context for c in self.columns], bool)
         return flags[self.column_of_item] if len(flags) else np.zeros(0, bool)
+
+    @cached_property
+    def bank(self) -> Bank:
+        """The bitmaps of the block, made once."""
+        from .bank import build_bank
+
+        columns = [(column.codes, column.series, column.n_codes) for column in self.columns]
+        return build_bank(columns, n_frames=self.n_frames, n_embeddings=self.n_embeddings)
 
     def flat(self, embeddings: slice = slice(None)) -> Codes:
         """The codes written out, rows × columns; ``embeddings`` limits how much is written at once."""

@@ -10,15 +10,15 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
 
 import polars as pl
 
+from thence._atomic import new_file
 from thence.datasets.places import cache_folder
+from thence.errors import RunError
 
 __all__ = ["Made", "cached", "fingerprint"]
 
@@ -59,8 +59,8 @@ def cached(
     made = make()
     try:
         _write(made, file=file)
-    except OSError as error:
-        _log.warning("cannot write to the cache folder %s (%s)", file.parent, error)
+    except RunError as error:
+        _log.warning("the cache is not used: %s", error)
     return made
 
 
@@ -78,12 +78,5 @@ def _read(file: Path) -> Made:
 
 def _write(made: Made, *, file: Path) -> None:
     frame, notes = made
-    file.parent.mkdir(parents=True, exist_ok=True)
-    handle, scratch = tempfile.mkstemp(dir=file.parent, prefix=".making-", suffix=".parquet")
-    os.close(handle)
-    try:
-        frame.write_parquet(scratch, metadata={"thence": json.dumps(notes)})
-        Path(scratch).replace(file)
-    except BaseException:
-        Path(scratch).unlink(missing_ok=True)
-        raise
+    with new_file(file) as draft:
+        frame.write_parquet(draft, metadata={"thence": json.dumps(notes)})

@@ -38,9 +38,7 @@ class Fourier:
         return table
 
 
-def leakdb_multipliers(
-    rng: np.random.Generator, *, week: Fourier, year: Fourier, junctions: int, steps: int
-) -> Floats:
+def leakdb_multipliers(rng: np.random.Generator, *, week: Fourier, year: Fourier, junctions: int, steps: int) -> Floats:
     """Demand multipliers of each junction (one column each), after LeakDB.
 
     (year + 1) · (week · v + 1) · (1 + N(0, 0.05)) with v = 0.75 + N(0, 0.07); every Fourier coefficient is scaled by

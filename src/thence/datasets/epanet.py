@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thence.errors import InputError, ThenceError, nearest, require
+from thence.progress import Progress, silent
 
 __all__ = ["Network", "Read", "SimulationError"]
 
@@ -36,6 +37,7 @@ _CUBIC_METRES_PER_HOUR = 8
 _PRESSURE_DRIVEN = 1
 _TIME_OF_DAY_CONTROL = 3
 _PIPE = 1
+_STEPS_PER_PROGRESS = 128
 
 _READ_CODES: dict[Quantity, tuple[str, int]] = {
     "pressure": ("node", _PRESSURE),  # of a tank: its water level
@@ -180,9 +182,7 @@ class Network:
         self._call("EN_getpatternlen", ctypes.c_int(pattern), ctypes.byref(length))
         values = np.empty(length.value)
         for period in range(length.value):
-            self._call(
-                "EN_getpatternvalue", ctypes.c_int(pattern), ctypes.c_int(period + 1), ctypes.byref(value)
-            )
+            self._call("EN_getpatternvalue", ctypes.c_int(pattern), ctypes.c_int(period + 1), ctypes.byref(value))
             values[period] = value.value
         return values
 
@@ -233,9 +233,7 @@ class Network:
 
     def set_emitter(self, node: int, coefficient: float) -> None:
         """Let a junction lose ``coefficient`` · √pressure m³/h from the next step on."""
-        self._call(
-            "EN_setnodevalue", ctypes.c_int(node), ctypes.c_int(_EMITTER), ctypes.c_double(coefficient)
-        )
+        self._call("EN_setnodevalue", ctypes.c_int(node), ctypes.c_int(_EMITTER), ctypes.c_double(coefficient))
 
     def daily_control(self, link: str, *, hour: float, open_: bool) -> None:
         """Open or close a link at an hour of every day."""
@@ -256,7 +254,7 @@ class Network:
         ends = (ctypes.c_int(), ctypes.c_int())
         self._call("EN_getlinknodes", ctypes.c_int(link), *map(ctypes.byref, ends))
         end_names = [self.nodes[end.value - 1] for end in ends]
-        elevation = np.mean([self._elevation(end.value) for end in ends])
+        elevation = sum(self._elevation(end.value) for end in ends) / 2
         length, diameter, roughness, minor = (
             self._link_value(link, code) for code in (_LENGTH, _DIAMETER, _ROUGHNESS, _MINOR_LOSS)
         )
@@ -290,6 +288,7 @@ class Network:
         steps: int,
         step_s: int,
         before: Callable[[int], None] | None = None,
+        progress: Progress = silent,
     ) -> Floats:
         """Run ``steps`` steps of ``step_s`` seconds and return what was read at the start of each, one column per read.
 
@@ -317,6 +316,8 @@ class Network:
                 step, within = divmod(now.value + ahead.value, step_s)
                 if before is not None and within == 0:
                     before(step)
+                if step % _STEPS_PER_PROGRESS == 0:
+                    progress("simulating", step, steps)
                 self._call("EN_runH", ctypes.byref(now))
                 if within == 0:
                     row = table[step]

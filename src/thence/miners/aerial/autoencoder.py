@@ -25,13 +25,18 @@ from thence.errors import ConfigError
 __all__ = ["Autoencoder", "Group", "Layout", "default_widths", "faithful_widths", "initialise"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Group:
     """The features that share one number of classes, and where their items stand."""
 
     classes: int
     features: NDArray[np.int64]
     items: NDArray[np.int64]  # (features, classes)
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether the items of the group are one run of numbers, so that a view does instead of a copy."""
+        return int(self.items[-1, -1] - self.items[0, 0]) + 1 == self.items.size
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +64,7 @@ class Layout:
     def n_features(self) -> int:
         return len(self.cardinalities)
 
-    @property
+    @cached_property
     def n_items(self) -> int:
         return int(self.cardinalities.sum())
 
@@ -80,6 +85,23 @@ class Layout:
             items = self.offsets[features][:, None] + np.arange(classes)
             found.append(Group(int(classes), features, items))
         return tuple(found)
+
+
+def split_blocks(matrix: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
+    """Sum over features of the mean row of their block, and the matrix with each block's mean row taken off.
+
+    Both are linear, and taking off the mean is its own transpose: training uses the same function backwards.
+    """
+    total = torch.zeros_like(matrix[:1]).sum(dim=0)
+    centred = torch.empty_like(matrix)
+    for group in layout.groups:
+        first, last = int(group.items[0, 0]), int(group.items[-1, -1]) + 1
+        places = slice(first, last) if group.contiguous else torch.from_numpy(group.items.reshape(-1))
+        rows = matrix[places].view(len(group.features), group.classes, -1)
+        means = rows.mean(dim=1, keepdim=True)
+        total += means.sum(dim=(0, 1))
+        centred[places] = (rows - means).view(-1, matrix.shape[1])
+    return total, centred
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,35 +148,25 @@ class Autoencoder:
         return Autoencoder(self.layout, tensors[0], tensors[1], pairs, tensors[-2], tensors[-1])
 
     def to(self, device: torch.device | str, dtype: torch.dtype | None = None) -> Autoencoder:
-        """The same network elsewhere or in another precision, cut off from any gradient."""
+        """The same network elsewhere or in another precision."""
         target = self.dtype if dtype is None else dtype
-        return self.with_parameters([tensor.detach().to(device, target) for tensor in self.parameters()])
+        return self.with_parameters([tensor.to(device, target) for tensor in self.parameters()])
 
     def unknown(self) -> Tensor:
         """The input in which every feature is unknown: equal probabilities within each block."""
         share = 1.0 / np.maximum(self.layout.cardinalities, 1)
         return torch.as_tensor(share[self.layout.feature_of_item], dtype=self.dtype, device=self.device)
 
-    def block_means(self) -> Tensor:
-        """Mean entry row per feature (features × width): what an unknown feature adds to the first layer."""
-        means = torch.zeros(self.layout.n_features, self.entry.shape[1], dtype=self.dtype, device=self.device)
-        for group in self.layout.groups:
-            rows = _rows(self.entry, group.items)
-            means = means.index_copy(0, torch.as_tensor(group.features, device=self.device), rows.mean(dim=1))
-        return means
-
     def origin_and_deltas(self) -> tuple[Tensor, Tensor]:
         """``z0`` (the first pre-activation with everything unknown) and ``D`` (what marking an item changes)."""
-        means = self.block_means()
-        owner = torch.as_tensor(self.layout.feature_of_item, device=self.device)
-        return self.entry_bias + means.sum(dim=0), self.entry - means[owner]
+        means, deltas = split_blocks(self.entry, self.layout)
+        return self.entry_bias + means, deltas
 
     def through(self, first: Tensor) -> Tensor:
-        """Last hidden activation for a batch of first pre-activations, which may be overwritten."""
-        state = torch.tanh(first) if first.requires_grad else first.tanh_()
+        """Last hidden activation for a batch of first pre-activations, which are overwritten."""
+        state = first.tanh_()
         for weight, bias in self.hidden:
-            state = torch.addmm(bias, state, weight.T)
-            state = torch.tanh(state) if state.requires_grad else state.tanh_()
+            state = torch.addmm(bias, state, weight.T).tanh_()
         return state
 
     def probabilities(self, dense: Tensor) -> Tensor:
@@ -163,18 +175,9 @@ class Autoencoder:
         logits = torch.addmm(self.exit_bias, state, self.exit.T)
         out = torch.empty_like(logits)
         for group in self.layout.groups:
-            items = torch.as_tensor(group.items, device=self.device)
+            items = torch.from_numpy(group.items).to(self.device)
             out[:, items.reshape(-1)] = torch.softmax(logits[:, items], dim=-1).flatten(1)
         return out
-
-
-def _rows(matrix: Tensor, items: NDArray[np.int64]) -> Tensor:
-    """Rows of a matrix for a (features × classes) block of items; a view where the block is one contiguous run."""
-    count, classes = items.shape
-    first, last = int(items[0, 0]), int(items[-1, -1])
-    if last - first + 1 == count * classes:
-        return matrix[first : last + 1].view(count, classes, -1)
-    return matrix[torch.as_tensor(items, device=matrix.device)]
 
 
 def default_widths(layout: Layout) -> tuple[int, int, int]:

@@ -1,58 +1,99 @@
 """What training hides from the network: all but a few features, or everything a little.
 
-``mask`` leaves as many features visible as an extraction query marks and puts the rest at the unknown block, so that
-training asks the network exactly what extraction will ask. ``gaussian`` is the paper's way: noise on the one-hot
-input, clipped to [0, 1]. This module must not know about gradients or epochs.
+``mask`` leaves about as many features visible as an extraction query marks and puts the rest at the unknown block, so
+that training asks the network what extraction will ask. ``gaussian`` is the paper's way: noise on the one-hot input,
+clipped to [0, 1]. This module must not know about gradients, epochs or rules.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from thence.miners.aerial.autoencoder import Autoencoder, Layout
+from thence.miners.aerial.autoencoder import Layout
+from thence.miners.aerial.neighbours import Neighbours
 
-__all__ = ["Neighbours", "VisibleFeatures", "noisy_input", "visible_items"]
+__all__ = ["noisy_input", "visible_features", "visible_items"]
 
 
-@dataclass(frozen=True, eq=False)
-class Neighbours:
-    """Which features may stand together: for feature ``f``, ``members[starts[f] : starts[f + 1]]``, ascending.
+def visible_features(
+    n_features: int,
+    *,
+    rows: int,
+    most: int,
+    generator: torch.Generator,
+    neighbours: Neighbours | None = None,
+) -> Tensor:
+    """Which features each row shows: (rows × most), −1 where a row shows fewer.
 
-    The relation is symmetric and no feature is its own neighbour. Memory grows with the number of pairs that are
-    listed, never with the square of the number of features.
+    The number of visible features is uniform over 1 to ``most``, and so is each choice of features of that size.
+    With ``neighbours`` the first feature is uniform and the others are drawn around it, since only such
+    combinations will be asked for.
 
-    >>> near = Neighbours.of([[1], [0, 2], [1]])
-    >>> near.of_feature(1).tolist()
-    [0, 2]
+    >>> shown = visible_features(5, rows=3, most=2, generator=torch.Generator().manual_seed(0))
+    >>> shown.shape, bool((shown[:, 0] != shown[:, 1]).all())
+    (torch.Size([3, 2]), True)
     """
-
-    starts: NDArray[np.int64]
-    members: NDArray[np.int64]
-
-    @staticmethod
-    def of(relation: object) -> Neighbours:
-        """From one list of features per feature, or from a square boolean matrix; made symmetric."""
-        raise RuntimeError
-
-    def of_feature(self, feature: int) -> NDArray[np.int64]:
-        """The features that may stand beside this one."""
-        return self.members[self.starts[feature] : self.starts[feature + 1]]
+    device = generator.device
+    most = min(most, n_features)
+    count = torch.randint(1, most + 1, (rows, 1), generator=generator, device=device)
+    if neighbours is None:
+        picks = _distinct(n_features, rows=rows, most=most, generator=generator)
+    else:
+        picks = _around(n_features, rows=rows, most=most, generator=generator, neighbours=neighbours)
+    return picks.masked_fill_(torch.arange(most, device=device) >= count, -1)
 
 
-def visible_features(n_features, rows, low, high, generator, device, neighbours=None):
-    high = min(high, n_features)
-    low = min(low, high)
-    picks = []
-    for drawn in range(high):
-        pick = torch.randint(0, n_features - drawn, (rows,), generator=generator, device=device)
-        # Skip what was drawn before: walking through the earlier picks in ascending order keeps the draw uniform.
-        for earlier in (torch.stack(picks, 1).sort(dim=1).values.unbind(1) if picks else ()):
+def _distinct(n_features: int, *, rows: int, most: int, generator: torch.Generator) -> Tensor:
+    picks = torch.empty(rows, 0, dtype=torch.int64, device=generator.device)
+    for drawn in range(most):
+        pick = torch.randint(0, n_features - drawn, (rows, 1), generator=generator, device=generator.device)
+        # Walking up through the earlier picks skips each of them once, so all remaining features are equally likely.
+        for earlier in picks.sort(dim=1).values.split(1, dim=1) if drawn else ():
             pick += pick >= earlier
-        picks.append(pick)
-    count = torch.randint(low, high + 1, (rows,), generator=generator, device=device)
-    return torch.stack(picks, 1), count
+        picks = torch.cat([picks, pick], dim=1)
+    return picks
+
+
+def _around(n_features: int, *, rows: int, most: int, generator: torch.Generator, neighbours: Neighbours) -> Tensor:
+    device = generator.device
+    starts = torch.as_tensor(neighbours.starts, device=device)
+    members = torch.as_tensor(neighbours.members, device=device)
+    picks = torch.randint(0, n_features, (rows, 1), generator=generator, device=device)
+    low, size = starts[picks], starts[picks + 1] - starts[picks]
+    for _ in range(1, most):
+        step = (torch.rand(rows, 1, generator=generator, device=device) * size).long()
+        if len(members):
+            pick = members[(low + step).clamp_(max=len(members) - 1)]
+            # A feature without neighbours stays alone, and a repeated draw is simply not shown twice.
+            pick = pick.masked_fill_((size == 0) | (picks == pick).any(dim=1, keepdim=True), -1)
+        else:
+            pick = torch.full_like(picks[:, :1], -1)
+        picks = torch.cat([picks, pick], dim=1)
+    return picks
+
+
+def visible_items(layout: Layout, codes: Tensor, features: Tensor) -> Tensor:
+    """Items that the visible features show, and ``n_items`` where nothing is shown or the value is missing."""
+    shown = features.clamp(min=0)
+    chosen = torch.gather(codes, 1, shown).long()
+    offsets = torch.as_tensor(layout.offsets, device=codes.device)
+    items = offsets[shown] + chosen
+    return items.masked_fill_((features < 0) | (chosen < 0), layout.n_items)
+
+
+def noisy_input(layout: Layout, codes: Tensor, *, unknown: Tensor, noise: float, generator: torch.Generator) -> Tensor:
+    """One-hot rows with gaussian noise, clipped to [0, 1]; a missing value is the unknown block, without noise."""
+    rows = len(codes)
+    dense = torch.randn(rows, layout.n_items, generator=generator, device=codes.device).mul_(noise)
+    offsets = torch.as_tensor(layout.offsets[:-1], device=codes.device)
+    present = codes >= 0
+    # Missing values are sent to a spare column, which is cut off again.
+    items = torch.where(present, codes + offsets, layout.n_items)
+    spare = torch.zeros(rows, layout.n_items + 1, device=codes.device, dtype=dense.dtype)
+    dense += spare.scatter_(1, items, 1.0)[:, :-1]
+    dense.clamp_(0.0, 1.0)
+    if not bool(present.all()):
+        owner = torch.as_tensor(layout.feature_of_item, device=codes.device)
+        dense = torch.where(present[:, owner], dense, unknown)
+    return dense

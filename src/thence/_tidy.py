@@ -1,0 +1,188 @@
+"""Readings in memory put in order: gaps made null, rows sorted, repeated readings kept once, everything counted.
+
+Works on typed polars frames only (times are UTC microseconds, values are numbers or text); it reads no files and
+parses nothing. A frame may carry ``_source`` and ``_row`` columns; they say where a row came from when two readings
+contradict each other, and are dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import polars as pl
+
+from ._report import Finding
+from .errors import InputError
+
+__all__ = ["ORIGIN", "OnError", "Place", "tidy_long", "tidy_wide"]
+
+OnError = Literal["raise", "repair"]
+Place = Callable[[int, int], str]
+"""From the number of a source and a row in it to words: "flows.csv, line 17"."""
+
+ORIGIN = ("_source", "_row")
+
+
+def tidy_wide(
+    frame: pl.DataFrame, *, on_error: OnError, place: Place, hint: str | None = None
+) -> tuple[pl.DataFrame, list[Finding]]:
+    """A wide frame sorted by time with one row per time, and what had to be done for it."""
+    columns = [name for name in frame.columns if name not in ("time", *ORIGIN)]
+    frame, findings = _gaps_to_null(frame, columns)
+    time = frame["time"]
+    if not time.is_sorted():
+        late = int((time < time.cum_max().shift(1)).sum() or 0)
+        findings.append(Finding("disordered", late))
+        frame = frame.sort("time", maintain_order=True)
+    same = (frame["time"] == frame["time"].shift(1)).fill_null(False)
+    if same.any():
+        frame, more = _merge_rows(frame, same, columns, on_error=on_error, place=place, hint=hint)
+        findings += more
+    silent = [Finding("silent", 1, name) for name in columns if frame[name].null_count() == frame.height]
+    return frame.select("time", *columns), findings + silent
+
+
+def tidy_long(
+    frame: pl.DataFrame, ids: Sequence[str], *, on_error: OnError, place: Place, hint: str | None = None
+) -> tuple[pl.DataFrame, list[Finding]]:
+    """A long frame sorted by sensor and time without gaps and repetitions, and what had to be done for it."""
+    readings = [name for name in ("value", "state") if name in frame.columns]
+    bad = _value_counts(frame, ids)
+    value = pl.when(pl.col("value").is_finite()).then(pl.col("value"))
+    frame = frame.with_columns(value.alias("value")).filter(pl.any_horizontal(pl.col(readings).is_not_null()))
+    findings = bad
+    if not frame["time"].is_sorted():
+        late = (pl.col("time") < pl.col("time").cum_max().shift(1).over("sensor")).sum()
+        if count := frame.select(late).item():
+            findings.append(Finding("disordered", count))
+    frame = frame.sort("sensor", "time", maintain_order=True)
+    same = _follows_itself(frame)
+    if same.any():
+        frame, more = _merge_readings(frame, same, readings, on_error=on_error, place=place, hint=hint)
+        findings += more
+    present = set(frame["sensor"].unique().cast(pl.String).to_list())
+    silent = [Finding("silent", 1, name) for name in ids if name not in present]
+    return frame.select("time", "sensor", *readings), findings + silent
+
+
+def _gaps_to_null(frame: pl.DataFrame, columns: Sequence[str]) -> tuple[pl.DataFrame, list[Finding]]:
+    numbers = [name for name in columns if frame.schema[name].is_float()]
+    infinite = frame.select(pl.col(numbers).is_infinite().sum()).row(0) if numbers else ()
+    frame = frame.with_columns(pl.when(pl.col(name).is_finite()).then(pl.col(name)).alias(name) for name in numbers)
+    endless = {name: int(count or 0) for name, count in zip(numbers, infinite, strict=True)}
+    findings = [Finding("infinite", count, name) for name, count in endless.items() if count]
+    for name in columns:
+        empty = frame[name].null_count() - endless.get(name, 0)
+        # A sensor that never reads is one finding ("silent"), not a million missing cells.
+        if 0 < empty < frame.height:
+            findings.append(Finding("missing", empty, name))
+    return frame, findings
+
+
+def _value_counts(frame: pl.DataFrame, ids: Sequence[str]) -> list[Finding]:
+    gone = pl.col("value").is_null() | pl.col("value").is_nan()
+    if "state" in frame.columns:
+        gone &= pl.col("state").is_null()
+    table = (
+        frame.lazy()
+        .select("sensor", gone.alias("missing"), pl.col("value").is_infinite().fill_null(False).alias("infinite"))
+        .filter(pl.col("missing") | pl.col("infinite"))
+        .group_by("sensor")
+        .agg(pl.col("missing").sum(), pl.col("infinite").sum())
+        .with_columns(pl.col("sensor").cast(pl.String))
+        .collect()
+    )
+    by_sensor = {row[0]: row[1:] for row in table.iter_rows()}
+    return [
+        Finding(what, count, name)
+        for name in ids
+        if name in by_sensor
+        for what, count in zip(("missing", "infinite"), by_sensor[name], strict=True)
+        if count
+    ]
+
+
+def _follows_itself(frame: pl.DataFrame) -> pl.Series:
+    again = (frame["time"] == frame["time"].shift(1)) & (frame["sensor"] == frame["sensor"].shift(1))
+    return again.fill_null(False)
+
+
+def _merge_rows(
+    frame: pl.DataFrame,
+    same: pl.Series,
+    columns: Sequence[str],
+    *,
+    on_error: OnError,
+    place: Place,
+    hint: str | None,
+) -> tuple[pl.DataFrame, list[Finding]]:
+    """Rows of one time become one row; each sensor keeps its reading, the last one where there are several."""
+    part_of_group = same | same.shift(-1).fill_null(False)
+    groups = frame.filter(part_of_group)
+    present = pl.col(columns).drop_nulls()
+    keyed = groups.lazy().group_by("time", maintain_order=True)
+    merged = keyed.agg(present.last()).collect()
+    given = keyed.agg(present.len()).collect()
+    distinct = keyed.agg(present.n_unique()).collect()
+    findings = []
+    for name in columns:
+        extra = given[name].cast(pl.Int64) - 1
+        clash = distinct[name] > 1
+        if clash.any() and on_error == "raise":
+            when = merged["time"].filter(clash)[0]
+            rows = groups.filter((pl.col("time") == when) & pl.col(name).is_not_null())
+            raise _contradiction(rows, name, name, place, hint)
+        if conflicting := int(extra.filter(clash).sum()):
+            findings.append(Finding("conflicting", conflicting, name))
+        if repeated := int(extra.filter(~clash & (extra > 0)).sum()):
+            findings.append(Finding("repeated", repeated, name))
+    kept = pl.concat([frame.filter(~part_of_group).select(merged.columns), merged])
+    return kept.sort("time"), findings
+
+
+def _merge_readings(
+    frame: pl.DataFrame,
+    same: pl.Series,
+    readings: Sequence[str],
+    *,
+    on_error: OnError,
+    place: Place,
+    hint: str | None,
+) -> tuple[pl.DataFrame, list[Finding]]:
+    """Readings of one sensor at one time become one reading, the last of them."""
+    groups = frame.filter(same | same.shift(-1).fill_null(False))
+    table = (
+        groups.lazy()
+        .group_by("sensor", "time", maintain_order=True)
+        .agg(
+            (pl.len().cast(pl.Int64) - 1).alias("extra"),
+            pl.any_horizontal(pl.col(readings).n_unique() > 1).alias("clash"),
+        )
+        .collect()
+    )
+    clashes = table.filter("clash")
+    if clashes.height and on_error == "raise":
+        name, when = clashes.select(pl.col("sensor").cast(pl.String), "time").row(0)
+        rows = groups.filter((pl.col("time") == when) & (pl.col("sensor") == name))
+        column = next(c for c in readings if rows[c].n_unique() > 1)
+        raise _contradiction(rows, name, column, place, hint)
+    counts = table.group_by("sensor", "clash", maintain_order=True).agg(pl.col("extra").sum())
+    findings = [
+        Finding("conflicting" if clash else "repeated", extra, sensor)
+        for sensor, clash, extra in counts.with_columns(pl.col("sensor").cast(pl.String)).iter_rows()
+    ]
+    last_of_group = ~same.shift(-1).fill_null(False)
+    return frame.filter(last_of_group), findings
+
+
+def _contradiction(rows: pl.DataFrame, sensor: str, column: str, place: Place, hint: str | None) -> InputError:
+    first = rows.row(0, named=True)
+    other = rows.filter(pl.col(column) != first[column]).row(0, named=True)
+    here, there = (place(row.get("_source", 0), row.get("_row", 0)) for row in (first, other))
+    return InputError(
+        f"sensor '{sensor}' has two readings at {first['time'].isoformat()}: {first[column]!r} ({here}) and "
+        f"{other[column]!r} ({there})",
+        where=there,
+        hint=hint or "give on_error='repair' to keep the last one",
+    )

@@ -1,0 +1,154 @@
+"""Compiled loops that turn readings into windows. Plain arrays in, plain arrays out; nothing else imports numba here.
+
+Times are microseconds since 1970 as ``int64``; a window ``w`` is ``[start + w * every, start + (w + 1) * every)``.
+Missing numbers are NaN, missing states are −1. The two ways to aggregate (reading by reading over many sensors at
+once, or one sorted series at a time) add up in the same order and so agree to the last bit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+__all__ = [
+    "CONFLICTING",
+    "COUNT",
+    "DISORDERED",
+    "INFINITE",
+    "LAST",
+    "MAX",
+    "MEAN",
+    "MEDIAN",
+    "MIN",
+    "MISSING",
+    "MODE",
+    "RANGE",
+    "READINGS",
+    "REPEATED",
+    "SUM",
+    "TALLIES",
+    "add_readings",
+    "window_series",
+    "window_states",
+]
+
+MEAN, SUM, MIN, MAX, LAST, RANGE, COUNT, MEDIAN, MODE = range(9)
+READINGS, MISSING, INFINITE, DISORDERED, REPEATED, CONFLICTING = range(6)
+TALLIES = 6
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def add_readings(times, codes, values, start, every, ops, main, other, counts, latest, latest_value, tally):  # type: ignore[no-untyped-def]
+    """Add a batch of readings to the windows of their sensors, as long as each sensor's times increase.
+
+    Repeated readings are skipped. A reading that is earlier than its sensor's latest, or contradicts it, is only
+    tallied: the caller then starts again with sorted series. ``latest``, ``latest_value`` and ``tally`` carry over
+    from batch to batch.
+    """
+    window = np.int64(0)
+    opens = np.int64(0)
+    closes = np.int64(0)  # an empty window: the first reading looks up its own
+    for i in range(times.size):
+        code = codes[i]
+        value = values[i]
+        if not np.isfinite(value):
+            tally[code, MISSING if np.isnan(value) else INFINITE] += 1
+            continue
+        time = times[i]
+        if time <= latest[code]:
+            if time < latest[code]:
+                tally[code, DISORDERED] += 1
+            elif value == latest_value[code]:
+                tally[code, REPEATED] += 1
+            else:
+                tally[code, CONFLICTING] += 1
+            continue
+        latest[code] = time
+        latest_value[code] = value
+        tally[code, READINGS] += 1
+        if time < opens or time >= closes:
+            window = (time - start) // every
+            opens = start + window * every
+            closes = opens + every
+        op = ops[code]
+        if op == MEAN:
+            counts[window, code] += 1
+            if counts[window, code] == 1:
+                main[window, code] = value
+            else:
+                main[window, code] += value
+        elif op == COUNT:
+            counts[window, code] += 1
+        else:
+            held = main[window, code]
+            if np.isnan(held) or op == LAST:
+                main[window, code] = value
+                if op == RANGE:
+                    other[window, code] = value
+            elif op == SUM:
+                main[window, code] = held + value
+            elif op == MAX:
+                main[window, code] = max(held, value)
+            else:  # MIN, and RANGE, which keeps its largest value in `other`
+                main[window, code] = min(held, value)
+                if op == RANGE:
+                    other[window, code] = max(other[window, code], value)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def window_series(times, values, start, every, op, out):  # type: ignore[no-untyped-def]
+    """Aggregate one series (times strictly increasing, values finite) into ``out``, which holds NaN."""
+    i = 0
+    n = times.size
+    while i < n:
+        window = (times[i] - start) // every
+        closes = start + (window + 1) * every
+        j = i + 1
+        low = high = total = values[i]
+        while j < n and times[j] < closes:
+            value = values[j]
+            total += value
+            low = min(low, value)
+            high = max(high, value)
+            j += 1
+        if op == MEAN:
+            out[window] = total / (j - i)
+        elif op == SUM:
+            out[window] = total
+        elif op == MIN:
+            out[window] = low
+        elif op == MAX:
+            out[window] = high
+        elif op == LAST:
+            out[window] = values[j - 1]
+        elif op == RANGE:
+            out[window] = high - low
+        elif op == COUNT:
+            out[window] = j - i
+        else:
+            out[window] = np.median(values[i:j])
+        i = j
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def window_states(times, states, start, every, op, n_categories, out):  # type: ignore[no-untyped-def]
+    """Last or most frequent state per window; of equally frequent states the one read last wins."""
+    seen = np.zeros(n_categories, dtype=np.int64)
+    i = 0
+    n = times.size
+    while i < n:
+        window = (times[i] - start) // every
+        closes = start + (window + 1) * every
+        j = i
+        while j < n and times[j] < closes:
+            seen[states[j]] += 1
+            j += 1
+        best = states[j - 1]
+        if op == MODE:
+            for k in range(j - 1, i - 1, -1):
+                if seen[states[k]] > seen[best]:
+                    best = states[k]
+        for k in range(i, j):
+            seen[states[k]] = 0
+        out[window] = best
+        i = j

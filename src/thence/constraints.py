@@ -1,0 +1,149 @@
+"""Item constraints: which items may stand on which side of a rule.
+
+A :class:`Where` describes items by what they are about; miners turn constraints into masks over a block's items
+*before* they search. Classes match through subclass-of, since features carry the ancestors of their classes.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import ConfigError, nearest
+from .items import Aspect, Interval, Item, Role
+from .transactions import Block
+
+__all__ = ["Constraint", "Where", "item_masks"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Where:
+    """A description of items; every given field must match, each field accepts one text or several.
+
+    ``feature`` is a pattern (``*`` and ``?``) over the text of the feature, ``sensor`` over the id of the sensor,
+    ``node`` over the node that a feature is about or sits in; ``kind`` is the quantity, ``cls`` the class of the node
+    (subclasses included), ``property`` the name of a property; ``value`` is a category, or a range ``(low, high)`` in
+    which the item's range must lie.
+
+    >>> from thence.items import Feature
+    >>> Where(kind="flow").matches(Item.among(Feature("s1", label="flow"), Interval(23, 31)))
+    True
+    """
+
+    feature: str | tuple[str, ...] = ()
+    sensor: str | tuple[str, ...] = ()
+    node: str | tuple[str, ...] = ()
+    kind: str | tuple[str, ...] = ()
+    cls: str | tuple[str, ...] = ()
+    property: str | tuple[str, ...] = ()
+    value: Any = None
+
+    @staticmethod
+    def from_mapping(data: Mapping[str, Any]) -> Where:
+        """From a table of a configuration file; lists become tuples, ``class`` is accepted for ``cls``."""
+        known = [field.name for field in fields(Where)]
+        cleaned: dict[str, Any] = {}
+        for key, value in data.items():
+            name = "cls" if key == "class" else key
+            if name not in known:
+                raise ConfigError(
+                    f"unknown constraint '{key}'", hint=nearest(key, known) or "known: " + ", ".join(known)
+                )
+            cleaned[name] = tuple(value) if isinstance(value, list) else value
+        return Where(**cleaned)
+
+    def matches(self, item: Item) -> bool:
+        """Whether an item fits the description."""
+        feature = item.feature
+        is_reading = feature.aspect is Aspect.MEASUREMENT
+        node = feature.place if is_reading else feature.subject
+        return (
+            _like(self.feature, str(feature))
+            and _like(self.sensor, feature.subject if is_reading and feature.role is Role.SENSOR else "")
+            and _like(self.node, node)
+            and (not self.kind or (is_reading and feature.label in _several(self.kind)))
+            and (not self.cls or bool(feature.classes.intersection(_several(self.cls))))
+            and (not self.property or (not is_reading and feature.name in _several(self.property)))
+            and (self.value is None or _value_fits(item, self.value))
+        )
+
+
+Constraint = Where | Iterable[Where] | Mapping[str, Any] | None
+
+
+def _several(value: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _like(patterns: str | tuple[str, ...], text: str) -> bool:
+    return not patterns or any(fnmatch.fnmatchcase(text, pattern) for pattern in _several(patterns))
+
+
+def _value_fits(item: Item, value: Any) -> bool:
+    if isinstance(value, Interval):
+        value = (value.low, value.high)
+    if isinstance(value, (tuple, list)) and len(value) == 2 and all(isinstance(v, (int, float)) for v in value):
+        own = item.interval
+        return own is not None and value[0] <= own.low and own.high <= value[1]
+    wanted = list(value) if isinstance(value, (tuple, list, set, frozenset)) else [value]
+    if isinstance(item.value, frozenset):
+        return item.value.issubset(wanted)
+    return item.value in wanted
+
+
+def alternatives(constraint: Constraint) -> tuple[Where, ...] | None:
+    """A constraint as a tuple of alternatives, or ``None`` when everything is allowed."""
+    if constraint is None:
+        return None
+    if isinstance(constraint, Where):
+        return (constraint,)
+    if isinstance(constraint, Mapping):
+        return (Where.from_mapping(constraint),)
+    return tuple(c if isinstance(c, Where) else Where.from_mapping(c) for c in constraint)
+
+
+def item_masks(
+    block: Block, *, antecedent: Constraint = None, consequent: Constraint = None, context_consequents: bool = False
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Which items of a block may stand in an antecedent, and which as a consequent.
+
+    Constant columns and context (graph properties) are never consequents unless ``context_consequents``: a constant is
+    implied by everything, so such rules say nothing.
+    """
+    left, right = block.minable.copy(), block.minable.copy()
+    if not context_consequents:
+        constant = np.array([column.is_constant for column in block.columns], bool)
+        right &= ~block.context
+        right &= ~constant[block.column_of_item]
+    for side, constraint in ((left, antecedent), (right, consequent)):
+        choices = alternatives(constraint)
+        if choices is not None:
+            side &= np.array([any(c.matches(block.item(i)) for c in choices) for i in range(block.n_items)], bool)
+    return left, right
+
+
+def implied_items(block: Block) -> npt.NDArray[np.bool_] | None:
+    """``out[a, b]``: item ``a`` implies item ``b`` by what they say, so a rule from one to the other is a tautology.
+
+    Only existential items can imply one another: the same statement with fewer conditions. ``None``: there are none.
+    """
+    statements: dict[tuple[Any, ...], list[tuple[int, frozenset[Item]]]] = {}
+    for c, column in enumerate(block.columns):
+        feature = column.feature
+        if feature.role is Role.SOME and feature.where and True in column.values:
+            number = int(block.offsets[c]) + column.values.index(True)
+            family = (feature.subject, feature.label, feature.name, feature.where[-1])
+            statements.setdefault(family, []).append((number, frozenset(feature.where)))
+    pairs = [
+        (a, b) for family in statements.values() for a, more in family for b, fewer in family if a != b and fewer < more
+    ]
+    if not pairs:
+        return None
+    out = np.zeros((block.n_items, block.n_items), bool)
+    out[tuple(np.array(pairs).T)] = True
+    return out

@@ -1,0 +1,165 @@
+"""CityPulse traffic in Aarhus, as CityBench publishes it: speed and vehicle count on 449 road segments.
+
+The graph is built from the publisher's metadata: a segment starts at one point of the road network and ends at
+another, so segments that follow each other share a point. What CityBench's SSN repository says of each traffic sensor
+is kept beside it. Times carry no zone in the files and are taken as UTC.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import polars as pl
+
+from thence.binding import Binding
+from thence.datasets.dataset import Dataset
+from thence.datasets.places import find_folder, shipped
+from thence.datasets.water import choose_kinds
+from thence.errors import InputError
+from thence.graph import Edge, KnowledgeGraph, Node, Value
+from thence.loaders import read_graph, read_ontology
+from thence.sensors import ReadReport, Sensor, SensorData
+
+__all__ = ["load"]
+
+_METADATA, _REPOSITORY = "trafficMetaData.csv", "SensorRepository.n3"
+_TABLES = {"speed": "traffic_avgSpeed.parquet", "count": "traffic_vehicleCount.parquet"}
+_UNITS = {"speed": "km/h", "count": "vehicles"}
+_OBSERVED = {"AvgSpeed": "speed", "VehicleCount": "count"}
+_QUALITIES = ("Accuracy", "Latency", "Price", "Reliability", "Security")
+_TIME = "__index_level_0__"
+_PUBLISHER = (
+    "CityBench (Insight Centre for Data Analytics), traffic data of the City of Aarhus from the CityPulse project"
+)
+
+
+def load(*, sensors: str | Iterable[str] = "all", path: str | os.PathLike[str] | None = None) -> Dataset:
+    """Load speed and vehicle count ("speed", "count" or "all") of August and September 2014, at 5 minutes."""
+    kinds = [kind for kind in _TABLES if kind in choose_kinds(sensors, known=tuple(_TABLES))]
+    files = [_METADATA, _REPOSITORY, *(_TABLES[kind] for kind in kinds)]
+    folder = find_folder("citybench", folder="citybench", files=files, path=path, publisher=_PUBLISHER)
+    segments = pl.read_csv(folder / _METADATA).sort("REPORT_ID")
+    frame, series = _readings({kind: folder / _TABLES[kind] for kind in kinds})
+    known = set(segments["REPORT_ID"].cast(pl.String))
+    strangers = sorted({report for report, _ in series.values()} - known)
+    if strangers:
+        raise InputError(f"no metadata for the reports {', '.join(strangers)}", where=str(folder / _METADATA))
+    return Dataset(
+        name="citybench",
+        sensors=SensorData.from_wide(
+            frame,
+            sensors=[Sensor(sensor_id, kind=kind, unit=_UNITS[kind]) for sensor_id, (_, kind) in series.items()],
+            report=ReadReport(notes=("times without a zone are taken as UTC",)),
+            source=str(folder),
+        ),
+        graph=_graph(segments, folder / _REPOSITORY),
+        ontology=read_ontology(shipped("city_traffic.toml")),
+        binding=Binding({sensor_id: f"Segment {report}" for sensor_id, (report, _) in series.items()}),
+        labels=None,
+        description=f"traffic on {segments.height} road segments in Aarhus, August and September 2014, 5 min",
+        source="CityBench / CityPulse (Ali et al. 2015), open data of Aarhus, as published",
+    )
+
+
+def _readings(tables: Mapping[str, Path]) -> tuple[pl.DataFrame, dict[str, tuple[str, str]]]:
+    """The wide frame of all tables, and for each sensor its report and kind."""
+    frame: pl.DataFrame | None = None
+    series: dict[str, tuple[str, str]] = {}
+    for kind, file in tables.items():
+        table = pl.read_parquet(file)
+        if _TIME not in table.columns:
+            raise InputError(f"there is no column '{_TIME}' with the times", where=str(file))
+        names = {report: f"{kind}_{report}" for report in table.columns if report != _TIME}
+        series |= {sensor_id: (report, kind) for report, sensor_id in names.items()}
+        table = table.rename({_TIME: "time", **names}).select("time", *names.values())
+        frame = table if frame is None else frame.join(table, on="time", how="full", coalesce=True).sort("time")
+    assert frame is not None
+    return frame.with_columns(pl.col("time").dt.replace_time_zone("UTC")), series
+
+
+def _graph(segments: pl.DataFrame, repository: Path) -> KnowledgeGraph:
+    nodes, edges = [], []
+    ends: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in segments.iter_rows(named=True):
+        segment = f"Segment {row['REPORT_ID']}"
+        nodes.append(Node(segment, frozenset({"RoadSegment"}), _segment_properties(row)))
+        for number, label in ((1, "starts_at"), (2, "ends_at")):
+            point = row[f"POINT_{number}_NAME"]
+            ends[point].append({key: row[f"POINT_{number}_{key}"] for key in _POINT_COLUMNS})
+            edges.append(Edge(f"{segment} {label} Point {point}", segment, f"Point {point}", frozenset({label})))
+    nodes += [Node(f"Point {point}", frozenset({"RoadPoint"}), _point_properties(at)) for point, at in ends.items()]
+    sensor_nodes, sensor_edges = _ssn(read_graph(repository), reports=segments["REPORT_ID"].to_list())
+    return KnowledgeGraph(
+        [*nodes, *sensor_nodes],
+        [*edges, *sensor_edges],
+        property_units={"length": "m", "free_flow_time": "s", "free_flow_speed": "km/h"},
+    )
+
+
+_POINT_COLUMNS = {
+    "LAT": "latitude",
+    "LNG": "longitude",
+    "STREET": "street",
+    "CITY": "city",
+    "POSTAL_CODE": "postal_code",
+}
+
+
+def _segment_properties(row: Mapping[str, Any]) -> dict[str, Value]:
+    properties: dict[str, Value] = {
+        "report": str(row["REPORT_ID"]),
+        "name": row["REPORT_NAME"],
+        "length": float(row["DISTANCE_IN_METERS"]),
+        "free_flow_time": float(row["DURATION_IN_SEC"]),
+        "free_flow_speed": float(row["NDT_IN_KMH"]),
+        "road_type": row["ROAD_TYPE"].lower().replace("_", " "),
+    }
+    if row["POINT_1_STREET"] and row["POINT_1_STREET"] == row["POINT_2_STREET"]:
+        properties["street"] = row["POINT_1_STREET"]
+    return properties
+
+
+def _point_properties(seen: Sequence[Mapping[str, Any]]) -> dict[str, Value]:
+    """One place from what several segments say of it: coordinates differ by up to 35 m, a few street names too."""
+    properties: dict[str, Value] = {}
+    for column, name in _POINT_COLUMNS.items():
+        values = [place[column] for place in seen if place[column] is not None]
+        if name in ("latitude", "longitude"):
+            properties[name] = fmean(values)
+        elif values:
+            counts = Counter(str(value) for value in values)
+            properties[name] = min(counts, key=lambda value: (-counts[value], value))
+    return properties
+
+
+def _ssn(repository: KnowledgeGraph, *, reports: Sequence[int]) -> tuple[list[Node], list[Edge]]:
+    """Sensors with their quality and the two properties that they observe, from CityBench's SSN repository."""
+    nodes: list[Node] = []
+    edges: list[Edge] = []
+    for report in reports:
+        name = f"AarhusTrafficData{report}"
+        if name not in repository.nodes:
+            continue
+        sensor = f"Sensor {report}"
+        quality: dict[str, Value] = {}
+        for profile in repository.out_edges(name, "presents"):
+            for edge in repository.out_edges(profile.target):
+                parameter = repository.nodes[edge.target]
+                for label in parameter.labels.intersection(_QUALITIES):
+                    quality[label.lower()] = parameter.properties["sParameter"]
+        nodes.append(Node(sensor, frozenset({"Sensor"}), quality))
+        for edge in repository.out_edges(name, "observes"):
+            for label in repository.nodes[edge.target].labels.intersection(_OBSERVED):
+                observed = f"{label} {report}"
+                nodes.append(Node(observed, frozenset({label})))
+                for source, relation, target in (
+                    (sensor, "observes", observed),
+                    (observed, "isPropertyOf", f"Segment {report}"),
+                ):
+                    edges.append(Edge(f"{source} {relation} {target}", source, target, frozenset({relation})))
+    return nodes, edges

@@ -1,0 +1,64 @@
+"""What every data set is: readings, graph, ontology, binding and labelled periods, with a word on where they come from.
+
+Holds the types only; :mod:`thence.datasets` finds and loads data sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from thence.binding import Binding
+    from thence.graph import KnowledgeGraph
+    from thence.ontology import Ontology
+    from thence.sensors import SensorData
+
+__all__ = ["Dataset", "label_frame"]
+
+
+@dataclass(frozen=True, repr=False)
+class Dataset:
+    """A named data set, ready to be mined.
+
+    ``labels`` has one row per labelled period, ``start`` ≤ t < ``end`` (UTC), with ``label`` ("leak", "fault"),
+    ``subject`` (the id of a node of the graph, where one is known) and ``details``; ``None`` where nobody labelled
+    the data, and a frame without rows where the data are known to hold nothing of the kind.
+    """
+
+    name: str
+    sensors: SensorData
+    graph: KnowledgeGraph
+    ontology: Ontology
+    binding: Binding
+    labels: pl.DataFrame | None
+    description: str
+    source: str
+
+    def __repr__(self) -> str:
+        labelled = "no labels" if self.labels is None else f"{self.labels.height} labelled periods"
+        return (
+            f"Dataset '{self.name}': {len(self.sensors.sensors)} sensors, {len(self.graph.nodes)} nodes, "
+            f"{len(self.graph.edges)} edges, {labelled}; {self.source}"
+        )
+
+
+def label_frame(rows: Iterable[Mapping[str, datetime | str | None]]) -> pl.DataFrame:
+    """Labelled periods as a frame with the columns of :attr:`Dataset.labels`, whatever the number of rows.
+
+    >>> label_frame([]).columns
+    ['start', 'end', 'label', 'subject', 'details']
+    """
+    moment = pl.Datetime("us", "UTC")
+    schema: dict[str, pl.DataType | type[pl.DataType]] = {
+        "start": moment,
+        "end": moment,
+        "label": pl.String,
+        "subject": pl.String,
+        "details": pl.String,
+    }
+    return pl.DataFrame(list(rows), schema=schema, orient="row")

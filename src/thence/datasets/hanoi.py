@@ -1,0 +1,299 @@
+"""Hanoi, regenerated after LeakDB: a year of demands, pressures and flows with the leaks of a LeakDB scenario.
+
+The network, the Fourier coefficients of the demands and the table of leaks are LeakDB's (Vrachimis & Kyriakou 2018);
+the series are simulated here by its published recipe with seeds of our own, so they are like LeakDB's and not the
+same. Never call the result "LeakDB".
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from thence.datasets.cache import Made, cached
+from thence.datasets.dataset import Dataset, label_frame
+from thence.datasets.demand import Floats, Fourier, leakdb_multipliers
+from thence.datasets.epanet import Network, Read, SimulationError
+from thence.datasets.places import find_folder
+from thence.datasets.water import Gauge, assemble, choose_kinds, readings
+from thence.errors import ConfigError, InputError, require
+from thence.progress import Progress, silent
+
+__all__ = ["Leak", "load"]
+
+START = datetime(2018, 1, 1, tzinfo=UTC)
+STEP = timedelta(minutes=30)
+_STEPS_A_DAY = 48
+_STEPS_A_YEAR = 365 * _STEPS_A_DAY
+_VERSION = 1
+_ATTEMPTS = 25
+_UNCERTAINTY = (0.0, 0.05, 0.10, 0.15, 0.20)
+_REQUIRED_PRESSURE_M = 20.0
+_DISCHARGE = 0.75
+_GRAVITY = 9.81
+_NETWORK, _WEEK, _YEAR, _TABLE = (
+    "Hanoi_CMH.inp",
+    "weekPat_30min.mat",
+    "yearOffset_30min.mat",
+    "hanoi_leak_scenarios.json",
+)
+_PUBLISHER = (
+    "LeakDB, KIOS Research Center, University of Cyprus (Hanoi_CMH.inp and the two .mat files of its generator) "
+    "and EPyT-Flow (its table of the leaks of LeakDB's Hanoi scenarios, as hanoi_leak_scenarios.json)"
+)
+
+When = int | str | datetime
+
+
+@dataclass(frozen=True)
+class Leak:
+    """A hole at a junction; times are indices of 30-minute steps, the leak runs over steps start ≤ k < end.
+
+    An abrupt leak has its full diameter (m) at once; an incipient one grows evenly from ``start`` to ``peak``.
+    """
+
+    node: str
+    start: int
+    end: int
+    diameter: float
+    type: Literal["abrupt", "incipient"] = "abrupt"
+    peak: int | None = None
+
+    def __post_init__(self) -> None:
+        peak = self.start if self.peak is None else self.peak
+        if self.type not in ("abrupt", "incipient"):
+            raise ConfigError(f"a leak is 'abrupt' or 'incipient', not '{self.type}'")
+        if not 0 <= self.start < self.end or not self.start <= peak <= self.end:
+            raise ConfigError(
+                f"the leak at node {self.node} needs 0 ≤ start ≤ peak ≤ end and start < end, "
+                f"not {self.start}, {peak}, {self.end}"
+            )
+        if not self.diameter > 0:
+            raise ConfigError(f"the leak at node {self.node} needs a diameter above 0 m, not {self.diameter}")
+        if self.type == "incipient" and peak == self.start:
+            raise ConfigError(f"the incipient leak at node {self.node} needs a peak after its start")
+
+    def coefficient(self, steps: int) -> Floats:
+        """Outflow in m³/h at 1 m of pressure, for every step."""
+        diameter = np.zeros(steps)
+        k = np.arange(self.start, min(self.end, steps))
+        if self.type == "incipient" and self.peak is not None:
+            diameter[k] = self.diameter * np.minimum((k - self.start + 1) / (self.peak - self.start), 1.0)
+        else:
+            diameter[k] = self.diameter
+        area = math.pi * (diameter / 2) ** 2
+        return np.asarray(_DISCHARGE * area * math.sqrt(2 * _GRAVITY) * 3600)
+
+
+def load(
+    *,
+    scenario: int = 1,
+    seed: int = 0,
+    days: int = 365,
+    sensors: str | Iterable[str] = "all",
+    leaks: Iterable[Leak | Mapping[str, object]] | None = None,
+    path: str | os.PathLike[str] | None = None,
+    progress: Progress = silent,
+) -> Dataset:
+    """Simulate (or read from the cache) the first ``days`` days of a scenario.
+
+    ``scenario`` picks the leaks of LeakDB's table (1 to 1000; 238 of them, such as 1, have none) and, with ``seed``,
+    the random draws. ``leaks`` replaces the table's: mappings or :class:`Leak`, with times as steps, ISO text or
+    datetimes. ``sensors`` is "all" or some of the kinds pressure, flow, demand.
+    """
+    if not 1 <= scenario <= 1000:
+        raise ConfigError(f"scenario must be 1 to 1000, not {scenario}")
+    if not 1 <= days <= 365:
+        raise ConfigError(f"days must be 1 to 365, not {days}")
+    kinds = choose_kinds(sensors, known=("pressure", "flow", "demand"))
+    needed = [_NETWORK, _WEEK, _YEAR] + ([_TABLE] if leaks is None else [])
+    folder = find_folder("hanoi", folder="leakdb", files=needed, path=path, publisher=_PUBLISHER)
+    chosen = _table_leaks(folder / _TABLE, scenario) if leaks is None else tuple(map(_leak, leaks))
+    steps = days * _STEPS_A_DAY
+    active = tuple(leak for leak in chosen if leak.start < steps)
+    frame, notes = cached(
+        "hanoi",
+        parameters={
+            "version": _VERSION,
+            "scenario": scenario,
+            "seed": seed,
+            "days": days,
+            "leaks": [asdict(leak) for leak in active],
+        },
+        sources=[folder / _NETWORK, folder / _WEEK, folder / _YEAR],
+        make=lambda: _simulate(folder, scenario=scenario, seed=seed, steps=steps, leaks=active, progress=progress),
+    )
+    gauges = [gauge for gauge in _gauges(frame.columns) if gauge.kind in kinds]
+    return assemble(
+        "hanoi",
+        inp=folder / _NETWORK,
+        gauges=gauges,
+        frame=frame,
+        leaks=_labels(active, end=START + steps * STEP),
+        description=(
+            f"Hanoi water network, scenario {scenario}, seed {seed}: {days} days at 30 min, "
+            f"{len(active)} leak{'' if len(active) == 1 else 's'}; uncertainty {notes['uncertainty']}"
+        ),
+        source="regenerated after LeakDB (Vrachimis & Kyriakou 2018)",
+    )
+
+
+def _table_leaks(table: Path, scenario: int) -> tuple[Leak, ...]:
+    rows = json.loads(table.read_text(encoding="utf-8")).get(str(scenario), [])
+    return tuple(
+        Leak(
+            node=str(row["node_id"]),
+            start=int(row["leak_start_time"]),
+            end=int(row["leak_end_time"]),
+            diameter=float(row["leak_diameter"]),
+            type=row["leak_type"],
+            peak=int(row["leak_peak_time"]),
+        )
+        for row in rows
+    )
+
+
+def _leak(given: Leak | Mapping[str, object]) -> Leak:
+    if isinstance(given, Leak):
+        return given
+    fields = dict(given)
+    for name in ("start", "end", "peak"):
+        if fields.get(name) is not None:
+            fields[name] = _step(fields[name], name=name)
+    try:
+        return Leak(**fields)  # type: ignore[arg-type]
+    except TypeError as error:
+        raise ConfigError(
+            f"a leak needs node, start, end and diameter, and may have type and peak ({error})"
+        ) from error
+
+
+def _step(when: object, *, name: str) -> int:
+    if isinstance(when, int):
+        return when
+    if isinstance(when, str):
+        try:
+            when = datetime.fromisoformat(when)
+        except ValueError as error:
+            raise ConfigError(f"the {name} of a leak must be a step, a datetime or ISO text: {error}") from error
+    if not isinstance(when, datetime):
+        raise ConfigError(f"the {name} of a leak must be a step, a datetime or ISO text, not {when!r}")
+    moment = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return round((moment - START) / STEP)
+
+
+def _gauges(columns: Sequence[str]) -> list[Gauge]:
+    return [Gauge.from_id(column) for column in columns if column != "time"]
+
+
+def _simulate(folder: Path, *, scenario: int, seed: int, steps: int, leaks: Sequence[Leak], progress: Progress) -> Made:
+    week, year = _curve(folder / _WEEK, "Aw", 7), _curve(folder / _YEAR, "Ay", 365)
+    for attempt in range(_ATTEMPTS):
+        rng = np.random.default_rng([seed, scenario, attempt])
+        frame, levels = _draw(folder / _NETWORK, rng, week=week, year=year, steps=steps, leaks=leaks, progress=progress)
+        lowest = frame.select(pl.min_horizontal(pl.col("^pressure_.*$").min())).item()
+        if lowest > 0:  # LeakDB's own rule: a scenario with a non-positive pressure is drawn again
+            return frame, {"uncertainty": levels, "redrawn": str(attempt)}
+    holes = ", ".join(f"{leak.diameter:g} m at node {leak.node}" for leak in leaks) or "no leak"
+    raise SimulationError(
+        f"every one of {_ATTEMPTS} draws of scenario {scenario} ran out of pressure ({holes})",
+        hint="use smaller leaks or another scenario",
+    )
+
+
+def _curve(file: Path, name: str, days: int) -> Fourier:
+    values = require("scipy.io", extra="water").loadmat(file)
+    if name not in values:
+        raise InputError(f"there is no array '{name}' in the file", where=str(file))
+    return Fourier(np.asarray(values[name], dtype=np.float64).ravel(), period=days * _STEPS_A_DAY)
+
+
+def _draw(
+    inp: Path,
+    rng: np.random.Generator,
+    *,
+    week: Fourier,
+    year: Fourier,
+    steps: int,
+    leaks: Sequence[Leak],
+    progress: Progress,
+) -> tuple[pl.DataFrame, str]:
+    length, diameter, roughness, base = rng.choice(_UNCERTAINTY, 4)
+    with Network(inp) as network:
+        network.pressure_driven(required_m=_REQUIRED_PRESSURE_M)
+        network.accuracy(1e-5, trials=200)
+        links, junctions = network.links, network.junctions
+        for link in links:
+            network.scale_link(
+                link,
+                length=1 + length * rng.uniform(-1, 1),
+                diameter=1 + diameter * rng.uniform(-1, 1),
+                roughness=1 + roughness * rng.uniform(-1, 1),
+            )
+        # The whole year is drawn whatever the period, so that a short period is the beginning of a long one.
+        multipliers = leakdb_multipliers(rng, week=week, year=year, junctions=len(junctions), steps=_STEPS_A_YEAR)[
+            :steps
+        ]
+        wanted = {}
+        for column, junction in enumerate(junctions):
+            nominal = sum(value for value, _ in network.demands(junction))
+            wanted[junction] = nominal * (1 + base * rng.uniform(-1, 1)) * multipliers[:, column]
+            network.fill_demand(network.own_demand(junction), wanted[junction])
+        gauges = [
+            *(Gauge("pressure", name) for name in junctions),
+            *(Gauge("flow", name) for name in links),
+            *(Gauge("demand", name) for name in (*network.reservoirs, *junctions)),
+        ]
+        leaking = sorted({leak.node for leak in leaks})
+        reads = [gauge.read for gauge in gauges] + [Read("deficit", node) for node in leaking]
+        table = network.simulate(
+            reads,
+            steps=steps,
+            step_s=round(STEP.total_seconds()),
+            before=_holes(network, leaks, steps=steps),
+            progress=progress,
+        )
+    for offset, node in enumerate(leaking):
+        # EPANET counts what leaks out as demand of the junction; the consumers get what they want less the deficit.
+        column = gauges.index(Gauge("demand", node))
+        table[:, column] = wanted[node] - table[:, len(gauges) + offset]
+    frame = readings(table[:, : len(gauges)], gauges, start=START, step=STEP)
+    levels = f"length {length:.0%}, diameter {diameter:.0%}, roughness {roughness:.0%}, base demand {base:.0%}"
+    return frame, levels
+
+
+def _holes(network: Network, leaks: Sequence[Leak], *, steps: int) -> Callable[[int], None]:
+    """Sets the emitters of the leaking junctions before a step, where they change."""
+    series: dict[int, Floats] = {}
+    for leak in leaks:
+        node = network.node_number(leak.node)
+        series[node] = series.get(node, np.zeros(steps)) + leak.coefficient(steps)
+
+    def before(step: int) -> None:
+        for node, coefficient in series.items():
+            if coefficient[step] != (coefficient[step - 1] if step else 0.0):
+                network.set_emitter(node, float(coefficient[step]))
+
+    return before
+
+
+def _labels(leaks: Sequence[Leak], *, end: datetime) -> pl.DataFrame:
+    return label_frame(
+        {
+            "start": START + leak.start * STEP,
+            "end": min(START + leak.end * STEP, end),
+            "label": "leak",
+            "subject": leak.node,
+            "details": f"{leak.type}, {leak.diameter * 1000:.0f} mm",
+        }
+        for leak in sorted(leaks, key=lambda leak: leak.start)
+    )

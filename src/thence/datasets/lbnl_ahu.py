@@ -1,0 +1,227 @@
+"""Three air handling units of LBNL's automated fault detection data, with Brick models written for them.
+
+Readings are as published (1 minute, experiments on single days, a day without an experiment is a gap); cells that
+hold no number, such as ``#VALUE!``, are missing. The files say no time zone: their clock is taken as UTC, so that an
+hour of the day is the building's hour. Labels join the ground-truth column with the fault tables of the inventory.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from importlib import util
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+
+from thence.binding import Binding
+from thence.datasets.dataset import Dataset, label_frame
+from thence.datasets.places import find_folder, shipped
+from thence.errors import ConfigError, InputError, nearest
+from thence.graph import KnowledgeGraph
+from thence.loaders import read_binding, read_graph, read_ontology
+from thence.ontology import Ontology
+from thence.sensors import ReadReport, Sensor, SensorData
+
+__all__ = ["UNITS", "load"]
+
+Unit = Literal["MZVAV-2-1", "SZCAV", "SZVAV"]
+UNITS: tuple[Unit, ...] = ("MZVAV-2-1", "SZCAV", "SZVAV")
+_PUBLISHER = (
+    "Lawrence Berkeley National Laboratory, 'Data Sets for Evaluation of Building Fault Detection and Diagnostics "
+    "Algorithms' (Granderson & Lin)"
+)
+_BRICK_PUBLISHER = "the Brick Consortium (Brick 1.3 as Turtle), or install the package brickschema"
+_TRUTH = "Fault Detection Ground Truth"
+_TIME = "Datetime"
+
+
+@dataclass(frozen=True)
+class _Point:
+    kind: str
+    unit: str = ""
+    states: tuple[str, str] | None = None  # names of the values 0 and 1 of a categorical point
+
+
+_TEMPERATURE, _SETPOINT = _Point("temperature", "°F"), _Point("temperature setpoint", "°F")
+_STATUS = _Point("fan status", states=("off", "on"))
+_SPEED, _DAMPER, _VALVE = _Point("fan speed"), _Point("damper position"), _Point("valve position")
+_POINTS = {
+    "supply_air_temperature": _TEMPERATURE,
+    "supply_air_temperature_set_point": _SETPOINT,
+    "supply_air_temperature_heating_set_point": _SETPOINT,
+    "supply_air_temperature_cooling_set_point": _SETPOINT,
+    "outdoor_air_temperature": _TEMPERATURE,
+    "mixed_air_temperature": _TEMPERATURE,
+    "return_air_temperature": _TEMPERATURE,
+    "supply_air_fan_status": _STATUS,
+    "return_air_fan_status": _STATUS,
+    "supply_air_fan_speed_control_signal": _SPEED,
+    "return_air_fan_speed_control_signal": _SPEED,
+    "exhaust_air_damper_control_signal": _DAMPER,
+    "outdoor_air_damper_control_signal": _DAMPER,
+    "return_air_damper_control_signal": _DAMPER,
+    "cooling_coil_valve_control_signal": _VALVE,
+    "heating_coil_valve_control_signal": _VALVE,
+    "supply_air_duct_static_pressure_set_point": _Point("static pressure setpoint", "psi"),
+    "supply_air_duct_static_pressure": _Point("static pressure", "psi"),
+    "occupancy_mode_indicator": _Point("occupancy", states=("unoccupied", "occupied")),
+}
+
+# Fault days from the inventory's tables 2-2, 3-3 and 3-4: component, what is wrong with it.
+_HEATING, _COOLING, _DAMPER_NODE = "Heating_Coil_Valve", "Cooling_Coil_Valve", "Outdoor_Air_Damper"
+_FAULTS: dict[Unit, dict[str, tuple[str, str]]] = {
+    "MZVAV-2-1": {
+        "2007-08-28": (_HEATING, "leaking, stage 1: 0.4 GPM"),
+        "2007-08-29": (_HEATING, "leaking, stage 2: 1.0 GPM"),
+        "2007-08-30": (_HEATING, "leaking, stage 3: 2.0 GPM"),
+    },
+    "SZCAV": {
+        "2017-03-11": (_COOLING, "stuck fully closed"),
+        "2017-03-12": (_COOLING, "stuck fully open"),
+        "2017-03-15": (_COOLING, "leaking, 5% of maximum flow"),
+        "2017-03-16": (_COOLING, "leaking, 50% of maximum flow"),
+        "2017-03-18": (_DAMPER_NODE, "stuck fully open"),
+        "2017-03-19": (_DAMPER_NODE, "stuck 50% open"),
+        "2017-03-20": (_DAMPER_NODE, "leaking, 20% of maximum flow"),
+        "2017-03-21": (_DAMPER_NODE, "leaking, 50% of maximum flow"),
+        "2017-03-22": (_HEATING, "leaking, 5% of maximum flow"),
+        "2017-03-23": (_HEATING, "leaking, 40% of maximum flow"),
+        "2017-03-24": (_HEATING, "stuck fully closed"),
+        "2017-03-25": (_HEATING, "stuck fully open"),
+        "2017-03-26": (_HEATING, "stuck 50% open"),
+        "2017-03-31": (_COOLING, "stuck 50% open"),
+    },
+    "SZVAV": {
+        "2017-09-11": (_COOLING, "leaking, 50% of maximum flow"),
+        "2017-09-12": (_HEATING, "leaking, 40% of maximum flow"),
+        "2017-09-14": (_HEATING, "stuck fully open"),
+        "2017-09-15": (_HEATING, "stuck 50% open"),
+        "2017-09-18": (_DAMPER_NODE, "stuck at minimum position"),
+        "2017-09-19": (_DAMPER_NODE, "stuck fully open"),
+        "2017-09-22": (_COOLING, "stuck fully open"),
+    },
+}
+
+
+def load(*, unit: str = "MZVAV-2-1", path: str | os.PathLike[str] | None = None) -> Dataset:
+    """Load one unit: "MZVAV-2-1" (multi-zone), "SZCAV" or "SZVAV" (single zone, constant and variable air volume).
+
+    A label is "fault", or "disputed" on the one day that the inventory calls faulty and the ground truth does not
+    (2007-08-30 of MZVAV-2-1): leave such days out of training data.
+    """
+    known = {name: name for name in UNITS}
+    if unit not in known:
+        raise ConfigError(f"there is no unit '{unit}'; units are {', '.join(UNITS)}", hint=nearest(unit.upper(), UNITS))
+    chosen = known[unit]
+    folder = find_folder("lbnl-ahu", folder="lbnl_fdd_2020", files=[f"{chosen}.csv"], path=path, publisher=_PUBLISHER)
+    sensors, truth = _read(folder / f"{chosen}.csv")
+    graph, binding = brick_model(chosen)
+    return Dataset(
+        name="lbnl-ahu",
+        sensors=sensors,
+        graph=graph,
+        ontology=_brick(folder),
+        binding=binding,
+        labels=label_frame(_labels(chosen, truth)),
+        description=f"air handling unit {chosen}: {truth.height} days at 1 min, with imposed faults",
+        source="LBNL fault detection data (Granderson & Lin 2019), readings as published; Brick model by Thence",
+    )
+
+
+def brick_model(unit: Unit) -> tuple[KnowledgeGraph, Binding]:
+    """The Brick model of a unit and the binding of its sensors, without any readings."""
+    model = shipped(f"lbnl_{unit.lower().replace('-', '_')}.ttl")
+    full = read_graph(model)
+    # The references say which series belongs to a point; as nodes they would only be in the way of patterns.
+    references = set(full.with_label("TimeseriesReference"))
+    graph = full.subgraph(node for node in full.nodes if node not in references)
+    return graph, read_binding(model)
+
+
+def _brick(folder: Path) -> Ontology:
+    for path in (folder.parent, None):
+        try:
+            found = find_folder(
+                "lbnl-ahu", folder="ontologies", files=["Brick-1.3.ttl"], path=path, publisher=_BRICK_PUBLISHER
+            )
+        except InputError as error:
+            missing = error
+        else:
+            return read_ontology(found / "Brick-1.3.ttl")
+    package = util.find_spec("brickschema")
+    for place in package.submodule_search_locations or () if package else ():
+        file = Path(place) / "ontologies" / "1.3" / "Brick.ttl"
+        if file.is_file():
+            return read_ontology(file)
+    raise missing
+
+
+def _sensor_id(column: str) -> str:
+    return column.strip().removeprefix("AHU: ").lower().replace(" ", "_")
+
+
+def _read(file: Path) -> tuple[SensorData, pl.DataFrame]:
+    """The readings, and the ground truth per day."""
+    text = pl.read_csv(file, infer_schema=False)
+    text.columns = [column.strip() for column in text.columns]
+    missing = {_TIME, _TRUTH} - set(text.columns)
+    unknown = [c for c in text.columns if c not in (_TIME, _TRUTH) and _sensor_id(c) not in _POINTS]
+    if missing or unknown:
+        raise InputError(
+            f"this is not a file of LBNL's air handling units: columns missing {sorted(missing)}, unknown {unknown}",
+            where=str(file),
+        )
+    time = pl.col(_TIME).str.to_datetime("%m/%d/%Y %H:%M", time_unit="us").dt.replace_time_zone("UTC").alias("time")
+    columns = {column: _sensor_id(column) for column in text.columns if column not in (_TIME, _TRUTH)}
+    frame = text.select(time, *(_values(column, sensor_id) for column, sensor_id in columns.items()))
+    notes = ["times without a zone are taken as UTC"]
+    for column, sensor_id in columns.items():
+        lost = text[column].filter(frame[sensor_id].is_null()).drop_nulls()
+        if len(lost):
+            what = ", ".join(f"'{value}'" for value in lost.unique().sort())
+            notes.append(f"{len(lost)} cell{'s' * (len(lost) > 1)} of '{sensor_id}' hold no number ({what}): missing")
+    report = ReadReport(notes=tuple(notes))
+    sensors = SensorData.from_wide(
+        frame, sensors=[_sensor(sensor_id) for sensor_id in columns.values()], report=report, source=str(file)
+    )
+    truth = (
+        text.select(time.dt.date().alias("day"), pl.col(_TRUTH).cast(pl.Int8))
+        .group_by("day", maintain_order=True)
+        .agg(pl.col(_TRUTH).max().alias("faulty"))
+    )
+    return sensors, truth
+
+
+def _values(column: str, sensor_id: str) -> pl.Expr:
+    number = pl.col(column).str.strip_chars().cast(pl.Float64, strict=False)
+    states = _POINTS[sensor_id].states
+    if states is None:
+        return number.alias(sensor_id)
+    return number.replace_strict([0.0, 1.0], list(states), default=None, return_dtype=pl.String).alias(sensor_id)
+
+
+def _sensor(sensor_id: str) -> Sensor:
+    point = _POINTS[sensor_id]
+    return Sensor(sensor_id, kind=point.kind, unit=point.unit, categorical=point.states is not None)
+
+
+def _labels(unit: Unit, truth: pl.DataFrame) -> Iterator[dict[str, datetime | str | None]]:
+    for day, faulty in truth.iter_rows():
+        subject, details = _FAULTS[unit].get(day.isoformat(), (None, "not in the inventory"))
+        if not faulty and subject is None:
+            continue
+        label = "fault" if faulty and subject else "disputed"
+        if label == "disputed":
+            details = f"ground truth {'faulty' if faulty else 'unfaulted'}, inventory: {details}"
+        start = datetime(day.year, day.month, day.day, tzinfo=UTC)
+        yield {
+            "start": start,
+            "end": start + timedelta(days=1),
+            "label": label,
+            "subject": subject,
+            "details": details,
+        }

@@ -1,0 +1,42 @@
+"""The toy: three junctions in a row, two pipes between them, five sensors, two days at 30 minutes.
+
+Made by hand and shipped as plain files, so it needs nothing but Thence itself. What is known of it: whenever the flow
+in pipe AB is 40 m³/h or more (20 of the 96 readings), the pressure at junction C is below 41 m.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from thence.datasets.dataset import Dataset, label_frame
+from thence.datasets.places import shipped
+from thence.datasets.water import Gauge
+from thence.loaders import read_binding, read_graph, read_ontology
+from thence.sensors import SensorData
+
+__all__ = ["load"]
+
+
+def load() -> Dataset:
+    """Load the toy.
+
+    >>> toy = load()
+    >>> toy.sensors.ids
+    ('pressure_A', 'pressure_B', 'pressure_C', 'flow_AB', 'flow_BC')
+    >>> toy.binding["flow_AB"], toy.graph.neighbours("Pipe AB")
+    ('Pipe AB', {'Junction A': 1, 'Junction B': 1})
+    """
+    frame = pl.read_csv(shipped("toy_readings.csv")).with_columns(
+        pl.col("time").str.to_datetime("%Y-%m-%dT%H:%M:%SZ", time_unit="us").dt.replace_time_zone("UTC")
+    )
+    sensors = [Gauge.from_id(column).sensor for column in frame.columns if column != "time"]
+    return Dataset(
+        name="toy",
+        sensors=SensorData.from_wide(frame, sensors=sensors, source="toy_readings.csv"),
+        graph=read_graph(shipped("toy_graph.json")),
+        ontology=read_ontology("water"),
+        binding=read_binding(shipped("toy_binding.csv")),
+        labels=label_frame([]),
+        description="three junctions, two pipes, five sensors, two days at 30 min",
+        source="made by hand for Thence",
+    )

@@ -1,0 +1,133 @@
+"""Enrichment ``existential``: "some flow sensor in a Pipe with length 843–895 m reads 23–31 m³/h".
+
+Each item is a Boolean column of its own that is true in a frame when at least one sensor of the kind, in such a node,
+reads in the range, false when none does, and missing when none of them reads anything. Sensor ids are gone: any sensor
+may be the witness, and different items may have different ones. That is the encoding of Naive SemRL, and its
+weakness: frequent items are frequent because there are many candidates.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..discretize import Discretizer
+from ..items import Aspect, Feature, Interval, Item, Role, Value
+from ..transactions import Block, Column, TransactionTable
+from ..windows import WindowedReadings
+from .grounded import (
+    calendar_columns,
+    fit_missing,
+    numeric_readings,
+    property_column,
+    property_group,
+    property_values,
+    state_columns,
+)
+from .surroundings import Surroundings
+
+__all__ = ["existential_table"]
+
+
+def existential_table(
+    readings: WindowedReadings,
+    around: Surroundings,
+    *,
+    discretizer: Discretizer,
+    fit_frames: npt.NDArray[Any] | slice,
+) -> TransactionTable:
+    """The table: for every kind, class of node and range a bare item, and one per property of the class."""
+    discretizer = Discretizer(
+        discretizer.method, discretizer.bins, "kind", discretizer.edges, discretizer.binnings
+    )  # ranges must be comparable between sensors, so bins are always pooled per kind
+    columns, discretizer = _reading_columns(readings, around, discretizer, fit_frames)
+    conditions = _conditions(readings, around, discretizer, [column.feature.place for column in columns])
+    witnesses: dict[tuple[Feature, Value | Interval], list[npt.NDArray[np.int16]]] = {}
+    for column in columns:
+        host = around.label_of(column.feature.place) if column.feature.place else ""
+        for where in [(), *((condition,) for condition in conditions.get(column.feature.place, ()))]:
+            feature = Feature(
+                host,
+                Aspect.MEASUREMENT,
+                column.feature.name,
+                role=Role.SOME,
+                label=column.feature.label or column.feature.subject,
+                where=where,
+                unit=column.feature.unit,
+                classes=column.feature.classes,
+            )
+            for code, value in enumerate(column.values):
+                held = np.where(column.codes[0] < 0, -1, (column.codes[0] == code).astype(np.int16))
+                witnesses.setdefault((feature, value), []).append(held.astype(np.int16))
+    made = [
+        Column(
+            _with_value(feature, value),
+            (False, True),
+            np.max(np.stack(parts), axis=0)[None, :].astype(np.int16),
+            minable=(False, True),
+        )
+        for (feature, value), parts in witnesses.items()
+        if any((part > 0).any() for part in parts)
+    ]
+    block = Block(tuple(made + calendar_columns(readings)), len(readings), times=readings.times)
+    return TransactionTable((block,), "existential", discretizer)
+
+
+def _with_value(feature: Feature, value: Value | Interval) -> Feature:
+    """Put the range itself among the conditions: the column is the truth of the whole statement."""
+    reading = Feature(
+        feature.subject, Aspect.MEASUREMENT, feature.name, role=Role.SOME, label=feature.label, unit=feature.unit
+    )
+    return Feature(
+        feature.subject,
+        Aspect.MEASUREMENT,
+        feature.name,
+        role=Role.SOME,
+        label=feature.label,
+        where=(*feature.where, Item.is_(reading, value)),
+        unit=feature.unit,
+        classes=feature.classes,
+    )
+
+
+def _reading_columns(
+    readings: WindowedReadings, around: Surroundings, discretizer: Discretizer, fit_frames: npt.NDArray[Any] | slice
+) -> tuple[list[Column], Discretizer]:
+    numeric = numeric_readings(readings, around)
+    groups: dict[str, list[npt.NDArray[np.float64]]] = {}
+    keys = [discretizer.group(kind=f.label, sensor=f.subject, name=f.name) for f, _ in numeric]
+    for key, (_, values) in zip(keys, numeric, strict=True):
+        groups.setdefault(key, []).append(values[fit_frames])
+    discretizer = fit_missing(discretizer, groups)
+    columns = [
+        Column(feature, tuple(discretizer.binnings[key].values), discretizer.binnings[key].encode(values)[None, :])
+        for key, (feature, values) in zip(keys, numeric, strict=True)
+    ]
+    return columns + state_columns(readings, around), discretizer
+
+
+def _conditions(
+    readings: WindowedReadings, around: Surroundings, discretizer: Discretizer, places: list[str]
+) -> dict[str, list[Item]]:
+    """For each node one item per property: the bin, or the category, that its value falls into."""
+    nodes = [place for place in dict.fromkeys(places) if place]
+    facts = [
+        (node, around.property(node, name), property_values(readings, around, node, name)[:1])
+        for node in nodes
+        for name in around.properties_of(node)
+    ]
+    groups: dict[str, list[npt.NDArray[np.float64]]] = {}
+    for _, feature, values in facts:
+        if values.dtype == np.float64:
+            groups.setdefault(property_group(feature), []).append(values)
+    discretizer = fit_missing(discretizer, groups)
+    out: dict[str, list[Item]] = {}
+    for node, feature, values in facts:
+        column = property_column(feature, values, discretizer)
+        code = int(column.codes[0, 0])
+        if code >= 0:
+            host = Feature(feature.label, Aspect.PROPERTY, feature.name, role=Role.SOME, unit=feature.unit)
+            out.setdefault(node, []).append(Item.is_(host, column.values[code]))
+    return out

@@ -1,0 +1,358 @@
+"""Enrichment ``lifted``: rows are (time frame, embedding of a pattern), and features belong to variables.
+
+Series of codes are made once per sensor and shared by every column that reads them, so a block costs sensors × frames,
+not embeddings × frames. With ``scope="sensor"`` a reading is its rank in the sensor's own history, with
+``scope="kind"`` an absolute range that all sensors of the kind share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..discovery import Carriers, discover
+from ..discretize import Binning, Discretizer, fit_binning, rank_binning
+from ..errors import PatternError
+from ..items import Aspect, Feature, Interval, Role, Value
+from ..matching import GraphIndex, embeddings, most_specific, upward
+from ..patterns import Pattern
+from ..transactions import Block, Column, TransactionTable
+from ..windows import WindowedReadings
+from .grounded import calendar_columns
+from .stars import star_series
+from .surroundings import ADMINISTRATIVE, Surroundings
+
+__all__ = ["lifted_table"]
+
+Frames = npt.NDArray[Any] | slice
+Codes = npt.NDArray[np.int16]
+
+
+@dataclass(frozen=True)
+class SeriesBank:
+    """The codes of all sensors of one kind: what each code stands for, and which row belongs to which sensor."""
+
+    codes: Codes
+    values: tuple[Value | Interval, ...]
+    row_of: Mapping[str, int]
+    unit: str
+    relative: bool
+
+
+class _Coder:
+    """Turns series of numbers into codes, remembering the bins that it fits on the way."""
+
+    def __init__(self, discretizer: Discretizer, fit_frames: Frames) -> None:
+        self.discretizer = discretizer
+        self.fit_frames = fit_frames
+        self.binnings: dict[str, Binning] = dict(discretizer.binnings)
+
+    @property
+    def relative(self) -> bool:
+        return self.discretizer.scope == "sensor"
+
+    @property
+    def ranks(self) -> tuple[Interval, ...]:
+        """Ranks in a sensor's own history; the outer ones are open, so that later extremes fall into them."""
+        bins = self.discretizer.bins
+        bounds = [-np.inf, *(i / bins for i in range(1, bins)), np.inf]
+        return tuple(Interval(low, high) for low, high in pairwise(bounds))
+
+    def encode(
+        self, series: npt.NDArray[np.float64], keys: Sequence[str], pool: str
+    ) -> tuple[Codes, tuple[Value | Interval, ...]]:
+        """Codes of the rows of ``series`` (series × frames), each by its own ranks or all by one pooled binning."""
+        codes = np.empty(series.shape, np.int16)
+        if self.relative:
+            for row, key in enumerate(keys):
+                if key not in self.binnings:
+                    history = series[row][self.fit_frames]
+                    self.binnings[key] = Binning(rank_binning(history, bins=self.discretizer.bins))
+                codes[row] = self.binnings[key].encode(series[row])
+            return codes, self.ranks
+        if pool not in self.binnings:
+            self.binnings[pool] = fit_binning(
+                series[:, self.fit_frames], method=self.discretizer.method, bins=self.discretizer.bins,
+                edges=self.discretizer.edges.get(pool),
+            )  # fmt: skip
+        binning = self.binnings[pool]
+        codes[:] = binning.encode(series)
+        return codes, tuple(binning.values)
+
+    def encode_facts(self, values: npt.NDArray[np.float64], pool: str) -> tuple[Codes, tuple[Value | Interval, ...]]:
+        """Codes of a property over nodes, always pooled."""
+        if pool not in self.binnings:
+            self.binnings[pool] = fit_binning(values, bins=self.discretizer.bins)
+        binning = self.binnings[pool]
+        return binning.encode(values), tuple(binning.values)
+
+    def fitted(self) -> Discretizer:
+        return replace(self.discretizer, binnings=self.binnings)
+
+
+def lifted_table(
+    readings: WindowedReadings,
+    around: Surroundings,
+    *,
+    discretizer: Discretizer,
+    fit_frames: Frames,
+    patterns: str | Sequence[str | Pattern],
+    hops: int,
+    min_embeddings: int,
+    max_embeddings: int,
+    edges: bool,
+) -> TransactionTable:
+    """A table with a block per pattern."""
+    assert around.graph is not None and around.binding is not None
+    index = GraphIndex(around.graph, around.ontology)
+    kind_of = {sensor.id: sensor.kind for sensor in readings.sensors}
+    carriers = Carriers.of(index, kind_of, dict(around.binding))
+    notes: list[str] = []
+    if isinstance(patterns, str) and patterns in ("auto", "stars", "paths"):
+        chosen, notes = discover(
+            carriers,
+            hops=hops,
+            min_embeddings=min_embeddings,
+            max_embeddings=max_embeddings,
+            paths=patterns != "stars",
+            stars=patterns != "paths",
+        )
+        if not chosen:
+            notes.append(
+                f"no pattern of up to {hops} edges between nodes that carry sensors has {min_embeddings} embeddings"
+            )
+    else:
+        given = [patterns] if isinstance(patterns, (str, Pattern)) else list(patterns)
+        chosen = [p if isinstance(p, Pattern) else Pattern.parse(p) for p in given]
+    coder = _Coder(discretizer, fit_frames)
+    banks = _banks(readings, coder)
+    blocks = []
+    for pattern in chosen:
+        block = _block(pattern, readings, around, carriers, banks, coder, max_embeddings, edges)
+        if block is None:
+            notes.append(f"the pattern {pattern} matches nowhere among the nodes that carry sensors")
+        else:
+            blocks.append(block)
+    return TransactionTable(tuple(blocks), "lifted", coder.fitted(), tuple(notes))
+
+
+def _banks(readings: WindowedReadings, coder: _Coder) -> dict[tuple[str, str], SeriesBank]:
+    """The codes of every kind of reading, by kind and derived name."""
+    out: dict[tuple[str, str], SeriesBank] = {}
+    names = {"": readings.values}
+    if "change" in readings.derived:
+        names["change"] = readings.derived["change"]
+    for kind in dict.fromkeys(sensor.kind for sensor in readings.numeric):
+        members = [(i, s) for i, s in enumerate(readings.numeric) if s.kind == kind]
+        for name, values in names.items():
+            series = np.ascontiguousarray(values[:, [i for i, _ in members]].T)
+            keys = [coder.discretizer.group(kind="", sensor=s.id, name=name) for _, s in members]
+            codes, meaning = coder.encode(series, keys, f"{kind}.{name}" if name else kind)
+            row_of = {s.id: row for row, (_, s) in enumerate(members)}
+            out[kind, name] = SeriesBank(codes, meaning, row_of, members[0][1].unit, coder.relative)
+    for kind in dict.fromkeys(sensor.kind for sensor in readings.categorical):
+        states = {s.id: readings.states[s.id] for s in readings.categorical if s.kind == kind}
+        known = tuple(sorted({name for _, categories in states.values() for name in categories}))
+        codes = np.full((len(states), len(readings)), -1, np.int16)
+        for row, (own, categories) in enumerate(states.values()):
+            renumber = np.array([known.index(name) for name in categories] + [-1], np.int16)
+            codes[row] = renumber[own]
+        out[kind, ""] = SeriesBank(codes, known, {s: row for row, s in enumerate(states)}, "", False)
+    return out
+
+
+def _block(
+    pattern: Pattern,
+    readings: WindowedReadings,
+    around: Surroundings,
+    carriers: Carriers,
+    banks: Mapping[tuple[str, str], SeriesBank],
+    coder: _Coder,
+    max_embeddings: int,
+    edges: bool,
+) -> Block | None:
+    index = carriers.index
+    rows, chosen = _sensor_choices(pattern, carriers, max_embeddings)
+    if not len(rows):
+        return None
+    columns = _reading_columns(pattern, rows, chosen, carriers, banks)
+    if pattern.is_star:
+        focus = pattern.nodes[0].name
+        for feature, series, keys, pool in star_series(pattern, rows[:, 0], readings, carriers):
+            if np.isnan(series).all():
+                continue
+            codes, meaning = coder.encode(series, keys, pool)
+            lifted = replace(feature, relative=coder.relative, place=focus, classes=_classes(pattern, focus, index))
+            columns.append(Column(lifted, meaning, codes, np.arange(len(rows), dtype=np.int32)))
+    columns = _distinct(columns)
+    columns += _property_columns(pattern, rows, around, index, coder)
+    if edges:
+        columns += _structure_columns(pattern, rows, index)
+    columns += [replace(c, series=np.zeros(len(rows), np.int32)) for c in calendar_columns(readings)]
+    names = tuple(
+        (*(index.ids[n] for n in nodes), *sensors) for nodes, sensors in zip(rows.tolist(), chosen, strict=True)
+    )
+    return Block(tuple(columns), len(readings), len(rows), readings.times, pattern, names)
+
+
+def _sensor_choices(
+    pattern: Pattern, carriers: Carriers, limit: int
+) -> tuple[npt.NDArray[np.int64], list[tuple[str, ...]]]:
+    """Embeddings of the nodes together with the sensors that stand in each sensor variable ("" where it lacks)."""
+    index = carriers.index
+    allowed: dict[str, npt.NDArray[np.bool_]] = {}
+    for variable in pattern.nodes:
+        own = [s for s in pattern.sensors if s.host == variable.name]
+        mask = np.ones(len(index.ids), bool)
+        for sensor in own:
+            if sensor.kind and sensor.kind not in carriers.sensors:
+                raise PatternError(
+                    f"no sensor is of the kind '{sensor.kind}'", hint="known kinds: " + ", ".join(carriers.sensors)
+                )
+            if not sensor.optional:
+                mask &= carriers.mask(sensor.kind or None)
+        if own and all(s.optional for s in own) and not pattern.is_star:
+            mask &= np.any([carriers.mask(s.kind or None) for s in own], axis=0)
+        allowed[variable.name] = mask
+    rows = embeddings(pattern, index, allowed=allowed, limit=limit)
+    host = {v.name: i for i, v in enumerate(pattern.nodes)}
+    nodes: list[list[int]] = []
+    sensors: list[tuple[str, ...]] = []
+    for row in rows.tolist():
+        options = []
+        for variable in pattern.sensors:
+            at = row[host[variable.host]]
+            kinds = [variable.kind] if variable.kind else list(carriers.sensors)
+            found = [s for kind in kinds for s in carriers.sensors[kind].get(at, ())]
+            options.append(found or [""])
+        for choice in product(*options):
+            picked = [s for s in choice if s]
+            if len(set(picked)) == len(picked):
+                nodes.append(row)
+                sensors.append(choice)
+        if len(nodes) > limit:
+            raise PatternError(
+                f"the pattern {pattern} has more than {limit:,} embeddings", hint="make it more specific"
+            )
+    return np.array(nodes, np.int64).reshape(len(nodes), len(pattern.nodes)), sensors
+
+
+def _classes(pattern: Pattern, variable: str, index: GraphIndex) -> frozenset[str]:
+    label = pattern.label_of(variable)
+    return upward([label], index.ontology) if label else frozenset()
+
+
+def _reading_columns(
+    pattern: Pattern,
+    rows: npt.NDArray[np.int64],
+    chosen: list[tuple[str, ...]],
+    carriers: Carriers,
+    banks: Mapping[tuple[str, str], SeriesBank],
+) -> list[Column]:
+    out = []
+    for at, variable in enumerate(pattern.sensors):
+        for (kind, name), bank in banks.items():
+            if variable.kind and kind != variable.kind:
+                continue
+            series = np.array([bank.row_of.get(sensors[at], -1) for sensors in chosen], np.int32)
+            if (series < 0).all():
+                continue
+            feature = Feature(
+                variable.name,
+                Aspect.MEASUREMENT,
+                name,
+                role=Role.VARIABLE,
+                label=kind,
+                relative=bank.relative,
+                unit=bank.unit,
+                place=variable.host,
+                classes=_classes(pattern, variable.host, carriers.index),
+            )
+            out.append(Column(feature, bank.values, bank.codes, series))
+    return out
+
+
+def _distinct(columns: list[Column]) -> list[Column]:
+    """Drop columns that say the same as an earlier one in every row (a sum over one neighbour is its mean)."""
+    kept: list[Column] = []
+    seen: set[tuple[bytes, tuple[Value | Interval, ...]]] = set()
+    for column in columns:
+        digest = (
+            np.where(column.series[:, None] < 0, np.int16(-1), column.codes[column.series]).tobytes(),
+            column.values,
+        )
+        if digest not in seen:
+            seen.add(digest)
+            kept.append(column)
+    return kept
+
+
+def _property_columns(
+    pattern: Pattern, rows: npt.NDArray[np.int64], around: Surroundings, index: GraphIndex, coder: _Coder
+) -> list[Column]:
+    """What the graph says of each variable's node; constant over time, different from embedding to embedding."""
+    out = []
+    for at, variable in enumerate(pattern.nodes):
+        nodes, series = np.unique(rows[:, at], return_inverse=True)
+        held = [index.graph.node(index.ids[n]).properties for n in nodes.tolist()]
+        names = sorted({name for properties in held for name in properties})
+        for name in names:
+            wanted = around.properties is None or name in around.properties
+            if not wanted or (around.properties is None and name in ADMINISTRATIVE):
+                continue
+            values = [properties.get(name) for properties in held]
+            codes, meaning = _fact_codes(values, f"{variable.label}.{name}", coder)
+            if len(meaning) < 2:
+                continue
+            feature = Feature(
+                variable.name,
+                Aspect.PROPERTY,
+                name,
+                role=Role.VARIABLE,
+                label=variable.label,
+                unit=index.graph.property_units.get(name, ""),
+                classes=_classes(pattern, variable.name, index),
+            )
+            out.append(Column(feature, meaning, codes[:, None], series.astype(np.int32), context=True))
+    return out
+
+
+def _fact_codes(values: Sequence[Any], pool: str, coder: _Coder) -> tuple[Codes, tuple[Value | Interval, ...]]:
+    numeric = all(v is None or (isinstance(v, (int, float)) and not isinstance(v, bool)) for v in values)
+    if numeric:
+        return coder.encode_facts(np.array([np.nan if v is None else float(v) for v in values]), pool)
+    plain = [v if v is None or isinstance(v, bool) else str(v) for v in values]
+    known = tuple(sorted({v for v in plain if v is not None}, key=str))
+    position = {value: code for code, value in enumerate(known)}
+    return np.array([-1 if v is None else position[v] for v in plain], np.int16), known
+
+
+def _structure_columns(pattern: Pattern, rows: npt.NDArray[np.int64], index: GraphIndex) -> list[Column]:
+    """Labels below a variable's class, and edges between variables that the pattern does not ask for, as items."""
+    out = []
+
+    def add(feature: Feature, held: npt.NDArray[np.bool_]) -> None:
+        if held.any() and not held.all():
+            series = np.arange(len(rows), dtype=np.int32)
+            out.append(Column(feature, (False, True), held.astype(np.int16)[:, None], series, context=True))
+
+    for at, variable in enumerate(pattern.nodes):
+        labels = [most_specific(index.graph.node(index.ids[n]).labels, index.ontology) for n in rows[:, at].tolist()]
+        for label in sorted(set(labels)):
+            add(Feature(variable.name, Aspect.LABEL, label, role=Role.VARIABLE), np.array([x == label for x in labels]))
+    linked = {frozenset((link.source, link.target)) for link in pattern.links}
+    for relation in index.relations:
+        for a, left in enumerate(pattern.nodes):
+            for b, right in enumerate(pattern.nodes):
+                if a == b or frozenset((left.name, right.name)) in linked:
+                    continue
+                origin, reached = index.adjacency(relation, "out").expand(rows[:, a])
+                held = np.zeros(len(rows), bool)
+                held[origin[reached == rows[origin, b]]] = True
+                add(Feature(left.name, Aspect.EDGE, relation, role=Role.VARIABLE, other=right.name), held)
+    return out

@@ -1,0 +1,1 @@
+"""Aerial: neural rule learning with an autoencoder and an exact, algebraic search."""

@@ -1,0 +1,80 @@
+"""Which features may stand together in a rule, as sparse lists.
+
+Graph locality, for one, allows only features of sensors within k hops of each other. Memory grows with the number of
+pairs that are listed, never with the square of the number of features. This module must not know about networks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from thence.errors import ConfigError
+
+__all__ = ["Neighbours"]
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """For feature ``f``, ``members[starts[f] : starts[f + 1]]`` are the features that may stand beside it, ascending.
+
+    The relation is symmetric and no feature is its own neighbour.
+
+    >>> near = Neighbours.of([[1], [2], []])
+    >>> [near.of_feature(feature).tolist() for feature in range(3)]
+    [[1], [0, 2], [1]]
+    """
+
+    starts: NDArray[np.int64]
+    members: NDArray[np.int64]
+
+    @staticmethod
+    def of(relation: Neighbours | Sequence[ArrayLike] | NDArray[np.bool_]) -> Neighbours:
+        """From one list of features per feature, or a square boolean matrix; one direction of a pair is enough."""
+        if isinstance(relation, Neighbours):
+            return relation
+        if isinstance(relation, np.ndarray) and relation.dtype == np.bool_:
+            if relation.ndim != 2 or relation.shape[0] != relation.shape[1]:
+                raise ConfigError(f"a matrix of compatible features must be square, got shape {relation.shape}")
+            left, right = np.nonzero(relation)
+            return _symmetric(len(relation), left, right)
+        lists = [np.asarray(members, dtype=np.int64).reshape(-1) for members in relation]
+        left = np.repeat(np.arange(len(lists)), [len(members) for members in lists])
+        right = np.concatenate(lists) if lists else np.empty(0, np.int64)
+        if len(right) and (right.min() < 0 or right.max() >= len(lists)):
+            raise ConfigError(f"neighbours must be features from 0 to {len(lists) - 1}")
+        return _symmetric(len(lists), left, right)
+
+    @property
+    def n_features(self) -> int:
+        return len(self.starts) - 1
+
+    def of_feature(self, feature: int) -> NDArray[np.int64]:
+        """The features that may stand beside this one."""
+        return self.members[self.starts[feature] : self.starts[feature + 1]]
+
+    def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Both ends of every pair, in both directions, ordered by the first end."""
+        return np.repeat(np.arange(self.n_features), np.diff(self.starts)), self.members
+
+    def together(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each pair of features may stand together."""
+        ends, members = self.pairs()
+        keys = ends * np.int64(self.n_features) + members
+        asked = left * np.int64(self.n_features) + right
+        if not len(keys):
+            return np.zeros(asked.shape, np.bool_)
+        place = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
+        return np.asarray(keys[place] == asked)
+
+
+def _symmetric(n_features: int, left: NDArray[np.int64], right: NDArray[np.int64]) -> Neighbours:
+    apart = left != right
+    left, right = left[apart].astype(np.int64), right[apart].astype(np.int64)
+    keys = np.unique(np.concatenate([left * n_features + right, right * n_features + left]))
+    ends = keys // n_features if n_features else keys
+    starts = np.searchsorted(ends, np.arange(n_features + 1))
+    return Neighbours(starts.astype(np.int64), keys - ends * n_features)

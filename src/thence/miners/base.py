@@ -1,0 +1,90 @@
+"""What every miner is: an object with a ``mine`` method, found by name.
+
+Miners propose rules; their counts are made by :mod:`thence.counting`. A miner is immutable: its settings are fixed
+when it is made, and the same settings and seed give the same rules.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+from types import MappingProxyType
+from typing import Any, Protocol, runtime_checkable
+
+from ..errors import ConfigError, nearest
+from ..progress import Progress, silent
+from ..rules import RuleSet
+
+__all__ = ["BUILT_IN", "Miner", "make_miner", "miner_names"]
+
+
+@runtime_checkable
+class Miner(Protocol):
+    """A miner. ``wants`` says which table it reads: ``"codes"`` (discretized) or ``"numbers"`` (raw features)."""
+
+    name: str
+    wants: str
+
+    def mine(self, table: Any, *, progress: Progress = silent) -> RuleSet:
+        """All rules that this miner finds in a table, with exact counts."""
+        ...
+
+
+BUILT_IN: Mapping[str, str] = MappingProxyType(
+    {
+        "exact": "thence.miners.exact:Exact",
+        "aerial": "thence.miners.aerial:Aerial",
+        "fpgrowth": "thence.miners.exhaustive:FPGrowth",
+        "hmine": "thence.miners.exhaustive:HMine",
+        "naive-semrl": "thence.miners.semrl:NaiveSemRL",
+        "ts-narm": "thence.miners.narm:TSNARM",
+        "arm-ae": "thence.miners.arm_ae:ARMAE",
+    }
+)
+
+
+def _known() -> dict[str, str]:
+    plugged = {point.name: point.value for point in entry_points(group="thence.miners")}
+    return {**plugged, **BUILT_IN}
+
+
+def miner_names() -> tuple[str, ...]:
+    """The names that :func:`make_miner` knows.
+
+    >>> "exact" in miner_names()
+    True
+    """
+    return tuple(_known())
+
+
+def make_miner(miner: str | type | Miner, **settings: Any) -> Miner:
+    """A miner by name, class or instance.
+
+    >>> make_miner("exact", min_support=0.1).min_support
+    0.1
+    """
+    if isinstance(miner, str):
+        known = _known()
+        if miner not in known:
+            raise ConfigError(
+                f"unknown miner '{miner}'", hint=nearest(miner, known) or "known: " + ", ".join(sorted(known))
+            )
+        module, _, attribute = known[miner].partition(":")
+        miner = getattr(importlib.import_module(module), attribute)
+    if isinstance(miner, type):
+        try:
+            made = miner(**settings)
+        except TypeError as error:
+            accepted = list(getattr(miner, "__dataclass_fields__", {}))
+            unknown = next((name for name in settings if accepted and name not in accepted), None)
+            if unknown is None:
+                raise
+            raise ConfigError(
+                f"the miner '{getattr(miner, 'name', miner.__name__)}' has no setting '{unknown}'",
+                hint=nearest(unknown, accepted) or "it has: " + ", ".join(accepted),
+            ) from error
+        return made  # type: ignore[no-any-return]
+    if settings:
+        raise ConfigError("settings go to a miner's name or class, not to one that is made already")
+    return miner

@@ -1,0 +1,58 @@
+"""How long work tells how far it is: a plain callback, and one that draws bars on a terminal.
+
+Nothing here is shown unless a caller asks for it, and bars appear only where a person can see them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+__all__ = ["Progress", "bars", "silent"]
+
+
+class Progress(Protocol):
+    """Called with the name of a stage, the work done and the work in all (0 when unknown), and a short remark."""
+
+    def __call__(self, stage: str, done: float, total: float, note: str = "") -> None: ...
+
+
+def silent(stage: str, done: float, total: float, note: str = "") -> None:
+    """The progress of somebody who does not want to know.
+
+    >>> silent("mining", 1, 10)
+    """
+
+
+@contextmanager
+def bars(*, enabled: bool | None = None) -> Iterator[Progress]:
+    """Progress bars on standard error, one per stage; silent when that is not a terminal.
+
+    >>> with bars(enabled=False) as progress:
+    ...     progress("mining", 5, 10)
+    """
+    if not (sys.stderr.isatty() if enabled is None else enabled):
+        yield silent
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as RichProgress
+
+    columns = (
+        TextColumn("{task.description:<12}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[note]}"),
+    )
+    tasks: dict[str, TaskID] = {}
+    with RichProgress(*columns, console=Console(stderr=True), transient=True) as drawing:
+
+        def show(stage: str, done: float, total: float, note: str = "") -> None:
+            if stage not in tasks:
+                tasks[stage] = drawing.add_task(stage, total=total or None, note=note)
+            drawing.update(tasks[stage], completed=done, total=total or None, note=note)
+
+        yield show

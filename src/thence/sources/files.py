@@ -1,0 +1,136 @@
+"""Paths to tables: which files are meant, and a reader for each suffix.
+
+Text files and Excel sheets are read into memory; Parquet is only scanned.
+"""
+
+from __future__ import annotations
+
+import glob
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from ..errors import InputError, nearest, require
+from .roles import quoted
+from .table import Options, Table
+from .text import read_text
+
+__all__ = ["SUFFIXES", "find_paths", "read_tables"]
+
+TITLE = re.compile(r"\s*(?P<kind>[^()]+?)\s*\((?P<unit>[^()]+)\)\s*")
+
+
+def find_paths(source: str | Path) -> list[Path]:
+    """The files that a path, a folder or a pattern with ``*`` stands for, in the order of their names."""
+    path = Path(source).expanduser()
+    if path.is_dir():
+        paths = sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith("."))
+        readable = [p for p in paths if _suffix(p) in SUFFIXES]
+        if not readable:
+            raise InputError(f"the folder holds no file with sensor data ({', '.join(SUFFIXES)})", where=str(source))
+        return readable
+    if path.exists():
+        return [path]
+    if any(sign in str(source) for sign in "*?["):
+        found = sorted(Path(name) for name in glob.glob(str(path), recursive=True))
+        if files := [p for p in found if p.is_file()]:
+            return files
+        raise InputError("no file matches this pattern", where=str(source))
+    names = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
+    hint = nearest(path.name, names) or (None if path.parent.is_dir() else f"there is no folder '{path.parent}' either")
+    raise InputError("there is no such file", where=str(source), hint=hint)
+
+
+def read_tables(path: Path, options: Options) -> Iterator[Table]:
+    """The tables of a file: one, or one per sheet."""
+    reader = SUFFIXES.get(_suffix(path))
+    if reader is None:
+        raise InputError(
+            f"files of type '{path.suffix}' cannot be read", where=str(path), hint=f"known are {', '.join(SUFFIXES)}"
+        )
+    if options.sheet is not None and reader is not _excel:
+        raise InputError("only Excel files have sheets", where=str(path), hint="leave out sheet=")
+    yield from reader(path, options)
+
+
+def _text(path: Path, options: Options) -> Iterable[Table]:
+    return [read_text(path, options)]
+
+
+def _parquet(path: Path, options: Options) -> Iterable[Table]:
+    frame = pl.scan_parquet(path)
+    try:
+        frame.collect_schema()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        if not path.stat().st_size:
+            return [Table(pl.LazyFrame(), str(path), title=path.stem)]
+        raise InputError(
+            f"is not a readable Parquet file: {str(error).splitlines()[0]}",
+            where=str(path),
+            hint="write it again; a Parquet file that was cut off has no footer",
+        ) from error
+    return [Table(frame, str(path), title=path.stem, in_memory=False)]
+
+
+def _excel(path: Path, options: Options) -> Iterator[Table]:
+    fastexcel = require("fastexcel", extra="excel")
+    try:
+        names: list[str] = fastexcel.read_excel(str(path)).sheet_names
+    except (fastexcel.FastExcelError, OSError) as error:
+        raise InputError(f"is not a readable Excel file: {str(error).splitlines()[0]}", where=str(path)) from error
+    for name in _chosen_sheets(names, options, path):
+        frame = pl.read_excel(path, sheet_name=name, engine="calamine", infer_schema_length=None, raise_if_empty=False)
+        title = TITLE.fullmatch(name)
+        frame = frame.rename({column: column.strip() for column in frame.columns})
+        yield Table(
+            frame.lazy(),
+            f"{path}, sheet '{name}'",
+            title=path.stem,
+            sheet=name,
+            kind=_singular(title["kind"].lower()) if title else "",
+            unit=title["unit"].replace("_", "/") if title else "",
+            place=lambda row: f"row {row + 2}",
+        )
+
+
+def _chosen_sheets(names: Sequence[str], options: Options, path: Path) -> Sequence[str]:
+    if options.sheet is None:
+        return names
+    wanted = (options.sheet,) if isinstance(options.sheet, str) else tuple(options.sheet)
+    for name in wanted:
+        if name not in names:
+            raise InputError(
+                f"there is no sheet '{name}'; the sheets are {quoted(names)}",
+                where=str(path),
+                hint=nearest(name, names),
+            )
+    return wanted
+
+
+def _singular(kind: str) -> str:
+    return kind[:-1] if kind.endswith("s") and not kind.endswith("ss") else kind
+
+
+def _suffix(path: Path) -> str:
+    suffixes = path.suffixes
+    if suffixes and suffixes[-1].lower() == ".gz" and len(suffixes) > 1:
+        return suffixes[-2].lower()
+    return path.suffix.lower()
+
+
+SUFFIXES: dict[str, Callable[[Path, Options], Iterable[Table]]] = {
+    ".csv": _text,
+    ".tsv": _text,
+    ".txt": _text,
+    ".tab": _text,
+    ".dat": _text,
+    ".parquet": _parquet,
+    ".pq": _parquet,
+    ".xlsx": _excel,
+    ".xlsm": _excel,
+    ".xls": _excel,
+    ".ods": _excel,
+}
+"""The reader of each file suffix."""

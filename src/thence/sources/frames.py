@@ -1,0 +1,57 @@
+"""Frames that are already in memory as tables: polars, pandas, and anything that speaks Arrow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from ..errors import InputError
+from .table import Table
+
+__all__ = ["frame_table"]
+
+
+def frame_table(frame: Any) -> Table:
+    """A polars, pandas or Arrow frame as a table; a polars LazyFrame stays lazy. The caller's frame is not touched."""
+    if isinstance(frame, pl.LazyFrame):
+        return Table(frame, "lazy frame", in_memory=False)
+    if isinstance(frame, pl.DataFrame):
+        return Table(frame.lazy(), "frame")
+    if type(frame).__module__.partition(".")[0] == "pandas" and hasattr(frame, "columns"):
+        return Table(_from_pandas(frame).lazy(), "frame")
+    if hasattr(frame, "__arrow_c_stream__"):
+        return Table(pl.DataFrame(frame).lazy(), "frame")
+    raise InputError(
+        f"cannot read sensor data from {type(frame).__name__}",
+        hint="give a path, a list of paths, or a polars, pandas or Arrow table",
+    )
+
+
+def _from_pandas(frame: Any) -> pl.DataFrame:
+    import pandas as pd
+
+    if isinstance(frame.columns, pd.MultiIndex) or isinstance(frame.index, pd.MultiIndex):
+        raise InputError("a pandas frame with several levels cannot be read", where="frame", hint="reset_index() it")
+    index = frame.index
+    columns: dict[str, pl.Series] = {}
+    if not (isinstance(index, pd.RangeIndex) and index.name is None):
+        if isinstance(index, pd.DatetimeIndex):
+            columns[str(index.name or "time")] = pl.Series(pl.from_pandas(index))
+        elif index.name is not None:
+            columns[str(index.name)] = _column(pd.Series(index))
+    for position, name in enumerate(frame.columns):
+        if str(name) in columns:
+            raise InputError(f"column '{name}' occurs twice", where="frame", hint="rename one of them")
+        columns[str(name)] = _column(frame.iloc[:, position])
+    return pl.DataFrame(columns)
+
+
+def _column(series: Any) -> pl.Series:
+    if series.dtype == object:
+        # Numbers and texts side by side: as text each cell can be judged and named.
+        kinds = {type(cell) for cell in series if cell is not None and cell == cell}
+        if len(kinds) > 1:
+            return pl.Series([None if cell is None or cell != cell else str(cell) for cell in series], dtype=pl.String)
+        return pl.Series([None if cell is None or cell != cell else cell for cell in series])
+    return pl.Series(pl.from_pandas(series.reset_index(drop=True)))

@@ -1,0 +1,178 @@
+"""Which column is the time, which layout a table has, and which columns are sensors: by name, then by content.
+
+Only names, types and the first cells are looked at. A guess that is not certain is an error that says what to give.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from ..errors import ConfigError, InputError, nearest
+from .table import Options, Table
+
+__all__ = ["SENSOR_NAMES", "TIME_NAMES", "VALUE_NAMES", "Roles", "find_roles", "looks_like_time", "quoted"]
+
+TIME_NAMES = (
+    "timestamp",
+    "datetime",
+    "time",
+    "date",
+    "date_time",
+    "date time",
+    "time_stamp",
+    "ts",
+    "zeit",
+    "zeitstempel",
+)
+SENSOR_NAMES = (
+    "sensor",
+    "sensor_id",
+    "sensorid",
+    "sensor_name",
+    "device",
+    "device_id",
+    "point",
+    "tag",
+    "variable",
+    "series",
+)
+VALUE_NAMES = ("value", "reading", "measurement", "val", "result")
+
+TIME_TEXT = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}([T ].*)?|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}( .*)?")
+UNIX_FLOOR = 1e8
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns of a table by what they hold."""
+
+    layout: Literal["wide", "long", "files"]
+    time: str
+    sensors: tuple[str, ...] = ()
+    sensor: str = ""
+    value: str = ""
+    ignored: tuple[str, ...] = ()
+
+
+def looks_like_time(cell: str) -> bool:
+    """Whether a text is a date, with or without a time of day, or a unix time.
+
+    >>> [looks_like_time(text) for text in ("2019-01-01 00:05:00", "8/28/2007 0:00", "1489017527", "12", "n1")]
+    [True, True, True, False, False]
+    """
+    text = cell.strip()
+    return bool(TIME_TEXT.fullmatch(text)) or (text.replace(".", "", 1).isdigit() and float(text) >= UNIX_FLOOR)
+
+
+def find_roles(table: Table, options: Options) -> Roles:
+    """The roles of a table's columns."""
+    columns = list(table.schema)
+    for name in (options.sensor, options.value, *(() if options.time == "auto" else (options.time,))):
+        if name is not None and name not in columns:
+            raise InputError(
+                f"there is no column '{name}'; the columns are {quoted(columns)}",
+                where=table.name,
+                hint=nearest(name, columns),
+            )
+    ignored = tuple(name for name in columns if name in options.ignore)
+    columns = [name for name in columns if name not in options.ignore]
+    time = options.time if options.time != "auto" else _time_column(table, columns)
+    rest = [name for name in columns if name != time]
+    layout = options.layout if options.layout != "auto" else _layout(table, rest, options)
+    if layout == "long":
+        sensor = options.sensor or _named(rest, SENSOR_NAMES) or _text_column(table, rest)
+        value = options.value or _named([n for n in rest if n != sensor], VALUE_NAMES) or _only(rest, sensor)
+        for role, name in (("sensor", sensor), ("value", value)):
+            if not name:
+                raise InputError(
+                    f"no column holds the {role} of a long table; the columns are {quoted(columns)}",
+                    where=table.name,
+                    hint=f"name it with {role}=",
+                )
+        other = tuple(n for n in rest if n not in (sensor, value))
+        return Roles("long", time, sensor=str(sensor), value=str(value), ignored=(*ignored, *other))
+    if layout == "files":
+        value = options.value or _named(rest, VALUE_NAMES) or (rest[0] if len(rest) == 1 else None)
+        if value is None:
+            raise InputError(
+                f"a file of one sensor has a time and a value, this one has {quoted(columns)}",
+                where=table.name,
+                hint="name the value with value=, or give layout='wide'",
+            )
+        return Roles("files", time, value=value, ignored=(*ignored, *(n for n in rest if n != value)))
+    if layout != "wide":
+        raise ConfigError(f"there is no layout '{layout}'", hint="use auto, wide, long or files")
+    if table.headerless:
+        raise InputError(
+            f"the first line holds no names and there are {len(columns)} columns: the sensors have no ids",
+            where=table.name,
+            hint="add a header line, or give header=True if the first line is one",
+        )
+    unnamed = tuple(name for name in rest if name.startswith("(column ") and name.endswith("without a name)"))
+    return Roles("wide", time, sensors=tuple(n for n in rest if n not in unnamed), ignored=(*ignored, *unnamed))
+
+
+def quoted(names: Iterable[str], *, most: int = 12) -> str:
+    """Names in quotes, the first dozen of them."""
+    listed = [f"'{name}'" for name in names]
+    return ", ".join(listed[:most]) + (f" and {len(listed) - most} more" if len(listed) > most else "")
+
+
+def _time_column(table: Table, columns: Sequence[str]) -> str:
+    named = [name for name in columns if name.strip().lower() in TIME_NAMES]
+    dated = [name for name in columns if table.schema[name].is_temporal()]
+    for found in (named, dated):
+        if len(found) == 1:
+            return found[0]
+        both = [name for name in found if name in dated]
+        if len(both) == 1:
+            return both[0]
+        if found:
+            raise InputError(
+                f"{quoted(found)} could each be the time", where=table.name, hint=f"give time='{found[0]}'"
+            )
+    first = table.frame.head(50).select(columns).collect()
+    for k, name in enumerate(columns):
+        cells = first[name].drop_nulls()
+        if not cells.len():
+            continue
+        is_text = cells.dtype == pl.String
+        if (is_text or (k == 0 and cells.dtype.is_numeric())) and looks_like_time(str(cells[0])):
+            return name
+    raise InputError(
+        f"no column looks like a time; the columns are {quoted(columns)}", where=table.name, hint="name it with time="
+    )
+
+
+def _layout(table: Table, rest: Sequence[str], options: Options) -> str:
+    if options.sensor is not None:
+        return "long"
+    if _named(rest, SENSOR_NAMES) and (options.value or _named(rest, VALUE_NAMES)):
+        return "long"
+    if len(rest) == 1 and (table.headerless or options.value or _named(rest, VALUE_NAMES)):
+        return "files"
+    if table.headerless and len(rest) == 2 and _text_column(table, rest):
+        return "long"
+    return "wide"
+
+
+def _named(columns: Sequence[str], known: Sequence[str]) -> str | None:
+    lower = {name.strip().lower().replace(" ", "_"): name for name in columns}
+    return next((lower[name] for name in known if name in lower), None)
+
+
+def _text_column(table: Table, columns: Sequence[str]) -> str | None:
+    texts = [
+        n for n in columns if table.schema[n] in (pl.String, pl.Categorical) or isinstance(table.schema[n], pl.Enum)
+    ]
+    return texts[0] if len(texts) == 1 else None
+
+
+def _only(columns: Sequence[str], taken: str | None) -> str | None:
+    left = [name for name in columns if name != taken]
+    return left[0] if len(left) == 1 else None

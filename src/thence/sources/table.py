@@ -1,0 +1,80 @@
+"""What every reader hands over: columns as they stand in the source, and how to name a row of it.
+
+Nothing is interpreted here; which column is the time and what its cells mean is decided in :mod:`.roles`,
+:mod:`.times` and :mod:`.typed`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import polars as pl
+
+from .._report import Finding
+from .._tidy import OnError
+
+__all__ = ["MISSING_WORDS", "Layout", "Options", "Table"]
+
+Layout = Literal["auto", "wide", "long", "files"]
+
+MISSING_WORDS = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NAN", "null", "NULL", "None")
+"""Texts that stand for no reading unless the caller lists others."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The caller's wishes, as given to `read_sensors`."""
+
+    layout: Layout = "auto"
+    time: str = "auto"
+    sensor: str | None = None
+    value: str | None = None
+    separator: str | None = None
+    decimal: str | None = None
+    header: bool | None = None
+    encoding: str | None = None
+    time_format: str | None = None
+    timezone: str | None = None
+    sheet: str | Iterable[str] | None = None
+    categorical: frozenset[str] = frozenset()
+    ignore: frozenset[str] = frozenset()
+    missing: tuple[str, ...] = MISSING_WORDS
+    name: str | None = None
+    on_error: OnError = "raise"
+
+    @property
+    def zone(self) -> str:
+        """The zone of naive times."""
+        return self.timezone or "UTC"
+
+
+@dataclass(frozen=True)
+class Table:
+    """One file, sheet or frame with its columns unread."""
+
+    frame: pl.LazyFrame
+    name: str
+    """How errors call it: the file, with the sheet where there are several."""
+    title: str = ""
+    """The file's name without folder and suffix."""
+    sheet: str = ""
+    in_memory: bool = True
+    headerless: bool = False
+    decimal: str = "."
+    kind: str = ""
+    unit: str = ""
+    place: Callable[[int], str] = field(default=lambda row: f"row {row}")
+    """From the number of a data row, counted from 0, to the words that name it in this source."""
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def schema(self) -> Mapping[str, pl.DataType]:
+        """Names and types of the columns."""
+        return self.frame.collect_schema()
+
+    def at(self, row: int) -> str:
+        """The place of a data row, for an error."""
+        return f"{self.name}, {self.place(row)}"

@@ -1,0 +1,207 @@
+"""Times of any writing as UTC microseconds: dates, ISO and other texts, unix numbers.
+
+:func:`time_reader` looks at a sample and returns one polars expression for the whole column, so lazy sources stay
+lazy. Where a writing has two meanings (3/4/2017) it asks instead of guessing. A time that cannot be read becomes
+null; the caller counts those rows or names the first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import polars as pl
+
+from ..errors import ConfigError, InputError
+from .table import Options
+
+__all__ = ["TimeReader", "check_zone", "time_reader"]
+
+UNIX_UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1, "ns": 0.001}
+UNIX_BANDS = (("s", 1e8, 1e11), ("ms", 1e11, 1e14), ("us", 1e14, 1e17), ("ns", 1e17, 1e20))
+
+ISO = r"^\s*\d{4}[-/]\d{1,2}[-/]\d{1,2}"
+DAY_FIRST = r"^\s*(\d{1,2})([/.])(\d{1,2})[/.](\d{4}|\d{2})\b"
+ZONED = r":\d{2}(?:[.,]\d+)?\s*(Z|z|[+-]\d{2}(?::?\d{2})?)$"
+ISO_CLOCKS = ("%H:%M:%S%.f", "%H:%M", "")
+
+
+@dataclass(frozen=True)
+class TimeReader:
+    """How to read a time column."""
+
+    expr: pl.Expr
+    """The column as ``Datetime(us, UTC)``; null where it is no time."""
+    plain: pl.Expr
+    """The same without a zone: not null where only the zone makes the time impossible."""
+    naive: bool
+    """Whether the zone of at least some times had to be assumed."""
+    n_naive_among_zoned: int = 0
+    notes: tuple[str, ...] = ()
+
+
+def check_zone(zone: str) -> None:
+    """Raise unless a time zone of that name exists."""
+    try:
+        ZoneInfo(zone)
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        raise ConfigError(f"there is no time zone '{zone}'", hint="write it as UTC or Europe/Berlin") from error
+
+
+def time_reader(column: str, sample: pl.Series, options: Options, *, where: str, complete: bool = False) -> TimeReader:
+    """The reader for a column of which this is a sample (of numbers, the smallest and the largest).
+
+    ``complete`` says that the sample is the whole column: then a single format is taken where one is enough.
+    """
+    dtype = sample.dtype
+    raw = pl.col(column)
+    if isinstance(dtype, pl.Datetime):
+        if dtype.time_zone is not None:
+            utc = raw.dt.convert_time_zone("UTC").dt.cast_time_unit("us")
+            notes = () if dtype.time_zone == "UTC" else (f"{where}: times converted from {dtype.time_zone} to UTC",)
+            return TimeReader(utc, utc, naive=False, notes=notes)
+        return _naive(raw.dt.cast_time_unit("us"), options)
+    if dtype == pl.Date:
+        return _naive(raw.cast(pl.Datetime("us")), options)
+    if dtype.is_numeric():
+        return _unix(raw, sample, options, column, where)
+    if dtype == pl.Categorical or isinstance(dtype, pl.Enum):
+        raw, sample = raw.cast(pl.String), sample.cast(pl.String)
+    elif dtype != pl.String:
+        raise InputError(f"column '{column}' holds {dtype}, not times", where=where, hint="name another with time=")
+    sample = sample.drop_nulls()
+    if complete and options.time_format is None and (quick := _one_format(raw, sample, options)):
+        return quick
+    return _text(raw.str.strip_chars(), sample.str.strip_chars(), options, column, where)
+
+
+def _one_format(raw: pl.Expr, sample: pl.Series, options: Options) -> TimeReader | None:
+    """The reader of a column written in one plain ISO format throughout, which is most columns."""
+    for day_end in (" ", "T"):
+        for clock in ("%H:%M:%S", "%H:%M"):
+            fmt = f"%Y-%m-%d{day_end}{clock}"
+            if sample.len() and sample.head(1).str.to_datetime(fmt, strict=False).null_count() == 0:
+                whole = sample.str.to_datetime(fmt, time_unit="us", strict=False).null_count() == 0
+                return _naive(raw.str.to_datetime(fmt, time_unit="us", strict=False), options) if whole else None
+    return None
+
+
+def _naive(plain: pl.Expr, options: Options) -> TimeReader:
+    return TimeReader(_localized(plain, options), plain, naive=True)
+
+
+def _localized(plain: pl.Expr, options: Options) -> pl.Expr:
+    if options.zone == "UTC":
+        return plain.dt.replace_time_zone("UTC")
+    ambiguous = "earliest" if options.on_error == "repair" else "null"
+    local = plain.dt.replace_time_zone(options.zone, ambiguous=ambiguous, non_existent="null")  # type: ignore[arg-type]
+    return local.dt.convert_time_zone("UTC")
+
+
+def _unix(raw: pl.Expr, sample: pl.Series, options: Options, column: str, where: str) -> TimeReader:
+    unit = options.time_format
+    notes: tuple[str, ...] = ()
+    if unit is None:
+        numbers = [abs(float(number)) for number in sample.drop_nulls().to_list()] or [1e9]
+        units = {next((u for u, low, high in UNIX_BANDS if low <= n < high), "") for n in numbers}
+        if len(units) > 1 or "" in units:
+            raise InputError(
+                f"column '{column}' runs from {min(numbers):.15g} to {max(numbers):.15g}, which is not one kind of unix time",
+                where=where,
+                hint="give time_format='s', 'ms', 'us' or 'ns', or name another column with time=",
+            )
+        unit = units.pop()
+        notes = (f"{where}: times are unix {unit}",)
+    elif unit not in UNIX_UNITS:
+        raise InputError(
+            f"column '{column}' holds numbers, which the time format '{unit}' cannot read",
+            where=where,
+            hint="numbers are unix times: time_format='s', 'ms', 'us' or 'ns'",
+        )
+    factor = UNIX_UNITS[unit]
+    if factor >= 1 and sample.dtype.is_integer():
+        micros = raw.cast(pl.Int64) * int(factor)
+    elif sample.dtype.is_integer():
+        micros = raw.cast(pl.Int64) // 1000
+    else:
+        micros = (raw.cast(pl.Float64).fill_nan(None) * factor).round().cast(pl.Int64, strict=False)
+    utc = micros.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
+    return TimeReader(utc, utc, naive=False, notes=notes)
+
+
+def _text(raw: pl.Expr, sample: pl.Series, options: Options, column: str, where: str) -> TimeReader:
+    given = options.time_format
+    if given in UNIX_UNITS or (given is None and sample.len() and sample.str.contains(r"^\d{9,}(\.\d+)?$").all()):
+        numbers = sample.cast(pl.Float64, strict=False)
+        return _unix(raw.cast(pl.Float64, strict=False), numbers, options, column, where)
+    if given is not None:
+        parsed = raw.str.to_datetime(given, time_unit="us", strict=False)
+        if re.search(r"%#?:*z", given):
+            return TimeReader(parsed, parsed, naive=False)
+        return _naive(parsed, options)
+    is_iso = sample.str.contains(ISO)
+    is_day_first = sample.str.contains(DAY_FIRST)
+    if is_iso.sum() >= is_day_first.sum() and is_iso.any():
+        return _iso(raw, sample.filter(is_iso), options, column, where)
+    if is_day_first.any():
+        texts = sample.filter(is_day_first)
+        return _naive(_coalesce(raw, _day_month_formats(texts, column, where)), options)
+    shown = f"such as '{sample[0]}'" if sample.len() else "without a single one"
+    raise InputError(
+        f"column '{column}' holds times {shown}, which no known format reads",
+        where=where,
+        hint="give time_format, e.g. time_format='%d-%b-%Y %H:%M'",
+    )
+
+
+def _iso(raw: pl.Expr, sample: pl.Series, options: Options, column: str, where: str) -> TimeReader:
+    # One writing for all: dashes, a blank between day and clock, an offset instead of Z.
+    text = raw.str.replace(r"^(\d{4})/(\d{1,2})/", "$1-$2-").str.replace(r"^(\S+?)[Tt]", "$1 ")
+    text = text.str.replace(r"[zZ]$", "+00:00")
+    zoned = raw.str.contains(ZONED)
+    with_offset = _coalesce(text, [f"%Y-%m-%d {clock}%#z" for clock in ISO_CLOCKS[:2]])
+    plain = _coalesce(text, [f"%Y-%m-%d {clock}".strip() for clock in ISO_CLOCKS])
+    offsets = sample.str.extract(ZONED, 1)
+    n_naive = offsets.null_count()
+    if n_naive == sample.len():
+        # Lazy sources show a sample only; a zoned time further on is still read by its offset.
+        mixed = pl.when(zoned).then(with_offset).otherwise(_localized(plain, options))
+        return TimeReader(mixed, pl.coalesce(plain, with_offset.dt.replace_time_zone(None)), naive=True)
+    if n_naive and options.timezone is None and options.on_error == "raise":
+        raise InputError(
+            f"column '{column}' mixes {n_naive:,} times without a zone ('{sample.filter(offsets.is_null())[0]}') and "
+            f"{sample.len() - n_naive:,} with one ('{sample.filter(offsets.is_not_null())[0]}')",
+            where=where,
+            hint="give timezone= for those without, or on_error='repair' to take them as UTC",
+        )
+    several = sorted(offsets.drop_nulls().unique().to_list())
+    notes = () if len(several) == 1 else (f"{where}: times with offsets {', '.join(several[:6])} converted to UTC",)
+    expr = pl.when(zoned).then(with_offset).otherwise(_localized(plain, options))
+    either = pl.coalesce(plain, with_offset.dt.replace_time_zone(None))
+    return TimeReader(expr, either, naive=n_naive > 0, n_naive_among_zoned=n_naive, notes=notes)
+
+
+def _day_month_formats(texts: pl.Series, column: str, where: str) -> list[str]:
+    """Formats of 28/8/2007 or 8/28/2007, told apart by numbers over 12."""
+    parts = texts.str.extract_groups(DAY_FIRST).struct.unnest()
+    first, second = (parts[name].cast(pl.Int64) for name in ("1", "3"))
+    sign = parts["2"][0]
+    if sign == "." or first.max() > 12:  # type: ignore[operator]
+        order = f"%d{sign}%m{sign}"
+    elif second.max() > 12:  # type: ignore[operator]
+        order = f"%m{sign}%d{sign}"
+    else:
+        raise InputError(
+            f"column '{column}' holds dates such as '{texts[0]}', and none tells day from month",
+            where=where,
+            hint="give time_format='%d/%m/%Y %H:%M' or '%m/%d/%Y %H:%M'",
+        )
+    year = "%y" if parts["4"].str.len_chars().max() == 2 else "%Y"
+    clocks = ("%H:%M", "%H:%M:%S%.f", "%I:%M %p", "%I:%M:%S %p", "")
+    return [f"{order}{year} {clock}".strip() for clock in clocks]
+
+
+def _coalesce(text: pl.Expr, formats: Sequence[str]) -> pl.Expr:
+    return pl.coalesce(text.str.to_datetime(fmt, time_unit="us", strict=False) for fmt in formats)
