@@ -102,12 +102,12 @@ def test_a_table_comes_first_and_is_enough(network: KnowledgeGraph) -> None:
 
 def test_every_sensor_that_fails_is_listed(network: KnowledgeGraph) -> None:
     with pytest.raises(BindingError) as caught:
-        bind(["12", "flow_12", "Node_99_pressure", "Link_13_flow", "zzz"], network)
+        bind(["12", "flow_12", "Node_99_pressure", "Node_n5_level", "zzz"], network)
     text = str(caught.value)
     assert "4 of 5 sensors cannot be bound" in text
     assert "12: fits several nodes: Junction 12, Pipe 12" in text
     assert "Node_99_pressure: there is no node '99'" in text
-    assert "Link_13_flow: there is no node '13'" in text and "did you mean '12'?" in text
+    assert "Node_n5_level: there is no node 'n5'" in text and "did you mean 'n_5'?" in text
     assert "zzz: no node is called that\n" in text
     assert "partial=True" in text and "flow_12:" not in text
 
@@ -172,8 +172,12 @@ def test_a_graph_may_name_its_own_series() -> None:
         ],
     )
     assert dict(bind(["ts-1", "42", "ts-3", "P7", "V7", "probe"], graph)) == {
-        "ts-1": "zone_temp", "42": "old_point", "ts-3": "plain",
-        "P7": "probe", "V7": "valve", "probe": "probe",
+        "ts-1": "zone_temp",
+        "42": "old_point",
+        "ts-3": "plain",
+        "P7": "probe",
+        "V7": "valve",
+        "probe": "probe",
     }
 
 

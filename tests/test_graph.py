@@ -227,5 +227,5 @@ def test_describe_and_repr(line: KnowledgeGraph) -> None:
 
 
 def test_networkx_needs_the_word_labels() -> None:
-    with pytest.raises(GraphError, match="a property is called 'labels'.*: n"):
+    with pytest.raises(GraphError, match=r"a property is called 'labels'.*: n"):
         KnowledgeGraph([Node("n", properties={"labels": "x"})]).to_networkx()

@@ -141,7 +141,7 @@ def count_embeddings(
 ) -> EmbeddingCounts:
     """Count rules (item numbers of the bank, antecedents padded with −1) over all frames × embeddings."""
     n_rules = len(consequents)
-    left = np.array(antecedents, dtype=np.int32, order="C").reshape(n_rules, -1).view(np.uint32)
+    left = np.array(antecedents, dtype=np.int32, order="C").view(np.uint32)
     order = _sort_antecedents(left, len(bank.row_of))
     left, right = left[order], np.asarray(consequents, np.int64)[order]
     used, left, right = _only_used(left, right)

@@ -44,12 +44,20 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Readings:
-    """A typed lazy frame and what a walk must know about it."""
+    """Typed lazy frames and what a walk must know about them.
 
-    lazy: pl.LazyFrame
+    A long table is a single part; the files of a wide one may have different columns and stay apart.
+    """
+
+    parts: tuple[pl.LazyFrame, ...]
     layout: str
     on_error: OnError
     source: str
+
+    @property
+    def lazy(self) -> pl.LazyFrame:
+        """All parts as one frame."""
+        return self.parts[0] if len(self.parts) == 1 else pl.concat(self.parts, how="diagonal")
 
 
 @dataclass(frozen=True)
@@ -85,14 +93,20 @@ class Tally:
             for what, count in (("bad-time", self.bad_times), ("disordered", self.disordered_rows))
             if count
         ]
-        named = (("missing", k.MISSING), ("infinite", k.INFINITE), ("disordered", k.DISORDERED))
-        named += (("repeated", k.REPEATED), ("conflicting", k.CONFLICTING))
+        named = {
+            "missing": k.MISSING,
+            "infinite": k.INFINITE,
+            "disordered": k.DISORDERED,
+            "repeated": k.REPEATED,
+            "conflicting": k.CONFLICTING,
+        }
         silent = self.counts[:, k.READINGS] == 0
-        for what, column in named:
-            for position in np.flatnonzero(self.counts[:, column]):
-                if what != "missing" or not silent[position]:
-                    found.append(Finding(what, int(self.counts[position, column]), ids[position]))
-        return found + [Finding("silent", 1, ids[position]) for position in np.flatnonzero(silent)]
+        for what, column in named.items():
+            counts = self.counts[:, column].copy()
+            if what == "missing":
+                counts[silent] = 0  # a sensor that never reads is one finding, not a million missing cells
+            found += [Finding(what, int(counts[at]), ids[at]) for at in np.flatnonzero(counts).tolist()]
+        return found + [Finding("silent", 1, ids[at]) for at in np.flatnonzero(silent).tolist()]
 
 
 def collect(lazy: pl.LazyFrame, *, source: str) -> pl.DataFrame:
@@ -106,7 +120,8 @@ def collect(lazy: pl.LazyFrame, *, source: str) -> pl.DataFrame:
 def time_bounds(readings: Readings) -> tuple[int, int] | None:
     """First and last time of any row in microseconds, or ``None`` without rows."""
     time = pl.col("time")
-    query = readings.lazy.select(time.min().alias("first"), time.max().alias("last"))
+    times = pl.concat([part.select("time") for part in readings.parts])
+    query = times.select(time.min().alias("first"), time.max().alias("last"))
     first, last = collect(query, source=readings.source).select(pl.all().to_physical()).row(0)
     return None if first is None else (first, last)
 
@@ -250,8 +265,9 @@ def _settle(
         clash = np.bincount(group, weights=values != kept[group]) > 0
         if clash.any() and readings.on_error == "raise":
             at = group == np.flatnonzero(clash)[0]
-            texts = [categories[v] if categories else v for v in np.unique(values[at]).tolist()]
-            raise contradiction(readings, name, int(times[at][0]), texts)
+            said = values[at].tolist()
+            pair = [said[0], next(value for value in said if value != said[0])]
+            raise contradiction(readings, name, int(times[at][0]), [categories[v] if categories else v for v in pair])
         tally.counts[position, CONFLICTING] += int((sizes[clash] - 1).sum())
         tally.counts[position, REPEATED] += int((sizes[~clash] - 1).sum())
         times, values = times[last], kept
@@ -262,12 +278,11 @@ def _settle(
 def contradiction(readings: Readings, name: str, time: int, values: Sequence[object]) -> InputError:
     """The error for two different readings of one sensor at one time."""
     when = (EPOCH + timedelta(microseconds=time)).isoformat()
-    shown = " and ".join(repr(value) for value in values[:2])
-    return InputError(
-        f"sensor '{name}' has two readings at {when}: {shown}",
-        where=readings.source,
-        hint="read with on_error='repair' to keep the last one",
-    )
+    hint = "read with on_error='repair' to keep the last one"
+    if len(readings.parts) > 1:
+        hint += ", or with name='{file}/{column}' if these are different sensors"
+    shown = " and ".join(repr(value) for value in values)
+    return InputError(f"sensor '{name}' has two readings at {when}: {shown}", where=readings.source, hint=hint)
 
 
 def _with_times(frame: pl.DataFrame, readings: Readings, tally: Tally) -> pl.DataFrame:
@@ -288,26 +303,43 @@ _Raw = Iterator[tuple[int, Int64Array, pl.Series]]
 
 
 def _wide_blocks(readings: Readings, ids: Sequence[str], _: str, tally: Tally) -> _Raw:
-    """Columns of a wide frame, as many at a time as fit into a block (a Parquet file reads only those)."""
+    """Columns of wide frames, as many at a time as fit into a block (a Parquet file reads only those)."""
     if not ids:
         return
-    n_rows = collect(readings.lazy.select(pl.len()), source=readings.source).item()
+    columns = [set(part.collect_schema()) for part in readings.parts]
+    n_rows = sum(collect(part.select(pl.len()), source=readings.source).item() for part in readings.parts)
     width = max(1, BLOCK_CELLS // max(1, n_rows))
     for first in range(0, len(ids), width):
         names = ids[first : first + width]
-        counted = Tally(0)
-        frame = _with_times(collect(readings.lazy.select("time", *names), source=readings.source), readings, counted)
-        times = frame["time"].to_physical().to_numpy()
-        order = None
-        if (late := times[1:] < np.maximum.accumulate(times)[:-1]).any():
-            order = np.argsort(times, kind="stable")
-            times = times[order]
-        # Rows are the same for every block: their findings count once.
-        tally.bad_times = max(tally.bad_times, counted.bad_times)
-        tally.disordered_rows = max(tally.disordered_rows, int(late.sum()))
+        pieces: dict[str, list[tuple[Int64Array, pl.Series]]] = {name: [] for name in names}
+        block = Tally(0)
+        for part, has in zip(readings.parts, columns, strict=True):
+            wanted = [name for name in names if name in has]
+            frame = _with_times(collect(part.select("time", *wanted), source=readings.source), readings, block)
+            times = frame["time"].to_physical().to_numpy()
+            late = times[1:] < np.maximum.accumulate(times)[:-1]
+            block.disordered_rows += int(late.sum())
+            order = np.argsort(times, kind="stable") if late.any() else None
+            for name in wanted:
+                column = frame[name]
+                pieces[name].append((times, column) if order is None else (times[order], column[order]))
+        # Rows are the same for every block of columns: what concerns rows counts once.
+        tally.bad_times = max(tally.bad_times, block.bad_times)
+        tally.disordered_rows = max(tally.disordered_rows, block.disordered_rows)
         for offset, name in enumerate(names):
-            column = frame[name]
-            yield first + offset, times, column if order is None else column[order]
+            yield first + offset, *_joined(pieces[name])
+
+
+def _joined(pieces: Sequence[tuple[Int64Array, pl.Series]]) -> tuple[Int64Array, pl.Series]:
+    """The column of one sensor from several files, in the order of time."""
+    if len(pieces) == 1:
+        return pieces[0]
+    times = np.concatenate([times for times, _ in pieces])
+    cells = pl.concat([column for _, column in pieces])
+    if (times[1:] >= times[:-1]).all():
+        return times, cells
+    order = np.argsort(times, kind="stable")
+    return times[order], cells[order]
 
 
 def _long_blocks(readings: Readings, ids: Sequence[str], column: str, tally: Tally) -> _Raw:

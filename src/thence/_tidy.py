@@ -15,7 +15,7 @@ import polars as pl
 from ._report import Finding
 from .errors import InputError
 
-__all__ = ["ORIGIN", "OnError", "Place", "tidy_long", "tidy_wide"]
+__all__ = ["ORIGIN", "OnError", "Place", "long_to_wide", "tidy_long", "tidy_wide", "with_times"]
 
 OnError = Literal["raise", "repair"]
 Place = Callable[[int, int], str]
@@ -25,22 +25,31 @@ ORIGIN = ("_source", "_row")
 
 
 def tidy_wide(
-    frame: pl.DataFrame, *, on_error: OnError, place: Place, hint: str | None = None
+    frames: Sequence[pl.DataFrame], *, on_error: OnError, place: Place, hint: str | None = None
 ) -> tuple[pl.DataFrame, list[Finding]]:
-    """A wide frame sorted by time with one row per time, and what had to be done for it."""
+    """Wide frames as one, sorted by time with one row per time, and what had to be done for it.
+
+    Gaps and order are counted frame by frame: a sensor is not missing where its file has no column for it.
+    """
+    findings: list[Finding] = []
+    clean = []
+    for part in frames:
+        finite, gaps = _gaps_to_null(part, [name for name in part.columns if name not in ("time", *ORIGIN)])
+        findings += gaps
+        time = part["time"]
+        if not time.is_sorted():
+            findings.append(Finding("disordered", int((time < time.cum_max().shift(1)).sum() or 0)))
+        clean.append(finite)
+    frame = pl.concat(clean, how="diagonal") if len(clean) > 1 else clean[0]
     columns = [name for name in frame.columns if name not in ("time", *ORIGIN)]
-    frame, findings = _gaps_to_null(frame, columns)
-    time = frame["time"]
-    if not time.is_sorted():
-        late = int((time < time.cum_max().shift(1)).sum() or 0)
-        findings.append(Finding("disordered", late))
+    if not frame["time"].is_sorted():
         frame = frame.sort("time", maintain_order=True)
     same = (frame["time"] == frame["time"].shift(1)).fill_null(False)
     if same.any():
         frame, more = _merge_rows(frame, same, columns, on_error=on_error, place=place, hint=hint)
         findings += more
-    silent = [Finding("silent", 1, name) for name in columns if frame[name].null_count() == frame.height]
-    return frame.select("time", *columns), findings + silent
+    silent = [name for name in columns if frame[name].null_count() == frame.height]
+    return frame.select("time", *columns), _with_silent(findings, silent)
 
 
 def tidy_long(
@@ -48,10 +57,9 @@ def tidy_long(
 ) -> tuple[pl.DataFrame, list[Finding]]:
     """A long frame sorted by sensor and time without gaps and repetitions, and what had to be done for it."""
     readings = [name for name in ("value", "state") if name in frame.columns]
-    bad = _value_counts(frame, ids)
+    findings = _value_counts(frame, ids)
     value = pl.when(pl.col("value").is_finite()).then(pl.col("value"))
     frame = frame.with_columns(value.alias("value")).filter(pl.any_horizontal(pl.col(readings).is_not_null()))
-    findings = bad
     if not frame["time"].is_sorted():
         late = (pl.col("time") < pl.col("time").cum_max().shift(1).over("sensor")).sum()
         if count := frame.select(late).item():
@@ -62,8 +70,46 @@ def tidy_long(
         frame, more = _merge_readings(frame, same, readings, on_error=on_error, place=place, hint=hint)
         findings += more
     present = set(frame["sensor"].unique().cast(pl.String).to_list())
-    silent = [Finding("silent", 1, name) for name in ids if name not in present]
-    return frame.select("time", "sensor", *readings), findings + silent
+    silent = [name for name in ids if name not in present]
+    return frame.select("time", "sensor", *readings), _with_silent(findings, silent)
+
+
+def with_times(
+    frame: pl.DataFrame, *, on_error: OnError, source: str, place: Place | None = None
+) -> tuple[pl.DataFrame, list[Finding]]:
+    """The rows that have a time; the others are an error, or counted."""
+    lost = frame["time"].null_count()
+    if not lost:
+        return frame, []
+    if on_error == "raise":
+        row = int(frame["time"].is_null().arg_max() or 0)
+        known = place is not None and "_row" in frame.columns
+        raise InputError(
+            f"{lost:,} rows have no usable time, the first is row {row}",
+            where=place(frame["_source"][row], frame["_row"][row]) if place and known else source,
+            hint="give on_error='repair' to leave them out",
+        )
+    return frame.filter(pl.col("time").is_not_null()), [Finding("bad-time", lost)]
+
+
+def long_to_wide(frame: pl.DataFrame, *, numbers: Sequence[str], states: Sequence[str]) -> pl.DataFrame:
+    """A tidy long frame as a wide one; a sensor without readings becomes a column of nulls."""
+    result = frame.select("time").unique().sort("time")
+    for column, ids, dtype in (("value", numbers, pl.Float64()), ("state", states, pl.String())):
+        if not ids:
+            continue
+        part = frame.filter(pl.col(column).is_not_null()) if column in frame.columns else frame.clear()
+        wide = part.pivot(on="sensor", index="time", values=column) if part.height else result.clear()
+        absent = [pl.lit(None, dtype=dtype).alias(id) for id in ids if id not in wide.columns]
+        result = result.join(wide.with_columns(absent), on="time", how="left", maintain_order="left")
+    return result
+
+
+def _with_silent(findings: list[Finding], silent: Sequence[str]) -> list[Finding]:
+    """A sensor that never reads is one finding, not a million missing cells."""
+    names = set(silent)
+    kept = [f for f in findings if f.what != "missing" or f.sensor not in names]
+    return kept + [Finding("silent", 1, name) for name in silent]
 
 
 def _gaps_to_null(frame: pl.DataFrame, columns: Sequence[str]) -> tuple[pl.DataFrame, list[Finding]]:
@@ -71,13 +117,9 @@ def _gaps_to_null(frame: pl.DataFrame, columns: Sequence[str]) -> tuple[pl.DataF
     infinite = frame.select(pl.col(numbers).is_infinite().sum()).row(0) if numbers else ()
     frame = frame.with_columns(pl.when(pl.col(name).is_finite()).then(pl.col(name)).alias(name) for name in numbers)
     endless = {name: int(count or 0) for name, count in zip(numbers, infinite, strict=True)}
+    empty = {name: frame[name].null_count() - endless.get(name, 0) for name in columns}
     findings = [Finding("infinite", count, name) for name, count in endless.items() if count]
-    for name in columns:
-        empty = frame[name].null_count() - endless.get(name, 0)
-        # A sensor that never reads is one finding ("silent"), not a million missing cells.
-        if 0 < empty < frame.height:
-            findings.append(Finding("missing", empty, name))
-    return frame, findings
+    return frame, findings + [Finding("missing", count, name) for name, count in empty.items() if count]
 
 
 def _value_counts(frame: pl.DataFrame, ids: Sequence[str]) -> list[Finding]:

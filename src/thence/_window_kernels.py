@@ -37,7 +37,7 @@ READINGS, MISSING, INFINITE, DISORDERED, REPEATED, CONFLICTING = range(6)
 TALLIES = 6
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def add_readings(times, codes, values, start, every, ops, main, other, counts, latest, latest_value, tally):  # type: ignore[no-untyped-def]
     """Add a batch of readings to the windows of their sensors, as long as each sensor's times increase.
 
@@ -95,7 +95,7 @@ def add_readings(times, codes, values, start, every, ops, main, other, counts, l
                     other[window, code] = max(other[window, code], value)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def window_series(times, values, start, every, op, out):  # type: ignore[no-untyped-def]
     """Aggregate one series (times strictly increasing, values finite) into ``out``, which holds NaN."""
     i = 0
@@ -130,7 +130,7 @@ def window_series(times, values, start, every, op, out):  # type: ignore[no-unty
         i = j
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def window_states(times, states, start, every, op, n_categories, out):  # type: ignore[no-untyped-def]
     """Last or most frequent state per window; of equally frequent states the one read last wins."""
     seen = np.zeros(n_categories, dtype=np.int64)

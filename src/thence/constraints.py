@@ -18,7 +18,7 @@ from .errors import ConfigError, nearest
 from .items import Aspect, Interval, Item, Role
 from .transactions import Block
 
-__all__ = ["Constraint", "Where", "item_masks"]
+__all__ = ["Constraint", "Where", "item_masks", "trivial_pairs", "without_trivial"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,23 +127,40 @@ def item_masks(
     return left, right
 
 
-def implied_items(block: Block) -> npt.NDArray[np.bool_] | None:
-    """``out[a, b]``: item ``a`` implies item ``b`` by what they say, so a rule from one to the other is a tautology.
+def trivial_pairs(block: Block) -> npt.NDArray[np.bool_] | None:
+    """``out[a, b]``: items ``a`` and ``b`` must not stand in one rule, since one says what the other does.
 
-    Only existential items can imply one another: the same statement with fewer conditions. ``None``: there are none.
+    These are aggregates that read the same sensors (the total and the mean of the same pipes), and existential
+    statements of which one implies the other: the same with fewer conditions. ``None``: there are none.
     """
-    statements: dict[tuple[Any, ...], list[tuple[int, frozenset[Item]]]] = {}
-    for c, column in enumerate(block.columns):
+    columns = block.columns
+    shared = np.zeros((len(columns), len(columns)), bool)
+    for a, first in enumerate(columns):
+        for b, second in enumerate(columns):
+            shared[a, b] = a != b and not first.feature.reads.isdisjoint(second.feature.reads)
+    families: dict[tuple[Any, ...], list[tuple[int, frozenset[Item]]]] = {}
+    for c, column in enumerate(columns):
         feature = column.feature
-        if feature.role is Role.SOME and feature.where and True in column.values:
-            number = int(block.offsets[c]) + column.values.index(True)
-            family = (feature.subject, feature.label, feature.name, feature.where[-1])
-            statements.setdefault(family, []).append((number, frozenset(feature.where)))
-    pairs = [
-        (a, b) for family in statements.values() for a, more in family for b, fewer in family if a != b and fewer < more
-    ]
-    if not pairs:
+        if feature.role is Role.SOME and feature.where:
+            key = (feature.subject, feature.label, feature.name, feature.where[-1])
+            families.setdefault(key, []).append((c, frozenset(feature.where)))
+    for family in families.values():
+        for a, more in family:
+            for b, fewer in family:
+                shared[a, b] |= a != b and (fewer < more or more < fewer)
+    if not shared.any():
         return None
-    out = np.zeros((block.n_items, block.n_items), bool)
-    out[tuple(np.array(pairs).T)] = True
-    return out
+    return shared[block.column_of_item][:, block.column_of_item]
+
+
+def without_trivial(
+    antecedents: npt.NDArray[np.int32], consequents: npt.NDArray[np.int32], pairs: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
+    """Which rules (item numbers, antecedents padded with −1) have no two items that must not stand together."""
+    padded = np.pad(pairs, ((0, 1), (0, 1)))
+    keep = ~padded[antecedents, consequents[:, None]].any(axis=1)
+    width = antecedents.shape[1]
+    for a in range(width):
+        for b in range(a + 1, width):
+            keep &= ~padded[antecedents[:, a], antecedents[:, b]]
+    return np.asarray(keep)

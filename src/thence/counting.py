@@ -55,7 +55,9 @@ def recount(
     ("(a).value = 'x' → (b).value = 'u'", [1.0])
     """
     part = table.blocks[block]
-    left = np.asarray(antecedents, np.int32).reshape(len(consequents), -1)
+    left = np.asarray(antecedents, np.int32)
+    if left.ndim != 2:
+        raise ValueError("antecedents must be a matrix: rules × items")
     right = np.asarray(consequents, np.int32)
     columns = dict(extras or {})
     if counts is None:

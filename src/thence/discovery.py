@@ -221,7 +221,7 @@ def _focus_classes(carriers: Carriers, labels: npt.NDArray[np.object_]) -> list[
     index = carriers.index
     around: dict[str, set[tuple[str, str]]] = {}
     for edge in index.graph.edges.values():
-        for relation in edge.labels:
+        for relation in {_highest(label, index.ontology) for label in edge.labels}:
             around.setdefault(str(labels[index.number[edge.source]]), set()).add((relation, "out"))
             around.setdefault(str(labels[index.number[edge.target]]), set()).add((relation, "in"))
     carrying = carriers.mask()

@@ -23,7 +23,6 @@ _COMPARISONS = {
     Operator.GE: "at least ",
 }
 _FRACTIONS = {2: "half", 3: "third", 4: "quarter", 5: "fifth", 10: "tenth"}
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
 def number_text(value: float, step: float | None = None) -> str:
@@ -53,23 +52,22 @@ def _range_text(interval: Interval, unit: str) -> str:
 
 
 def _rank_text(interval: Interval) -> str:
-    """A range of ranks in words: ``[0.8, 1)`` is the highest fifth."""
+    """A range of ranks in words: ``[0.8, 1)`` is the highest fifth of the sensor's own history."""
     low, high = max(interval.low, 0.0), min(interval.high, 1.0)
     parts = round(1 / (high - low))
-    position = low * parts
-    whole = abs(parts * (high - low) - 1) < 1e-9 and abs(position - round(position)) < 1e-9
-    if whole and parts in _FRACTIONS:
-        at = round(position)
-        if at == 0:
-            return f"in the lowest {_FRACTIONS[parts]} of its own history"
-        if at == parts - 1:
-            return f"in the highest {_FRACTIONS[parts]} of its own history"
-        return f"in the {_ORDINALS[at]} {_FRACTIONS[parts]} of its own history, counted from below"
+    fraction = _FRACTIONS.get(parts) if abs(parts * (high - low) - 1) < 1e-9 else None
     if low == 0.0:
-        return f"in the lowest {number_text(100 * high)} % of its own history"
+        return f"in its lowest {fraction}" if fraction else f"in its lowest {number_text(100 * high)} %"
     if high == 1.0:
-        return f"in the highest {number_text(100 * (1 - low))} % of its own history"
-    return f"between {number_text(100 * low)} % and {number_text(100 * high)} % of its own history"
+        return f"in its highest {fraction}" if fraction else f"in its highest {number_text(100 * (1 - low))} %"
+    return f"between its {_percentile(low)} and {_percentile(high)} percentile"
+
+
+def _percentile(rank: float) -> str:
+    """``0.1`` is the 10th percentile."""
+    text = number_text(100 * rank)
+    ending = {"1": "st", "2": "nd", "3": "rd"}.get(text[-1], "th")
+    return text + ("th" if text.endswith(("11", "12", "13")) else ending)
 
 
 def words_of_test(item: Item) -> str:
@@ -126,13 +124,21 @@ def _measurement(item: Item, context: str) -> str:
     if feature.role is Role.SOME:
         return _statement(item)
     if feature.role is Role.VARIABLE:
-        quantity = (feature.name or feature.label).replace("_", " ")
-        subject = f"the {quantity} {'of' if feature.name else 'at'} {feature.place or feature.subject}"
-        return f"{subject}{context} is {words_of_test(item)}"
+        return f"{_variable_reading(feature)}{context} is {words_of_test(item)}"
     subject = _sensor_name(feature) + context
     if feature.name == "change":
         return f"the change of {subject} is {words_of_test(item)}"
     return f"{subject} {'is' if feature.relative else 'reads'} {words_of_test(item)}"
+
+
+def _variable_reading(feature: Feature) -> str:
+    """``the flow in p``, or ``the total flow of the Pipes that end there`` for an aggregate."""
+    kind = feature.label.replace("_", " ")
+    if feature.reads:
+        aggregate, _, members = feature.name.partition(" of ")
+        return f"the {aggregate} {kind} of {members}"
+    change = "change of the " if feature.name == "change" else ""
+    return f"the {change}{kind} in {feature.place or feature.subject}"
 
 
 def _statement(item: Item) -> str:

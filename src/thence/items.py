@@ -139,8 +139,8 @@ class Feature:
     ``relative`` measurements are ranks in the sensor's own history (0 to 1) instead of absolute readings: that is
     what carries over from one sensor to another. A feature with the role ``some`` is a whole statement, true or false
     in each frame: ``where`` holds the conditions on the node and, last, the one on the reading. ``unit``, ``place``
-    (the node in which a sensor sits) and ``classes`` (of that node, with all their ancestors) are metadata and do not
-    take part in comparisons.
+    (the node in which a sensor sits), ``classes`` (of that node, with all their ancestors) and ``reads`` (the sets of
+    sensors that an aggregate is made of) are metadata and do not take part in comparisons.
 
     >>> str(Feature("s1", Aspect.MEASUREMENT, label="flow", unit="m3/h"))
     '(s1:flow).value'
@@ -159,6 +159,7 @@ class Feature:
     unit: str = field(default="", compare=False)
     place: str = field(default="", compare=False)
     classes: frozenset[str] = field(default=frozenset(), compare=False)
+    reads: frozenset[str] = field(default=frozenset(), compare=False)
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -219,8 +220,9 @@ class Feature:
                 out[name] = getattr(self, name)
         if self.relative:
             out["relative"] = True
-        if self.classes:
-            out["classes"] = sorted(self.classes)
+        for name in ("classes", "reads"):
+            if getattr(self, name):
+                out[name] = sorted(getattr(self, name))
         if self.where:
             out["where"] = [item.to_dict() for item in self.where]
         return out
@@ -240,6 +242,7 @@ class Feature:
             unit=data.get("unit", ""),
             place=data.get("place", ""),
             classes=frozenset(data.get("classes", ())),
+            reads=frozenset(data.get("reads", ())),
         )
 
 

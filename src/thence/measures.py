@@ -1,174 +1,444 @@
-"""Measures of rules: pure functions of four integers.
+"""Measures of rules, each a pure function of four integers per rule.
 
-With n rows in all, x of them with the antecedent, y with the consequent and b with both, every measure below is a
-function of (n, x, y, b). Each documents formula, range and reference, and defines its value where a denominator is
-zero. Nothing is rounded here.
+A rule X → Y has the counts ``n`` (rows on which it can be read), ``n_antecedent`` (X holds), ``n_consequent`` (Y holds)
+and ``n_both``. Written below as n, x, y and b; x̄ = n − x is how often X does not hold. Every measure says its formula,
+its range, its reference, and what it is where the formula would divide by zero: nothing here warns, and nothing is NaN.
+Products of counts are exact integers, so ties are ties.
+
+``MEASURES`` finds a measure by name. Rounding is left to whoever prints. This module must not count anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from math import inf
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["MEASURES", "Counts", "Measure"]
+from thence.errors import ConfigError, InputError, nearest
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+__all__ = [
+    "MEASURES",
+    "Counts",
+    "Measure",
+    "certainty",
+    "chi_squared",
+    "confidence",
+    "consequent_support",
+    "conviction",
+    "cosine",
+    "interestingness",
+    "jaccard",
+    "kulczynski",
+    "leverage",
+    "lift",
+    "measure",
+    "odds_ratio",
+    "representativity",
+    "rule_coverage",
+    "support",
+    "yules_q",
+    "zhang",
+]
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+# Products of two counts below this bound fit in 64 bits with room for a difference.
+_INT64_SAFE = 1 << 31
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Counts:
-    """How many rows there are, and how many have the antecedent, the consequent and both; an array of rules each.
+    """The counts of many rules, one entry per rule.
 
-    >>> a = Counts(*(np.array([v]) for v in (10, 4, 5, 3)))
+    ``n_rows`` is the number of rows that were looked at; it is larger than ``n`` where values are missing, and equal
+    where it is not given. Counts over disjoint blocks of rows add up, rule by rule.
+
+    >>> a = Counts(n=[10], n_antecedent=[5], n_consequent=[4], n_both=[4])
     >>> (a + a).n_both.tolist(), len(a)
-    ([6], 1)
+    ([8], 1)
     """
 
-    n: Ints
-    n_antecedent: Ints
-    n_consequent: Ints
-    n_both: Ints
+    n: Integers
+    n_antecedent: Integers
+    n_consequent: Integers
+    n_both: Integers
+    n_rows: Integers = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        shape = np.shape(self.n_both)
+        if len(shape) != 1:
+            raise InputError(f"counts must be one-dimensional, not of shape {shape}")
+        for name in ("n", "n_antecedent", "n_consequent", "n_both", "n_rows"):
+            given = getattr(self, name)
+            array = np.asarray(self.n if given is None else given)
+            if array.dtype.kind not in "iu" and array.size:
+                raise InputError(f"{name} must hold integers, not {array.dtype}")
+            if array.ndim and array.shape != shape:
+                raise InputError(f"{name} has {len(array)} entries where n_both has {shape[0]}")
+            object.__setattr__(self, name, np.broadcast_to(array.astype(np.int64, copy=False), shape))
+
+    @classmethod
+    def from_matrix(cls, matrix: ArrayLike, *, n_rows: ArrayLike | None = None) -> Counts:
+        """Counts from a matrix with the columns n, n_antecedent, n_consequent, n_both.
+
+        >>> Counts.from_matrix([[10, 5, 4, 4]]).n_consequent.tolist()
+        [4]
+        """
+        table = np.asarray(matrix, dtype=np.int64).reshape(-1, 4)
+        total = None if n_rows is None else np.asarray(n_rows)
+        return cls(table[:, 0], table[:, 1], table[:, 2], table[:, 3], total)  # type: ignore[arg-type]
+
+    @classmethod
+    def concatenate(cls, parts: Iterable[Counts]) -> Counts:
+        """The counts of several lists of rules, one after the other.
+
+        >>> part = Counts.from_matrix([[10, 5, 4, 4]])
+        >>> len(Counts.concatenate([part, part])), len(Counts.concatenate([]))
+        (2, 0)
+        """
+        columns = [part._columns() for part in parts]
+        empty = np.zeros(0, dtype=np.int64)
+        return cls(*(np.concatenate([empty, *(column[k] for column in columns)]) for k in range(5)))
+
+    def _columns(self) -> tuple[Integers, ...]:
+        return self.n, self.n_antecedent, self.n_consequent, self.n_both, self.n_rows
 
     def __len__(self) -> int:
-        return len(self.n)
+        return len(self.n_both)
+
+    def __getitem__(self, which: slice | ArrayLike) -> Counts:
+        """The counts of some rules: a slice, an array of positions or a mask."""
+        chosen = which if isinstance(which, slice) else np.atleast_1d(np.asarray(which))
+        if not isinstance(chosen, slice) and chosen.size == 0:
+            chosen = chosen.astype(np.int64)
+        return Counts(*(column[chosen] for column in self._columns()))
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(*(a + b for a, b in zip(self.arrays, other.arrays, strict=True)))
+        """The counts of the same rules over the rows of both."""
+        if not isinstance(other, Counts):
+            return NotImplemented
+        if len(self) != len(other):
+            raise InputError(f"cannot add the counts of {len(other)} rules to those of {len(self)}")
+        return Counts(*(left + right for left, right in zip(self._columns(), other._columns(), strict=True)))
 
-    def __getitem__(self, chosen: Any) -> Counts:
-        return Counts(*(array[chosen] for array in self.arrays))
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Counts):
+            return NotImplemented
+        return all(np.array_equal(a, b) for a, b in zip(self._columns(), other._columns(), strict=True))
 
-    @property
-    def arrays(self) -> tuple[Ints, Ints, Ints, Ints]:
-        """The four arrays in order."""
-        return self.n, self.n_antecedent, self.n_consequent, self.n_both
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_matrix(self) -> Integers:
+        """The columns n, n_antecedent, n_consequent, n_both as a matrix (rules × 4).
+
+        >>> Counts.from_matrix([[10, 5, 4, 4]]).to_matrix().tolist()
+        [[10, 5, 4, 4]]
+        """
+        return np.stack(self._columns()[:4], axis=1)
+
+
+def _exact(counts: Counts) -> tuple[Any, Any, Any, Any]:
+    """n, x, y, b as integers whose products cannot overflow: 64-bit where that is enough, Python's own beyond."""
+    columns = counts._columns()[:4]
+    wide = len(counts) > 0 and int(counts.n.max()) >= _INT64_SAFE
+    n, x, y, b = (column.astype(object) if wide else column for column in columns)
+    return n, x, y, b
+
+
+def _ratio(top: Any, bottom: Any, *, otherwise: float) -> Floats:
+    """top / bottom; ``otherwise`` for 0/0, infinite for a positive number over 0."""
+    out = np.full(np.shape(bottom), otherwise, dtype=np.float64)
+    fine = np.asarray(bottom != 0, dtype=bool)
+    out[~fine & np.asarray(top > 0, dtype=bool)] = inf
+    out[fine] = np.asarray(top)[fine] / np.asarray(bottom)[fine]
+    return out
+
+
+def support(counts: Counts) -> Floats:
+    """Share of the rows in which antecedent and consequent hold.
+
+    Formula: b / n. Range: 0 to 1. Where n = 0: 0.
+    Reference: Agrawal, Imieliński & Swami, Mining association rules between sets of items, SIGMOD 1993.
+
+    >>> support(Counts.from_matrix([[10, 5, 6, 4]])).tolist()
+    [0.4]
+    """
+    return _ratio(counts.n_both, counts.n, otherwise=0.0)
+
+
+def confidence(counts: Counts) -> Floats:
+    """Share of the antecedent's rows in which the consequent holds too.
+
+    Formula: b / x. Range: 0 to 1. Where x = 0: 0.
+    Reference: Agrawal, Imieliński & Swami, Mining association rules between sets of items, SIGMOD 1993.
+
+    >>> confidence(Counts.from_matrix([[10, 5, 6, 4]])).tolist()
+    [0.8]
+    """
+    return _ratio(counts.n_both, counts.n_antecedent, otherwise=0.0)
+
+
+def rule_coverage(counts: Counts) -> Floats:
+    """Share of the rows in which the antecedent holds (the support of the antecedent).
+
+    Formula: x / n. Range: 0 to 1. Where n = 0: 0.
+    Reference: Michalski, A theory and methodology of inductive learning, Artificial Intelligence 20, 1983.
+
+    >>> rule_coverage(Counts.from_matrix([[10, 5, 6, 4]])).tolist()
+    [0.5]
+    """
+    return _ratio(counts.n_antecedent, counts.n, otherwise=0.0)
+
+
+def consequent_support(counts: Counts) -> Floats:
+    """Share of the rows in which the consequent holds.
+
+    Formula: y / n. Range: 0 to 1. Where n = 0: 0.
+    Reference: Agrawal, Imieliński & Swami, Mining association rules between sets of items, SIGMOD 1993.
+
+    >>> consequent_support(Counts.from_matrix([[10, 5, 6, 4]])).tolist()
+    [0.6]
+    """
+    return _ratio(counts.n_consequent, counts.n, otherwise=0.0)
+
+
+def zhang(counts: Counts) -> Floats:
+    """How much the antecedent changes the chance of the consequent: association above 0, dissociation below.
+
+    Formula: (b/x − (y−b)/x̄) / max(b/x, (y−b)/x̄), which is (n·b − x·y) / max(b·x̄, x·(y−b)).
+    Range: −1 to 1, 0 for independence. Where X holds always or never, or Y never: 0.
+    Reference: Zhang, Association rules, PAKDD 2000.
+
+    >>> zhang(Counts.from_matrix([[10, 5, 6, 4]])).tolist()
+    [0.5]
+    """
+    n, x, y, b = _exact(counts)
+    return _ratio(n * b - x * y, np.maximum(b * (n - x), x * (y - b)), otherwise=0.0)
+
+
+def lift(counts: Counts) -> Floats:
+    """How many times more often antecedent and consequent hold together than if they were independent.
+
+    Formula: n·b / (x·y). Range: 0 to n, 1 for independence. Where x·y = 0: 0.
+    Reference: Brin, Motwani, Ullman & Tsur, Dynamic itemset counting and implication rules, SIGMOD 1997.
+
+    >>> lift(Counts.from_matrix([[10, 5, 5, 4]])).tolist()
+    [1.6]
+    """
+    n, x, y, b = _exact(counts)
+    return _ratio(n * b, x * y, otherwise=0.0)
+
+
+def leverage(counts: Counts) -> Floats:
+    """Support above what independence would give.
+
+    Formula: b/n − (x/n)·(y/n), which is (n·b − x·y) / n². Range: −1/4 to 1/4, 0 for independence. Where n = 0: 0.
+    Reference: Piatetsky-Shapiro, Discovery, analysis, and presentation of strong rules, 1991.
+
+    >>> leverage(Counts.from_matrix([[10, 5, 6, 4]])).tolist()
+    [0.1]
+    """
+    n, x, y, b = _exact(counts)
+    return _ratio(n * b - x * y, n * n, otherwise=0.0)
+
+
+def conviction(counts: Counts) -> Floats:
+    """How many times more often the rule would fail if antecedent and consequent were independent.
+
+    Formula: (1 − y/n) / (1 − b/x), which is x·(n−y) / (n·(x−b)). Range: 0 to ∞, 1 for independence, ∞ for a rule that
+    never fails. Where X never holds, or Y always: 1, since such a rule tells nothing (mlxtend says ∞ for the latter).
+    Reference: Brin, Motwani, Ullman & Tsur, Dynamic itemset counting and implication rules, SIGMOD 1997.
+
+    >>> conviction(Counts.from_matrix([[10, 5, 6, 4], [10, 4, 6, 4]])).tolist()
+    [2.0, inf]
+    """
+    n, x, y, b = _exact(counts)
+    return _ratio(x * (n - y), n * (x - b), otherwise=1.0)
+
+
+def yules_q(counts: Counts) -> Floats:
+    """Yule's Q, the odds ratio brought to the range −1 to 1.
+
+    Formula: (b·d − e·f) / (b·d + e·f) with e = x − b, f = y − b and d = n − x − y + b. Range: −1 to 1, 0 for
+    independence. Where both products are 0: 0.
+    Reference: Yule, On the association of attributes in statistics, Phil. Trans. R. Soc. A 194, 1900.
+
+    >>> yules_q(Counts.from_matrix([[10, 5, 6, 4]])).tolist() == [(4 * 3 - 1 * 2) / (4 * 3 + 1 * 2)]
+    True
+    """
+    n, x, y, b = _exact(counts)
+    together, apart = b * (n - x - y + b), (x - b) * (y - b)
+    return _ratio(together - apart, together + apart, otherwise=0.0)
+
+
+def interestingness(counts: Counts) -> Floats:
+    """Confidence in both directions, discounted for rules that hold nearly everywhere.
+
+    Formula: (b/x)·(b/y)·(1 − b/n). Range: 0 to 1. Where x·y = 0: 0. (NiaARM divides the support by n once more.)
+    Reference: Ghosh & Nath, Multi-objective rule mining using genetic algorithms, Information Sciences 163, 2004.
+
+    >>> interestingness(Counts.from_matrix([[10, 5, 5, 5]])).tolist()
+    [0.5]
+    """
+    n, x, y, b = _exact(counts)
+    return _ratio(b * b, x * y, otherwise=0.0) * _ratio(n - b, n, otherwise=0.0)
+
+
+def jaccard(counts: Counts) -> Floats:
+    """Of the rows in which either side holds, the share in which both do.
+
+    Formula: b / (x + y − b). Range: 0 to 1. Where neither ever holds: 0.
+    Reference: Jaccard, Étude comparative de la distribution florale, Bull. Soc. Vaudoise Sci. Nat. 37, 1901.
+
+    >>> jaccard(Counts.from_matrix([[10, 5, 7, 4]])).tolist()
+    [0.5]
+    """
+    return _ratio(counts.n_both, counts.n_antecedent + counts.n_consequent - counts.n_both, otherwise=0.0)
+
+
+def certainty(counts: Counts) -> Floats:
+    """Gain in confidence over the support of the consequent, as a share of the largest possible gain.
+
+    Formula: (b/x − y/n) / (1 − y/n), which is (n·b − x·y) / (x·(n−y)). Range: −∞ to 1, 0 for independence. Where X
+    never holds, or Y always: 0. (As in mlxtend: one formula for gain and loss, so losses may fall below −1.)
+    Reference: Berzal, Blanco, Sánchez & Vila, Measuring the accuracy and interest of association rules, IDA 6, 2002.
+
+    >>> certainty(Counts.from_matrix([[10, 5, 6, 4]])).tolist()
+    [0.5]
+    """
+    n, x, y, b = _exact(counts)
+    return _ratio(n * b - x * y, x * (n - y), otherwise=0.0)
+
+
+def kulczynski(counts: Counts) -> Floats:
+    """Mean of the confidences of the rule and of its converse.
+
+    Formula: (b/x + b/y) / 2. Range: 0 to 1. Where x or y is 0: 0.
+    Reference: Kulczyński, Die Pflanzenassoziationen der Pieninen, Bull. Int. Acad. Pol. Sci. Lett. B, 1927.
+
+    >>> kulczynski(Counts.from_matrix([[10, 5, 8, 4]])).tolist()
+    [0.65]
+    """
+    forward = _ratio(counts.n_both, counts.n_antecedent, otherwise=0.0)
+    return (forward + _ratio(counts.n_both, counts.n_consequent, otherwise=0.0)) / 2
+
+
+def representativity(counts: Counts) -> Floats:
+    """Share of all rows on which the rule can be read, because none of its features is missing there.
+
+    Formula: n / n_rows. Range: 0 to 1; 1 where nothing is missing. Where n_rows = 0: 0.
+    Reference: Ragel & Crémilleux, Treatment of missing values for association rules, PAKDD 1998.
+
+    >>> representativity(Counts.from_matrix([[10, 5, 6, 4]], n_rows=20)).tolist()
+    [0.5]
+    """
+    return _ratio(counts.n, counts.n_rows, otherwise=0.0)
+
+
+def cosine(counts: Counts) -> Floats:
+    """Geometric mean of the confidences of the rule and of its converse.
+
+    Formula: b / √(x·y). Range: 0 to 1. Where x·y = 0: 0.
+    Reference: Tan, Kumar & Srivastava, Selecting the right objective measure, Information Systems 29, 2004.
+
+    >>> cosine(Counts.from_matrix([[10, 4, 9, 3]])).tolist()
+    [0.5]
+    """
+    # The root of a product of floats: x·y itself may need more than 53 bits, its root does not.
+    bottom = np.sqrt(counts.n_antecedent.astype(np.float64) * counts.n_consequent)
+    return _ratio(counts.n_both, bottom, otherwise=0.0)
+
+
+def odds_ratio(counts: Counts) -> Floats:
+    """Odds of the consequent where the antecedent holds, over its odds where the antecedent does not hold.
+
+    Formula: b·d / (e·f) with e = x − b, f = y − b and d = n − x − y + b. Range: 0 to ∞, 1 for independence. Where both
+    products are 0: 1.
+    Reference: Cornfield, A method of estimating comparative rates from clinical data, JNCI 11, 1951.
+
+    >>> odds_ratio(Counts.from_matrix([[10, 5, 6, 4]])).tolist()
+    [6.0]
+    """
+    n, x, y, b = _exact(counts)
+    return _ratio(b * (n - x - y + b), (x - b) * (y - b), otherwise=1.0)
+
+
+def chi_squared(counts: Counts) -> Floats:
+    """Pearson's χ² statistic of the 2 × 2 table, one degree of freedom, without correction.
+
+    Formula: n·(n·b − x·y)² / (x·y·(n−x)·(n−y)). Range: 0 to n, 0 for independence. Where a side holds always or
+    never: 0.
+    Reference: Brin, Motwani & Silverstein, Beyond market baskets, SIGMOD 1997.
+
+    >>> chi_squared(Counts.from_matrix([[8, 4, 4, 4]])).tolist()
+    [8.0]
+    """
+    n, x, y, b = _exact(counts)
+    excess = n * b - x * y
+    sides = _ratio(np.abs(excess), x * (n - x), otherwise=0.0) * _ratio(np.abs(excess), y * (n - y), otherwise=0.0)
+    return sides * counts.n
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A named measure with its formula, range and reference; call it with counts."""
+    """A named measure: its function, the ends of its range, its value for independence, and mlxtend's column name."""
 
     name: str
-    formula: str
+    function: Callable[[Counts], Floats]
     low: float
     high: float
-    reference: str
-    function: Callable[[Floats, Floats, Floats, Floats], Floats]
+    independent: float | None = None
+    mlxtend: str | None = None
 
     def __call__(self, counts: Counts) -> Floats:
-        n, x, y, b = (np.asarray(array, dtype=np.float64) for array in counts.arrays)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            return np.asarray(self.function(n, x, y, b), dtype=np.float64)
+        return self.function(counts)
+
+    @property
+    def description(self) -> str:
+        """What the measure says, with formula, range and reference."""
+        return (inspect.getdoc(self.function) or "").partition("\n\n>>>")[0]
 
 
-def _ratio(above: Floats, below: Floats, otherwise: float | Floats = 0.0) -> Floats:
-    """A quotient with a defined value where the denominator is zero."""
-    zero = below == 0
-    return np.where(zero, otherwise, above / np.where(zero, 1.0, below))
+def _registry(*measures: Measure) -> Mapping[str, Measure]:
+    return MappingProxyType({each.name: each for each in measures})
 
 
-def _support(n: Floats, x: Floats, y: Floats, b: Floats) -> Floats:
-    return _ratio(b, n)
-
-
-def _rule_coverage(n: Floats, x: Floats, y: Floats, b: Floats) -> Floats:
-    return _ratio(x, n)
-
-
-def _consequent_support(n: Floats, x: Floats, y: Floats, b: Floats) -> Floats:
-    return _ratio(y, n)
-
-
-def _confidence(n: Floats, x: Floats, y: Floats, b: Floats) -> Floats:
-    return _ratio(b, x)
-
-
-def _zhang(n: Floats, x: Floats, y: Floats, b: Floats) -> Floats:
-    # conf(X→Y) − conf(X'→Y) over the larger of the two; with no rows outside X there is nothing to compare: 0.
-    inside, outside = _ratio(b, x), _ratio(y - b, n - x)
-    larger = np.maximum(inside, outside)
-    return np.where((x == 0) | (n == x), 0.0, _ratio(inside - outside, larger))
-
-
-def _lift(n: Floats, x: Floats, y: Floats, b: Floats) -> Floats:
-    return _ratio(b * n, x * y)
-
-
-def _leverage(n: Floats, x: Floats, y: Floats, b: Floats) -> Floats:
-    return _ratio(b, n) - _ratio(x, n) * _ratio(y, n)
-
-
-def _conviction(n: Floats, x: Floats, y: Floats, b: Floats) -> Floats:
-    return _ratio(x * (n - y), n * (x - b), np.where(x > 0, np.inf, 0.0))
-
-
-def _yules_q(n: Floats, x: Floats, y: Floats, b: Floats) -> Floats:
-    same, crossed = b * (n - x - y + b), (x - b) * (y - b)
-    return _ratio(same - crossed, same + crossed)
-
-
-def _interestingness(n: Floats, x: Floats, y: Floats, b: Floats) -> Floats:
-    return _ratio(b, x) * _ratio(b, y) * (1 - _ratio(b, n))
-
-
-def _jaccard(n: Floats, x: Floats, y: Floats, b: Floats) -> Floats:
-    return _ratio(b, x + y - b)
-
-
-def _certainty(n: Floats, x: Floats, y: Floats, b: Floats) -> Floats:
-    confidence, expected = _ratio(b, x), _ratio(y, n)
-    return _ratio(confidence - expected, 1 - expected)
-
-
-def _kulczynski(n: Floats, x: Floats, y: Floats, b: Floats) -> Floats:
-    return (_ratio(b, x) + _ratio(b, y)) / 2
-
-
-def _representativity(n: Floats, x: Floats, y: Floats, b: Floats) -> Floats:
-    # mlxtend: the share of rows in which all features of the rule are known; counts are taken over such rows only.
-    return np.ones_like(n)
-
-
-def _cosine(n: Floats, x: Floats, y: Floats, b: Floats) -> Floats:
-    return _ratio(b, np.sqrt(x * y))
-
-
-def _odds_ratio(n: Floats, x: Floats, y: Floats, b: Floats) -> Floats:
-    same, crossed = b * (n - x - y + b), (x - b) * (y - b)
-    return _ratio(same, crossed, np.where(same > 0, np.inf, 1.0))
-
-
-def _chi_squared(n: Floats, x: Floats, y: Floats, b: Floats) -> Floats:
-    determinant = b * (n - x - y + b) - (x - b) * (y - b)
-    return _ratio(n * determinant**2, x * y * (n - x) * (n - y))
-
-
-_INF = float("inf")
-_ALL = (
-    Measure("support", "b / n", 0, 1, "Agrawal, Imieliński & Swami 1993", _support),
-    Measure("confidence", "b / x", 0, 1, "Agrawal, Imieliński & Swami 1993", _confidence),
-    Measure("rule_coverage", "x / n", 0, 1, "support of the antecedent", _rule_coverage),
-    Measure("consequent_support", "y / n", 0, 1, "support of the consequent", _consequent_support),
-    Measure("zhang", "(b/x − (y−b)/(n−x)) / max(b/x, (y−b)/(n−x))", -1, 1, "Zhang 2000", _zhang),
-    Measure("lift", "b·n / (x·y)", 0, _INF, "Brin, Motwani, Ullman & Tsur 1997", _lift),
-    Measure("leverage", "b/n − x·y/n²", -0.25, 0.25, "Piatetsky-Shapiro 1991", _leverage),
-    Measure("conviction", "x·(n−y) / (n·(x−b))", 0, _INF, "Brin, Motwani, Ullman & Tsur 1997", _conviction),
-    Measure("yules_q", "(b·d − c·a) / (b·d + c·a), a=x−b, c=y−b, d=n−x−y+b", -1, 1, "Yule 1900", _yules_q),
-    Measure("interestingness", "(b/x)·(b/y)·(1 − b/n)", 0, 1, "Fister & Fister 2020", _interestingness),
-    Measure("jaccard", "b / (x + y − b)", 0, 1, "Jaccard 1901", _jaccard),
-    Measure("certainty", "(b/x − y/n) / (1 − y/n)", -1, 1, "Shortliffe & Buchanan 1975", _certainty),
-    Measure("kulczynski", "(b/x + b/y) / 2", 0, 1, "Kulczyński 1927", _kulczynski),
-    Measure("representativity", "1: counts are over complete rows", 0, 1, "Ragel & Crémilleux 1998", _representativity),
-    Measure("cosine", "b / √(x·y)", 0, 1, "Tan, Kumar & Srivastava 2002", _cosine),
-    Measure("odds_ratio", "b·d / ((x−b)·(y−b))", 0, _INF, "Tan, Kumar & Srivastava 2002", _odds_ratio),
-    Measure("chi_squared", "n·(b·d − (x−b)(y−b))² / (x·y·(n−x)·(n−y))", 0, _INF, "Pearson 1900", _chi_squared),
+MEASURES: Mapping[str, Measure] = _registry(
+    Measure("support", support, 0, 1, None, "support"),
+    Measure("confidence", confidence, 0, 1, None, "confidence"),
+    Measure("rule_coverage", rule_coverage, 0, 1, None, "antecedent support"),
+    Measure("consequent_support", consequent_support, 0, 1, None, "consequent support"),
+    Measure("zhang", zhang, -1, 1, 0, "zhangs_metric"),
+    Measure("lift", lift, 0, inf, 1, "lift"),
+    Measure("leverage", leverage, -0.25, 0.25, 0, "leverage"),
+    Measure("conviction", conviction, 0, inf, 1, "conviction"),
+    Measure("yules_q", yules_q, -1, 1, 0),
+    Measure("interestingness", interestingness, 0, 1),
+    Measure("jaccard", jaccard, 0, 1, None, "jaccard"),
+    Measure("certainty", certainty, -inf, 1, 0, "certainty"),
+    Measure("kulczynski", kulczynski, 0, 1, None, "kulczynski"),
+    Measure("representativity", representativity, 0, 1, None, "representativity"),
+    Measure("cosine", cosine, 0, 1),
+    Measure("odds_ratio", odds_ratio, 0, inf, 1),
+    Measure("chi_squared", chi_squared, 0, inf, 0),
 )
 
-MEASURES: Mapping[str, Measure] = MappingProxyType({measure.name: measure for measure in _ALL})
-"""All measures by name."""
+
+def measure(name: str) -> Measure:
+    """The measure of a name.
+
+    >>> measure("zhang").low
+    -1
+    """
+    try:
+        return MEASURES[name]
+    except KeyError:
+        hint = nearest(name, MEASURES) or "one of " + ", ".join(MEASURES)
+        raise ConfigError(f"there is no measure '{name}'", hint=hint) from None

@@ -118,8 +118,7 @@ class RuleSet:
     coverage_of: Callable[[RuleSet], float] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        antecedents = np.asarray(self.antecedents, dtype=np.int32)
-        object.__setattr__(self, "antecedents", antecedents.reshape(len(self.consequents), -1))
+        object.__setattr__(self, "antecedents", np.asarray(self.antecedents, dtype=np.int32))
         object.__setattr__(self, "consequents", np.asarray(self.consequents, dtype=np.int32))
 
     @staticmethod

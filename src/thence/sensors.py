@@ -10,23 +10,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+import numpy as np
 import polars as pl
 
 from . import _stream
 from ._report import DEFERRED, Finding, ReadReport
-from ._tidy import ORIGIN, OnError, Place, tidy_long, tidy_wide
+from ._tidy import ORIGIN, OnError, Place, long_to_wide, tidy_long, tidy_wide, with_times
 from .errors import InputError, nearest, require
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
 
 __all__ = ["Finding", "OnError", "ReadReport", "Sensor", "SensorData", "Time", "as_utc"]
 
 Layout = Literal["wide", "long"]
-Time = "str | date | datetime | np.datetime64"
+Time: TypeAlias = str | date | np.datetime64
 TIME = pl.Datetime("us", "UTC")
 
 
@@ -52,15 +52,19 @@ class SensorData:
     [20.5, None]
     """
 
-    __slots__ = ("_checked", "_lazy", "_on_error", "_source", "layout", "report", "sensors")
+    __slots__ = ("_checked", "_on_error", "_parts", "_source", "layout", "report", "sensors")
 
     sensors: tuple[Sensor, ...]
     report: ReadReport
     layout: Layout
+    _parts: tuple[pl.LazyFrame, ...]
+    _on_error: OnError
+    _source: str
+    _checked: bool
 
     def __init__(
         self,
-        lazy: pl.LazyFrame,
+        parts: Iterable[pl.LazyFrame],
         *,
         layout: Layout,
         sensors: Iterable[Sensor],
@@ -69,14 +73,14 @@ class SensorData:
         source: str = "frame",
         checked: bool = False,
     ) -> None:
-        """Take a typed lazy frame as it is; `from_wide`, `from_long` and the readers check first.
+        """Take typed lazy frames as they are; `from_wide`, `from_long` and the readers check first.
 
         Wide: ``time`` and a column per sensor (Float64, or String for states). Long: ``time``, ``sensor`` (an Enum
-        that lists at least the ids of `sensors`), ``value`` and, where there are categorical sensors, ``state``.
-        ``checked`` says that rows are ordered, finite and unique.
+        that lists at least the ids of `sensors`), ``value`` and, where there are categorical sensors, ``state``; a
+        single frame. ``checked`` says that there is one frame, and its rows are ordered, finite and unique.
         """
         values = {
-            "_lazy": lazy,
+            "_parts": tuple(parts),
             "_on_error": on_error,
             "_source": source,
             "_checked": checked,
@@ -93,7 +97,7 @@ class SensorData:
     @classmethod
     def from_wide(
         cls,
-        frame: pl.DataFrame | pl.LazyFrame,
+        frame: pl.DataFrame | pl.LazyFrame | Sequence[pl.DataFrame] | Sequence[pl.LazyFrame],
         *,
         sensors: Iterable[Sensor] | None = None,
         report: ReadReport | None = None,
@@ -104,32 +108,41 @@ class SensorData:
     ) -> SensorData:
         """From a frame with a ``time`` column of dates and a column per sensor; text columns hold states.
 
-        A lazy frame stays lazy and is checked when it is windowed or by :meth:`check`. A naive ``time`` is UTC.
-        `read_sensors` accepts far more: texts as times, other names, other layouts.
+        Several frames are joined on time. A lazy frame stays lazy and is checked when it is windowed or by
+        :meth:`check`. A naive ``time`` is UTC. `read_sensors` accepts far more: texts as times, other names, other
+        layouts.
         """
-        schema = frame.lazy().collect_schema()
-        names = [name for name in schema if name not in ("time", *ORIGIN)]
-        given = tuple(sensors) if sensors is not None else None
-        known = given if given is not None else tuple(Sensor(n, categorical=_is_text(schema[n])) for n in names)
-        _require_columns(schema, ["time", *(sensor.id for sensor in known)], source)
-        if lost := [name for name in names if name not in {sensor.id for sensor in known}]:
-            report = (report or ReadReport()).extended(notes=[f"columns without a sensor, ignored: {_join(lost)}"])
-        typed = frame.lazy().select(
-            _utc(schema["time"], source),
-            *(pl.col(s.id).cast(pl.String if s.categorical else pl.Float64) for s in known),
-            *(name for name in ORIGIN if name in schema),
-        )
+        frames: list[pl.DataFrame | pl.LazyFrame]
+        frames = [frame] if isinstance(frame, (pl.DataFrame, pl.LazyFrame)) else list(frame)
+        schemas = [part.lazy().collect_schema() for part in frames]
+        types = {name: dtype for schema in schemas for name, dtype in schema.items() if name not in ("time", *ORIGIN)}
+        if sensors is None:
+            sensors = [Sensor(name, categorical=_is_text(dtype)) for name, dtype in types.items()]
+        known = tuple(sensors)
+        for schema in schemas:
+            _require_columns(schema, ["time"], source)
+        _require_columns(types, [sensor.id for sensor in known], source)
         base = report if report is not None else ReadReport()
-        if isinstance(frame, pl.LazyFrame):
+        if lost := types.keys() - {sensor.id for sensor in known}:
+            base = base.extended(notes=[f"columns without a sensor, ignored: {_join(sorted(lost))}"])
+        parts = [
+            part.lazy().select(
+                _utc(schema["time"], source),
+                *(pl.col(s.id).cast(pl.String if s.categorical else pl.Float64) for s in known if s.id in schema),
+                *(name for name in ORIGIN if name in schema),
+            )
+            for part, schema in zip(frames, schemas, strict=True)
+        ]
+        if any(isinstance(part, pl.LazyFrame) for part in frames):
             pending = ReadReport(base.findings, base.notes, DEFERRED)
-            return cls(typed, layout="wide", sensors=known, report=pending, on_error=on_error, source=source)
-        rows = _with_times(_collect_typed(typed, source), on_error, source, place)
-        tidy, findings = tidy_wide(rows[0], on_error=on_error, place=place or _plain_place(source), hint=hint)
+            return cls(parts, layout="wide", sensors=known, report=pending, on_error=on_error, source=source)
+        dated, findings = _dated(parts, on_error, source, place)
+        tidy, more = tidy_wide(dated, on_error=on_error, place=place or _plain_place(source), hint=hint)
         return cls(
-            tidy.lazy(),
+            [tidy.lazy()],
             layout="wide",
             sensors=known,
-            report=base.extended([*rows[1], *findings]),
+            report=base.extended([*findings, *more]),
             on_error=on_error,
             source=source,
             checked=True,
@@ -168,14 +181,14 @@ class SensorData:
         base = report if report is not None else ReadReport()
         if isinstance(frame, pl.LazyFrame):
             pending = ReadReport(base.findings, base.notes, DEFERRED)
-            return cls(typed, layout="long", sensors=known, report=pending, on_error=on_error, source=source)
-        rows = _with_times(_collect_typed(typed, source), on_error, source, place)
-        tidy, findings = tidy_long(rows[0], ids, on_error=on_error, place=place or _plain_place(source), hint=hint)
+            return cls([typed], layout="long", sensors=known, report=pending, on_error=on_error, source=source)
+        (dated,), findings = _dated([typed], on_error, source, place)
+        tidy, more = tidy_long(dated, ids, on_error=on_error, place=place or _plain_place(source), hint=hint)
         return cls(
-            tidy.lazy(),
+            [tidy.lazy()],
             layout="long",
             sensors=known,
-            report=base.extended([*rows[1], *findings]),
+            report=base.extended([*findings, *more]),
             on_error=on_error,
             source=source,
             checked=True,
@@ -184,12 +197,12 @@ class SensorData:
     @property
     def lazy(self) -> pl.LazyFrame:
         """The typed lazy frame behind this object, in its layout."""
-        return self._lazy
+        return self.readings.lazy
 
     @property
     def readings(self) -> _stream.Readings:
-        """The lazy frame with what a walk over it must know; for `windows`."""
-        return _stream.Readings(self._lazy, self.layout, self._on_error, self._source)
+        """The lazy frames with what a walk over them must know; for `windows`."""
+        return _stream.Readings(self._parts, self.layout, self._on_error, self._source)
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -214,30 +227,31 @@ class SensorData:
         """Only these sensors, in this order."""
         wanted = (ids,) if isinstance(ids, str) else tuple(dict.fromkeys(ids))
         sensors = tuple(self.sensor(id) for id in wanted)
-        if self.layout == "wide":
-            lazy = self._lazy.select("time", *wanted)
-        else:
-            lazy = self._lazy.filter(pl.col("sensor").is_in(list(wanted)))
-        return self._with(lazy, sensors)
+        if self.layout == "long":
+            return self._with([self._parts[0].filter(pl.col("sensor").is_in(list(wanted)))], sensors)
+        columns = [[id for id in wanted if id in part.collect_schema()] for part in self._parts]
+        parts = [part.select("time", *names) for part, names in zip(self._parts, columns, strict=True)]
+        return self._with(parts, sensors)
 
-    def upto(self, time: Time) -> SensorData:  # type: ignore[valid-type]
+    def upto(self, time: Time) -> SensorData:
         """What was read before a time; the time itself belongs to what comes after (``between(time)``)."""
         return self.between(None, time)
 
-    def between(self, start: Time | None = None, end: Time | None = None) -> SensorData:  # type: ignore[valid-type]
+    def between(self, start: Time | None = None, end: Time | None = None) -> SensorData:
         """What was read in ``[start, end)``; either end may be open. Naive times are UTC.
 
         >>> from datetime import datetime
-        >>> data = SensorData.from_wide(pl.DataFrame({"time": [datetime(2024, 1, d) for d in (1, 2, 3)], "a": [1, 2, 3]}))
+        >>> days = [datetime(2024, 1, day) for day in (1, 2, 3)]
+        >>> data = SensorData.from_wide(pl.DataFrame({"time": days, "a": [1, 2, 3]}))
         >>> data.between("2024-01-02", "2024-01-03").to_polars()["a"].to_list()
         [2.0]
         """
-        lazy = self._lazy
+        parts = list(self._parts)
         if start is not None:
-            lazy = lazy.filter(pl.col("time") >= pl.lit(as_utc(start), dtype=TIME))
+            parts = [part.filter(pl.col("time") >= pl.lit(as_utc(start), dtype=TIME)) for part in parts]
         if end is not None:
-            lazy = lazy.filter(pl.col("time") < pl.lit(as_utc(end), dtype=TIME))
-        return self._with(lazy, self.sensors)
+            parts = [part.filter(pl.col("time") < pl.lit(as_utc(end), dtype=TIME)) for part in parts]
+        return self._with(parts, self.sensors)
 
     def with_kinds(self, kinds: Mapping[str, str | tuple[str, str]]) -> SensorData:
         """The same readings with kinds, or kinds and units, for some sensors."""
@@ -248,7 +262,7 @@ class SensorData:
         for sensor in self.sensors:
             kind, unit = pairs.get(sensor.id, (sensor.kind, None))
             sensors.append(replace(sensor, kind=kind, unit=sensor.unit if unit is None else unit))
-        return self._with(self._lazy, tuple(sensors))
+        return self._with(self._parts, sensors)
 
     def check(self) -> SensorData:
         """Make the checks that a lazily scanned set still has open, in one pass; the report then holds them.
@@ -260,20 +274,23 @@ class SensorData:
         numeric = [s.id for s in self.sensors if not s.categorical]
         states = [s.id for s in self.sensors if s.categorical]
         found = _stream.audit(self.readings, numeric, states)
-        return self._with(self._lazy, self.sensors, report=self.report.settled(found))
+        return self._with(self._parts, self.sensors, report=self.report.settled(found))
 
     def to_polars(self) -> pl.DataFrame:
         """All readings in memory, wide: ``time`` (UTC) and a column per sensor; gaps are null."""
-        frame = _collect_typed(self._lazy, self._source)
-        if not self._checked:
-            frame, _ = _with_times(frame, self._on_error, self._source, None)
+        if self._checked:
+            frame = _stream.collect(self.lazy, source=self._source)
+        else:
+            dated, _ = _dated(self._parts, self._on_error, self._source, None)
             place = _plain_place(self._source)
             if self.layout == "wide":
-                frame, _ = tidy_wide(frame, on_error=self._on_error, place=place)
+                frame, _ = tidy_wide(dated, on_error=self._on_error, place=place)
             else:
-                frame, _ = tidy_long(frame, self.ids, on_error=self._on_error, place=place)
+                frame, _ = tidy_long(dated[0], self.ids, on_error=self._on_error, place=place)
         if self.layout == "long":
-            frame = _pivot(frame, self.sensors)
+            numbers = [sensor.id for sensor in self.sensors if not sensor.categorical]
+            states = [sensor.id for sensor in self.sensors if sensor.categorical]
+            frame = long_to_wide(frame, numbers=numbers, states=states)
         return frame.select("time", *self.ids)
 
     def to_pandas(self) -> pd.DataFrame:
@@ -284,7 +301,10 @@ class SensorData:
     @property
     def span(self) -> tuple[datetime, datetime] | None:
         """Times of the first and the last reading, or ``None`` without readings (takes a pass over lazy data)."""
-        first, last = _stream.collect(self._present().select(_extremes()), source=self._source).row(0)
+        time, lazy = pl.col("time"), self.lazy
+        present = lazy.filter(pl.any_horizontal(pl.lit(False), *_is_reading(lazy.collect_schema())))
+        query = present.select(time.min().alias("first"), time.max().alias("last"))
+        first, last = _stream.collect(query, source=self._source).row(0)
         return None if first is None else (first, last)
 
     def summary(self) -> dict[str, Any]:
@@ -315,18 +335,16 @@ class SensorData:
         ]
         return "\n".join(lines)
 
-    def _present(self) -> pl.LazyFrame:
-        """Rows that hold at least one reading."""
-        return self._lazy.filter(pl.any_horizontal(_is_reading(self._lazy.collect_schema())))
-
     def _n_readings(self) -> int:
-        cells = _is_reading(self._lazy.collect_schema())
-        totals = _stream.collect(self._lazy.select(cell.sum() for cell in cells), source=self._source)
-        return sum(totals.row(0)) if totals.width else 0
+        lazy = self.lazy
+        cells = [cell.sum() for cell in _is_reading(lazy.collect_schema())]
+        return sum(_stream.collect(lazy.select(cells), source=self._source).row(0)) if cells else 0
 
-    def _with(self, lazy: pl.LazyFrame, sensors: Sequence[Sensor], *, report: ReadReport | None = None) -> SensorData:
+    def _with(
+        self, parts: Iterable[pl.LazyFrame], sensors: Iterable[Sensor], *, report: ReadReport | None = None
+    ) -> SensorData:
         return SensorData(
-            lazy,
+            parts,
             layout=self.layout,
             sensors=sensors,
             report=self.report if report is None else report,
@@ -336,7 +354,7 @@ class SensorData:
         )
 
 
-def as_utc(time: Time) -> datetime:  # type: ignore[valid-type]
+def as_utc(time: Time) -> datetime:
     """A date, datetime, numpy datetime or ISO text as an aware UTC datetime; naive means UTC.
 
     >>> as_utc("2024-03-31T12:00+02:00").isoformat()
@@ -391,44 +409,20 @@ def _sensors_of_long(lazy: pl.LazyFrame, schema: Mapping[str, pl.DataType], sour
     return tuple(Sensor(name, categorical=categorical) for name, categorical in table.iter_rows())
 
 
-def _collect_typed(lazy: pl.LazyFrame, source: str) -> pl.DataFrame:
-    return _stream.collect(lazy, source=source)
-
-
-def _with_times(
-    frame: pl.DataFrame, on_error: OnError, source: str, place: Place | None
-) -> tuple[pl.DataFrame, list[Finding]]:
-    lost = frame["time"].null_count()
-    if not lost:
-        return frame, []
-    if on_error == "raise":
-        row = frame["time"].is_null().arg_max() or 0
-        where = place(frame["_source"][row], frame["_row"][row]) if place and "_row" in frame.columns else source
-        raise InputError(
-            f"{lost:,} rows have no usable time, the first is row {row}",
-            where=where,
-            hint="give on_error='repair' to leave them out",
-        )
-    return frame.filter(pl.col("time").is_not_null()), [Finding("bad-time", lost)]
+def _dated(
+    parts: Iterable[pl.LazyFrame], on_error: OnError, source: str, place: Place | None
+) -> tuple[list[pl.DataFrame], list[Finding]]:
+    """The parts in memory, rows without a time counted and left out."""
+    frames, findings = [], []
+    for part in parts:
+        frame, lost = with_times(_stream.collect(part, source=source), on_error=on_error, source=source, place=place)
+        frames.append(frame)
+        findings += lost
+    return frames, findings
 
 
 def _plain_place(source: str) -> Place:
     return lambda _, row: source
-
-
-def _pivot(frame: pl.DataFrame, sensors: Sequence[Sensor]) -> pl.DataFrame:
-    """Long to wide; a sensor without readings becomes a column of nulls."""
-    result = frame.select("time").unique().sort("time")
-    for column, categorical in (("value", False), ("state", True)):
-        ids = [sensor.id for sensor in sensors if sensor.categorical == categorical]
-        if not ids:
-            continue
-        part = frame.filter(pl.col(column).is_not_null()) if column in frame.columns else frame.clear()
-        dtype = pl.String if categorical else pl.Float64
-        wide = part.pivot(on="sensor", index="time", values=column) if part.height else result.clear()
-        absent = [pl.lit(None, dtype=dtype).alias(id) for id in ids if id not in wide.columns]
-        result = result.join(wide.with_columns(absent), on="time", how="left", maintain_order="left")
-    return result
 
 
 def _is_reading(schema: Mapping[str, pl.DataType]) -> list[pl.Expr]:
@@ -437,10 +431,6 @@ def _is_reading(schema: Mapping[str, pl.DataType]) -> list[pl.Expr]:
         for name, dtype in schema.items()
         if name not in ("time", "sensor")
     ]
-
-
-def _extremes() -> list[pl.Expr]:
-    return [pl.col("time").min().alias("first"), pl.col("time").max().alias("last")]
 
 
 def _kinds_in_words(sensors: Sequence[Sensor]) -> str:

@@ -100,7 +100,7 @@ def window(
     *,
     aggregate: str | Mapping[str, str] = "mean",
     derive: Iterable[Derived] = (),
-    origin: Time = "epoch",  # type: ignore[valid-type]
+    origin: Time = "epoch",
     timezone: str = "UTC",
 ) -> WindowedReadings:
     """Aggregate readings into windows of one length.
@@ -180,7 +180,7 @@ def _aggregates(sensors: Sequence[Sensor], aggregate: str | Mapping[str, str]) -
     for kind, name in by_kind.items():
         if kind not in kinds:
             raise ConfigError(
-                f"aggregate names the kind '{kind}', which no sensor has; there are {', '.join(sorted(kinds)) or 'none'}",
+                f"aggregate names the kind '{kind}', which no sensor has; there are {', '.join(sorted(kinds))}",
                 hint=nearest(kind, kinds),
             )
         _check_aggregate(name)

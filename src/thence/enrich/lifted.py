@@ -278,15 +278,12 @@ def _reading_columns(
 
 
 def _distinct(columns: list[Column]) -> list[Column]:
-    """Drop columns that say the same as an earlier one in every row (a sum over one neighbour is its mean)."""
+    """Drop aggregates of the same sensors that agree in every row (a total over one neighbour is its mean)."""
     kept: list[Column] = []
-    seen: set[tuple[bytes, tuple[Value | Interval, ...]]] = set()
+    seen: set[tuple[frozenset[str], bytes]] = set()
     for column in columns:
-        digest = (
-            np.where(column.series[:, None] < 0, np.int16(-1), column.codes[column.series]).tobytes(),
-            column.values,
-        )
-        if digest not in seen:
+        digest = (column.feature.reads, column.codes.tobytes())
+        if not column.feature.reads or digest not in seen:
             seen.add(digest)
             kept.append(column)
     return kept

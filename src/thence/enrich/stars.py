@@ -49,23 +49,33 @@ def star_series(
         if role.kind in unit_of:
             gathered[role] = _gather(role, focus, readings.values, column, carriers)
 
-    def named(name: str, kind: str, series: FloatArray) -> tuple[Feature, FloatArray, list[str], str]:
-        feature = Feature(subject, Aspect.MEASUREMENT, name, role=Role.VARIABLE, label=kind, unit=unit_of.get(kind, ""))
+    def named(
+        name: str, kind: str, series: FloatArray, *roles: Neighbours
+    ) -> tuple[Feature, FloatArray, list[str], str]:
+        feature = Feature(
+            subject,
+            Aspect.MEASUREMENT,
+            name,
+            role=Role.VARIABLE,
+            label=kind,
+            unit=unit_of.get(kind, ""),
+            reads=frozenset(map(str, roles)),
+        )
         return feature, series, [f"{node}.{kind}.{name}" for node in ids], f"{kind}.{name}"
 
     for role, found in gathered.items():
         if len(role.steps) == 1:
-            yield named(f"total of the {role.name}", role.kind, found.total)
-        yield named(f"mean of the {role.name}", role.kind, found.mean)
+            yield named(f"total of the {role.name}", role.kind, found.total, role)
+        yield named(f"mean of the {role.name}", role.kind, found.mean, role)
         if found.several:
-            yield named(f"lowest of the {role.name}", role.kind, found.lowest)
-            yield named(f"highest of the {role.name}", role.kind, found.highest)
+            yield named(f"lowest of the {role.name}", role.kind, found.lowest, role)
+            yield named(f"highest of the {role.name}", role.kind, found.highest, role)
     roles = [role for role in gathered if len(role.steps) == 1]
     for at, first in enumerate(roles):
         for second in roles[at + 1 :]:
             if first.kind == second.kind:
                 difference = gathered[first].total - gathered[second].total
-                yield named(f"net of the {first.name} minus the {second.name}", first.kind, difference)
+                yield named(f"net of the {first.name} minus the {second.name}", first.kind, difference, first, second)
 
 
 def _gather(

@@ -1,13 +1,13 @@
 """A rule as the parts of a SPARQL query: where it speaks, what it assumes, what it claims.
 
 Used by the SPARQL and the SHACL exporter. A missing reading or property neither satisfies nor breaks a rule: what an
-item tests must be there. Names are those of :mod:`thence.export.vocabulary`.
+item tests must be there. Names are those of :mod:`thence.export.vocabulary`. Hours and days are those of
+``sosa:resultTime`` as it is written.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from itertools import combinations
 
 from ..items import Aspect, Feature, Interval, Item, Operator, Role
@@ -18,40 +18,50 @@ from .vocabulary import Vocabulary, literal
 __all__ = ["RuleQuery"]
 
 _IS_A = "rdf:type/rdfs:subClassOf*"
-# Days since a Monday, modulo 7, from year, month and day: SPARQL has no function for the day of the week.
-_WEEKDAY = (
-    "((DAY(?time) + FLOOR((153 * (MONTH(?time) + 12 * FLOOR((14 - MONTH(?time)) / 12) - 3) + 2) / 5)"
-    " + 365 * {y} + FLOOR({y} / 4) - FLOOR({y} / 100) + FLOOR({y} / 400) + 1)"
-    " - 7 * FLOOR((DAY(?time) + FLOOR((153 * (MONTH(?time) + 12 * FLOOR((14 - MONTH(?time)) / 12) - 3) + 2) / 5)"
-    " + 365 * {y} + FLOOR({y} / 4) - FLOOR({y} / 100) + FLOOR({y} / 400) + 1) / 7))"
-).replace("{y}", "(YEAR(?time) - FLOOR((14 - MONTH(?time)) / 12))")
+_OWN_NAMES = frozenset({"?time", "?rule", "?place", "?this"})
 
 
-@dataclass
 class RuleQuery:
-    """The clauses of one rule. ``place`` is the term that the consequent is about, ``variables`` those of a pattern."""
+    """The clauses of one rule.
 
-    rule: Rule
-    vocabulary: Vocabulary = field(default_factory=Vocabulary)
+    ``place`` is the term that the consequent is about, ``variables`` are those of a pattern as the query calls them.
 
-    def __post_init__(self) -> None:
+    >>> from thence.items import Feature
+    >>> rule = Rule((Item.compare(Feature("f1"), ">=", 23.0),), Item.compare(Feature("p1"), "<", 4.0))
+    >>> print(*RuleQuery(rule).lines(violations=True), sep="\\n")
+    ?observation2 sosa:madeBySensor <urn:thence:sensor:f1> ; sosa:resultTime ?time ; sosa:hasSimpleResult ?value1 .
+    FILTER(?value1 >= 23.0e0)
+    ?observation4 sosa:madeBySensor <urn:thence:sensor:p1> ; sosa:resultTime ?time ; sosa:hasSimpleResult ?value3 .
+    FILTER(!(?value3 < 4.0e0))
+    """
+
+    def __init__(self, rule: Rule, vocabulary: Vocabulary | None = None) -> None:
+        self.rule = rule
+        self.vocabulary = vocabulary or Vocabulary()
+        self.pattern = Pattern.parse(rule.pattern) if rule.pattern else None
+        self._sensor_variables = {s.name for s in self.pattern.sensors} if self.pattern else set()
         self._fresh = 0
         self._named: dict[str, str] = {}
-        self.pattern = Pattern.parse(self.rule.pattern) if self.rule.pattern else None
-        self._sensor_variables = {s.name for s in self.pattern.sensors} if self.pattern else set()
-        self.context = self._context()
-        self.assumed = [line for item in self.rule.antecedent for line in self._holds(item)]
-        self.place, self._present, self._claim = self._consequent(self.rule.consequent)
+        self._calendar: list[str] = []
+        self._context = self._places() if self.pattern else []
+        self._assumed = [line for item in rule.antecedent for line in self._holds(item)]
+        self.place, self._present, self._claim = self._consequent(rule.consequent)
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The variables of the pattern, as they are called in the query."""
+        """The variables of the pattern."""
         return tuple(self._named.values())
 
+    @property
+    def speaks_of_time(self) -> bool:
+        """Whether the rule tests a reading, so that the query has a ``?time``."""
+        items = (*self.rule.antecedent, self.rule.consequent)
+        return any(item.feature.aspect is Aspect.MEASUREMENT for item in items)
+
     def lines(self, *, violations: bool) -> list[str]:
-        """The body of a query for the moments and places where the rule fails, or where it applies and holds."""
+        """The body of a query for the times and places where the rule fails, or where it applies and holds."""
         claim = f"!({self._claim})" if violations else self._claim
-        return [*self.context, *self.assumed, *self._present, f"FILTER({claim})"]
+        return [*self._context, *self._assumed, *self._present, *self._calendar, f"FILTER({claim})"]
 
     def _new(self, stem: str) -> str:
         self._fresh += 1
@@ -59,82 +69,78 @@ class RuleQuery:
 
     def _variable(self, name: str) -> str:
         if name not in self._named:
-            safe = re.sub(r"\W", "_", name, flags=re.ASCII).strip("_") or "v"
-            # Names that the query uses itself, and names that differ in odd characters only, get a number.
-            taken = set(self._named.values()) | {"?time", "?rule", "?place"}
-            spelling = f"?{safe}"
-            while spelling in taken or re.fullmatch(r"\?[a-z]+\d+", spelling):
+            spelling = "?" + (re.sub(r"\W", "_", name, flags=re.ASCII) or "v")
+            # The query's own names, numbered ones included, and spellings already in use are avoided.
+            while spelling in _OWN_NAMES or spelling in self._named.values() or re.fullmatch(r"\?[a-z]+\d+", spelling):
                 spelling += "_"
             self._named[name] = spelling
         return self._named[name]
 
-    def _context(self) -> list[str]:
-        if self.pattern is None:
-            return []
+    def _places(self) -> list[str]:
+        """Where the pattern matches: classes, links, sensors, and no node or sensor standing for two variables."""
+        assert self.pattern is not None
         lines = []
-        words = self.vocabulary
         for node in self.pattern.nodes:
-            variable = self._variable(node.name)
-            lines.append(f"{variable} {_IS_A} {words.cls(node.label)} ." if node.label else f"{variable} rdf:type [] .")
+            kind = f"{_IS_A} {self.vocabulary.cls(node.label)}" if node.label else "rdf:type []"
+            lines.append(f"{self._variable(node.name)} {kind} .")
         for link in self.pattern.links:
             source, target = self._variable(link.source), self._variable(link.target)
-            forward, backward = self._link(source, link.label, target), self._link(target, link.label, source)
-            lines.append(forward if link.directed else f"{{ {forward} }} UNION {{ {backward} }}")
-        for sensor in self.pattern.sensors:
-            lines += self._sensor(self._variable(sensor.name), sensor.kind, self._variable(sensor.host))
+            forward = self._link(source, link.label, target)
+            either = f"{{ {forward} }} UNION {{ {self._link(target, link.label, source)} }}"
+            lines.append(forward if link.directed else either)
+        tested = {item.feature.subject for item in (*self.rule.antecedent, self.rule.consequent)}
+        needed = [sensor for sensor in self.pattern.sensors if not sensor.optional or sensor.name in tested]
+        for sensor in needed:
+            lines.append(self._sensor(self._variable(sensor.name), sensor.kind, self._variable(sensor.host)))
         nodes = [self._variable(node.name) for node in self.pattern.nodes]
-        sensors = [self._variable(sensor.name) for sensor in self.pattern.sensors]
+        sensors = [self._variable(sensor.name) for sensor in needed]
         lines += [f"FILTER({a} != {b})" for group in (nodes, sensors) for a, b in combinations(group, 2)]
         return lines
 
     def _link(self, source: str, label: str, target: str) -> str:
-        if label:
-            relation = self._new("relation")
-            wider = self.vocabulary.relation(label)
-            return f"{source} {relation} {target} . {relation} rdfs:subPropertyOf* {wider} ."
-        edge = self._new("edge")
-        return f"{edge} rdf:subject {source} ; rdf:object {target} ."
+        if not label:
+            return f"{self._new('edge')} rdf:subject {source} ; rdf:object {target} ."
+        relation = self._new("relation")
+        wider = self.vocabulary.relation(label)
+        return f"{source} {relation} {target} . {relation} rdfs:subPropertyOf* {wider} ."
 
-    def _sensor(self, sensor: str, kind: str, host: str) -> list[str]:
-        lines = [f"{sensor} sosa:isHostedBy {host} ."] if host else []
-        return [*lines, f"{sensor} sosa:observes {self.vocabulary.kind(kind) if kind else '[]'} ."]
+    def _sensor(self, sensor: str, kind: str, host: str) -> str:
+        observed = self.vocabulary.kind(kind) if kind else "[]"
+        hosted = f"sosa:isHostedBy {host} ; " if host else ""
+        return f"{sensor} {hosted}sosa:observes {observed} ."
 
     def _term(self, feature: Feature) -> str:
         if feature.role is Role.VARIABLE:
             return self._variable(feature.subject)
         if feature.role is Role.EDGE:
             return self.vocabulary.edge(feature.subject)
-        return self.vocabulary.sensor(feature.subject) if feature.role is Role.SENSOR else self._node(feature.subject)
-
-    def _node(self, name: str) -> str:
-        return self.vocabulary.node(name)
+        return (self.vocabulary.sensor if feature.role is Role.SENSOR else self.vocabulary.node)(feature.subject)
 
     def _holds(self, item: Item) -> list[str]:
         """The clauses that an item of the antecedent adds."""
         feature = item.feature
-        if feature.aspect is Aspect.LABEL or feature.aspect is Aspect.EDGE:
+        if feature.aspect in (Aspect.LABEL, Aspect.EDGE):
             known = self._structure(feature)
-            wanted = item.holds(True)
-            return [known] if wanted else [f"FILTER NOT EXISTS {{ {known} }}"]
-        if feature.role is Role.SOME and not item.holds(True) and isinstance(item.value, bool):
-            return [f"FILTER NOT EXISTS {{ {' '.join(self._some(feature)[1])} }}"]
+            return [known] if item.holds(True) else [f"FILTER NOT EXISTS {{ {known} }}"]
         if feature.role is Role.SOME:
-            value, lines = self._some(feature)[0], []
-            _, lines, value = self._witness(feature)
-            return lines if isinstance(item.value, bool) else [*lines, f"FILTER({_test(item, value)})"]
+            if _is_denied(item):
+                _, present, _ = self._candidate(feature)
+                return [*present, f"FILTER NOT EXISTS {{ {self._witness(item)} }}"]
+            return [self._witness(item)]
         value, lines = self._value(feature)
         return [*lines, f"FILTER({_test(item, value)})"]
 
     def _consequent(self, item: Item) -> tuple[str, list[str], str]:
         """The term that the consequent is about, what must be present, and the claim as an expression."""
         feature = item.feature
-        if feature.aspect is Aspect.LABEL or feature.aspect is Aspect.EDGE:
+        if feature.aspect in (Aspect.LABEL, Aspect.EDGE):
             known = self._structure(feature)
             return self._term(feature), [], f"{'' if item.holds(True) else 'NOT '}EXISTS {{ {known} }}"
         if feature.role is Role.SOME:
-            return self._some_consequent(item)
+            sensor, present, _ = self._candidate(feature)
+            return sensor, present, f"{'NOT ' if _is_denied(item) else ''}EXISTS {{ {self._witness(item)} }}"
         value, lines = self._value(feature)
-        return (self._term(feature) if feature.role is not Role.TIME else '"time"'), lines, _test(item, value)
+        return ("?time" if feature.role is Role.TIME else self._term(feature)), lines, _test(item, value)
 
     def _structure(self, feature: Feature) -> str:
         words = self.vocabulary
@@ -144,29 +150,81 @@ class RuleQuery:
             return f"{self._term(feature)} {_IS_A} {words.cls(feature.name)} ."
         if feature.role is Role.VARIABLE:
             return self._link(self._variable(feature.subject), feature.name, self._variable(feature.other))
-        # Between two nodes an edge is called by its id, or by its relation where it has none of its own.
-        source, target, edge = self._node(feature.subject), self._node(feature.other), words.edge(feature.name)
+        # Between two nodes an edge goes by its id; by its relation where it is a plain link.
+        source, target, edge = words.node(feature.subject), words.node(feature.other), words.edge(feature.name)
         described = f"{edge} rdf:subject {source} ; rdf:object {target} ."
         return f"{{ {described} }} UNION {{ {self._link(source, feature.name, target)} }}"
 
+    def _candidate(self, feature: Feature) -> tuple[str, list[str], str]:
+        """A sensor that an existential item speaks of, the clauses that find it with a reading, and the reading."""
+        sensor = self._new("sensor")
+        conditions = [item for item in feature.where if item.feature.aspect is Aspect.PROPERTY]
+        host = self._new("host") if feature.subject or conditions else ""
+        lines = [self._sensor(sensor, feature.label, host)]
+        if feature.subject:
+            lines.append(f"{host} {_IS_A} {self.vocabulary.cls(feature.subject)} .")
+        for condition in conditions:
+            value = self._new("value")
+            lines.append(f"{host} {self.vocabulary.property(condition.feature.name)} {value} .")
+            lines.append(f"FILTER({_test(condition, value)})")
+        reading = self._new("value")
+        return sensor, [*lines, self._observation(f"sosa:madeBySensor {sensor}", feature, reading)], reading
+
+    def _witness(self, item: Item) -> str:
+        """The clauses that find a sensor whose reading satisfies an existential item."""
+        _, lines, reading = self._candidate(item.feature)
+        tests = [inner for inner in item.feature.where if inner.feature.aspect is Aspect.MEASUREMENT]
+        if not isinstance(item.value, bool):
+            tests.append(item)
+        return " ".join([*lines, *(f"FILTER({_test(test, reading)})" for test in tests)])
+
     def _value(self, feature: Feature) -> tuple[str, list[str]]:
-        """An expression for the value of a feature, and the triples that bind it."""
-        if feature.role is Role.TIME:
-            return (_WEEKDAY if feature.name == "weekday" else "HOURS(?time)"), []
+        """A variable for the value of a feature, and the clauses that bind it."""
         value = self._new("value")
+        if feature.role is Role.TIME:
+            self._calendar += _weekday(value) if feature.name == "weekday" else [f"BIND(HOURS(?time) AS {value})"]
+            return value, []
         if feature.aspect is Aspect.PROPERTY:
             return value, [f"{self._term(feature)} {self.vocabulary.property(feature.name)} {value} ."]
         if feature.role is Role.VARIABLE and feature.subject not in self._sensor_variables:
-            # Something computed for a node, such as the sum of the flows that arrive there.
-            return value, self._observed(f"sosa:hasFeatureOfInterest {self._term(feature)}", feature, value)
-        return value, self._observed(f"sosa:madeBySensor {self._term(feature)}", feature, value)
+            # Something computed for a node, such as the sum of the flows that arrive there, observed of that node.
+            about = self.vocabulary.kind(f"{feature.label} {feature.name}".strip())
+            subject = f"sosa:hasFeatureOfInterest {self._term(feature)} ; sosa:observedProperty {about}"
+            return value, [self._observation(subject, feature, value, derived=False)]
+        return value, [self._observation(f"sosa:madeBySensor {self._term(feature)}", feature, value)]
 
-    def _observed(self, subject: str, feature: Feature, value: str) -> list[str]:
-        name = feature.name
-        about = ""
-        if subject.startswith("sosa:hasFeatureOfInterest"):
-            about, name = f" ; sosa:observedProperty {self.vocabulary.kind(name or feature.label)}", ""
-        base = "rank" if feature.relative else "value"
-        predicate = self.vocabulary.reading(f"{name}-rank" if name and feature.relative else name or base)
-        observation = self._new("observation")
-        return [f"{observation} {subject}{about} ; sosa:resultTime ?time ; {predicate} {value} ."]
+    def _observation(self, subject: str, feature: Feature, value: str, *, derived: bool = True) -> str:
+        name = feature.name if derived else ""
+        parts = [name, "rank"] if name and feature.relative else [name or ("rank" if feature.relative else "value")]
+        predicate = self.vocabulary.reading("-".join(parts))
+        return f"{self._new('observation')} {subject} ; sosa:resultTime ?time ; {predicate} {value} ."
+
+
+def _is_denied(item: Item) -> bool:
+    return isinstance(item.value, bool) and not item.holds(True)
+
+
+def _test(item: Item, value: str) -> str:
+    """The test of an item as an expression over a variable."""
+    if item.operator in (Operator.NE, Operator.NOT_IN):
+        return f"!({_test(item.negated(), value)})"
+    if isinstance(item.value, Interval):
+        bounds = [f"{value} >= {literal(item.value.low)}"] if item.value.low > float("-inf") else []
+        bounds += [f"{value} < {literal(item.value.high)}"] if item.value.high < float("inf") else []
+        return " && ".join(bounds) or f"isNumeric({value})"
+    if isinstance(item.value, frozenset):
+        return f"{value} IN ({', '.join(sorted(literal(member) for member in item.value))})"
+    symbol = {Operator.LE: "<=", Operator.GE: ">="}.get(item.operator, str(item.operator))
+    return f"{value} {symbol} {literal(item.value)}"
+
+
+def _weekday(value: str) -> list[str]:
+    """The day of the week of ``?time``, 0 for Monday, from the Julian day: SPARQL has no function for it."""
+    early, days = f"{value}early", f"{value}days"
+    return [
+        f"BIND(FLOOR((14 - MONTH(?time)) / 12) AS {early})",
+        f"BIND(DAY(?time) + FLOOR((153 * (MONTH(?time) + 12 * {early} - 3) + 2) / 5)"
+        f" + 365 * (YEAR(?time) - {early}) + FLOOR((YEAR(?time) - {early}) / 4)"
+        f" - FLOOR((YEAR(?time) - {early}) / 100) + FLOOR((YEAR(?time) - {early}) / 400) + 1 AS {days})",
+        f"BIND({days} - 7 * FLOOR({days} / 7) AS {value})",
+    ]

@@ -234,10 +234,10 @@ def _prepare(
     n_items = bitmaps.shape[0]
     may_lead = np.ones(n_items, dtype=bool) if antecedent_ok is None else np.asarray(antecedent_ok, dtype=bool)
     may_follow = np.ones(n_items, dtype=bool) if consequent_ok is None else np.asarray(consequent_ok, dtype=bool)
-    _check(bitmaps, feature_of_item, n_rows, may_lead, may_follow, present, max_antecedents)
+    n_of_item = popcount(bitmaps)
+    _check(bitmaps, feature_of_item, n_of_item, n_rows, may_lead, may_follow, present, max_antecedents)
     support = _threshold(min_support, "min_support", n_rows)
     confidence = _threshold(min_confidence, "min_confidence", n_rows)
-    n_of_item = popcount(bitmaps)
     wanted = (may_lead | may_follow) & (n_of_item > 0)
     features = np.unique(feature_of_item[wanted])
     n_complete, missing, known = n_rows, np.zeros(0, dtype=np.int64), np.zeros((0, bitmaps.shape[1]), dtype=np.uint64)
@@ -282,6 +282,7 @@ def _prepare(
 def _check(
     bitmaps: Words,
     feature_of_item: NDArray[np.int32],
+    n_of_item: NDArray[np.int64],
     n_rows: int,
     may_lead: NDArray[np.bool_],
     may_follow: NDArray[np.bool_],
@@ -296,7 +297,7 @@ def _check(
     if n_items and (feature_of_item[0] < 0 or (np.diff(feature_of_item) < 0).any()):
         raise InputError("items must be numbered feature by feature")
     starts = np.flatnonzero(np.diff(feature_of_item, prepend=-1))
-    if n_items and popcount(np.bitwise_or.reduceat(bitmaps, starts, axis=0)).sum() != popcount(bitmaps).sum():
+    if n_items and popcount(np.bitwise_or.reduceat(bitmaps, starts, axis=0)).sum() != n_of_item.sum():
         raise InputError(
             "two items of one feature hold in the same row; the items of a feature must exclude each other"
         )

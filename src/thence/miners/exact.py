@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ..constraints import Constraint, implied_items, item_masks
+from ..constraints import Constraint, item_masks, trivial_pairs, without_trivial
 from ..counting import recount
 from ..errors import ConfigError, MiningError, nearest
 from ..measures import MEASURES, Counts
@@ -100,7 +100,7 @@ class Exact:
         bitmaps, present, n_rows = block.bank.flat()
         found: list[RuleBlock] = []
         notes: list[str] = []
-        forbidden = implied_items(block)
+        trivial = trivial_pairs(block)
         try:
             for piece in mine_exact(
                 bitmaps,
@@ -114,7 +114,7 @@ class Exact:
                 min_confidence=self.min_confidence,
                 max_rules=max(room, 1),
             ):
-                found.append(piece if forbidden is None else _without_tautologies(piece, forbidden))
+                found.append(piece if trivial is None else _nontrivial(piece, trivial))
                 label = f"mining {at + 1}/{len(table.blocks)}" if len(table.blocks) > 1 else "mining"
                 progress(label, piece.progress, 1.0, f"{sum(map(len, found)):,} rules")
                 if piece.capped:
@@ -149,12 +149,6 @@ class Exact:
         return reasons
 
 
-def _without_tautologies(piece: RuleBlock, forbidden: npt.NDArray[np.bool_]) -> RuleBlock:
-    """Drop rules in which an antecedent item says more than the consequent or than another antecedent item."""
-    padded = np.pad(forbidden, ((0, 1), (0, 1)))
-    keep = ~padded[piece.antecedents, piece.consequents[:, None]].any(axis=1)
-    for a in range(piece.antecedents.shape[1]):
-        for b in range(piece.antecedents.shape[1]):
-            if a != b:
-                keep &= ~padded[piece.antecedents[:, a], piece.antecedents[:, b]]
+def _nontrivial(piece: RuleBlock, pairs: npt.NDArray[np.bool_]) -> RuleBlock:
+    keep = without_trivial(piece.antecedents, piece.consequents, pairs)
     return RuleBlock(piece.antecedents[keep], piece.consequents[keep], piece.counts[keep], piece.progress, piece.capped)

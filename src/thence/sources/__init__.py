@@ -6,13 +6,13 @@ This package reads and types; it repairs only what the table in the guide says, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from .._report import Finding, ReadReport
+from .._stream import collect
 from .._tidy import ORIGIN, OnError
 from ..errors import ConfigError, InputError
 from ..sensors import Sensor, SensorData
@@ -69,8 +69,8 @@ def read_sensors(
     :param name: how to form ids, from ``{column}``, ``{file}``, ``{sheet}`` and ``{kind}``.
     :param on_error: ``"raise"`` stops at data that cannot be taken as it is; ``"repair"`` counts and goes on.
 
-    >>> from datetime import datetime
-    >>> frame = pl.DataFrame({"Timestamp": ["2019-01-01 00:00", "2019-01-01 00:05"], "n1_pressure": [3.1, float("inf")]})
+    >>> times = ["2019-01-01 00:00", "2019-01-01 00:05"]
+    >>> frame = pl.DataFrame({"Timestamp": times, "n1_pressure": [3.1, float("inf")]})
     >>> data = read_sensors(frame, kind_pattern=r"_(?P<kind>[a-z]+)$", units={"pressure": "m"})
     >>> data.sensors
     (Sensor(id='n1_pressure', kind='pressure', unit='m', categorical=False),)
@@ -105,7 +105,7 @@ def read_sensors(
     where = tables[0].name if len(tables) == 1 else f"{len(tables)} sources from {tables[0].name}"
     filled, empty, notes = _with_roles(tables, options)
     parts = [typed(table, roles, options, number=k) for k, (table, roles) in enumerate(filled)]
-    notes += [note for part in parts for note in part.notes]
+    notes += _grouped(parts)
     findings = [finding for part in parts for finding in part.findings] + empty
     if any(part.naive for part in parts):
         assumed = "" if timezone else "times without a zone are taken as UTC"
@@ -120,6 +120,15 @@ def read_sensors(
         raise InputError(f"categorical names sensors that do not exist: {quoted(unknown)}", where=where)
     report = ReadReport(tuple(findings), tuple(dict.fromkeys([*notes, *more])))
     return _combine(parts, sensors, report, options, where, long=any(r.layout != "wide" for _, r in filled))
+
+
+def _grouped(parts: Sequence[TypedTable]) -> list[str]:
+    """Each note once, with its file, or with the number of files it holds for."""
+    places: dict[str, list[str]] = {}
+    for part in parts:
+        for note in part.notes:
+            places.setdefault(note, []).append(part.table.name)
+    return [f"{at[0] if len(at) == 1 else f'{len(at)} sources'}: {note}" for note, at in places.items()]
 
 
 def _names(names: Iterable[str] | None) -> frozenset[str]:
@@ -147,7 +156,7 @@ def _with_roles(
     """Tables that hold rows, with their roles; empty ones are an error, or counted when repairing."""
     filled, empty, notes = [], [], []
     for table in tables:
-        is_empty = not table.schema or (table.in_memory and not _has_rows(table))
+        is_empty = not table.schema or not _has_rows(table)
         if is_empty and not (table.sheet and options.sheet is None):
             if options.on_error == "raise":
                 raise InputError(
@@ -166,7 +175,9 @@ def _with_roles(
 
 
 def _has_rows(table: Table) -> bool:
-    return table.frame.head(1).collect().height > 0
+    if not table.in_memory and not table.title:
+        return True  # a lazy frame of the caller's may be costly to start
+    return collect(table.frame.head(1), source=table.name).height > 0
 
 
 def _is_data_sheet(table: Table, options: Options) -> bool:
@@ -242,20 +253,21 @@ def _combine(
     frames = [_as_long(part, states) if long else _aligned(part, states) for part in parts]
     if in_memory:
         frames = [_with_origin(part, frame, k) for k, (part, frame) in enumerate(zip(parts, frames, strict=True))]
-    lazy = pl.concat(frames, how="diagonal") if len(frames) > 1 else frames[0]
     hint = "give on_error='repair' to keep the last one"
     if len(parts) > 1:
         hint += ", or name='{file}/{column}' if these are different sensors"
-    build = SensorData.from_long if long else SensorData.from_wide
-    return build(
-        lazy.collect() if in_memory else lazy,
-        sensors=sensors,
-        report=report,
-        on_error=options.on_error,
-        source=where,
-        place=lambda source, row: parts[source].table.at(row),
-        hint=hint,
-    )
+    if long:
+        frames = [pl.concat(frames, how="diagonal") if len(frames) > 1 else frames[0]]
+    ready = [frame.collect() for frame in frames] if in_memory else frames
+    common: Any = {
+        "sensors": sensors,
+        "report": report,
+        "on_error": options.on_error,
+        "source": where,
+        "place": lambda source, row: parts[source].table.at(row),
+        "hint": hint,
+    }
+    return SensorData.from_long(ready[0], **common) if long else SensorData.from_wide(ready, **common)
 
 
 def _aligned(part: TypedTable, states: set[str]) -> pl.LazyFrame:

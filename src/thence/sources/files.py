@@ -5,7 +5,6 @@ Text files and Excel sheets are read into memory; Parquet is only scanned.
 
 from __future__ import annotations
 
-import glob
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -34,7 +33,7 @@ def find_paths(source: str | Path) -> list[Path]:
     if path.exists():
         return [path]
     if any(sign in str(source) for sign in "*?["):
-        found = sorted(Path(name) for name in glob.glob(str(path), recursive=True))
+        found = sorted(Path(path.anchor or ".").glob(str(path.relative_to(path.anchor))))
         if files := [p for p in found if p.is_file()]:
             return files
         raise InputError("no file matches this pattern", where=str(source))

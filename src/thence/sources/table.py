@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import polars as pl
@@ -19,7 +20,8 @@ __all__ = ["MISSING_WORDS", "Layout", "Options", "Table"]
 
 Layout = Literal["auto", "wide", "long", "files"]
 
-MISSING_WORDS = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NAN", "null", "NULL", "None")
+EXCEL_ERRORS = ("#N/A", "#VALUE!", "#REF!", "#DIV/0!", "#NUM!", "#NAME?", "#NULL!")
+MISSING_WORDS = ("", "NA", "N/A", "NaN", "nan", "NAN", "null", "NULL", "None", *EXCEL_ERRORS)
 """Texts that stand for no reading unless the caller lists others."""
 
 
@@ -70,7 +72,7 @@ class Table:
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def schema(self) -> Mapping[str, pl.DataType]:
         """Names and types of the columns."""
         return self.frame.collect_schema()

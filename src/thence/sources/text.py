@@ -97,7 +97,7 @@ def _decoded(path: Path, options: Options) -> tuple[bytes, tuple[str, ...]]:
     except UnicodeDecodeError as error:
         if encoding is not None:
             raise InputError(f"is not written in {encoding}: {error.reason}", where=str(path)) from error
-    return data.decode("cp1252", errors="replace").encode(), (f"{path}: not UTF-8, read as Windows-1252",)
+    return data.decode("cp1252", errors="replace").encode(), ("not UTF-8, read as Windows-1252",)
 
 
 def _sniff(body: bytes, skipped: int, options: Options, where: str) -> Dialect:
@@ -186,9 +186,9 @@ def _tidy_names(dialect: Dialect, where: str) -> tuple[tuple[str, ...], tuple[st
         )
     unnamed = [k for k, name in enumerate(dialect.columns) if not name]
     names = tuple(name or f"(column {k + 1} without a name)" for k, name in enumerate(dialect.columns))
-    notes = [f"{where}: column {k + 1} has no name" for k in unnamed]
+    notes = [f"column {k + 1} has no name" for k in unnamed]
     if dialect.trimmed:
-        notes.append(f"{where}: spaces around {dialect.trimmed} column names cut off")
+        notes.append(f"spaces around {dialect.trimmed} column names cut off")
     return names, tuple(notes)
 
 
@@ -246,7 +246,7 @@ def _ragged_lines(body: bytes, dialect: Dialect, options: Options, where: str) -
             raise InputError(
                 f"this line has {separators[at] + 1} fields, not {wanted + 1}",
                 where=f"{where}, line {line + at}",
-                hint=f"the separator is taken as {dialect.separator!r}; give on_error='repair' to cut or fill such lines",
+                hint=f"the separator is {dialect.separator!r}; give on_error='repair' to cut or fill such lines",
             )
         count += int(odd.sum())
         line += separators.size

@@ -60,7 +60,7 @@ def time_reader(column: str, sample: pl.Series, options: Options, *, where: str,
     if isinstance(dtype, pl.Datetime):
         if dtype.time_zone is not None:
             utc = raw.dt.convert_time_zone("UTC").dt.cast_time_unit("us")
-            notes = () if dtype.time_zone == "UTC" else (f"{where}: times converted from {dtype.time_zone} to UTC",)
+            notes = () if dtype.time_zone == "UTC" else (f"times converted from {dtype.time_zone} to UTC",)
             return TimeReader(utc, utc, naive=False, notes=notes)
         return _naive(raw.dt.cast_time_unit("us"), options)
     if dtype == pl.Date:
@@ -108,12 +108,12 @@ def _unix(raw: pl.Expr, sample: pl.Series, options: Options, column: str, where:
         units = {next((u for u, low, high in UNIX_BANDS if low <= n < high), "") for n in numbers}
         if len(units) > 1 or "" in units:
             raise InputError(
-                f"column '{column}' runs from {min(numbers):.15g} to {max(numbers):.15g}, which is not one kind of unix time",
+                f"column '{column}' runs from {min(numbers):.15g} to {max(numbers):.15g}: not one kind of unix time",
                 where=where,
                 hint="give time_format='s', 'ms', 'us' or 'ns', or name another column with time=",
             )
         unit = units.pop()
-        notes = (f"{where}: times are unix {unit}",)
+        notes = (f"times are unix {unit}",)
     elif unit not in UNIX_UNITS:
         raise InputError(
             f"column '{column}' holds numbers, which the time format '{unit}' cannot read",
@@ -177,7 +177,7 @@ def _iso(raw: pl.Expr, sample: pl.Series, options: Options, column: str, where: 
             hint="give timezone= for those without, or on_error='repair' to take them as UTC",
         )
     several = sorted(offsets.drop_nulls().unique().to_list())
-    notes = () if len(several) == 1 else (f"{where}: times with offsets {', '.join(several[:6])} converted to UTC",)
+    notes = () if len(several) == 1 else (f"times with offsets {', '.join(several[:6])} converted to UTC",)
     expr = pl.when(zoned).then(with_offset).otherwise(_localized(plain, options))
     either = pl.coalesce(plain, with_offset.dt.replace_time_zone(None))
     return TimeReader(expr, either, naive=n_naive > 0, n_naive_among_zoned=n_naive, notes=notes)

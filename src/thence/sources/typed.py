@@ -48,7 +48,7 @@ def typed(table: Table, roles: Roles, options: Options, *, number: int) -> Typed
     frame, more = _with_time(table, roles, options, reader, columns, number)
     notes = [*table.notes, *reader.notes]
     if roles.ignored:
-        notes.append(f"{table.name}: columns ignored: {quoted(roles.ignored)}")
+        notes.append(f"columns ignored: {quoted(roles.ignored)}")
     found = [*table.findings, *findings, *more]
     return TypedTable(frame, roles.layout != "long", categorical, table, reader.naive, tuple(found), tuple(notes))
 
@@ -88,8 +88,7 @@ def _twice(table: Table, options: Options, reader: TimeReader) -> int:
         return 0
     zone = options.zone
     early, strict = (
-        reader.plain.dt.replace_time_zone(zone, ambiguous=how, non_existent="null")  # type: ignore[arg-type]
-        for how in ("earliest", "null")
+        reader.plain.dt.replace_time_zone(zone, ambiguous=how, non_existent="null") for how in ("earliest", "null")
     )
     return int(collect(table.frame.select((early.is_not_null() & strict.is_null()).sum()), source=table.name).item())
 

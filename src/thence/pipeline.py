@@ -1,0 +1,502 @@
+"""The wiring: from what the user has to transactions, rules and a run. The only module that knows all the others.
+
+Each step is a function of its own elsewhere; here they are put in a row, timed, and recorded.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, fields, is_dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .binding import Binding, bind
+from .config import (
+    Config,
+    DiscretizeConfig,
+    EnrichConfig,
+    InputConfig,
+    MinerConfig,
+    RefineConfig,
+    WindowsConfig,
+)
+from .discretize import Discretizer
+from .errors import ConfigError, nearest
+from .miners.base import Miner, make_miner
+from .progress import Progress, bars, silent
+from .provenance import environment, hash_files, hash_table
+from .rules import RuleSet
+from .run import FORMAT, Run, refuse_foreign
+from .sensors import SensorData, as_utc
+from .transactions import FeatureTable, TransactionTable
+from .windows import WindowedReadings, window
+
+if TYPE_CHECKING:
+    from .graph import KnowledgeGraph
+    from .ontology import Ontology
+    from .patterns import Pattern
+
+__all__ = ["Inputs", "feature_table", "mine", "read_inputs", "run_config", "transactions"]
+
+Like = TransactionTable | Run | Discretizer | None
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What the user brings, read and checked against each other."""
+
+    sensors: SensorData
+    graph: KnowledgeGraph | None = None
+    binding: Binding | None = None
+    ontology: Ontology | None = None
+
+
+def transactions(
+    sensors: Any,
+    graph: Any = None,
+    binding: Any = None,
+    windows: str = "30min",
+    enrich: str = "none",
+    bins: int = 10,
+    scope: str | None = None,
+    *,
+    ontology: Any = None,
+    aggregate: str | Mapping[str, str] = "mean",
+    derive: Iterable[str] = (),
+    origin: str = "epoch",
+    timezone: str = "UTC",
+    method: str = "frequency",
+    bin_edges: Mapping[str, Sequence[float]] | None = None,
+    fit_until: str | None = None,
+    hops: int = 0,
+    edges: bool = False,
+    properties: Iterable[str] | None = None,
+    patterns: str | Pattern | Iterable[str | Pattern] = "auto",
+    min_embeddings: int = 3,
+    max_embeddings: int = 200_000,
+    like: Like = None,
+) -> TransactionTable:
+    """Transactions from readings: windows, enrichment, bins.
+
+    ``sensors``, ``graph``, ``binding`` and ``ontology`` are objects, or whatever ``read_sensors``, ``read_graph``,
+    ``read_binding`` and ``read_ontology`` take. ``aggregate``, ``derive``, ``origin`` and ``timezone`` shape the windows;
+    ``method``, ``bin_edges`` and ``fit_until`` the bins; ``hops`` to ``max_embeddings`` what the graph adds. ``scope`` is
+    ``"kind"`` unless given, for lifted tables ``"sensor"``. ``like`` takes the bins of an earlier table or run, so that
+    later data are cut at the same edges.
+
+    >>> import thence as th
+    >>> data = th.datasets.load("toy")
+    >>> th.transactions(data.sensors, data.graph, data.binding, windows="1h", bins=3).n_features
+    5
+    """
+    config = Config(
+        windows=WindowsConfig(
+            every=windows, aggregate=aggregate, derive=tuple(derive), origin=origin, timezone=timezone
+        ),
+        discretize=DiscretizeConfig(
+            bins=bins,
+            scope=scope,
+            method=method,
+            edges={key: tuple(cuts) for key, cuts in (bin_edges or {}).items()},
+            fit_until=fit_until,
+        ),
+        enrich=EnrichConfig(
+            mode=enrich,
+            hops=hops,
+            edges=edges,
+            properties=None if properties is None else tuple(properties),
+            patterns=_pattern_texts(patterns),
+            min_embeddings=min_embeddings,
+            max_embeddings=max_embeddings,
+        ),
+    )
+    inputs = _gather(sensors, graph, binding, ontology, config)
+    return _table(_windows(inputs, config), inputs, config, like)
+
+
+def _pattern_texts(patterns: str | Pattern | Iterable[str | Pattern]) -> str | tuple[str, ...]:
+    from .patterns import Pattern
+
+    if isinstance(patterns, str):
+        return patterns
+    return tuple(str(pattern) for pattern in ([patterns] if isinstance(patterns, Pattern) else patterns))
+
+
+def feature_table(
+    sensors: Any,
+    graph: Any = None,
+    binding: Any = None,
+    windows: str = "30min",
+    enrich: str = "none",
+    *,
+    ontology: Any = None,
+    aggregate: str | Mapping[str, str] = "mean",
+    derive: Iterable[str] = (),
+    origin: str = "epoch",
+    timezone: str = "UTC",
+    hops: int = 0,
+    properties: Iterable[str] | None = None,
+) -> FeatureTable:
+    """The undiscretized transactions, for miners that find their own intervals; keywords as in :func:`transactions`.
+
+    >>> import thence as th
+    >>> data = th.datasets.load("toy")
+    >>> th.feature_table(data.sensors, windows="1h").numbers.shape[1]
+    5
+    """
+    config = Config(
+        windows=WindowsConfig(
+            every=windows, aggregate=aggregate, derive=tuple(derive), origin=origin, timezone=timezone
+        ),
+        enrich=EnrichConfig(mode=enrich, hops=hops, properties=None if properties is None else tuple(properties)),
+    )
+    inputs = _gather(sensors, graph, binding, ontology, config)
+    return _raw_table(_windows(inputs, config), inputs, config)
+
+
+def mine(
+    sensors: Any = None,
+    graph: Any = None,
+    binding: Any = None,
+    *,
+    ontology: Any = None,
+    windows: str | None = None,
+    enrich: str | None = None,
+    bins: int | None = None,
+    scope: str | None = None,
+    miner: str | type | Miner | None = None,
+    refine: RefineConfig | Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    out: str | Path | None = None,
+    force: bool = False,
+    progress: str | bool | Progress = "auto",
+    config: Config | None = None,
+    **settings: Any,
+) -> Run:
+    """Mine rules: the whole way from readings to a run.
+
+    The common things are keywords; everything else is in ``config``, whose values the keywords overrule. Further
+    keywords are settings of the miner, which is a name (``"exact"``), a class or a made instance. With ``out`` the run
+    is written to that folder, in one step when it is complete. Ctrl-C keeps what a miner has found so far, in a run
+    that says so.
+
+    >>> import thence as th
+    >>> data = th.datasets.load("toy")
+    >>> run = th.mine(data.sensors, data.graph, data.binding, windows="1h", bins=3, min_confidence=0.9, progress="off")
+    >>> print(run.rules.top(1).rule(0).english)  # doctest: +ELLIPSIS
+    if ..., then ...
+    """
+    base = config or Config()
+    seed = base.seed if seed is None else seed
+    made, described = _miner(miner, settings, base, seed)
+    settled = replace(
+        base,
+        seed=seed,
+        windows=_given(base.windows, every=windows),
+        enrich=_given(base.enrich, mode=enrich),
+        discretize=_given(base.discretize, bins=bins, scope=scope),
+        miner=described,
+        refine=_refinement(refine, base.refine),
+        output=_given(base.output, path=None if out is None else str(out), force=force or None),
+    )
+    given = (sensors, graph, binding, ontology)
+    if any(part is not None for part in given):
+        settled = replace(settled, input=_named_inputs(base.input, *given))
+    settled = replace(settled, discretize=replace(settled.discretize, scope=_scope(settled)))
+
+    def load(tell: Progress) -> Inputs:
+        if all(part is None for part in given):
+            return read_inputs(settled.input, settled.enrich.mode, progress=tell)
+        return _gather(*given, settled)
+
+    with _shown(progress) as tell:
+        return _run(settled, made, load, tell)
+
+
+def _scope(config: Config) -> str:
+    """Ranks in a sensor's own history carry over from sensor to sensor, which is what lifted rules are about."""
+    return config.discretize.scope or ("sensor" if config.enrich.mode == "lifted" else "kind")
+
+
+def run_config(config: Config, *, progress: str | bool | Progress = "auto") -> Run:
+    """Do what a configuration says.
+
+    >>> config = Config.from_mapping({"input": {"dataset": "toy"}, "windows": {"every": "1h"}, "discretize": {"bins": 3}})
+    >>> run_config(config, progress="off").complete
+    True
+    """
+    return mine(config=config, progress=progress)
+
+
+def read_inputs(given: InputConfig, enrich: str = "none", *, progress: Progress = silent) -> Inputs:
+    """Read what an ``[input]`` section names, and check that the parts fit together.
+
+    >>> len(read_inputs(InputConfig(dataset="toy")).sensors)
+    5
+    """
+    if given.dataset is not None:
+        from . import datasets
+
+        data = datasets.load(given.dataset, progress=progress, **given.options)
+        sensors = _portion(data.sensors, given)
+        return Inputs(sensors, data.graph, data.binding.select(sensors), data.ontology)
+    if given.sensors is None:
+        raise ConfigError("no sensors are given", hint="set [input] sensors or dataset, or --sensors or --dataset")
+    return _assemble(given.sensors, given.graph, given.binding, given.ontology, given, enrich)
+
+
+def _gather(sensors: Any, graph: Any, binding: Any, ontology: Any, config: Config) -> Inputs:
+    """The same from objects and paths that a caller hands over."""
+    if sensors is None:
+        raise ConfigError("no sensors are given", hint="the first argument is SensorData, a frame or a path")
+    return _assemble(sensors, graph, binding, ontology, config.input, config.enrich.mode)
+
+
+def _assemble(sensors: Any, graph: Any, binding: Any, ontology: Any, given: InputConfig, enrich: str) -> Inputs:
+    from .loaders import read_graph, read_ontology
+    from .ontology import Ontology
+    from .sources import read_sensors
+
+    readings = _portion(read_sensors(_listed(sensors), **given.read_sensors), given)
+    network = None if graph is None else read_graph(_listed(graph), **given.read_graph)
+    known = ontology if ontology is None or isinstance(ontology, Ontology) else read_ontology(_listed(ontology))
+    bound = None if network is None else _bound(readings, network, binding, given, enrich)
+    if network is None and binding is not None:
+        raise ConfigError("a binding needs the graph that it binds to", hint="give the graph too")
+    return Inputs(readings, network, bound, known)
+
+
+def _listed(source: Any) -> Any:
+    return list(source) if isinstance(source, tuple) else source
+
+
+def _bound(
+    sensors: SensorData, graph: KnowledgeGraph, binding: Any, given: InputConfig, enrich: str
+) -> Binding | None:
+    if isinstance(binding, Binding):
+        binding.check(sensors, graph, allow_extra=True)
+        return binding.select(sensors)
+    if binding is not None:
+        from .loaders import read_binding
+
+        table = binding if isinstance(binding, Mapping) else read_binding(_listed(binding))
+        if given.select:
+            table = {sensor: node for sensor, node in table.items() if sensor in sensors.ids}
+        return bind(sensors, graph, table=table, **given.bind)
+    if enrich == "none" and not given.bind:
+        # The graph only lends names to places here, so what it cannot name stays unnamed.
+        return bind(sensors, graph, partial=True)
+    return bind(sensors, graph, **given.bind)
+
+
+def _portion(sensors: SensorData, given: InputConfig) -> SensorData:
+    if given.select:
+        sensors = sensors.select(given.select)
+    return sensors.between(given.start, given.end) if given.start or given.end else sensors
+
+
+def _windows(inputs: Inputs, config: Config) -> WindowedReadings:
+    chosen = config.windows
+    return window(
+        inputs.sensors,
+        chosen.every,
+        aggregate=chosen.aggregate,
+        derive=chosen.derive,  # type: ignore[arg-type]
+        origin=chosen.origin,
+        timezone=chosen.timezone,
+    )
+
+
+def _table(readings: WindowedReadings, inputs: Inputs, config: Config, like: Like = None) -> TransactionTable:
+    from .enrich import build
+
+    bins, chosen = config.discretize, config.enrich
+    if like is None:
+        discretizer = Discretizer(bins.method, bins.bins, _scope(config), bins.edges)
+    else:
+        known = like if isinstance(like, Discretizer) else like.discretizer
+        if known is None:
+            raise ConfigError("that run has no bins to take over", hint="its miner found its own intervals")
+        discretizer = known
+    frames: Any = slice(None)
+    if bins.fit_until is not None:
+        moment = as_utc(bins.fit_until).replace(tzinfo=None)
+        frames = readings.times < np.datetime64(moment, "us")
+        if not frames.any():
+            raise ConfigError(f"no window lies before fit_until = {bins.fit_until}", where="[discretize]")
+    return build(
+        readings,
+        mode=chosen.mode,
+        graph=inputs.graph,
+        binding=inputs.binding,
+        ontology=inputs.ontology,
+        discretizer=discretizer,
+        fit_frames=frames,
+        hops=chosen.hops,
+        edges=chosen.edges,
+        properties=chosen.properties,
+        patterns=_listed(chosen.patterns),
+        min_embeddings=chosen.min_embeddings,
+        max_embeddings=chosen.max_embeddings,
+    )
+
+
+def _raw_table(readings: WindowedReadings, inputs: Inputs, config: Config) -> FeatureTable:
+    from .enrich import features
+
+    chosen = config.enrich
+    return features(
+        readings,
+        mode=chosen.mode,
+        graph=inputs.graph,
+        binding=inputs.binding,
+        ontology=inputs.ontology,
+        hops=chosen.hops,
+        properties=chosen.properties,
+    )
+
+
+def _run(config: Config, miner: Miner, load: Callable[[Progress], Inputs], tell: Progress) -> Run:
+    target = None if config.output.path is None else Path(config.output.path).absolute()
+    if target is not None:
+        # Better to refuse before an hour of mining than after it.
+        refuse_foreign(target, force=config.output.force)
+    seconds: dict[str, float] = {}
+    with _timed("read", seconds):
+        inputs = load(tell)
+    with _timed("windows", seconds):
+        readings = _windows(inputs, config)
+    table: TransactionTable | FeatureTable
+    with _timed("transactions", seconds):
+        raw = miner.wants == "numbers"
+        table = _raw_table(readings, inputs, config) if raw else _table(readings, inputs, config)
+    with _timed("mine", seconds):
+        found, model = _search(miner, table, tell)
+    with _timed("refine", seconds):
+        rules = _kept(found, config.refine)
+        described = rules.describe()
+    interrupted = any(note.startswith("interrupted") for note in rules.notes)
+    summary = {
+        "format": FORMAT,
+        "complete": not interrupted,
+        "interrupted": interrupted,
+        **described,
+        "miner": miner.name,
+        "enrichment": config.enrich.mode,
+        "rules_found": len(found),
+        "notes": list(dict.fromkeys([*getattr(table, "notes", ()), *rules.notes])),
+        "seconds": {stage: round(spent, 4) for stage, spent in seconds.items()},
+    }
+    provenance = {**environment(seed=config.seed), "inputs": _hashes(config.input, inputs, table)}
+    settled = replace(rules, facts={**rules.facts, "data_coverage": described["data_coverage"]})
+    bins = table.discretizer if isinstance(table, TransactionTable) else None
+    run = Run(settled, config, summary, provenance, bins, None, table, model)
+    return run if target is None else run.save(target, force=config.output.force)
+
+
+def _search(miner: Miner, table: TransactionTable | FeatureTable, tell: Progress) -> tuple[RuleSet, Any]:
+    """The rules, and the model behind them where the miner learns one."""
+    train, extract = getattr(miner, "train", None), getattr(miner, "extract", None)
+    if train is None or extract is None:
+        return miner.mine(table, progress=tell), None
+    model = train(table, progress=tell)
+    return extract(model, progress=tell), model
+
+
+def _kept(rules: RuleSet, refine: RefineConfig) -> RuleSet:
+    bounds = {f"min_{name}": bound for name, bound in refine.min.items()}
+    bounds |= {f"max_{name}": bound for name, bound in refine.max.items()}
+    if bounds:
+        rules = rules.filter(**bounds)
+    return rules.sort([refine.by, "support"]) if refine.top is None else rules.top(refine.top, by=refine.by)
+
+
+def _hashes(
+    given: InputConfig, inputs: Inputs, table: TransactionTable | FeatureTable
+) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    if given.dataset is not None:
+        out["dataset"] = {"name": given.dataset, "options": dict(given.options)}
+    for name in ("sensors", "graph", "binding", "ontology"):
+        paths = getattr(given, name)
+        if paths is not None:
+            out[name] = hash_files(paths)
+    out["report"] = inputs.sensors.report.to_dict()
+    out["table_sha256"] = hash_table(table)
+    return out
+
+
+def _miner(
+    miner: str | type | Miner | None, settings: Mapping[str, Any], base: Config, seed: int
+) -> tuple[Miner, MinerConfig]:
+    """The miner, and its whole configuration, so that the run can be repeated when defaults have changed."""
+    if miner is None:
+        miner = base.miner.name
+        settings = {**base.miner.settings, **settings}
+    elif miner == base.miner.name:
+        settings = {**base.miner.settings, **settings}
+    made = make_miner(miner, **settings)
+    if not is_dataclass(made):
+        return made, MinerConfig(name=made.name, settings=dict(settings))
+    names = [field.name for field in fields(made) if field.init]
+    if "seed" in names and "seed" not in settings and isinstance(miner, (str, type)):
+        made = replace(made, seed=seed)  # type: ignore[call-arg]
+    return made, MinerConfig(name=made.name, settings={name: getattr(made, name) for name in names})
+
+
+def _refinement(given: RefineConfig | Mapping[str, Any] | None, base: RefineConfig) -> RefineConfig:
+    if given is None or isinstance(given, RefineConfig):
+        return given or base
+    known = [field.name for field in fields(base)]
+    for name in given:
+        if name not in known:
+            raise ConfigError(
+                f"unknown setting '{name}' of refine", hint=nearest(name, known) or "there are: " + ", ".join(known)
+            )
+    return replace(base, **given)
+
+
+def _named_inputs(base: InputConfig, sensors: Any, graph: Any, binding: Any, ontology: Any) -> InputConfig:
+    """The inputs as far as they are files; objects of the caller's memory have no name to record."""
+
+    def name(source: Any) -> str | tuple[str, ...] | None:
+        if isinstance(source, (str, Path)):
+            return str(Path(source).absolute()) if source != "water" else "water"
+        if isinstance(source, (list, tuple)) and all(isinstance(one, (str, Path)) for one in source):
+            return tuple(str(Path(one).absolute()) for one in source)
+        return None
+
+    return replace(
+        base,
+        sensors=name(sensors),
+        graph=name(graph),
+        binding=name(binding),  # type: ignore[arg-type]
+        ontology=name(ontology),
+        dataset=None,
+        options={},
+    )
+
+
+def _given(section: Any, **values: Any) -> Any:
+    """A section in which the values that are not ``None`` are replaced."""
+    return replace(section, **{name: value for name, value in values.items() if value is not None})
+
+
+def _shown(progress: str | bool | Progress) -> AbstractContextManager[Progress]:
+    if callable(progress):
+        return nullcontext(progress)
+    known: dict[str | bool, bool | None] = {"auto": None, "on": True, "off": False, True: True, False: False}
+    if progress not in known:
+        raise ConfigError(f"unknown way to show progress '{progress}'", hint="'auto', 'on', 'off' or a function")
+    return bars(enabled=known[progress])
+
+
+@contextmanager
+def _timed(stage: str, seconds: dict[str, float]) -> Iterator[None]:
+    begin = time.perf_counter()
+    yield
+    seconds[stage] = time.perf_counter() - begin

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import thence.datasets as datasets
+from thence.datasets import Dataset
+from thence.errors import ConfigError
+
+
+def residuals(dataset: Dataset, junctions: list[str]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """Inflow less outflow less demand of each junction, over time."""
+    frame = dataset.sensors.to_polars()
+    table = []
+    for junction in junctions:
+        name = str(dataset.graph.nodes[junction].properties["name"])
+        balance = np.zeros(frame.height)
+        for edge in dataset.graph.in_edges(junction):
+            flow = frame[f"flow_{dataset.graph.nodes[edge.source].properties['name']}"].to_numpy()
+            balance += flow if "ends_at" in edge.labels else -flow
+        if f"demand_{name}" in frame.columns:
+            balance -= frame[f"demand_{name}"].to_numpy()
+        table.append(balance)
+    return np.array(table).T
+
+
+def test_every_element_carries_its_sensors(own_cache: Path) -> None:
+    net3 = datasets.load("net3", days=2)
+    net3.binding.check(net3.sensors, net3.graph)
+    assert net3.ontology.validate(net3.graph) == ()
+    kinds = [sensor.kind for sensor in net3.sensors.sensors]
+    assert {kind: kinds.count(kind) for kind in sorted(set(kinds))} == {
+        "demand": 61,
+        "flow": 119,
+        "level": 3,
+        "pressure": 92,
+    }
+    assert net3.binding["pressure_105"] == "Junction 105"
+    assert (net3.binding["flow_10"], net3.binding["flow_20"]) == ("Pump 10", "Pipe 20")
+    assert (net3.binding["level_1"], net3.binding["demand_Lake"]) == ("Tank 1", "Reservoir Lake")
+    frame = net3.sensors.to_polars()
+    assert frame.shape == (96, 276) and frame.null_count().sum_horizontal().item() == 0
+    assert net3.labels is None
+
+
+def test_water_is_conserved_at_every_junction() -> None:
+    net3 = datasets.load("net3", days=2)
+    junctions = list(net3.graph.with_label("Junction"))
+    assert len(junctions) == 92
+    assert np.abs(residuals(net3, junctions)).max() < 0.5  # of flows up to 3000 m³/h
+
+
+def test_the_pump_keeps_its_daily_hours_beyond_the_week_that_the_network_schedules() -> None:
+    """EPANET's schedule ends after day seven; without the repeated one the pump would stand still from then on."""
+    net3 = datasets.load("net3", days=10, step_minutes=60)
+    running = net3.sensors.to_polars().filter(pl.col("flow_10") > 1).group_by(pl.col("time").dt.day()).agg(
+        pl.col("time").dt.hour().sort().alias("hours")
+    )
+    assert sorted(running["time"]) == list(range(1, 11))
+    assert all(hours == list(range(1, 15)) for hours in running["hours"].to_list())
+
+
+def test_days_differ_by_noise_and_only_by_noise() -> None:
+    quiet = datasets.load("net3", days=2, noise=0.0).sensors.to_polars()["demand_105"].to_numpy()
+    assert quiet[:48] == pytest.approx(quiet[48:])
+    noisy = datasets.load("net3", days=2).sensors.to_polars()["demand_105"].to_numpy()
+    assert 0.02 < np.std(noisy / quiet) < 0.12
+
+
+def test_a_seed_is_a_data_set(own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = datasets.load("net3", days=1, seed=3).sensors.to_polars()
+    monkeypatch.setenv("THENCE_CACHE", str(tmp_path / "fresh"))
+    again = datasets.load("net3", days=1, seed=3).sensors.to_polars()
+    other = datasets.load("net3", days=1, seed=4).sensors.to_polars()
+    assert first.equals(again)
+    assert not first.equals(other)
+    assert len(list((tmp_path / "fresh" / "net3").glob("*.parquet"))) == 2
+
+
+def test_it_says_how_far_it_is() -> None:
+    heard: list[tuple[str, float, float]] = []
+    datasets.load(
+        "net3", days=8, seed=9, progress=lambda stage, done, total, note="": heard.append((stage, done, total))
+    )
+    assert heard[0] == ("simulating", 0, 384)
+    assert [done for _, done, _ in heard] == sorted(done for _, done, _ in heard)
+    assert heard[-1][1] >= 256
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"days": 0}, "days must be at least 1"),
+        ({"step_minutes": 45}, "must divide an hour"),
+        ({"noise": 1.5}, "noise must be 0 or more"),
+    ],
+)
+def test_impossible_options_are_refused(options: dict[str, float], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        datasets.load("net3", **options)

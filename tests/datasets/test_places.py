@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from thence.datasets import places
+from thence.errors import InputError
+
+
+def find(path: Path | None = None, files: tuple[str, ...] = ("a.csv", "b.csv")) -> Path:
+    return places.find_folder("things", folder="things", files=files, path=path, publisher="The Publisher")
+
+
+@pytest.fixture
+def complete(tmp_path: Path) -> Path:
+    folder = tmp_path / "data" / "things"
+    folder.mkdir(parents=True)
+    for name in ("a.csv", "b.csv"):
+        (folder / name).touch()
+    return folder
+
+
+def test_a_path_is_the_folder_itself_or_its_parent(complete: Path) -> None:
+    assert find(complete) == complete
+    assert find(complete.parent) == complete
+
+
+def test_the_environment_comes_first(complete: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THENCE_DATA", str(complete.parent))
+    assert find() == complete
+
+
+def test_the_neighbour_of_the_current_folder_is_searched(
+    complete: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "shared").mkdir()
+    complete.parent.rename(tmp_path / "shared" / "data")
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    assert find() == tmp_path / "shared" / "data" / "things"
+
+
+def test_the_cache_folder_is_the_last_resort(complete: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("THENCE_CACHE", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert find() == complete
+
+
+def test_absent_data_are_an_error_that_says_where_to_get_them(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"'things' \(a.csv, b.csv\) are in none of .*The Publisher.*THENCE_DATA"):
+        find(tmp_path)
+
+
+def test_one_missing_file_is_named_with_its_folder(complete: Path) -> None:
+    with pytest.raises(InputError, match=f"^{complete}: the data set 'things' lacks c.csv"):
+        find(complete, files=("a.csv", "b.csv", "c.csv"))
+
+
+def test_the_cache_follows_the_system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("THENCE_CACHE")
+    monkeypatch.setattr(places.sys, "platform", "linux")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert places.cache_folder() == tmp_path / "thence"
+    monkeypatch.setattr(places.sys, "platform", "darwin")
+    assert places.cache_folder().parts[-3:] == ("Library", "Caches", "thence")
+    monkeypatch.setattr(places.sys, "platform", "win32")
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "Local"))
+    assert places.cache_folder() == tmp_path / "Local" / "thence" / "cache"

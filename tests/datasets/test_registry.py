@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import thence.datasets as datasets
+from thence.errors import ConfigError
+
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "datasets.md"
+
+
+def test_every_data_set_says_what_it_needs_and_which_options_it_takes() -> None:
+    for name in datasets.names():
+        info = datasets.info(name)
+        assert info.name == name
+        assert info.summary and info.needs
+        assert "progress" not in info.options
+    assert datasets.info("net3").options == {"days": 28, "step_minutes": 30, "seed": 0, "noise": 0.05}
+
+
+def test_an_unknown_name_is_an_error_with_the_nearest_one() -> None:
+    with pytest.raises(ConfigError, match="no data set 'lbnl_ahu'.*did you mean 'lbnl-ahu'"):
+        datasets.load("lbnl_ahu")
+
+
+def test_an_unknown_option_is_an_error_that_lists_the_options() -> None:
+    with pytest.raises(ConfigError, match="no option 'day'; options are: days, step_minutes.*did you mean 'days'"):
+        datasets.load("net3", day=3)
+
+
+def test_looking_at_the_list_imports_no_simulator() -> None:
+    code = (
+        "import sys, thence.datasets as d; d.names(); [d.info(n) for n in d.names()]; d.load('toy');"
+        "print([m for m in ('wntr', 'torch', 'pandas', 'scipy') if m in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", datasets.names())
+def test_the_guide_names_every_option(name: str) -> None:
+    section = re.search(rf"^## `{name}`$(.*?)(?=^## |\Z)", GUIDE.read_text(encoding="utf-8"), re.M | re.S)
+    assert section, f"the guide has no section for {name}"
+    for option in datasets.info(name).options:
+        assert f"`{option}" in section[1], f"the guide does not explain the option {option} of {name}"
