@@ -59,8 +59,13 @@ def test_an_undeclared_class_is_only_itself() -> None:
 def ontology() -> Ontology:
     return Ontology(
         {
-            "Thing": (), "Equipment": ("Thing",), "Pump": ("Equipment",), "Point": ("Thing",),
-            "Sensor": ("Point",), "Room": ("Thing",), "Old_Pump": ("Pump",),
+            "Thing": (),
+            "Equipment": ("Thing",),
+            "Pump": ("Equipment",),
+            "Point": ("Thing",),
+            "Sensor": ("Point",),
+            "Room": ("Thing",),
+            "Old_Pump": ("Pump",),
         },
         {
             "relates": Relation(),

@@ -12,6 +12,7 @@ This module works on plain arrays only and must not compute measures.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -19,9 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from thence.bits import (
     SMALL_WORK,
+    Integer,
     Words,
     and_count,
-    ctpop,
     default_threads,
     kernel,
     n_words,
@@ -44,11 +45,13 @@ _COVER_WORDS = 64  # small blocks: the search for covered rows stops as soon as 
 
 
 @kernel
-def _sort_antecedents(antecedents: NDArray[np.uint32], n_items: int) -> NDArray[np.int64]:
-    """Put the items of each row in increasing order, padding last, in place; return the order that sorts the rows.
-
-    One counting sort per column: linear in the number of rules, whatever their length.
-    """
+def _counting_sort(
+    antecedents: NDArray[np.uint32],
+    starts: NDArray[np.int64],
+    order: NDArray[np.int64],
+    moved: NDArray[np.int64],
+) -> None:
+    n_items = starts.size - 2
     n_rules, width = antecedents.shape
     for rule in range(n_rules):
         for right in range(1, width):
@@ -58,21 +61,36 @@ def _sort_antecedents(antecedents: NDArray[np.uint32], n_items: int) -> NDArray[
                 antecedents[rule, place] = antecedents[rule, place - 1]
                 place -= 1
             antecedents[rule, place] = item
-    order = np.arange(n_rules)
-    moved = np.empty(n_rules, dtype=np.int64)
     for column in range(width - 1, -1, -1):
-        starts = np.zeros(n_items + 2, dtype=np.int64)
+        for bucket in range(n_items + 2):
+            starts[bucket] = 0
         for rule in range(n_rules):
-            starts[min(np.int64(antecedents[rule, column]), n_items) + 1] += 1
+            key: Integer = np.int64(antecedents[rule, column])
+            starts[min(key, n_items) + 1] += 1
         for bucket in range(n_items + 1):
             starts[bucket + 1] += starts[bucket]
         for place in range(n_rules):
-            rule = order[place]
-            bucket = min(np.int64(antecedents[rule, column]), n_items)
-            moved[starts[bucket]] = rule
-            starts[bucket] += 1
-        order, moved = moved, order
+            key = np.int64(antecedents[order[place], column])
+            moved[starts[min(key, n_items)]] = order[place]
+            starts[min(key, n_items)] += 1
+        for place in range(n_rules):
+            order[place] = moved[place]
+
+
+def _sort_antecedents(antecedents: NDArray[np.uint32], n_items: int) -> NDArray[np.int64]:
+    """Put the items of each row in increasing order, padding last, in place; return the order that sorts the rows.
+
+    One counting sort per column: linear in the number of rules, whatever their length.
+    """
+    order = np.arange(len(antecedents))
+    _counting_sort(antecedents, np.zeros(n_items + 2, dtype=np.int64), order, np.empty_like(order))
     return order
+
+
+@kernel
+def _copy_into(out: Words, row: Words) -> None:
+    for word in range(out.size):  # a loop: assigning a slice costs seconds of compilation
+        out[word] = row[word]
 
 
 @kernel
@@ -98,22 +116,23 @@ def _advance(
     while depth < now.size and now[depth] != _ABSENT:
         row = rows[now[depth], low:high]
         if depth == 0:
-            levels[1, :span] = row
+            _copy_into(levels[1, :span], row)
         else:
             _and_into(levels[depth + 1, :span], levels[depth, :span], row)
         depth += 1
     if depth == 0:
-        levels[0, :span] = full[low:high]
-    before[:] = now
+        _copy_into(levels[0, :span], full[low:high])
+    for place in range(now.size):
+        before[place] = now[place]
     return depth
 
 
 @kernel
 def _same(left: NDArray[np.uint32], right: NDArray[np.uint32]) -> bool:
+    differences = 0
     for place in range(left.size):
-        if left[place] != right[place]:
-            return False
-    return True
+        differences += left[place] != right[place]
+    return differences == 0
 
 
 @kernel
@@ -135,8 +154,9 @@ def _count_complete(
     before = np.empty(width, dtype=np.uint32)
     for low in range(0, total_words, block):
         high = min(low + block, total_words)
-        before[:] = _ABSENT
-        ones = np.int64(0)
+        for place in range(width):
+            before[place] = _ABSENT
+        ones: Integer = np.int64(0)
         level = 0
         for rule in range(first, last):
             if rule == first or not _same(antecedents[rule], before):
@@ -173,8 +193,9 @@ def _count_present(
     features = np.empty(width, dtype=np.uint32)
     for low in range(0, total_words, block):
         high = min(low + block, total_words)
-        before[:] = _ABSENT
-        before_features[:] = _ABSENT
+        for place in range(width):
+            before[place] = _ABSENT
+            before_features[place] = _ABSENT
         level = 0
         for rule in range(first, last):
             if rule == first or not _same(antecedents[rule], before):
@@ -329,12 +350,12 @@ def _present_counts(
     return unsorted
 
 
-def _share_out(work: object, n_rules: int, words_per_rule: int, threads: int | None) -> None:
+def _share_out(work: Callable[[tuple[int, int]], None], n_rules: int, words_per_rule: int, threads: int | None) -> None:
     """Cut sorted rules into runs, several per thread so that the last run to finish is short."""
     pieces = (threads or default_threads()) * 4
     if n_rules * words_per_rule < SMALL_WORK:
         pieces = 1
-    run_threads(work, spans(n_rules, pieces), threads=threads)  # type: ignore[arg-type]
+    run_threads(work, spans(n_rules, pieces), threads=threads)
 
 
 @kernel
@@ -346,7 +367,8 @@ def _cover_words(
     before = np.empty(width, dtype=np.uint32)
     for start in range(low, high, _COVER_WORDS):
         stop = min(start + _COVER_WORDS, high)
-        before[:] = _ABSENT
+        for place in range(width):
+            before[place] = _ABSENT
         for rule in range(antecedents.shape[0]):
             if rule > 0 and _same(antecedents[rule], before):
                 continue
@@ -384,7 +406,7 @@ def cover(bitmaps: Words, *, n_rows: int, antecedents: ArrayLike, threads: int |
 @kernel
 def _mask_rules(bitmaps: Words, antecedents: NDArray[np.uint32], full: Words, out: Words) -> None:
     for rule in range(antecedents.shape[0]):
-        out[rule] = full
+        _copy_into(out[rule], full)
         for place in range(antecedents.shape[1]):
             if antecedents[rule, place] != _ABSENT:
                 _and_into(out[rule], out[rule], bitmaps[antecedents[rule, place]])

@@ -100,7 +100,7 @@ def rank_columns(numbers: NDArray[np.float64], is_category: NDArray[np.bool_]) -
 
 
 @kernel
-def _fill(codes, columns, first, last, mask, bitmaps):  # type: ignore[no-untyped-def]
+def _fill(codes: NDArray[Any], columns: Ints, first: Ints, last: Ints, mask: NDArray[np.uint8], bitmaps: Words) -> None:
     n_rows = codes.shape[1]
     octets = mask.view(np.uint64)
     for item in range(len(columns)):
@@ -164,7 +164,7 @@ def cover_ranges(ranks: Ranks, items: Ranges, antecedents: NDArray[np.int32]) ->
 
 def _batches(
     ranks: Ranks, items: Ranges, antecedents: NDArray[np.int32], consequents: NDArray[np.int32]
-) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.int32]]]:
+) -> Iterator[tuple[slice, NDArray[np.int32], NDArray[np.int32]]]:
     """Runs of rules whose bitmaps fit into memory, with their items renumbered: consequent first, then antecedent."""
     rules = np.concatenate([consequents[:, None], antecedents], axis=1).astype(np.int32)
     room = max(_CHUNK_BYTES // (8 * max(n_words(ranks.n_rows), 1)), 1)

@@ -82,7 +82,7 @@ def with_times(
     if not lost:
         return frame, []
     if on_error == "raise":
-        row = int(frame["time"].is_null().arg_max() or 0)
+        row = int(frame["time"].is_null().arg_true()[0])
         known = place is not None and "_row" in frame.columns
         raise InputError(
             f"{lost:,} rows have no usable time, the first is row {row}",

@@ -18,6 +18,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, TypeVar, cast
 
 import numba
@@ -28,10 +29,12 @@ from thence.errors import InputError
 
 __all__ = [
     "SMALL_WORK",
+    "Integer",
     "Words",
     "and_count",
     "ctpop",
     "default_threads",
+    "inlined",
     "item_offsets",
     "kernel",
     "n_words",
@@ -45,6 +48,7 @@ __all__ = [
 ]
 
 Words = NDArray[np.uint64]
+Integer = Any  # an integer inside a kernel, where Python's and numpy's are the same machine integers
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Task = TypeVar("_Task")
@@ -59,14 +63,22 @@ def kernel(function: _Function) -> _Function:
     return cast(_Function, numba.njit(nogil=True, cache=True)(function))
 
 
-@numba.extending.intrinsic  # type: ignore[untyped-decorator]
-def ctpop(_context: Any, word: Any) -> Any:
+def inlined(function: _Function) -> _Function:
+    """A function that exists only inside the kernels that call it: large bundles of arrays are then passed for free."""
+    return cast(_Function, numba.njit(inline="always")(function))
+
+
+def _population_count(_context: Any, word: Any) -> Any:
     """The processor's population count; LLVM turns loops over it into vector code (VPOPCNTQ, or AVX2 shuffles)."""
 
     def generate(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
 
     return numba.types.uint64(numba.types.uint64), generate
+
+
+# Ones in a 64-bit word; inside kernels only.
+ctpop: Callable[[Any], Any] = cast(Any, numba.extending.intrinsic(_population_count))
 
 
 def default_threads() -> int:
@@ -134,7 +146,7 @@ def spans(total: int, pieces: int, *, least: int = 1) -> list[tuple[int, int]]:
     """
     count = max(1, min(pieces, total // max(least, 1)))
     edges = [total * part // count for part in range(count + 1)]
-    return [(low, high) for low, high in zip(edges, edges[1:], strict=False) if high > low]
+    return [(low, high) for low, high in pairwise(edges) if high > low]
 
 
 @kernel
@@ -254,7 +266,7 @@ def popcount(words: Words) -> NDArray[np.int64]:
 
 
 @kernel
-def and_count(left: Words, right: Words) -> int:
+def and_count(left: Words, right: Words) -> Integer:
     """Number of ones in the AND of two bitmaps (for use in other kernels)."""
     total = np.uint64(0)
     for word in range(left.size):

@@ -264,22 +264,26 @@ def _cover_chunks(bank: Bank, left: Indices) -> Iterable[Words]:
 
 
 def rule_rows(table: TransactionTable, rule: Rule) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Where the antecedent of a rule holds, and where the whole rule does: embeddings × frames.
+    """Where a rule applies, and where it holds: embeddings × frames.
+
+    It applies where its antecedent holds and all its features are present, the consequent's too.
 
     >>> import polars as pl
-    >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y"], "b": ["u", "v", "v"]}))
-    >>> antecedent, both = rule_rows(table, recount(table, 0, np.array([[0]]), np.array([2]))[0])
-    >>> antecedent.tolist(), both.tolist()
-    ([[True, True, False]], [[True, False, False]])
+    >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y", "x"], "b": ["u", "v", "v", None]}))
+    >>> applies, holds = rule_rows(table, recount(table, 0, np.array([[0]]), np.array([2]))[0])
+    >>> applies.tolist(), holds.tolist()
+    ([[True, True, False, False]], [[True, False, False, False]])
     """
     zero = np.zeros(1, np.int64)
     single = RuleSet.from_rules([rule], Counts(zero, zero, zero, zero))
     at, _ = _by_block(table, single)[0]
     bank, numbers = _bank_items(table, at, single.items, range(len(single.items)))
     chosen = numbers[single.antecedents[0]]
-    words = np.bitwise_and.reduce(bank.words[bank.row_of[chosen[chosen >= 0]]], axis=0)
-    both = words & bank.words[bank.row_of[numbers[single.consequents[0]]]]
-    return unpack(words, n_rows=bank.n_frames), unpack(both, n_rows=bank.n_frames)
+    target = numbers[single.consequents[0]]
+    applies = np.bitwise_and.reduce(bank.words[bank.row_of[chosen[chosen >= 0]]], axis=0)
+    applies &= bank.words[bank.present_of[bank.column_of_item[target]]]
+    holds = applies & bank.words[bank.row_of[target]]
+    return unpack(applies, n_rows=bank.n_frames), unpack(holds, n_rows=bank.n_frames)
 
 
 def merge(rules: RuleSet, later: RuleSet) -> RuleSet:

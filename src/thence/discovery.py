@@ -269,7 +269,7 @@ def _stars(carriers: Carriers, hops: int, least: int, found: _Found) -> None:
 def _roles(
     carriers: Carriers, labels: npt.NDArray[np.object_], focus: str, nodes: Ints, hops: int, least: int
 ) -> list[Role]:
-    """Roles one edge away by relation and direction; two edges away along relations as general as the ontology has."""
+    """Roles one edge away by relation and direction; two edges away along a relation as general as the ontology has."""
     index = carriers.index
     made: list[Role] = []
     taken: set[tuple[str, str]] = set()
@@ -294,13 +294,13 @@ def _roles(
     for step in first:
         consider((step,))
     if hops >= 2:
-        for one in dict.fromkeys(_general(step, index.ontology) for step in first):
-            _, middle = role_members((one,), nodes, index)
-            for relation in _general_relations(index):
-                _, reached = index.adjacency(relation, "any").expand(np.unique(middle))
-                same = reached[np.isin(reached, nodes)]
-                if len(same):
-                    consider((one, Step(relation, "any", focus)))
+        for relation in _general_relations(index):
+            _, middle = index.adjacency(relation, "any").expand(nodes)
+            middle = np.unique(middle)
+            _, reached = index.adjacency(relation, "any").expand(middle)
+            if np.isin(reached, nodes).any():
+                between = Step(relation, "any", _covering_class(labels[middle], index.ontology))
+                consider((between, Step(relation, "any", focus)))
     return made
 
 
@@ -319,11 +319,6 @@ def _highest(relation: str, ontology: Ontology | None) -> str:
         return relation
     above = [name for name in ontology.relations if ontology.is_relation(relation, name)]
     return max(above, key=lambda name: (len(ontology.relations_within(name)), name), default=relation)
-
-
-def _general(step: Step, ontology: Ontology | None) -> Step:
-    highest = _highest(step.label, ontology)
-    return step if highest == step.label else Step(highest, "any", step.target)
 
 
 def _role_name(steps: tuple[Step, ...], focus: str) -> str:

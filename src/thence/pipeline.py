@@ -274,9 +274,7 @@ def _listed(source: Any) -> Any:
     return list(source) if isinstance(source, tuple) else source
 
 
-def _bound(
-    sensors: SensorData, graph: KnowledgeGraph, binding: Any, given: InputConfig, enrich: str
-) -> Binding | None:
+def _bound(sensors: SensorData, graph: KnowledgeGraph, binding: Any, given: InputConfig, enrich: str) -> Binding | None:
     if isinstance(binding, Binding):
         binding.check(sensors, graph, allow_extra=True)
         return binding.select(sensors)
@@ -415,9 +413,7 @@ def _kept(rules: RuleSet, refine: RefineConfig) -> RuleSet:
     return rules.sort([refine.by, "support"]) if refine.top is None else rules.top(refine.top, by=refine.by)
 
 
-def _hashes(
-    given: InputConfig, inputs: Inputs, table: TransactionTable | FeatureTable
-) -> dict[str, Any]:
+def _hashes(given: InputConfig, inputs: Inputs, table: TransactionTable | FeatureTable) -> dict[str, Any]:
     out: dict[str, Any] = {}
     if given.dataset is not None:
         out["dataset"] = {"name": given.dataset, "options": dict(given.options)}

@@ -52,11 +52,12 @@ class SensorData:
     [20.5, None]
     """
 
-    __slots__ = ("_checked", "_on_error", "_parts", "_source", "layout", "report", "sensors")
+    __slots__ = ("_by_id", "_checked", "_on_error", "_parts", "_source", "layout", "report", "sensors")
 
     sensors: tuple[Sensor, ...]
     report: ReadReport
     layout: Layout
+    _by_id: dict[str, Sensor]
     _parts: tuple[pl.LazyFrame, ...]
     _on_error: OnError
     _source: str
@@ -79,13 +80,19 @@ class SensorData:
         that lists at least the ids of `sensors`), ``value`` and, where there are categorical sensors, ``state``; a
         single frame. ``checked`` says that there is one frame, and its rows are ordered, finite and unique.
         """
+        listed = tuple(sensors)
+        by_id = {sensor.id: sensor for sensor in listed}
+        if len(by_id) < len(listed):
+            double = next(s.id for k, s in enumerate(listed) if s.id in {other.id for other in listed[:k]})
+            raise InputError(f"sensor '{double}' is listed twice", where=source)
         values = {
+            "_by_id": by_id,
             "_parts": tuple(parts),
             "_on_error": on_error,
             "_source": source,
             "_checked": checked,
             "layout": layout,
-            "sensors": tuple(sensors),
+            "sensors": listed,
             "report": report if report is not None else ReadReport(pending=() if checked else DEFERRED),
         }
         for name, value in values.items():
@@ -211,10 +218,9 @@ class SensorData:
 
     def sensor(self, id: str) -> Sensor:
         """The sensor of that id."""
-        for sensor in self.sensors:
-            if sensor.id == id:
-                return sensor
-        raise InputError(f"there is no sensor '{id}'", where=self._source, hint=nearest(id, self.ids))
+        if id not in self._by_id:
+            raise InputError(f"there is no sensor '{id}'", where=self._source, hint=nearest(id, self.ids))
+        return self._by_id[id]
 
     def __len__(self) -> int:
         return len(self.sensors)

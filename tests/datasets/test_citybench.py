@@ -65,10 +65,10 @@ def test_gaps_stay_gaps(traffic: Dataset) -> None:
 def test_one_kind_can_be_loaded_alone(published: Path) -> None:
     counts = datasets.load("citybench", sensors="count")
     assert len(counts.sensors) == len(counts.binding) == 449
-    with pytest.raises(ConfigError, match="no 'counts' sensors.*did you mean 'count'"):
+    with pytest.raises(ConfigError, match=r"no 'counts' sensors.*did you mean 'count'"):
         datasets.load("citybench", sensors="counts")
 
 
 def test_absent_data_name_their_publisher(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="SensorRepository.n3.*CityBench"):
+    with pytest.raises(InputError, match=r"SensorRepository.n3.*CityBench"):
         datasets.load("citybench", path=tmp_path)

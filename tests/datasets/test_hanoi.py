@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -114,7 +116,9 @@ def test_it_is_as_close_to_leakdb_as_its_random_draws_allow(published: Path) -> 
     """The first day of LeakDB's scenario 1 at three sensors, against the first day of eight seeds of ours.
 
     LeakDB's own draws are unknown, so no value can be met; but the shape of the day must be the same (correlation),
-    and LeakDB must look like one more seed: its daily mean within the range of ours, widened by a tenth of it.
+    and LeakDB must look like one more seed: mean and spread of its day within the range of ours, widened by a tenth.
+    (Its pressures lie at the edge of that range: pipe 2 carries nearly all the water, and one draw of its diameter
+    decides how much pressure is left behind it.)
     """
     excerpt = pl.read_csv(published / "real_excerpt_scenario1.csv")
     runs = [datasets.load("hanoi", days=1, seed=seed).sensors.to_polars() for seed in range(8)]
@@ -127,10 +131,9 @@ def test_it_is_as_close_to_leakdb_as_its_random_draws_allow(published: Path) -> 
         ours = np.array([run[sensor].to_numpy() for run in runs])
         assert ours.shape == (8, 48) and theirs.shape == (48,)
         assert min(np.corrcoef(run, theirs)[0, 1] for run in ours) > least_correlation
-        means = ours.mean(axis=1)
-        margin = 0.1 * abs(means.mean())
-        assert means.min() - margin < theirs.mean() < means.max() + margin
-        assert 0.7 < ours.std(axis=1).mean() / theirs.std() < 1.4
+        for measured, original in ((ours.mean(axis=1), theirs.mean()), (ours.std(axis=1), theirs.std())):
+            margin = 0.1 * abs(original)
+            assert measured.min() - margin < original < measured.max() + margin, sensor
 
 
 def test_a_year_with_a_leak(published: Path) -> None:
@@ -140,17 +143,26 @@ def test_a_year_with_a_leak(published: Path) -> None:
     assert data.labels is not None and data.labels["subject"].to_list() == ["Junction 14"]
     during = frame.filter(pl.col("time").is_between(data.labels["start"][0], data.labels["end"][0], closed="left"))
     assert during.height == 15481 - 15097
-    lift = -(during["demand_1"].sum() + during.select(pl.sum_horizontal(f"demand_{n}" for n in range(2, 33))).sum().item())
+    lift = -(
+        during["demand_1"].sum() + during.select(pl.sum_horizontal(f"demand_{n}" for n in range(2, 33))).sum().item()
+    )
     assert lift / during.height > 500  # m³/h supplied and not consumed
     assert frame.select(pl.min_horizontal(pl.col("^pressure_.*$").min())).item() > 0
 
 
-def test_a_leak_that_empties_the_network_is_drawn_again_and_then_refused(
-    published: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_network_without_pressure_is_drawn_again_and_then_refused(
+    published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Junction 13 is moved above the reservoir, so every draw has a negative pressure there."""
+    for name in ("weekPat_30min.mat", "yearOffset_30min.mat"):
+        shutil.copy(published / name, tmp_path / name)
+    network = (published / "Hanoi_CMH.inp").read_text()
+    lifted = re.sub(r"^( 13\s+)30(\s+261.11)", r"\g<1>101\2", network, flags=re.M)
+    assert lifted != network
+    (tmp_path / "Hanoi_CMH.inp").write_text(lifted)
     monkeypatch.setattr(hanoi, "_ATTEMPTS", 2)
-    with pytest.raises(SimulationError, match="every one of 2 draws of scenario 1 ran out of pressure .*1.5 m at node 13"):
-        datasets.load("hanoi", days=1, leaks=[Leak("13", start=0, end=40, diameter=1.5)])
+    with pytest.raises(SimulationError, match=r"every one of 2 draws of scenario 1 ran out of pressure \(no leak\)"):
+        datasets.load("hanoi", days=1, leaks=[], path=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -170,12 +182,12 @@ def test_impossible_leaks_are_refused(published: Path, leak: dict[str, object], 
 
 
 def test_a_leak_at_an_unknown_junction_names_the_nearest(published: Path) -> None:
-    with pytest.raises(InputError, match="no node '332'.*did you mean '32'"):
+    with pytest.raises(InputError, match=r"no node '332'.*did you mean '32'"):
         datasets.load("hanoi", days=1, leaks=[Leak("332", start=1, end=3, diameter=0.1)])
 
 
 @pytest.mark.parametrize("options", [{"scenario": 0}, {"scenario": 1001}, {"days": 0}, {"days": 366}])
-def test_impossible_options_are_refused(options: dict[str, int]) -> None:
+def test_impossible_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="must be 1 to"):
         datasets.load("hanoi", **options)
 
@@ -189,5 +201,5 @@ def test_the_leak_table_is_needed_only_for_its_leaks(published: Path, tmp_path: 
     for name in ("Hanoi_CMH.inp", "weekPat_30min.mat", "yearOffset_30min.mat"):
         shutil.copy(published / name, tmp_path / name)
     assert len(datasets.load("hanoi", days=1, leaks=[], path=tmp_path).sensors) == 97
-    with pytest.raises(InputError, match="lacks hanoi_leak_scenarios.json"):
+    with pytest.raises(InputError, match=r"lacks hanoi_leak_scenarios.json"):
         datasets.load("hanoi", days=1, path=tmp_path)

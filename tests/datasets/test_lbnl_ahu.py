@@ -77,13 +77,15 @@ def test_cells_without_a_number_are_missing_and_reported(published: Path) -> Non
 
 
 def test_an_unknown_unit_is_an_error() -> None:
-    with pytest.raises(ConfigError, match="no unit 'szvav'.*did you mean 'SZVAV'"):
+    with pytest.raises(ConfigError, match=r"no unit 'szvav'.*did you mean 'SZVAV'"):
         datasets.load("lbnl-ahu", unit="szvav")
 
 
 def test_absent_and_foreign_files_are_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="SZCAV.csv.*Lawrence Berkeley"):
+    with pytest.raises(InputError, match=r"SZCAV.csv.*Lawrence Berkeley"):
         datasets.load("lbnl-ahu", unit="SZCAV", path=tmp_path)
     (tmp_path / "SZCAV.csv").write_text("Datetime,AHU: Humidity\n3/11/2017 0:00,1\n")
-    with pytest.raises(InputError, match=r"SZCAV.csv: .*missing \['Fault Detection Ground Truth'\], unknown \['AHU: Hum"):
+    with pytest.raises(
+        InputError, match=r"SZCAV.csv: .*missing \['Fault Detection Ground Truth'\], unknown \['AHU: Hum"
+    ):
         datasets.load("lbnl-ahu", unit="SZCAV", path=tmp_path)

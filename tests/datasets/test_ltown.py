@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -57,7 +58,7 @@ def test_leaks_are_labelled_and_drawn_from_their_pipes(published: Path) -> None:
     assert new["subject"] == "Pipe p523" and new["start"] == datetime(2019, 1, 15, 23, tzinfo=UTC)
     assert new["end"] == datetime(2019, 1, 17, tzinfo=UTC) and new["details"] == "abrupt, 20.2 mm"
     inflow, without = (
-        run.sensors.to_polars().select((pl.col("flow_p227") + pl.col("flow_p235"))).to_series().to_numpy()
+        run.sensors.to_polars().select(pl.col("flow_p227") + pl.col("flow_p235")).to_series().to_numpy()
         for run in (data, dry)
     )
     leaked = (
@@ -112,6 +113,14 @@ def test_seeds_and_seasons_change_the_demand(published: Path) -> None:
     assert 1.1 < summer / winter < 1.35
 
 
+def test_a_day_is_the_same_in_every_period_that_contains_it(published: Path) -> None:
+    from_first, from_second = (
+        datasets.load("ltown", start=start, days=days, leaks=False).sensors.to_polars().tail(288)
+        for start, days in (("2019-01-01", 2), ("2019-01-02", 1))
+    )
+    assert np.allclose(from_first["demand_n1"], from_second["demand_n1"])
+
+
 def test_the_network_may_come_from_the_package_epyt(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("epyt", reason="the package epyt, which brings L-TOWN.inp, is not installed")
     monkeypatch.setattr(places, "data_folders", lambda: (Path("/nowhere"),))
@@ -125,9 +134,9 @@ def test_a_path_may_be_the_network_itself(published: Path, tmp_path: Path) -> No
     file = tmp_path / "my_town.inp"
     shutil.copy(published / "L-TOWN.inp", file)
     assert len(datasets.load("ltown", days=1, leaks=False, path=file).sensors) == 119
-    with pytest.raises(InputError, match="2019_leak_flows_m3h.parquet.*leaks=False"):
+    with pytest.raises(InputError, match=r"2019_leak_flows_m3h.parquet.*leaks=False"):
         datasets.load("ltown", days=1, path=file)
-    with pytest.raises(InputError, match="L-TOWN.inp.*BattLeDIM"):
+    with pytest.raises(InputError, match=r"L-TOWN.inp.*BattLeDIM"):
         datasets.load("ltown", days=1, path=tmp_path / "empty")
 
 
@@ -140,6 +149,6 @@ def test_a_path_may_be_the_network_itself(published: Path, tmp_path: Path) -> No
         ({"sensors": "pressures"}, "did you mean 'pressure'"),
     ],
 )
-def test_impossible_options_are_refused(options: dict[str, object], message: str) -> None:
+def test_impossible_options_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         datasets.load("ltown", **options)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -43,7 +44,7 @@ def test_every_element_carries_its_sensors(own_cache: Path) -> None:
     assert (net3.binding["level_1"], net3.binding["demand_Lake"]) == ("Tank 1", "Reservoir Lake")
     frame = net3.sensors.to_polars()
     assert frame.shape == (96, 276) and frame.null_count().sum_horizontal().item() == 0
-    assert net3.labels is None
+    assert net3.labels is not None and net3.labels.height == 0
 
 
 def test_water_is_conserved_at_every_junction() -> None:
@@ -56,8 +57,11 @@ def test_water_is_conserved_at_every_junction() -> None:
 def test_the_pump_keeps_its_daily_hours_beyond_the_week_that_the_network_schedules() -> None:
     """EPANET's schedule ends after day seven; without the repeated one the pump would stand still from then on."""
     net3 = datasets.load("net3", days=10, step_minutes=60)
-    running = net3.sensors.to_polars().filter(pl.col("flow_10") > 1).group_by(pl.col("time").dt.day()).agg(
-        pl.col("time").dt.hour().sort().alias("hours")
+    running = (
+        net3.sensors.to_polars()
+        .filter(pl.col("flow_10") > 1)
+        .group_by(pl.col("time").dt.day())
+        .agg(pl.col("time").dt.hour().sort().alias("hours"))
     )
     assert sorted(running["time"]) == list(range(1, 11))
     assert all(hours == list(range(1, 15)) for hours in running["hours"].to_list())
@@ -80,6 +84,11 @@ def test_a_seed_is_a_data_set(own_cache: Path, tmp_path: Path, monkeypatch: pyte
     assert len(list((tmp_path / "fresh" / "net3").glob("*.parquet"))) == 2
 
 
+def test_a_short_period_is_the_beginning_of_a_longer_one() -> None:
+    short, longer = (datasets.load("net3", days=days).sensors.to_polars() for days in (1, 2))
+    assert short.equals(longer.head(48))
+
+
 def test_it_says_how_far_it_is() -> None:
     heard: list[tuple[str, float, float]] = []
     datasets.load(
@@ -98,6 +107,6 @@ def test_it_says_how_far_it_is() -> None:
         ({"noise": 1.5}, "noise must be 0 or more"),
     ],
 )
-def test_impossible_options_are_refused(options: dict[str, float], message: str) -> None:
+def test_impossible_options_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         datasets.load("net3", **options)

@@ -54,7 +54,7 @@ def test_a_series_that_is_no_table_is_an_error_with_its_name(published: Path, tm
         datasets.load("open-smart-home", path=tmp_path)
     (tmp_path / "Measurements").mkdir()
     (tmp_path / "Measurements" / "Room1_Humidity.csv").write_text("1489021895\t40\nlater\t41\n")
-    with pytest.raises(InputError, match="Room1_Humidity.csv: this is not a table of unix seconds"):
+    with pytest.raises(InputError, match=r"Room1_Humidity.csv: this is not a table of unix seconds"):
         datasets.load("open-smart-home", path=tmp_path)
 
 

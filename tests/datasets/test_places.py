@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -59,11 +60,11 @@ def test_one_missing_file_is_named_with_its_folder(complete: Path) -> None:
 
 def test_the_cache_follows_the_system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("THENCE_CACHE")
-    monkeypatch.setattr(places.sys, "platform", "linux")
+    monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert places.cache_folder() == tmp_path / "thence"
-    monkeypatch.setattr(places.sys, "platform", "darwin")
+    monkeypatch.setattr(sys, "platform", "darwin")
     assert places.cache_folder().parts[-3:] == ("Library", "Caches", "thence")
-    monkeypatch.setattr(places.sys, "platform", "win32")
+    monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "Local"))
     assert places.cache_folder() == tmp_path / "Local" / "thence" / "cache"

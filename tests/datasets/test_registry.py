@@ -23,12 +23,12 @@ def test_every_data_set_says_what_it_needs_and_which_options_it_takes() -> None:
 
 
 def test_an_unknown_name_is_an_error_with_the_nearest_one() -> None:
-    with pytest.raises(ConfigError, match="no data set 'lbnl_ahu'.*did you mean 'lbnl-ahu'"):
+    with pytest.raises(ConfigError, match=r"no data set 'lbnl_ahu'.*did you mean 'lbnl-ahu'"):
         datasets.load("lbnl_ahu")
 
 
 def test_an_unknown_option_is_an_error_that_lists_the_options() -> None:
-    with pytest.raises(ConfigError, match="no option 'day'; options are: days, step_minutes.*did you mean 'days'"):
+    with pytest.raises(ConfigError, match=r"no option 'day'; options are: days, step_minutes.*did you mean 'days'"):
         datasets.load("net3", day=3)
 
 

@@ -16,6 +16,7 @@ SMALL = """
 [JUNCTIONS]
  J1  10  36
  J2  12  0
+ J3  12.5
 [RESERVOIRS]
  R1  50
 [TANKS]
@@ -26,9 +27,9 @@ SMALL = """
 [PUMPS]
  P1  J1  J2  POWER 7.5
 [VALVES]
- V1  J2  T1  150  FCV  36  2
+ V1  J2  J3  150  FCV  36  2
  V2  J1  J2  150  PRV  20  0
- V3  J1  J2  150  GPV  C1  0
+ V3  J1  J3  150  GPV  C1  0
 [CURVES]
  C1  0  0
  C1  10  5
@@ -60,49 +61,59 @@ def test_every_element_with_its_properties(tmp_path: Path) -> None:
     assert found == {
         "Junction J1": {"name": "J1", "elevation": 10.0, "base_demand": 36.0, "x": 5.0, "y": 7.0, "tag": "north"},
         "Junction J2": {"name": "J2", "elevation": 12.0, "base_demand": 14.4, "demand_pattern": "PAT"},
+        "Junction J3": {"name": "J3", "elevation": 12.5, "base_demand": 0.0},
         "Reservoir R1": {"name": "R1", "head": 50.0},
         "Tank T1": {
-            "name": "T1", "elevation": 30.0, "initial_level": 2.0, "min_level": 1.0, "max_level": 5.0,
-            "diameter": 8.0, "min_volume": 0.0,
+            "name": "T1",
+            "elevation": 30.0,
+            "initial_level": 2.0,
+            "min_level": 1.0,
+            "max_level": 5.0,
+            "diameter": 8.0,
+            "min_volume": 0.0,
         },
         "Pipe 1": {
-            "name": "1", "length": 1000.0, "diameter": 0.3, "roughness": 120.0, "minor_loss": 0.5,
-            "status": "open", "check_valve": True,
+            "name": "1",
+            "length": 1000.0,
+            "diameter": 0.3,
+            "roughness": 120.0,
+            "minor_loss": 0.5,
+            "status": "open",
+            "check_valve": True,
         },
         "Pipe J1": {
-            "name": "J1", "length": 500.0, "diameter": 0.2, "roughness": 110.0, "minor_loss": 0.0,
-            "status": "closed", "check_valve": False,
+            "name": "J1",
+            "length": 500.0,
+            "diameter": 0.2,
+            "roughness": 110.0,
+            "minor_loss": 0.0,
+            "status": "closed",
+            "check_valve": False,
         },
         "Pump P1": {"name": "P1", "pump_type": "power", "power": 7.5, "speed": 1.0, "status": "open"},
         "Valve V1": {
-
-                "name": "V1",
-                "valve_type": "FCV",
-                "diameter": 0.15,
-                "minor_loss": 2.0,
-                "setting": 36.0,
-                "status": "active"
-
+            "name": "V1",
+            "valve_type": "FCV",
+            "diameter": 0.15,
+            "minor_loss": 2.0,
+            "setting": 36.0,
+            "status": "active",
         },
         "Valve V2": {
-
-                "name": "V2",
-                "valve_type": "PRV",
-                "diameter": 0.15,
-                "minor_loss": 0.0,
-                "setting": 20.0,
-                "status": "active"
-
+            "name": "V2",
+            "valve_type": "PRV",
+            "diameter": 0.15,
+            "minor_loss": 0.0,
+            "setting": 20.0,
+            "status": "active",
         },
         "Valve V3": {
-
-                "name": "V3",
-                "valve_type": "GPV",
-                "diameter": 0.15,
-                "minor_loss": 0.0,
-                "curve": "C1",
-                "status": "active"
-
+            "name": "V3",
+            "valve_type": "GPV",
+            "diameter": 0.15,
+            "minor_loss": 0.0,
+            "curve": "C1",
+            "status": "active",
         },
     }
     assert "roughness" not in graph.property_units and graph.property_units["base_demand"] == "m3/h"
@@ -141,8 +152,12 @@ def test_networks_of_wntr(name: str) -> None:
         label: len(graph.with_label(label)) for label in ("Junction", "Tank", "Reservoir", "Pipe", "Pump", "Valve")
     }
     assert counts == {
-        "Junction": model.num_junctions, "Tank": model.num_tanks, "Reservoir": model.num_reservoirs,
-        "Pipe": model.num_pipes, "Pump": model.num_pumps, "Valve": model.num_valves,
+        "Junction": model.num_junctions,
+        "Tank": model.num_tanks,
+        "Reservoir": model.num_reservoirs,
+        "Pipe": model.num_pipes,
+        "Pump": model.num_pumps,
+        "Valve": model.num_valves,
     }
     assert len(graph.edges) == 2 * model.num_links
     for link, pipe in model.pipes():
@@ -163,7 +178,8 @@ def message(folder: Path, text: str) -> str:
 def test_mistakes_are_listed_by_line(tmp_path: Path) -> None:
     text = message(
         tmp_path,
-        "[JUNCTIONS]\n J1 high\n J2 5 ; a note\n[PIPES]\n P1 J1 J9 10 12 100\n P2 J1\n P3 J8 J2 10 wide 100\n P3 J1 J2 1 1 1\n",
+        "[JUNCTIONS]\n J1 high\n J2 5 ; a note\n"
+        "[PIPES]\n P1 J1 J9 10 12 100\n P2 J1\n P3 J8 J2 10 wide 100\n P3 J1 J2 1 1 1\n",
     )
     for part in (
         "bad.inp: EPANET file cannot be read",

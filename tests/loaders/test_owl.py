@@ -67,7 +67,8 @@ def test_relations_with_domain_and_range(turtle) -> None:  # type: ignore[no-unt
         ex:near a owl:ObjectProperty, owl:SymmetricProperty .
         ex:r a owl:ObjectProperty ; rdfs:domain ex:A ; rdfs:range [ owl:unionOf (ex:A ex:B) ] ;
             rdfs:subPropertyOf ex:near ; owl:inverseOf ex:s .
-        ex:s a owl:ObjectProperty ; schema:domainIncludes ex:A, ex:B ; schema:rangeIncludes ex:B ; rdfs:domain owl:Thing .
+        ex:s a owl:ObjectProperty ; schema:domainIncludes ex:A, ex:B ; rdfs:domain owl:Thing ;
+            schema:rangeIncludes ex:B .
         ex:t a rdf:Property ; rdfs:range ex:B . ex:u a rdf:Property . ex:v a rdf:Property ; rdfs:range xsd:string .
         ex:w a owl:DatatypeProperty ; rdfs:domain ex:A . ex:x a owl:DatatypeProperty ; rdfs:domain ex:Later .
         o2:w a owl:DatatypeProperty ; rdfs:domain ex:B .""")
@@ -159,7 +160,8 @@ def test_brick_finds_every_breach_of_a_broken_model(brick: Ontology, tmp_path: P
     file.write_text(
         """@prefix brick: <https://brickschema.org/schema/Brick#> . @prefix : <http://x/> .
         :ahu a brick:AHU ; brick:hasPoint :fan ; brick:hasPart :sat ; brick:colour "red" .
-        :fan a brick:Supply_Fan . :sat a brick:Supply_Air_Temperature_Sensor ; brick:hasLocation :room ; brick:hasUnit :DEG_C .
+        :sat a brick:Supply_Air_Temperature_Sensor ; brick:hasLocation :room ; brick:hasUnit :DEG_C .
+        :fan a brick:Supply_Fan .
         :room a brick:Room ; brick:area [ brick:value 12 ; brick:hasUnit :M2 ] . :x a brick:Suply_Fan .""",
         encoding="utf-8",
     )
@@ -178,7 +180,7 @@ def test_sosa_and_saref(data: Path) -> None:
     sosa = read_ontology(sorted([*folder.glob("sosa*.ttl"), *folder.glob("ssn*.ttl")]))
     assert sosa.is_a("Sensor", "System")
     assert sosa.relations["observes"].domain == {"Sensor"} and sosa.relations["observes"].range == {"Property"}
-    assert sosa.is_relation("madeBySensor", "madeBySystem") or "madeBySensor" in sosa.relations
+    assert sosa.is_relation("madeByActuator", "madeBySystem") and sosa.relations["observes"].inverse == "isObservedBy"
     graph = read_graph(data / "opensmarthome" / "00_OpenSmartHomeData.ttl")
     assert {b.kind for b in sosa.validate(graph)} == {"label", "property"}, "its SOSA part is sound"
     saref = read_ontology([folder / "saref.ttl", folder / "saref4bldg.ttl"])

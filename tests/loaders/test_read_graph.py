@@ -82,6 +82,12 @@ def test_json_with_every_form_of_entry(tmp_path: Path) -> None:
     assert graph.property_units == {"power": "kW"}
 
 
+def test_json_without_edges_is_still_a_property_graph(tmp_path: Path) -> None:
+    # It was taken for node-link JSON, which has its properties on one level.
+    text = '{"nodes": [{"id": "t", "labels": ["Tank"], "properties": {"level": 3}}]}'
+    assert read_graph(write(tmp_path, "g.json", text)).value("t", "level") == 3
+
+
 def test_json_with_mistakes_lists_them_by_place(tmp_path: Path) -> None:
     content = {
         "nodes": [

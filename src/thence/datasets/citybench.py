@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -17,9 +18,8 @@ from typing import Any
 import polars as pl
 
 from thence.binding import Binding
-from thence.datasets.dataset import Dataset
+from thence.datasets.dataset import Dataset, choose_kinds
 from thence.datasets.places import find_folder, shipped
-from thence.datasets.water import choose_kinds
 from thence.errors import InputError
 from thence.graph import Edge, KnowledgeGraph, Node, Value
 from thence.loaders import read_graph, read_ontology
@@ -68,7 +68,7 @@ def load(*, sensors: str | Iterable[str] = "all", path: str | os.PathLike[str] |
 
 def _readings(tables: Mapping[str, Path]) -> tuple[pl.DataFrame, dict[str, tuple[str, str]]]:
     """The wide frame of all tables, and for each sensor its report and kind."""
-    frame: pl.DataFrame | None = None
+    parts: list[pl.DataFrame] = []
     series: dict[str, tuple[str, str]] = {}
     for kind, file in tables.items():
         table = pl.read_parquet(file)
@@ -76,10 +76,9 @@ def _readings(tables: Mapping[str, Path]) -> tuple[pl.DataFrame, dict[str, tuple
             raise InputError(f"there is no column '{_TIME}' with the times", where=str(file))
         names = {report: f"{kind}_{report}" for report in table.columns if report != _TIME}
         series |= {sensor_id: (report, kind) for report, sensor_id in names.items()}
-        table = table.rename({_TIME: "time", **names}).select("time", *names.values())
-        frame = table if frame is None else frame.join(table, on="time", how="full", coalesce=True).sort("time")
-    assert frame is not None
-    return frame.with_columns(pl.col("time").dt.replace_time_zone("UTC")), series
+        parts.append(table.rename({_TIME: "time", **names}).select("time", *names.values()))
+    frame = reduce(lambda left, right: left.join(right, on="time", how="full", coalesce=True), parts)
+    return frame.sort("time").with_columns(pl.col("time").dt.replace_time_zone("UTC")), series
 
 
 def _graph(segments: pl.DataFrame, repository: Path) -> KnowledgeGraph:

@@ -1,16 +1,18 @@
 """What every data set is: readings, graph, ontology, binding and labelled periods, with a word on where they come from.
 
-Holds the types only; :mod:`thence.datasets` finds and loads data sets.
+Holds the type and what all loaders share; :mod:`thence.datasets` finds and loads data sets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 import polars as pl
+
+from thence.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
     from thence.binding import Binding
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from thence.ontology import Ontology
     from thence.sensors import SensorData
 
-__all__ = ["Dataset", "label_frame"]
+__all__ = ["Dataset", "choose_kinds", "label_frame"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,3 +64,21 @@ def label_frame(rows: Iterable[Mapping[str, datetime | str | None]]) -> pl.DataF
         "details": pl.String,
     }
     return pl.DataFrame(list(rows), schema=schema, orient="row")
+
+
+def choose_kinds(sensors: str | Iterable[str], *, known: Sequence[str]) -> frozenset[str]:
+    """The kinds of sensors asked for: "all", one kind, or several.
+
+    >>> sorted(choose_kinds("all", known=("pressure", "flow"))), choose_kinds("flow", known=("pressure", "flow"))
+    (['flow', 'pressure'], frozenset({'flow'}))
+    """
+    if sensors == "all":
+        return frozenset(known)
+    chosen = frozenset((sensors,) if isinstance(sensors, str) else sensors)
+    for kind in sorted(chosen.difference(known)):
+        raise ConfigError(
+            f"there are no '{kind}' sensors here; kinds are {', '.join(known)}", hint=nearest(kind, known)
+        )
+    if not chosen:
+        raise ConfigError("no kind of sensor was asked for", hint=f"kinds are {', '.join(known)}")
+    return chosen

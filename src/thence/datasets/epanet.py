@@ -37,6 +37,7 @@ _CUBIC_METRES_PER_HOUR = 8
 _PRESSURE_DRIVEN = 1
 _TIME_OF_DAY_CONTROL = 3
 _PIPE = 1
+_UNBALANCED = 1
 _STEPS_PER_PROGRESS = 128
 
 _READ_CODES: dict[Quantity, tuple[str, int]] = {
@@ -69,7 +70,8 @@ class Network:
         self._library: Any = require("wntr.epanet.toolkit", extra="water").ENepanet().ENlib
         self._project = ctypes.c_void_p()
         self._scratch = tempfile.TemporaryDirectory(prefix="thence-epanet-")
-        self._patterns = 0
+        self._own_patterns = 0
+        self._pattern_memory: dict[int, Floats] = {}
 
     def __enter__(self) -> Self:
         report = str(Path(self._scratch.name) / "report.txt")
@@ -178,12 +180,15 @@ class Network:
     def _pattern_values(self, pattern: int) -> Floats:
         if pattern == 0:  # no pattern: the base demand all the time
             return np.ones(1)
+        if pattern in self._pattern_memory:  # hundreds of junctions share a pattern of thousands of values
+            return self._pattern_memory[pattern]
         length, value = ctypes.c_int(), ctypes.c_double()
         self._call("EN_getpatternlen", ctypes.c_int(pattern), ctypes.byref(length))
         values = np.empty(length.value)
         for period in range(length.value):
             self._call("EN_getpatternvalue", ctypes.c_int(pattern), ctypes.c_int(period + 1), ctypes.byref(value))
             values[period] = value.value
+        self._pattern_memory[pattern] = values
         return values
 
     def own_demand(self, junction: str) -> int:
@@ -194,8 +199,8 @@ class Network:
         for category in range(1, count.value + 1):
             base = ctypes.c_double(1.0 if category == 1 else 0.0)
             self._call("EN_setbasedemand", ctypes.c_int(node), ctypes.c_int(category), base)
-        self._patterns += 1
-        name = f"thence{self._patterns}".encode()
+        self._own_patterns += 1
+        name = f"thence{self._own_patterns}".encode()
         self._call("EN_addpattern", name)
         pattern = self._index_of_pattern(name)
         self._call("EN_setdemandpattern", ctypes.c_int(node), ctypes.c_int(1), ctypes.c_int(pattern))
@@ -209,6 +214,7 @@ class Network:
     def fill_demand(self, pattern: int, series_m3h: Floats) -> None:
         """Give a demand series its values, one per step; EPANET starts over at the end of the series."""
         values = np.ascontiguousarray(series_m3h, dtype=np.float64)
+        self._pattern_memory.pop(pattern, None)
         pointer = values.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
         self._call("EN_setpattern", ctypes.c_int(pattern), pointer, ctypes.c_int(len(values)))
 
@@ -318,7 +324,12 @@ class Network:
                     before(step)
                 if step % _STEPS_PER_PROGRESS == 0:
                     progress("simulating", step, steps)
-                self._call("EN_runH", ctypes.byref(now))
+                if self._call("EN_runH", ctypes.byref(now)) == _UNBALANCED:
+                    raise SimulationError(
+                        f"EPANET found no balance of flows in step {step}",
+                        where=str(self.inp),
+                        hint="check demands and leaks, or allow more trials",
+                    )
                 if within == 0:
                     row = table[step]
                     for column, (get, index, code) in enumerate(getters):

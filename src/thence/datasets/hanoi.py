@@ -20,11 +20,11 @@ import numpy as np
 import polars as pl
 
 from thence.datasets.cache import Made, cached
-from thence.datasets.dataset import Dataset, label_frame
+from thence.datasets.dataset import Dataset, choose_kinds, label_frame
 from thence.datasets.demand import Floats, Fourier, leakdb_multipliers
 from thence.datasets.epanet import Network, Read, SimulationError
 from thence.datasets.places import find_folder
-from thence.datasets.water import Gauge, assemble, choose_kinds, readings
+from thence.datasets.water import Gauge, assemble, readings
 from thence.errors import ConfigError, InputError, require
 from thence.progress import Progress, silent
 
@@ -202,7 +202,7 @@ def _simulate(folder: Path, *, scenario: int, seed: int, steps: int, leaks: Sequ
         frame, levels = _draw(folder / _NETWORK, rng, week=week, year=year, steps=steps, leaks=leaks, progress=progress)
         lowest = frame.select(pl.min_horizontal(pl.col("^pressure_.*$").min())).item()
         if lowest > 0:  # LeakDB's own rule: a scenario with a non-positive pressure is drawn again
-            return frame, {"uncertainty": levels, "redrawn": str(attempt)}
+            return frame, {"uncertainty": levels}
     holes = ", ".join(f"{leak.diameter:g} m at node {leak.node}" for leak in leaks) or "no leak"
     raise SimulationError(
         f"every one of {_ATTEMPTS} draws of scenario {scenario} ran out of pressure ({holes})",

@@ -17,13 +17,14 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from thence.datasets.cache import Made, cached
-from thence.datasets.dataset import Dataset, label_frame
+from thence.datasets.dataset import Dataset, choose_kinds, label_frame
 from thence.datasets.demand import Floats, noisy
 from thence.datasets.epanet import Network
 from thence.datasets.places import find_folder
-from thence.datasets.water import Gauge, assemble, choose_kinds, readings
+from thence.datasets.water import Gauge, assemble, readings
 from thence.errors import ConfigError, InputError
 from thence.progress import Progress, silent
 
@@ -38,7 +39,7 @@ _LEAK_INFO = "2019_leak_info.csv"
 _LEAK_FLOWS = ("2019_leak_flows_m3h.parquet", "2019_Leakages.csv")
 _PUBLISHER = "BattLeDIM, the Battle of the Leakage Detection and Isolation Methods, KIOS Research Center (L-TOWN.inp)"
 
-# Inflow less leaks over nominal demand in the published year 2019: a constant and the first harmonic of the day.
+# Inflow less leaks over nominal demand in the published year 2019: a constant and the first harmonic of the year.
 _SEASON = (0.997, -0.088, -0.047)
 
 _PRESSURE_NUMBERS = (
@@ -142,14 +143,15 @@ def _network_file(path: str | os.PathLike[str] | None) -> Path:
 def _leak_files(inp: Path, path: str | os.PathLike[str] | None) -> tuple[Path, Path]:
     place = path if path is None or Path(path).expanduser().is_dir() else inp.parent
     publisher = "BattLeDIM (flows and table of the leaks of 2019), or pass leaks=False"
+    problems = []
     for name in _LEAK_FLOWS:
         try:
             folder = find_folder("ltown", folder="ltown", files=[name, _LEAK_INFO], path=place, publisher=publisher)
-        except InputError:
-            continue
-        return folder / name, folder / _LEAK_INFO
-    find_folder("ltown", folder="ltown", files=[_LEAK_FLOWS[0], _LEAK_INFO], path=place, publisher=publisher)
-    raise AssertionError("unreachable: the files were missing a moment ago")
+        except InputError as problem:
+            problems.append(problem)
+        else:
+            return folder / name, folder / _LEAK_INFO
+    raise problems[0]
 
 
 def _leak_flows(file: Path, begin: datetime, end: datetime) -> pl.DataFrame:
@@ -214,11 +216,14 @@ def _simulate(
 
 
 class _WeekOfDemands:
-    """Fills the demands of all junctions, a week at a time: a year of them would not be held in memory."""
+    """Fills the demands of all junctions, a week at a time: a year of them would not be held in memory.
+
+    The noise of a day depends on its date, so a day is the same in every period that contains it.
+    """
 
     def __init__(self, network: Network, *, first_day: date, seed: int, noise: float) -> None:
         self._network = network
-        self._offset = (first_day - _FIRST_DAY).days * _STEPS_A_DAY
+        self._first_day = first_day
         self._seed, self._noise = seed, noise
         categories = {junction: network.demands(junction) for junction in network.junctions}
         patterns: dict[bytes, Floats] = {}
@@ -236,16 +241,20 @@ class _WeekOfDemands:
     def __call__(self, step: int) -> None:
         if step % _STEPS_A_WEEK:
             return
-        rng = np.random.default_rng([self._seed, self._offset, step])
-        moments = self._offset + step + np.arange(_STEPS_A_WEEK)
-        together = noisy(rng, self._nominal.shape, spread=self._noise) * _season(moments)
-        wanted = self._base @ (self._nominal[:, moments % _STEPS_A_WEEK] * together)
-        wanted *= noisy(rng, wanted.shape, spread=self._noise)
-        for series, values in zip(self._series, wanted, strict=True):
+        first = self._first_day + timedelta(days=step // _STEPS_A_DAY)
+        week = np.hstack([self._day(first + timedelta(days=day)) for day in range(7)])
+        for series, values in zip(self._series, week, strict=True):
             self._network.fill_demand(series, values)
 
+    def _day(self, day: date) -> Floats:
+        rng = np.random.default_rng([self._seed, day.toordinal()])
+        moments = (day - _FIRST_DAY).days * _STEPS_A_DAY + np.arange(_STEPS_A_DAY)
+        nominal = self._nominal[:, moments % _STEPS_A_WEEK] * _season(moments)
+        wanted = self._base @ (nominal * noisy(rng, nominal.shape, spread=self._noise))
+        return np.asarray(wanted * noisy(rng, wanted.shape, spread=self._noise))
 
-def _season(moments: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Floats:
+
+def _season(moments: NDArray[np.int64]) -> Floats:
     angle = 2 * math.pi * moments / (365 * _STEPS_A_DAY)
     constant, cosine, sine = _SEASON
     return np.asarray(constant + cosine * np.cos(angle) + sine * np.sin(angle))

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from thence.datasets.cache import Made, cached
-from thence.datasets.dataset import Dataset
+from thence.datasets.dataset import Dataset, label_frame
 from thence.datasets.demand import noisy
 from thence.datasets.epanet import Network
 from thence.datasets.water import Gauge, assemble, readings
@@ -58,7 +58,7 @@ def load(
         inp=inp,
         gauges=[Gauge.from_id(column) for column in frame.columns if column != "time"],
         frame=frame,
-        leaks=None,
+        leaks=label_frame([]),
         description=f"EPANET's example network Net3: {days} days at {step_minutes} min, seed {seed}",
         source="simulated with EPANET 2.2 from the network that comes with WNTR",
     )
@@ -74,13 +74,13 @@ def _network_file() -> Path:
 def _simulate(inp: Path, *, days: int, step_minutes: int, seed: int, noise: float, progress: Progress) -> Made:
     a_day = 24 * 60 // step_minutes
     steps = days * a_day
-    rng = np.random.default_rng([seed, step_minutes])
     with Network(inp) as network:
         network.daily_control("10", hour=1, open_=True)
         network.daily_control("10", hour=15, open_=False)
         consumers = []
-        of_day = np.repeat(noisy(rng, (days,), spread=noise), a_day)
-        for junction in network.junctions:
+        # One generator for the days and one per junction: a short period is the beginning of a longer one.
+        of_day = np.repeat(noisy(np.random.default_rng([seed, 0]), (days,), spread=noise), a_day)
+        for number, junction in enumerate(network.junctions, start=1):
             categories = [category for category in network.demands(junction) if category[0] != 0]
             if not categories:
                 continue
@@ -89,7 +89,7 @@ def _simulate(inp: Path, *, days: int, step_minutes: int, seed: int, noise: floa
                 base * np.resize(np.repeat(pattern, _PATTERN_STEP_MINUTES // step_minutes), steps)
                 for base, pattern in categories
             )
-            own = nominal * of_day * noisy(rng, (steps,), spread=noise)
+            own = nominal * of_day * noisy(np.random.default_rng([seed, number]), (steps,), spread=noise)
             network.fill_demand(network.own_demand(junction), own)
         gauges = [
             *(Gauge("pressure", name) for name in network.junctions),

@@ -8,7 +8,7 @@ the end. Simulates nothing itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 from thence.binding import Binding
 from thence.datasets.dataset import Dataset
 from thence.datasets.epanet import Quantity, Read
-from thence.errors import ConfigError, GraphError, nearest
+from thence.errors import GraphError
 from thence.graph import KnowledgeGraph
 from thence.loaders import read_graph, read_ontology
 from thence.sensors import Sensor, SensorData
 
-__all__ = ["Gauge", "assemble", "choose_kinds", "node_of", "readings"]
+__all__ = ["Gauge", "assemble", "node_of", "readings"]
 
 Kind = Literal["pressure", "flow", "demand", "level"]
 _UNITS: dict[Kind, str] = {"pressure": "m", "flow": "m3/h", "demand": "m3/h", "level": "m"}
@@ -60,24 +60,6 @@ class Gauge:
     @property
     def sensor(self) -> Sensor:
         return Sensor(self.id, kind=self.kind, unit=_UNITS[self.kind])
-
-
-def choose_kinds(sensors: str | Iterable[str], *, known: Sequence[str]) -> frozenset[str]:
-    """The kinds of sensors asked for: "all", one kind, or several.
-
-    >>> sorted(choose_kinds("all", known=("pressure", "flow"))), choose_kinds("flow", known=("pressure", "flow"))
-    (['flow', 'pressure'], frozenset({'flow'}))
-    """
-    if sensors == "all":
-        return frozenset(known)
-    chosen = frozenset((sensors,) if isinstance(sensors, str) else sensors)
-    for kind in sorted(chosen.difference(known)):
-        raise ConfigError(
-            f"there are no '{kind}' sensors here; kinds are {', '.join(known)}", hint=nearest(kind, known)
-        )
-    if not chosen:
-        raise ConfigError("no kind of sensor was asked for", hint=f"kinds are {', '.join(known)}")
-    return chosen
 
 
 def readings(table: NDArray[np.float64], gauges: Sequence[Gauge], *, start: datetime, step: timedelta) -> pl.DataFrame:
@@ -116,7 +98,7 @@ def assemble(
         subjects = [node_of(graph, subject, link=leaks_in_links) for subject in leaks["subject"]]
         leaks = leaks.with_columns(pl.Series("subject", subjects, dtype=pl.String))
     sensors = SensorData.from_wide(
-        frame.select("time", *(gauge.id for gauge in gauges)), sensors=[gauge.sensor for gauge in gauges]
+        frame.select("time", *(gauge.id for gauge in gauges)), sensors=[gauge.sensor for gauge in gauges], source=name
     )
     return Dataset(
         name=name,

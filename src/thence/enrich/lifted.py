@@ -72,6 +72,9 @@ class _Coder:
             for row, key in enumerate(keys):
                 if key not in self.binnings:
                     history = series[row][self.fit_frames]
+                    if np.isnan(history).all():
+                        codes[row] = -1
+                        continue
                     self.binnings[key] = Binning(rank_binning(history, bins=self.discretizer.bins))
                 codes[row] = self.binnings[key].encode(series[row])
             return codes, self.ranks

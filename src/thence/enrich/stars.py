@@ -43,11 +43,11 @@ def star_series(
     column = {sensor.id: i for i, sensor in enumerate(readings.numeric)}
     unit_of = {sensor.kind: sensor.unit for sensor in readings.numeric}
     subject = pattern.nodes[0].name
-    ids = [carriers.index.ids[n] for n in focus.tolist()]
+    members = {role: _members(role, focus, carriers) for role in pattern.roles if role.kind in unit_of}
     gathered: dict[Neighbours, _Gathered] = {}
-    for role in pattern.roles:
-        if role.kind in unit_of:
-            gathered[role] = _gather(role, focus, readings.values, column, carriers)
+    overlaps = _overlaps(members)
+    for role, groups in members.items():
+        gathered[role] = _gather(groups, readings.values, column)
 
     def named(
         name: str, kind: str, series: FloatArray, *roles: Neighbours
@@ -59,9 +59,13 @@ def star_series(
             role=Role.VARIABLE,
             label=kind,
             unit=unit_of.get(kind, ""),
-            reads=frozenset(map(str, roles)),
+            reads=frozenset(token for role in roles for token in (str(role), *overlaps[role])),
         )
-        return feature, series, [f"{node}.{kind}.{name}" for node in ids], f"{kind}.{name}"
+        keys = [
+            f"{name.partition(' of ')[0]}({' − '.join('+'.join(members[role][at].sensors) for role in roles)})"
+            for at in range(len(focus))
+        ]
+        return feature, series, keys, f"{kind}.{name}"
 
     for role, found in gathered.items():
         if len(role.steps) == 1:
@@ -78,41 +82,58 @@ def star_series(
                 yield named(f"net of the {first.name} minus the {second.name}", first.kind, difference, first, second)
 
 
-def _gather(
-    role: Neighbours,
-    focus: npt.NDArray[np.int64],
-    values: FloatArray,
-    column: dict[str, int],
-    carriers: Carriers,
-) -> _Gathered:
-    origin, members = role_members(role.steps, focus, carriers.index)
-    frames = values.shape[0]
-    shape = (len(focus), frames)
-    total, lowest, highest = np.zeros(shape), np.full(shape, np.inf), np.full(shape, -np.inf)
-    count = np.zeros(shape)
+@dataclass(frozen=True)
+class _Members:
+    """The sensors in a role around one focus, and whether every neighbour in the role has one."""
+
+    sensors: tuple[str, ...]
+    complete: bool
+
+
+def _members(role: Neighbours, focus: npt.NDArray[np.int64], carriers: Carriers) -> list[_Members]:
+    origin, nodes = role_members(role.steps, focus, carriers.index)
     carried = carriers.sensors[role.kind]
-    most = 0
-    for at in range(len(focus)):
-        nodes = members[origin == at].tolist()
-        most = max(most, len(nodes))
-        for node in nodes:
-            sensors = [column[s] for s in carried.get(node, ()) if s in column]
-            if not sensors:
-                total[at] = np.nan
-            for sensor in sensors:
-                series = values[:, sensor]
-                total[at] += series
-                known = ~np.isnan(series)
-                count[at] += known
-                np.fmin(lowest[at], series, out=lowest[at])
-                np.fmax(highest[at], series, out=highest[at])
-    with np.errstate(invalid="ignore"):
-        sums = np.zeros(shape)
-        for at in range(len(focus)):
-            for node in members[origin == at].tolist():
-                for sensor in (column[s] for s in carried.get(node, ()) if s in column):
-                    sums[at] += np.nan_to_num(values[:, sensor])
-        mean = np.divide(sums, count, out=np.full(shape, np.nan), where=count > 0)
-    lowest[count == 0] = np.nan
-    highest[count == 0] = np.nan
-    return _Gathered(total, mean, lowest, highest, several=most > 1)
+    around: list[list[int]] = [[] for _ in focus]
+    for at, node in zip(origin.tolist(), nodes.tolist(), strict=True):
+        around[at].append(node)
+    return [
+        _Members(tuple(s for node in found for s in carried.get(node, ())), all(node in carried for node in found))
+        for found in around
+    ]
+
+
+def _overlaps(members: dict[Neighbours, list[_Members]]) -> dict[Neighbours, list[str]]:
+    """A mark for every pair of roles that share sensors around most foci: rules between them would be empty words."""
+    marks: dict[Neighbours, list[str]] = {role: [] for role in members}
+    roles = list(members)
+    for at, first in enumerate(roles):
+        for second in roles[at + 1 :]:
+            shared = [
+                not set(a.sensors).isdisjoint(b.sensors)
+                for a, b in zip(members[first], members[second], strict=True)
+                if a.sensors and b.sensors
+            ]
+            if shared and sum(shared) * 2 > len(shared):
+                mark = f"{first} shares sensors with {second}"
+                marks[first].append(mark)
+                marks[second].append(mark)
+    return marks
+
+
+def _gather(groups: list[_Members], values: FloatArray, column: dict[str, int]) -> _Gathered:
+    shape = (len(groups), values.shape[0])
+    total, mean, lowest, highest = (np.full(shape, np.nan) for _ in range(4))
+    for at, group in enumerate(groups):
+        if group.complete and not group.sensors:
+            total[at] = 0.0
+        if not group.sensors:
+            continue
+        series = values[:, [column[s] for s in group.sensors]]
+        known = ~np.isnan(series)
+        count = known.sum(axis=1)
+        if group.complete:
+            total[at] = series.sum(axis=1)
+        np.divide(np.where(known, series, 0.0).sum(axis=1), count, out=mean[at], where=count > 0)
+        lowest[at] = np.fmin.reduce(series, axis=1)
+        highest[at] = np.fmax.reduce(series, axis=1)
+    return _Gathered(total, mean, lowest, highest, several=any(len(group.sensors) > 1 for group in groups))

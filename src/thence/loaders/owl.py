@@ -72,9 +72,16 @@ class _Vocabulary:
     """RDF statements by subject and predicate; terms are text: IRIs as they are, ``_:x`` blank, ``"x`` a literal."""
 
     def __init__(self, parsed: Triples) -> None:
+        import pyoxigraph as ox
+
+        def text(term: Object) -> str:
+            if isinstance(term, ox.NamedNode):
+                return term.value
+            return f"_:{term.value}" if isinstance(term, ox.BlankNode) else f'"{term.value}'
+
         self._said: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
         for subject, predicate, value in parsed.triples:
-            self._said[_text(subject)][predicate].append(_text(value))
+            self._said[text(subject)][predicate].append(text(value))
         self._classes = [
             term
             for term, said in self._said.items()
@@ -227,14 +234,6 @@ class _Vocabulary:
     def _get(self, subject: str, predicate: str) -> Sequence[str]:
         said = self._said.get(subject)
         return said.get(predicate, ()) if said else ()
-
-
-def _text(term: Object) -> str:
-    import pyoxigraph as ox
-
-    if isinstance(term, ox.NamedNode):
-        return term.value
-    return f"_:{term.value}" if isinstance(term, ox.BlankNode) else f'"{term.value}'
 
 
 def _is_name(term: str) -> bool:

@@ -58,7 +58,7 @@ def from_content(content: Any, *, where: str, labels: str | None = None) -> Know
     >>> graph.with_label("Pump"), graph.neighbours("a")
     (('a',), {'b': 1})
     """
-    edges_key = "edges" if isinstance(content, dict) and "edges" in content else "links"
+    edges_key = "links" if isinstance(content, dict) and "links" in content and "edges" not in content else "edges"
     if (
         not isinstance(content, dict)
         or not isinstance(content.get("nodes"), list)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import unquote
@@ -120,6 +121,7 @@ def _parse_file(path: Path, *, syntax: str, into: list[tuple[Subject, str, Objec
         raise GraphError(f"this is not valid {syntax}: {error}", where=str(path)) from error
 
 
+@lru_cache(maxsize=8192)
 def local_name(iri: str) -> str:
     """The readable end of an IRI.
 

@@ -31,6 +31,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -90,7 +91,7 @@ def exact_threshold(value: float | str | Fraction, *, max_denominator: int) -> F
     >>> exact_threshold(0.01, max_denominator=30)
     Fraction(1, 30)
     >>> exact_threshold(0.1 + 0.2, max_denominator=1000)
-    Fraction(301, 1000)
+    Fraction(298, 993)
     """
     wanted = value if isinstance(value, Fraction) else Fraction(str(value))
     if wanted.denominator <= max_denominator:
@@ -181,12 +182,14 @@ def mine_exact(
 ) -> Iterator[RuleBlock]:
     """All rules with one consequent and 1 … ``max_antecedents`` antecedent items, block by block.
 
-    A rule has at most one item per feature, holds in at least one row, and has
-    ``n_both / n ≥ min_support`` and ``n_both / n_antecedent ≥ min_confidence``, exactly. Items must be numbered
-    feature by feature. With ``present``, a rule is counted over the rows in which all its features are present; without,
-    over all rows. Each rule comes once, its antecedent in increasing order, and rules come in the same order whatever
-    the number of threads. At most ``threads`` blocks and a few more are held at a time; the search goes on while the
-    caller uses a block, and ends when the caller stops asking.
+    A rule has at most one item per feature, holds in at least one row, and has ``n_both / n ≥ min_support`` and
+    ``n_both / n_antecedent ≥ min_confidence``, exactly. Items must be numbered feature by feature, and the items of a
+    feature must exclude each other. With ``present``, a rule is counted over the rows in which all its features are
+    present; without, over all rows.
+
+    Each rule comes once, its antecedent in increasing order, and rules come in the same order whatever the number of
+    threads. A few blocks per thread are held at a time; the search goes on while the caller uses a block, and ends when
+    the caller stops asking, or after ``max_rules`` rules with a block that is marked as ``capped``.
 
     >>> from thence.bits import pack_codes
     >>> bitmaps, present = pack_codes([[0, 0], [0, 0], [1, 0], [1, 1]], cardinalities=[2, 2])
@@ -347,7 +350,7 @@ def _runs(problem: Problem, workers: int) -> list[tuple[int, int]]:
     pieces = int(min(antecedents[-1] * n_items * width / _RUN_WORK, workers * 16, n_items))
     edges = np.searchsorted(antecedents, antecedents[-1] * np.arange(1, pieces) / max(pieces, 1))
     cuts = [0, *np.unique(edges).tolist(), n_items]
-    return [(low, high) for low, high in zip(cuts, cuts[1:], strict=False) if high > low]
+    return [(low, high) for low, high in pairwise(cuts) if high > low]
 
 
 def _stream(problem: Problem, *, block_rules: int, workers: int) -> Iterator[RuleBlock]:

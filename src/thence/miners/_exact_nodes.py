@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thence.bits import Words, and_count, ctpop, kernel
+from thence.bits import Integer, Words, and_count, ctpop, inlined, kernel
 
 __all__ = ["FILLED", "Problem", "State", "count_pair_rows", "mirror", "search_on"]
 
@@ -67,7 +67,7 @@ class State(NamedTuple):
 _DEPTH, _END, FILLED, _TOUCHED = 0, 1, 2, 3
 
 
-@kernel
+@inlined
 def _least(n: int, p: int, q: int) -> int:
     """The smallest k with k/n ≥ p/q."""
     return (p * n + q - 1) // q
@@ -106,7 +106,7 @@ def mirror(pairs: NDArray[np.int32]) -> None:
 
 
 @kernel
-def _common(words: Words, places: NDArray[np.int32], n_places: int, row: Words) -> int:
+def _common(words: Words, places: NDArray[np.int32], n_places: int, row: Words) -> Integer:
     """Rows that an antecedent shares with a bitmap."""
     if n_places < 0:
         return and_count(words, row)
@@ -124,8 +124,8 @@ def _count_survivors(
     bitmaps: Words,
     feature: NDArray[np.int32],
     survivors: NDArray[np.int32],
-    found: int,
-    n_held: int,
+    found: Integer,
+    n_held: Integer,
     needed: int,
     counts: NDArray[np.int32],
 ) -> None:
@@ -134,7 +134,7 @@ def _count_survivors(
     The items of a feature exclude each other: what one of them takes of the antecedent's rows, the next cannot have.
     """
     current = np.int32(-1)
-    left = n_held
+    left: Integer = n_held
     for place in range(found):
         item = survivors[place]
         if feature[item] != current:
@@ -155,7 +155,7 @@ def _count_survivors(
         left -= np.int64(total)
 
 
-@kernel
+@inlined
 def _intersect(state: State, level: int, row: Words) -> None:
     """Write the antecedent at ``level`` as the AND of the one above and a bitmap, compressed where that pays."""
     out = state.words[level]
@@ -173,7 +173,7 @@ def _intersect(state: State, level: int, row: Words) -> None:
                 kept += 1
         state.n_places[level] = kept
         return
-    nonzero = 0
+    nonzero: Integer = 0
     for word in range(row.size):
         out[word] = above[word] & row[word]
     for word in range(row.size):
@@ -188,7 +188,7 @@ def _intersect(state: State, level: int, row: Words) -> None:
         state.n_places[level] = kept
 
 
-@kernel
+@inlined
 def _know(problem: Problem, state: State, level: int, feature: int) -> int:
     """Note the rows in which all features of the antecedent are present; return the rows that any rule below needs."""
     at = state.known_at[level - 1]
@@ -209,7 +209,7 @@ def _know(problem: Problem, state: State, level: int, feature: int) -> int:
     return max(1, _least(least_n, problem.support_p, problem.support_q))
 
 
-@kernel
+@inlined
 def _find_survivors(problem: Problem, state: State, level: int, item: int, floor: int, confident: int) -> int:
     """Items that may be a consequent of the antecedent, or extend it, as far as upper bounds can tell."""
     last = level == problem.max_antecedents
@@ -246,11 +246,12 @@ def _find_survivors(problem: Problem, state: State, level: int, item: int, floor
     return kept
 
 
-@kernel
-def _write_rules(problem: Problem, state: State, level: int, n_held: int, floor: int, found: int) -> None:
+@inlined
+def _write_rules(problem: Problem, state: State, level: int, n_held: Integer, floor: int, found: int) -> None:
     """Write the rules of the antecedent at a level whose counts with the surviving items are known."""
     missing = problem.present.shape[0] > 0
-    n, at = state.n_known[level], state.known_at[level]
+    n: Integer = state.n_known[level]
+    at = state.known_at[level]
     name, feature, n_item, consequent_ok = problem.name, problem.feature, problem.n_item, problem.consequent_ok
     survivors, counts, chosen = state.survivors, state.counts[level], state.chosen
     out_antecedents, out_consequents, out_counts = state.out_antecedents, state.out_consequents, state.out_counts
@@ -291,8 +292,8 @@ def _write_rules(problem: Problem, state: State, level: int, n_held: int, floor:
     state.control[FILLED] = filled
 
 
-@kernel
-def _visit(problem: Problem, state: State, level: int, item: int, n_held: int) -> None:
+@inlined
+def _visit(problem: Problem, state: State, level: int, item: int, n_held: Integer) -> None:
     """Count what the antecedent ``chosen[1…level]`` needs, write its rules, and list what may extend it."""
     state.chosen[level] = item
     state.n_candidates[level] = 0

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -88,7 +89,7 @@ def encode(
         np.asarray(is_category, bool),
         everything if antecedent_ok is None else np.asarray(antecedent_ok, bool),
         everything if consequent_ok is None else np.asarray(consequent_ok, bool),
-        np.isnan(numbers).any(axis=0),
+        np.asarray(np.isnan(numbers).any(axis=0)),
     )
 
 
@@ -140,9 +141,15 @@ def _cut(share: float, n_features: int) -> int:
 
 
 @kernel
-def _decode(  # type: ignore[no-untyped-def]
-    vector, positions, is_category, levels, starts, antecedent_ok, consequent_ok
-):
+def _decode(
+    vector: Floats,
+    positions: Ints,
+    is_category: Flags,
+    levels: Floats,
+    starts: Ints,
+    antecedent_ok: Flags,
+    consequent_ok: Flags,
+) -> tuple[Ints, Floats, Floats, Ints, Ints, int]:
     n_features = len(positions)
     order = np.argsort(vector[len(vector) - 1 - n_features : len(vector) - 1], kind="mergesort")
     cut = _cut(vector[-1], n_features)
@@ -178,21 +185,23 @@ def _decode(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _narrow(mask, column, first, last):  # type: ignore[no-untyped-def]
+def _narrow(mask: npt.NDArray[np.uint8], column: npt.NDArray[Any], first: int, last: int) -> None:
     for r in range(len(column)):
         mask[r] &= np.uint8((column[r] >= first) & (column[r] <= last))
 
 
 @kernel
-def _total(mask, size):  # type: ignore[no-untyped-def]
+def _total(mask: npt.NDArray[np.uint8], size: int) -> int:
     total = 0
     for r in range(size):
-        total += mask[r]
+        total += int(mask[r])
     return total
 
 
 @kernel
-def _count(ranks, features, first, last, n_antecedent, has_missing):  # type: ignore[no-untyped-def]
+def _count(
+    ranks: npt.NDArray[Any], features: Ints, first: Ints, last: Ints, n_antecedent: int, has_missing: Flags
+) -> tuple[int, int]:
     n_rows = ranks.shape[1]
     for k in range(n_antecedent):
         if first[k] > last[k]:

@@ -171,7 +171,7 @@ def rand_1(population: Any, at: int, f: float, cr: float, rng: Rng, **_: Any) ->
     a, b, c = _three_of(rng, len(population), at)
     crossing = _crossing(rng, len(own), cr, sure)
     mutant = population[a].x + f * (population[b].x - population[c].x)
-    return np.where(crossing, mutant, own)
+    return np.asarray(np.where(crossing, mutant, own))
 
 
 def current_to_pbest_1(

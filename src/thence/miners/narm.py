@@ -179,9 +179,8 @@ class _Collected:
     def of(rules: list[Decoded], confidences: npt.NDArray[np.float64]) -> _Collected:
         """Split the consequents, number the ranges and drop repetitions, keeping the order of discovery."""
         if not rules:
-            none = np.zeros(0, np.int64)
-            empty = np.zeros((0, 1), np.int32)
-            return _Collected(Ranges(none, none, none), none * 1.0, none * 1.0, empty, empty[:, 0], none * 1.0)
+            none, nowhere, nothing = np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 1), np.int32)
+            return _Collected(Ranges(none, none, none), nowhere, nowhere, nothing, nothing[:, 0], nowhere)
         lengths = np.array([len(rule.features) for rule in rules])
         cuts = np.array([rule.n_antecedent for rule in rules])
         keys = np.stack([np.concatenate([getattr(r, field) for r in rules]) for field in ("features", "first", "last")])

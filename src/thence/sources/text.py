@@ -65,6 +65,8 @@ def read_text(path: Path, options: Options) -> Table:
         notes=(*notes, *name_notes[1]),
     )
     ragged = _ragged_lines(body, dialect, options, str(path))
+    if ragged:
+        body = _squared(body, dialect)
     frame = _columns(body, dialect, options)
     frame, blank = _without_blank_lines(frame)
     findings = [Finding(what, n, where=str(path)) for what, n in (("ragged", ragged), ("blank", blank)) if n]
@@ -196,19 +198,20 @@ def _columns(body: bytes, dialect: Dialect, options: Options) -> pl.DataFrame:
     text_columns = {options.sensor, *options.categorical} if options.sensor else set(options.categorical)
     # Ids may look like numbers ("007"): the sensor column of a long file must stay text.
     long_names = {name for name in dialect.columns if name.lower() in SENSOR_NAMES}
-    overrides = {name: pl.String() for name in dialect.columns if name in text_columns | long_names}
+    overrides = {
+        f"column_{k}": pl.String()
+        for k, name in enumerate(dialect.columns, start=1)
+        if name in text_columns | long_names
+    }
 
     def read(schema_length: int | None) -> pl.DataFrame:
         return pl.read_csv(
             body,
             has_header=False,
-            columns=list(range(len(dialect.columns))),
             skip_rows=0 if dialect.headerless else 1,
-            new_columns=list(dialect.columns),
             separator=dialect.separator,
             decimal_comma=dialect.decimal == ",",
             null_values=list(options.missing),
-            truncate_ragged_lines=True,
             raise_if_empty=False,
             infer_schema=schema_length is not None,
             infer_schema_length=schema_length,
@@ -222,7 +225,17 @@ def _columns(body: bytes, dialect: Dialect, options: Options) -> pl.DataFrame:
         frame = read(None)
     if not frame.width:
         return pl.DataFrame(schema=dict.fromkeys(dialect.columns, pl.String))
-    return frame
+    return frame.rename(dict(zip(frame.columns, dialect.columns, strict=True)))
+
+
+def _squared(body: bytes, dialect: Dialect) -> bytes:
+    """The same lines, each with as many fields as the header; only done when some line has not."""
+    width = len(dialect.columns)
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter=dialect.separator, lineterminator="\n")
+    for row in csv.reader(io.StringIO(body.decode("utf-8"), newline=""), delimiter=dialect.separator):
+        writer.writerow([*row, *[""] * (width - len(row))][:width] if row else row)
+    return out.getvalue().encode()
 
 
 def _without_blank_lines(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:

@@ -77,7 +77,7 @@ def _with_time(
         findings.append(Finding("twice-time", twice, where=table.name))
     if lost := frame["time"].null_count():
         if options.on_error == "raise":
-            raise _bad_time(table, roles, options, reader, int(frame["time"].is_null().arg_max() or 0))
+            raise _bad_time(table, roles, options, reader, int(frame["time"].is_null().arg_true()[0]))
         findings.append(Finding("bad-time", lost, where=table.name))
         frame = frame.filter(pl.col("time").is_not_null())
     return frame.lazy(), findings
@@ -187,7 +187,7 @@ def _long_columns(
 def _nameless(table: Table, roles: Roles, options: Options, count: int) -> Finding:
     if options.on_error == "raise":
         empty = pl.col(roles.sensor).cast(pl.String).str.strip_chars().replace("", None).is_null()
-        row = collect(table.frame.select(empty.arg_max()), source=table.name).item()
+        row = int(collect(table.frame.select(empty.arg_true().first()), source=table.name).item())
         raise InputError(
             f"column '{roles.sensor}' names no sensor here",
             where=table.at(row),

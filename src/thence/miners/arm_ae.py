@@ -1,0 +1,212 @@
+"""ARM-AE (Berteloot, Khoury & Durand 2023), written from its description.
+
+An autoencoder whose layers are all as wide as the table has items learns to repeat rows. Rules are then read
+backwards: an item put in is taken for a consequent, and what comes out highest for its antecedent. Nothing in the
+network says that the items of a feature exclude each other (no softmax per feature), and nothing in its training asks
+which items *follow* from which: copying the input is a perfect solution. Weak rules are to be expected; see the guide.
+
+Where the description meets the contract of all miners, the contract holds: the items of a rule belong to different
+features, and each rule is returned once.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from ..constraints import Constraint, item_masks, trivial_pairs
+from ..counting import recount
+from ..errors import ConfigError
+from ..progress import Progress, silent
+from ..rules import RuleSet
+from ..transactions import Block, TransactionTable
+from ._flat import MAX_ROWS, canonical_order, flat_codes, one_hot, require_codes
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["ARMAE"]
+
+Flags = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.int64]
+
+LAYERS = 4
+"""Two layers of encoder, two of decoder."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ARMAE:
+    """Association rules from an autoencoder read backwards.
+
+    For every possible consequent the network grows ``rules_per_consequent`` antecedents item by item, up to
+    ``max_antecedents``; what is there after each item is a rule. Two antecedents of one consequent may share at most
+    the part ``likeness`` of their items. Nothing is thresholded: the exact counts say what the rules are worth.
+
+    >>> import polars as pl
+    >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "y"] * 50, "b": ["u", "v"] * 50}))
+    >>> len(ARMAE(rules_per_consequent=1, max_antecedents=1).mine(table))
+    4
+    """
+
+    name: ClassVar[str] = "arm-ae"
+    wants: ClassVar[str] = "codes"
+
+    max_antecedents: int = 2
+    rules_per_consequent: int = 2
+    likeness: float = 0.8
+    epochs: int = 2
+    batch_size: int = 128
+    learning_rate: float = 0.01
+    antecedent: Constraint = None
+    consequent: Constraint = None
+    context_consequents: bool = False
+    max_rows: int = MAX_ROWS
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("max_antecedents", "rules_per_consequent", "epochs", "batch_size"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < 1:
+                raise ConfigError(f"{name} must be a whole number from 1 on, got {value!r}")
+        if not 0 <= self.likeness <= 1:
+            raise ConfigError(f"likeness must lie between 0 and 1, got {self.likeness!r}")
+        if not self.learning_rate > 0:
+            raise ConfigError(f"learning_rate must be positive, got {self.learning_rate!r}")
+
+    @classmethod
+    def sized_like(cls, rules: RuleSet, **settings: Any) -> Self:
+        """A miner with as many rules per consequent as some rules have per feature, as in the published comparison."""
+        per_feature = len(rules) // max(int(rules.facts.get("n_features") or 1), 1)
+        return cls(rules_per_consequent=max(per_feature, 1), **settings)
+
+    def mine(self, table: TransactionTable, *, progress: Progress = silent) -> RuleSet:
+        """Train on a table and read rules off the network; blocks of a lifted table have a network each."""
+        require_codes(table, self.name)
+        parts = [self._mine_block(table, at, progress) for at in range(len(table.blocks))]
+        return RuleSet.concat(parts) if parts else RuleSet.empty("the table has no rows to mine", *table.notes)
+
+    def _mine_block(self, table: TransactionTable, at: int, progress: Progress) -> RuleSet:
+        block = table.blocks[at]
+        left, right = item_masks(
+            block, antecedent=self.antecedent, consequent=self.consequent, context_consequents=self.context_consequents
+        )
+        # Items in an order of their own, so that the same table with its columns in another order has the same rules.
+        items = canonical_order(block)
+        items = items[block.minable[items]]
+        left, right = left[items], right[items]
+        if block.n_rows == 0 or not left.any() or not right.any():
+            return RuleSet.empty("there is nothing to train on: no rows, or no item that may stand on a side of a rule")
+        codes = flat_codes(block, max_rows=self.max_rows, miner=self.name)
+        layers = self._train(block, codes, items, progress)
+        antecedents, consequents = self._extract(layers, left, right, _apart(block, items))
+        numbers = np.append(items, -1).astype(np.int32)
+        return recount(table, at, numbers[antecedents], numbers[consequents])
+
+    def _train(
+        self, block: Block, codes: npt.NDArray[np.int16], items: Indices, progress: Progress
+    ) -> list[tuple[Tensor, Tensor]]:
+        import torch
+
+        generator = torch.Generator().manual_seed(self.seed)
+        layers = _fresh_layers(len(items), generator)
+        parameters = [tensor.requires_grad_() for layer in layers for tensor in layer]
+        optimiser = torch.optim.Adam(parameters, lr=self.learning_rate)
+        steps = self.epochs * math.ceil(len(codes) / self.batch_size)
+        for step, rows in enumerate(_batches(len(codes), self.batch_size, self.epochs, generator)):
+            held = torch.from_numpy(one_hot(block, codes[rows], items)).float()
+            loss = (_forward(layers, held) - held).abs().mean()
+            optimiser.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimiser.step()
+            if step % 32 == 0:
+                progress("training", step, steps, f"loss {float(loss.detach()):.4f}")
+        progress("training", steps, steps)
+        return [(weight.detach(), bias.detach()) for weight, bias in layers]
+
+    def _extract(
+        self, layers: list[tuple[Tensor, Tensor]], left: Flags, right: Flags, apart: Flags
+    ) -> tuple[Indices, Indices]:
+        """Grow antecedents for all consequents at once; positions of items, −1 where nothing could be added."""
+        import torch
+
+        consequents = np.flatnonzero(right)
+        everyone = np.arange(len(consequents))
+        width = self.max_antecedents
+        earlier: list[Indices] = []
+        found: list[Indices] = []
+        for _ in range(self.rules_per_consequent):
+            grown = np.full((len(consequents), width), -1, np.int64)
+            marked = torch.zeros(len(consequents), len(left))
+            marked[everyone, consequents] = 1.0
+            allowed = left[None, :] & apart[consequents]
+            for depth in range(width):
+                with torch.inference_mode():
+                    output = _forward(layers, marked).numpy()
+                open_to = allowed & ~_too_alike(grown, earlier, len(left), self.likeness)
+                best = np.where(open_to, output, -np.inf).argmax(axis=1)
+                best = np.where(open_to[everyone, best], best, -1)
+                grown[:, depth] = best
+                going = np.flatnonzero(best >= 0)
+                marked[going, best[going]] = 1.0
+                allowed[going] &= apart[best[going]]
+                allowed[best < 0] = False
+                # Descending, so that the −1 of antecedents that are still short comes last.
+                antecedents = -np.sort(-grown[going], axis=1)
+                found.append(np.concatenate([consequents[going, None], antecedents], axis=1))
+            earlier.append(grown)
+        rules = np.unique(np.concatenate(found), axis=0)
+        return rules[:, 1:], rules[:, 0]
+
+
+def _fresh_layers(width: int, generator: Any) -> list[tuple[Tensor, Tensor]]:
+    """Equally wide layers with torch's usual uniform weights, drawn from a generator of their own."""
+    import torch
+
+    bound = 1 / math.sqrt(max(width, 1))
+    shapes = [(width, width), (width,)] * LAYERS
+    drawn = [(torch.rand(*shape, generator=generator) * 2 - 1) * bound for shape in shapes]
+    return list(zip(drawn[::2], drawn[1::2], strict=True))
+
+
+def _forward(layers: list[tuple[Tensor, Tensor]], held: Tensor) -> Tensor:
+    import torch
+
+    state = held
+    for weight, bias in layers[:-1]:
+        state = torch.tanh(torch.nn.functional.linear(state, weight, bias))
+    weight, bias = layers[-1]
+    return torch.sigmoid(torch.nn.functional.linear(state, weight, bias))
+
+
+def _batches(n_rows: int, size: int, epochs: int, generator: Any) -> Any:
+    import torch
+
+    for _ in range(epochs):
+        order = torch.randperm(n_rows, generator=generator).numpy()
+        for start in range(0, n_rows, size):
+            yield order[start : start + size]
+
+
+def _apart(block: Block, items: Indices) -> Flags:
+    """Which pairs of items may stand in one rule: those of different features that do not say the same."""
+    columns = block.column_of_item[items]
+    out = columns[:, None] != columns[None, :]
+    trivial = trivial_pairs(block)
+    return np.asarray(out if trivial is None else out & ~trivial[np.ix_(items, items)])
+
+
+def _too_alike(grown: Indices, earlier: list[Indices], n_items: int, likeness: float) -> Flags:
+    """Which items would make an antecedent share more than the given part with an earlier one of its consequent."""
+    out = np.zeros((len(grown), n_items + 1), bool)
+    rows = np.arange(len(grown))
+    width = grown.shape[1]
+    for other in earlier:
+        shared = ((grown[:, :, None] == other[:, None, :]) & (grown[:, :, None] >= 0)).any(axis=2).sum(axis=1)
+        full = shared + 1 > likeness * width
+        for k in range(width):
+            out[rows[full], other[full, k]] = True
+    return out[:, :-1]
