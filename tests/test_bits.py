@@ -20,6 +20,7 @@ def test_pack_codes(n_rows: int, dtype: type, order: str) -> None:
     rng = np.random.default_rng(n_rows)
     cardinalities = [3, 1, 5]
     codes = np.stack([rng.integers(-1, size, size=n_rows) for size in cardinalities], axis=1)
+    codes[:1] = -1
     bitmaps, present = bits.pack_codes(np.array(codes, dtype=dtype, order=order), cardinalities=cardinalities)  # type: ignore[call-overload]
     expected = np.concatenate(
         [(codes[:, f] == np.arange(size)[:, None]) for f, size in enumerate(cardinalities)]

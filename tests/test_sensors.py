@@ -51,7 +51,9 @@ def test_every_layout_gives_the_same_wide_frame(layout: str, lazy: bool) -> None
     assert frame.columns == ["time", "p1", "q1", "door"]
     assert frame.schema["time"] == pl.Datetime("us", "UTC")
     # A long table has no row where nothing was read at all.
-    expected = wide() if layout == "wide" else wide().filter(pl.any_horizontal(pl.col("p1", "q1", "door").is_not_null()))
+    expected = (
+        wide() if layout == "wide" else wide().filter(pl.any_horizontal(pl.col("p1", "q1", "door").is_not_null()))
+    )
     assert frame.equals(expected)
 
 
@@ -90,7 +92,13 @@ def test_span_and_summary(layout: str, lazy: bool) -> None:
 
 def test_times_of_any_kind_and_zone() -> None:
     noon = datetime(2024, 1, 31, 12, tzinfo=UTC)
-    for time in ("2024-01-31T12:00", "2024-01-31 13:00+01:00", noon, noon.replace(tzinfo=None), np.datetime64(noon.replace(tzinfo=None))):
+    for time in (
+        "2024-01-31T12:00",
+        "2024-01-31 13:00+01:00",
+        noon,
+        noon.replace(tzinfo=None),
+        np.datetime64(noon.replace(tzinfo=None)),
+    ):
         assert as_utc(time) == noon
     assert as_utc(date(2024, 1, 31)) == noon - timedelta(hours=12)
     for time in ("yesterday", 5):

@@ -188,16 +188,19 @@ def test_states_take_their_mode_or_their_last(layout: str, lazy: bool) -> None:
     assert [categories[code] if code >= 0 else None for code in codes] == ["open", "shut", None, "ajar"]
     assert mode.aggregates == {"door": "mode", "t": "mean"}
     last = window(data, "10min", aggregate="last")
-    assert [last.states["door"][1][c] if c >= 0 else None for c in last.states["door"][0]] == ["open", "shut", None, "ajar"]
+    assert [last.states["door"][1][c] if c >= 0 else None for c in last.states["door"][0]] == [
+        "open",
+        "shut",
+        None,
+        "ajar",
+    ]
     np.testing.assert_array_equal(last.values[:, 0], [4.0, 6.0, np.nan, 7.0])
     frame = mode.to_polars()
     assert frame["door"].to_list() == ["open", "shut", None, "ajar"]
     assert frame["t"].to_list() == [7.0 / 3, 5.5, None, 7.0]
 
 
-@given(
-    states=st.lists(st.tuples(st.integers(0, 50), st.sampled_from("xyz")), unique_by=lambda s: s[0], min_size=1)
-)
+@given(states=st.lists(st.tuples(st.integers(0, 50), st.sampled_from("xyz")), unique_by=lambda s: s[0], min_size=1))
 @settings(max_examples=50, deadline=None)
 def test_mode_is_the_most_frequent_state_and_the_latest_of_a_tie(states: list[tuple[int, str]]) -> None:
     frame = pl.DataFrame({"time": [EPOCH + timedelta(minutes=m) for m, _ in states], "door": [s for _, s in states]})
@@ -298,9 +301,7 @@ def test_lazy_rows_without_time_are_an_error_or_counted() -> None:
 
 
 @pytest.mark.parametrize("name", ["mean", "range", "count", "median"])
-def test_small_blocks_and_batches_change_nothing(
-    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_small_blocks_and_batches_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A set larger than a block or a batch goes through in pieces: Parquet, both layouts, many row groups."""
     rng = np.random.default_rng(3)
     ids = [f"s{k}" for k in range(7)]
@@ -337,7 +338,15 @@ def test_selected_sensors_of_a_long_set_keep_their_own_columns() -> None:
 
 @pytest.mark.parametrize(
     ("text", "microseconds"),
-    [("5min", 3e8), ("30 min", 1.8e9), ("1h", 3.6e9), ("1d", 8.64e10), ("1h30min", 5.4e9), ("90s", 9e7), ("1w", 6.048e11)],
+    [
+        ("5min", 3e8),
+        ("30 min", 1.8e9),
+        ("1h", 3.6e9),
+        ("1d", 8.64e10),
+        ("1h30min", 5.4e9),
+        ("90s", 9e7),
+        ("1w", 6.048e11),
+    ],
 )
 def test_durations(text: str, microseconds: float) -> None:
     assert duration(text) == microseconds

@@ -100,9 +100,9 @@ def _count_items(
             feature_of_item=bank.column_of_item,
             denominator=denominator,  # type: ignore[arg-type]
         )
-        return Counts(*counted), {}
+        return Counts(*counted, n_rows=np.asarray(n_rows)), {}
     found = count_embeddings(bank, antecedents=left, consequents=right, denominator=denominator)
-    return Counts(*found.counts.T), _supports(bank, found)
+    return Counts.from_matrix(found.counts, n_rows=bank.n_rows), _supports(bank, found)
 
 
 def _supports(bank: Bank, found: EmbeddingCounts) -> dict[str, npt.NDArray[Any]]:
@@ -161,7 +161,7 @@ def _count_raw(table: FeatureTable, rules: RuleSet, denominator: str) -> tuple[C
         feature_of_item=owner,
         denominator=denominator,  # type: ignore[arg-type]
     )
-    return Counts(*counted), {}
+    return Counts(*counted, n_rows=np.asarray(table.n_rows)), {}
 
 
 def _raw_bitmaps(table: FeatureTable, items: Sequence[Item]) -> tuple[Words, Words, npt.NDArray[np.int64]]:
@@ -214,7 +214,7 @@ def _bank_items(table: TransactionTable, at: int, items: Sequence[Item], used: I
 def _count_blocks(
     table: TransactionTable, rules: RuleSet, denominator: str
 ) -> tuple[Counts, dict[str, npt.NDArray[Any]]]:
-    counted = np.zeros((4, len(rules)), np.int64)
+    counted = np.zeros((5, len(rules)), np.int64)
     supports = {name: np.full(len(rules), np.nan) for name in _SUPPORTS}
     lifted = False
     for at, chosen in _by_block(table, rules):
@@ -222,7 +222,9 @@ def _count_blocks(
         used = np.unique(np.concatenate([left[left >= 0], right]))
         bank, numbers = _bank_items(table, at, rules.items, used.tolist())
         counts, found = _count_items(bank, numbers[left], numbers[right], denominator)
-        counted[:, chosen] = np.stack([counts.n, counts.n_antecedent, counts.n_consequent, counts.n_both])
+        counted[:, chosen] = np.stack(
+            [counts.n, counts.n_antecedent, counts.n_consequent, counts.n_both, counts.n_rows]
+        )
         for name, column in found.items():
             lifted = True
             supports[name][chosen] = column

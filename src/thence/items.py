@@ -39,8 +39,9 @@ class Interval:
     high: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "low", float(self.low))
-        object.__setattr__(self, "high", float(self.high))
+        # Adding zero turns −0.0 into 0.0, so that equal intervals print alike.
+        object.__setattr__(self, "low", float(self.low) + 0.0)
+        object.__setattr__(self, "high", float(self.high) + 0.0)
         if not self.low < self.high:
             raise ValueError(f"an interval needs low < high, got [{self.low}, {self.high})")
 
@@ -368,7 +369,13 @@ class Item:
     @property
     def key(self) -> tuple[Any, ...]:
         """What items are ordered by: feature, then the lower end of the test, then its text."""
-        low = self.interval.low if self.interval is not None else (self.value if self.is_numeric else -math.inf)
+        own = self.interval
+        if own is not None:
+            low = own.low
+        elif isinstance(self.value, Interval):
+            low = self.value.low
+        else:
+            low = self.value if self.is_numeric and isinstance(self.value, float) else -math.inf
         return (self.feature.key, low, self.operator, self.value_text)
 
     def __lt__(self, other: Item) -> bool:
@@ -425,7 +432,7 @@ def _plain(value: Value) -> Value:
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     if isinstance(value, (int, float, np.integer, np.floating)):
-        return float(value)
+        return float(value) + 0.0
     return str(value)
 
 

@@ -105,6 +105,12 @@ class Pattern:
     sensors: tuple[SensorVariable, ...] = ()
     roles: tuple[Role, ...] = ()
 
+    def __post_init__(self) -> None:
+        # Variables stand in the order in which the text form names them, so that it reads back to an equal pattern.
+        named = dict.fromkeys(end for link in self.links for end in (link.source, link.target))
+        order = list(dict.fromkeys([*named, *(v.name for v in self.nodes)]))
+        object.__setattr__(self, "nodes", tuple(sorted(self.nodes, key=lambda v: order.index(v.name))))
+
     @staticmethod
     def parse(text: str) -> Pattern:
         """Read the text form; an error points at the character where reading stopped."""

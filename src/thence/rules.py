@@ -97,13 +97,13 @@ class RuleSet:
 
     >>> from thence.items import Feature
     >>> items = (Item.is_(Feature("door"), "open"), Item.is_(Feature("light"), "on"))
-    >>> counts = Counts(*(np.array([x]) for x in (10, 4, 5, 3)))
+    >>> counts = Counts.from_matrix([[10, 4, 5, 3]])
     >>> rules = RuleSet(items, np.array([[0]]), np.array([1]), counts)
     >>> len(rules), rules.measure("confidence").tolist()
     (1, [0.75])
     >>> print(rules)
     1 rule
-      1. if door reads open, then light reads on  [support 0.300, confidence 0.750, Zhang 0.500]
+      1. if door reads open, then light reads on  [support 0.300, confidence 0.750, Zhang 0.556]
     """
 
     items: tuple[Item, ...]
@@ -185,7 +185,7 @@ class RuleSet:
             tuple(numbers),
             np.concatenate(antecedents),
             np.concatenate(consequents),
-            Counts(*(np.concatenate([getattr(p.counts, f) for p in parts]) for f in _COUNT_FIELDS)),
+            Counts.concatenate(part.counts for part in parts),
             tuple(patterns),
             np.concatenate(pattern_of) if patterns else None,
             extras,
@@ -404,7 +404,7 @@ class RuleSet:
         return f"RuleSet({len(self):,} rules)"
 
 
-_COUNT_FIELDS = ("n", "n_antecedent", "n_consequent", "n_both")
+_COUNT_FIELDS = ("n_rows", "n", "n_antecedent", "n_consequent", "n_both")
 
 MLXTEND_COLUMNS = {
     "antecedent support": "rule_coverage",

@@ -182,8 +182,10 @@ def test_impossible_leaks_are_refused(published: Path, leak: dict[str, object], 
 
 
 def test_a_leak_at_an_unknown_junction_names_the_nearest(published: Path) -> None:
-    with pytest.raises(InputError, match=r"no node '332'.*did you mean '32'"):
+    with pytest.raises(InputError, match=r"no junction '332'.*did you mean '32'"):
         datasets.load("hanoi", days=1, leaks=[Leak("332", start=1, end=3, diameter=0.1)])
+    with pytest.raises(InputError, match="no junction '1' in the network"):  # the reservoir
+        datasets.load("hanoi", days=1, leaks=[{"node": 1, "start": 1, "end": 3, "diameter": 0.1}])
 
 
 @pytest.mark.parametrize("options", [{"scenario": 0}, {"scenario": 1001}, {"days": 0}, {"days": 366}])

@@ -105,7 +105,9 @@ def test_unreadable_excel_and_missing_sheet(tmp_path: Path) -> None:
     pytest.importorskip("xlsxwriter")
     fails(write(tmp_path, "a.xlsx", "no workbook"), "a.xlsx", "is not a readable Excel file")
     pl.DataFrame({"time": [datetime(2019, 1, 1)], "a": [1]}).write_excel(tmp_path / "b.xlsx", worksheet="Flows")
-    fails(tmp_path / "b.xlsx", "there is no sheet 'Flow'; the sheets are 'Flows'", "did you mean 'Flows'?", sheet="Flow")
+    fails(
+        tmp_path / "b.xlsx", "there is no sheet 'Flow'; the sheets are 'Flows'", "did you mean 'Flows'?", sheet="Flow"
+    )
 
 
 def test_text_in_an_excel_sheet_is_named_with_its_row(tmp_path: Path) -> None:
@@ -124,7 +126,9 @@ def test_text_in_an_excel_sheet_is_named_with_its_row(tmp_path: Path) -> None:
 def test_missing_column(tmp_path: Path) -> None:
     path = csv(tmp_path, "Timestamp,sensor,value", "2019-01-01 00:00,a,1")
     for options in ({}, {"on_error": "repair"}):
-        fails(path, str(path), "no column 'time'; the columns are 'Timestamp', 'sensor', 'value'", time="time", **options)
+        fails(
+            path, str(path), "no column 'time'; the columns are 'Timestamp', 'sensor', 'value'", time="time", **options
+        )
         fails(path, "no column 'vlue'", "did you mean 'value'?", sensor="sensor", value="vlue", **options)
     fails(csv(tmp_path, "time,x,y", "2019-01-01 00:00,1,2"), "no column holds the sensor", layout="long")
 
@@ -136,7 +140,9 @@ def test_no_time_column_or_two(tmp_path: Path) -> None:
 
 
 def test_headers_without_or_with_double_names(tmp_path: Path) -> None:
-    fails(csv(tmp_path, "time,a,b,a", "2019-01-01 00:00,1,2,3"), "a.csv, line 1: column 'a' occurs 2 times (columns 2, 4)")
+    fails(
+        csv(tmp_path, "time,a,b,a", "2019-01-01 00:00,1,2,3"), "a.csv, line 1: column 'a' occurs 2 times (columns 2, 4)"
+    )
     fails(csv(tmp_path, "2019-01-01 00:00,1,2", "2019-01-01 00:05,1,2"), "the first line holds no names")
     spaces = read_sensors(csv(tmp_path, "time, a ,b  ", "2019-01-01 00:00,1,2"))
     assert spaces.ids == ("a", "b") and "spaces around 2 column names cut off" in str(spaces.report)
@@ -280,7 +286,9 @@ def test_files_that_overlap(tmp_path: Path, header: str) -> None:
     other = csv(tmp_path, header, f"2019-01-01 00:05,{cell}7", name="other.csv")
     data = read_sensors([one, same])
     assert column(data, "a") == [1.0, 2.0, 3.0] and data.report.count("repeated") == 1
-    fails([one, other], f"{other}, line 2: sensor 'a' has two readings", f"2.0 ({one}, line 3)", "name='{file}/{column}'")
+    fails(
+        [one, other], f"{other}, line 2: sensor 'a' has two readings", f"2.0 ({one}, line 3)", "name='{file}/{column}'"
+    )
     assert column(repaired([one, other]), "a") == [1.0, 7.0]
     assert column(repaired([other, one]), "a") == [1.0, 2.0]
 
@@ -305,7 +313,9 @@ def test_text_in_a_numeric_column(tmp_path: Path) -> None:
     rows = [f"2019-01-01 {m // 60:02}:{m % 60:02},{m}" for m in range(1200)]
     rows[1100] = "2019-01-01 18:20,error 7"
     path = csv(tmp_path, "time,a", *rows)
-    fails(path, f"{path}, line 1102: column 'a': 'error 7' is not a number, as 1,199 of its 1,200 cells are", "missing=")
+    fails(
+        path, f"{path}, line 1102: column 'a': 'error 7' is not a number, as 1,199 of its 1,200 cells are", "missing="
+    )
     data = repaired(path)
     assert data.report.count("not-a-number", sensor="a") == 1
     assert column(data, "a")[1100] is None and column(data, "a")[1101] == 1101.0
@@ -331,7 +341,7 @@ def test_a_column_of_mostly_text_is_no_number_even_when_repairing(tmp_path: Path
 def test_points_in_a_file_with_decimal_commas(tmp_path: Path) -> None:
     both = csv(tmp_path, "time;a;b", "2019-01-01 00:00;1,5;1.234")
     fails(both, "with a decimal comma ('1,5') and with a point ('1.234')", "give decimal=")
-    assert read_sensors(both, decimal=",").sensor("b").categorical  # not a single number: no guess is made
+    fails(both, f"{both}, line 2: column 'b': '1.234' is not a number", decimal=",")
     thousands = csv(tmp_path, "time;a", "2019-01-01 00:00;1,5", "2019-01-01 00:05;1.234,5", name="b.csv")
     fails(thousands, f"{thousands}, line 3: column 'a': '1.234,5' is not a number")
 
@@ -367,6 +377,13 @@ def test_a_sensor_that_is_numeric_here_and_a_state_there(tmp_path: Path) -> None
     assert column(read_sensors([one, two], categorical=["a"]), "a") == ["1", "open"]
     silent = csv(tmp_path, "time,a", "2019-01-01 00:10,", name="c.csv")
     assert column(read_sensors([silent, two]), "a") == ["open", None]
+
+
+def test_columns_taken_for_states_are_said(tmp_path: Path) -> None:
+    path = csv(tmp_path, "time,door,comment,a", "2019-01-01 00:00,open,why,1")
+    assert "no numbers but states in 2 sensors: 'door', 'comment'" in read_sensors(path).report.notes
+    named = read_sensors(path, categorical=["door"], ignore=["comment"])
+    assert not any("no numbers" in note for note in named.report.notes)
 
 
 def test_columns_that_are_no_readings() -> None:

@@ -121,7 +121,10 @@ def test_a_folder_with_one_file_per_sensor(tmp_path: Path) -> None:
     write(tmp_path, "Kitchen_Door.csv", f"{start + 30}\topen\n")
     write(tmp_path, ".hidden.csv", "nonsense")
     data = read_sensors(tmp_path, kind_pattern=r"_(?P<kind>\w+)$")
-    assert data.sensors == (Sensor("Kitchen_Door", "door", categorical=True), Sensor("Kitchen_Temperature", "temperature"))
+    assert data.sensors == (
+        Sensor("Kitchen_Door", "door", categorical=True),
+        Sensor("Kitchen_Temperature", "temperature"),
+    )
     assert data.to_polars()["Kitchen_Temperature"].to_list() == [20.5, None, 21.0]
     assert "2 sources: times are unix s" in str(data.report)
     with_header = write(tmp_path, "Hall.csv", "time,value\n2019-01-01 00:00,3\n")
@@ -261,7 +264,9 @@ def test_parquet_is_scanned_and_checked_later(tmp_path: Path) -> None:
 @pytest.mark.parametrize("dtype", [pl.String, pl.Categorical, pl.Int64])
 def test_long_parquet_with_any_type_of_sensor_column(tmp_path: Path, dtype: type[pl.DataType]) -> None:
     names = pl.Series("sensor", ["2", "1", "2"]).cast(dtype)
-    pl.DataFrame({"time": [at(0), at(0), at(5)], "sensor": names, "value": [1, 2, 3]}).write_parquet(tmp_path / "a.parquet")
+    pl.DataFrame({"time": [at(0), at(0), at(5)], "sensor": names, "value": [1, 2, 3]}).write_parquet(
+        tmp_path / "a.parquet"
+    )
     data = read_sensors(tmp_path / "a.parquet")
     assert data.ids == ("1", "2") and data.layout == "long"
     np.testing.assert_array_equal(window(data, "5min").values, [[2.0, 1.0], [np.nan, 3.0]])
@@ -278,7 +283,9 @@ def test_parquet_files_of_several_periods_and_columns(tmp_path: Path) -> None:
 
 
 def test_text_columns_of_parquet_are_judged_like_those_of_csv(tmp_path: Path) -> None:
-    pl.DataFrame({"time": [at(0), at(5)], "a": ["1", "2.5"], "door": ["open", None]}).write_parquet(tmp_path / "a.parquet")
+    pl.DataFrame({"time": [at(0), at(5)], "a": ["1", "2.5"], "door": ["open", None]}).write_parquet(
+        tmp_path / "a.parquet"
+    )
     data = read_sensors(tmp_path / "a.parquet")
     assert data.sensors == (Sensor("a"), Sensor("door", categorical=True))
     assert data.to_polars()["a"].to_list() == [1.0, 2.5]
@@ -332,7 +339,9 @@ def test_one_name_in_two_sheets_of_different_kinds(tmp_path: Path) -> None:
     times = [datetime(2019, 1, 1)]
     sheets = {kind: pl.DataFrame({"Timestamp": times, "n1": [1.0]}) for kind in ("Pressures (m)", "Demands (L_h)")}
     write_workbook(path, sheets)
-    with pytest.raises(InputError, match=r"sheet 'Demands \(L_h\)': sensor 'n1' is also in .*name='\{column\}_\{kind\}'"):
+    with pytest.raises(
+        InputError, match=r"sheet 'Demands \(L_h\)': sensor 'n1' is also in .*name='\{column\}_\{kind\}'"
+    ):
         read_sensors(path)
     data = read_sensors(path, name="{column}_{kind}")
     assert data.sensors == (Sensor("n1_pressure", "pressure", "m"), Sensor("n1_demand", "demand", "L/h"))
@@ -344,7 +353,11 @@ def test_one_name_in_two_sheets_of_different_kinds(tmp_path: Path) -> None:
 def test_kinds_from_mappings_tables_and_patterns(tmp_path: Path) -> None:
     path = write(tmp_path, "a.csv", "time,Node_1_pressure,Node_2_flow,x\n2019-01-01 00:00,1,2,3\n")
     pattern = read_sensors(path, kind_pattern=r"Node_(?P<node>\d+)_(?P<kind>\w+)", units={"pressure": "m", "x": "K"})
-    assert pattern.sensors == (Sensor("Node_1_pressure", "pressure", "m"), Sensor("Node_2_flow", "flow"), Sensor("x", "", "K"))
+    assert pattern.sensors == (
+        Sensor("Node_1_pressure", "pressure", "m"),
+        Sensor("Node_2_flow", "flow"),
+        Sensor("x", "", "K"),
+    )
     assert "kind_pattern matches no kind in 1 sensors: 'x'" in pattern.report.notes
     several = read_sensors(path, kind_pattern={"_pressure$": ("pressure", "m"), "_flow$": "flow"})
     assert [s.kind for s in several.sensors] == ["pressure", "flow", ""]

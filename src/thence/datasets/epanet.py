@@ -141,14 +141,17 @@ class Network:
 
     @property
     def junctions(self) -> tuple[str, ...]:
+        """Names of the junctions."""
         return tuple(name for name in self.nodes if self._node_type(name) == 0)
 
     @property
     def reservoirs(self) -> tuple[str, ...]:
+        """Names of the reservoirs."""
         return tuple(name for name in self.nodes if self._node_type(name) == 1)
 
     @property
     def tanks(self) -> tuple[str, ...]:
+        """Names of the tanks."""
         return tuple(name for name in self.nodes if self._node_type(name) == 2)
 
     def _link_value(self, link: int, code: int) -> float:

@@ -25,7 +25,7 @@ from thence.datasets.demand import Floats, Fourier, leakdb_multipliers
 from thence.datasets.epanet import Network, Read, SimulationError
 from thence.datasets.places import find_folder
 from thence.datasets.water import Gauge, assemble, readings
-from thence.errors import ConfigError, InputError, require
+from thence.errors import ConfigError, InputError, nearest, require
 from thence.progress import Progress, silent
 
 __all__ = ["Leak", "load"]
@@ -59,6 +59,9 @@ class Leak:
     """A hole at a junction; times are indices of 30-minute steps, the leak runs over steps start ≤ k < end.
 
     An abrupt leak has its full diameter (m) at once; an incipient one grows evenly from ``start`` to ``peak``.
+
+    >>> Leak("14", start=2, end=4, diameter=0.1).coefficient(5).round(1).tolist()
+    [0.0, 0.0, 93.9, 93.9, 0.0]
     """
 
     node: str
@@ -166,6 +169,8 @@ def _leak(given: Leak | Mapping[str, object]) -> Leak:
     if isinstance(given, Leak):
         return given
     fields = dict(given)
+    if "node" in fields:
+        fields["node"] = str(fields["node"])
     for name in ("start", "end", "peak"):
         if fields.get(name) is not None:
             fields[name] = _step(fields[name], name=name)
@@ -232,6 +237,10 @@ def _draw(
         network.pressure_driven(required_m=_REQUIRED_PRESSURE_M)
         network.accuracy(1e-5, trials=200)
         links, junctions = network.links, network.junctions
+        for leak in leaks:
+            if leak.node not in junctions:
+                hint = nearest(leak.node, junctions)
+                raise InputError(f"no junction '{leak.node}' in the network to leak at", where=str(inp), hint=hint)
         for link in links:
             network.scale_link(
                 link,

@@ -70,7 +70,7 @@ def load(
     path: str | os.PathLike[str] | None = None,
     progress: Progress = silent,
 ) -> Dataset:
-    """Simulate (or read from the cache) ``days`` days of L-Town at 5 minutes; a year takes about two minutes.
+    """Simulate (or read from the cache) ``days`` days of L-Town at 5 minutes; a year takes about a minute.
 
     With ``leaks`` the published leaks of 2019 run and are labelled. ``noise`` is the spread of the demand of all
     residential (commercial, industrial) customers together from step to step, and of each junction on its own.

@@ -12,8 +12,10 @@ features, and each rule is returned once.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +47,7 @@ class ARMAE:
     For every possible consequent the network grows ``rules_per_consequent`` antecedents item by item, up to
     ``max_antecedents``; what is there after each item is a rule. Two antecedents of one consequent may share at most
     the part ``likeness`` of their items. Nothing is thresholded: the exact counts say what the rules are worth.
+    ``loss`` is what training minimises, the absolute error as published or the cross-entropy.
 
     >>> import polars as pl
     >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "y"] * 50, "b": ["u", "v"] * 50}))
@@ -61,6 +64,7 @@ class ARMAE:
     epochs: int = 2
     batch_size: int = 128
     learning_rate: float = 0.01
+    loss: Literal["absolute", "cross-entropy"] = "absolute"
     antecedent: Constraint = None
     consequent: Constraint = None
     context_consequents: bool = False
@@ -74,6 +78,8 @@ class ARMAE:
                 raise ConfigError(f"{name} must be a whole number from 1 on, got {value!r}")
         if not 0 <= self.likeness <= 1:
             raise ConfigError(f"likeness must lie between 0 and 1, got {self.likeness!r}")
+        if self.loss not in ("absolute", "cross-entropy"):
+            raise ConfigError(f"unknown loss '{self.loss}'", hint="use 'absolute' or 'cross-entropy'")
         if not self.learning_rate > 0:
             raise ConfigError(f"learning_rate must be positive, got {self.learning_rate!r}")
 
@@ -101,8 +107,9 @@ class ARMAE:
         if block.n_rows == 0 or not left.any() or not right.any():
             return RuleSet.empty("there is nothing to train on: no rows, or no item that may stand on a side of a rule")
         codes = flat_codes(block, max_rows=self.max_rows, miner=self.name)
-        layers = self._train(block, codes, items, progress)
-        antecedents, consequents = self._extract(layers, left, right, _apart(block, items))
+        with _one_thread():
+            layers = self._train(block, codes, items, progress)
+            antecedents, consequents = self._extract(layers, left, right, _apart(block, items))
         numbers = np.append(items, -1).astype(np.int32)
         return recount(table, at, numbers[antecedents], numbers[consequents])
 
@@ -110,7 +117,9 @@ class ARMAE:
         self, block: Block, codes: npt.NDArray[np.int16], items: Indices, progress: Progress
     ) -> list[tuple[Tensor, Tensor]]:
         import torch
+        from torch.nn import functional
 
+        measure = {"absolute": functional.l1_loss, "cross-entropy": functional.binary_cross_entropy}[self.loss]
         generator = torch.Generator().manual_seed(self.seed)
         layers = _fresh_layers(len(items), generator)
         parameters = [tensor.requires_grad_() for layer in layers for tensor in layer]
@@ -118,7 +127,7 @@ class ARMAE:
         steps = self.epochs * math.ceil(len(codes) / self.batch_size)
         for step, rows in enumerate(_batches(len(codes), self.batch_size, self.epochs, generator)):
             held = torch.from_numpy(one_hot(block, codes[rows], items)).float()
-            loss = (_forward(layers, held) - held).abs().mean()
+            loss = measure(_forward(layers, held), held)
             optimiser.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
@@ -162,6 +171,19 @@ class ARMAE:
         return rules[:, 1:], rules[:, 0]
 
 
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let torch work on one processor: layers this small gain nothing from more, and lose much where others compute."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 def _fresh_layers(width: int, generator: Any) -> list[tuple[Tensor, Tensor]]:
     """Equally wide layers with torch's usual uniform weights, drawn from a generator of their own."""
     import torch
@@ -182,7 +204,7 @@ def _forward(layers: list[tuple[Tensor, Tensor]], held: Tensor) -> Tensor:
     return torch.sigmoid(torch.nn.functional.linear(state, weight, bias))
 
 
-def _batches(n_rows: int, size: int, epochs: int, generator: Any) -> Any:
+def _batches(n_rows: int, size: int, epochs: int, generator: Any) -> Iterator[Indices]:
     import torch
 
     for _ in range(epochs):

@@ -129,7 +129,7 @@ class Exact:
         consequents = np.concatenate([p.consequents for p in found]) if found else np.zeros(0, np.int32)
         counts = np.concatenate([p.counts for p in found]) if found else np.zeros((0, 4), np.int64)
         # A lifted block is recounted: its rules also need their supports over frames and embeddings.
-        own = Counts(*counts.T) if block.n_embeddings == 1 else None
+        own = Counts.from_matrix(counts, n_rows=n_rows) if block.n_embeddings == 1 else None
         return recount(table, at, antecedents, consequents, counts=own, notes=notes, denominator=self.denominator)
 
     def _why_empty(self, table: TransactionTable) -> list[str]:

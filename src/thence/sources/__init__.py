@@ -118,6 +118,8 @@ def read_sensors(
     sensors = [Sensor(id, *described[id], categorical=bool(state)) for id, (state, _) in found.items()]
     if unknown := [id for id in options.categorical if id not in found and not _is_column(id, filled)]:
         raise InputError(f"categorical names sensors that do not exist: {quoted(unknown)}", where=where)
+    if texts := [s.id for s in sensors if s.categorical and s.id not in options.categorical]:
+        more.append(f"no numbers but states in {len(texts)} sensors: {quoted(texts)}")
     report = ReadReport(tuple(findings), tuple(dict.fromkeys([*notes, *more])))
     return _combine(parts, sensors, report, options, where, long=any(r.layout != "wide" for _, r in filled))
 
@@ -257,6 +259,8 @@ def _combine(
     if len(parts) > 1:
         hint += ", or name='{file}/{column}' if these are different sensors"
     if long:
+        if len({frame.collect_schema()["sensor"] for frame in frames}) > 1:
+            frames = [frame.with_columns(pl.col("sensor").cast(pl.String)) for frame in frames]
         frames = [pl.concat(frames, how="diagonal") if len(frames) > 1 else frames[0]]
     ready = [frame.collect() for frame in frames] if in_memory else frames
     common: Any = {
@@ -278,8 +282,8 @@ def _aligned(part: TypedTable, states: set[str]) -> pl.LazyFrame:
 
 def _as_long(part: TypedTable, states: set[str]) -> pl.LazyFrame:
     if not part.wide:
-        frame = part.frame.filter(pl.col("sensor").is_not_null())
-        return frame.with_columns(pl.col("sensor").cast(pl.String))
+        nameless = any(finding.what == "no-sensor" for finding in part.findings)
+        return part.frame.filter(pl.col("sensor").is_not_null()) if nameless else part.frame
     index = ["time", *(name for name in ORIGIN if part.table.in_memory)]
     pieces = []
     for column, ids in (

@@ -6,8 +6,10 @@ the business of :class:`thence.sensors.SensorData`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import polars as pl
 
@@ -22,6 +24,8 @@ __all__ = ["TypedTable", "typed"]
 
 SAMPLE_ROWS = 10_000
 COUNTS = ("given", "numbers")
+# Figures that the decimal sign does not explain (1.234,5) are a misunderstanding, not a state.
+NUMERALS = re.compile(r"[+-]?\d[\d.,' ]*")
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,7 @@ def _wide_columns(
             state = True
         elif name in texts:
             given, numbers = counts[name]
-            state = _decide(given, numbers, id, lambda name=name: _first_text(table, name, options), table, options)
+            state = _decide(given, numbers, id, partial(_first_text, table, name, options), table, options)
             if state is False and given > numbers:
                 findings.append(Finding("not-a-number", given - numbers, id, table.name))
         else:
@@ -145,7 +149,7 @@ def _long_columns(
     dtype = table.schema[roles.value]
     sensor, template = pl.col(roles.sensor), _template(table, options)
     is_text = _is_text(dtype)
-    cells = _cell_counts(roles.value, options, table.decimal) if is_text else []
+    cells = _cell_counts(roles.value, options, table.decimal, dtype) if is_text else []
     found = collect(table.frame.group_by(sensor.alias("sensor")).agg(pl.len().alias("rows"), *cells), source=table.name)
     found = found.with_columns(pl.col("sensor").cast(pl.String)).sort("sensor")
     categorical: dict[str, bool | None] = {}
@@ -162,7 +166,7 @@ def _long_columns(
                 given,
                 numbers,
                 id,
-                lambda raw=row["sensor"]: _first_text(table, roles.value, options, sensor.cast(pl.String) == raw),
+                partial(_first_text, table, roles.value, options, sensor.cast(pl.String) == row["sensor"]),
                 table,
                 options,
             )
@@ -196,15 +200,17 @@ def _nameless(table: Table, roles: Roles, options: Options, count: int) -> Findi
     return Finding("no-sensor", count, where=table.name)
 
 
-def _decide(given: int, numbers: int, id: str, first_text: object, table: Table, options: Options) -> bool | None:
+def _decide(
+    given: int, numbers: int, id: str, first_text: Callable[[], tuple[int, str]], table: Table, options: Options
+) -> bool | None:
     """Whether a column of texts holds states (no numbers) or numbers (nothing else, or repaired)."""
     if given == 0:
         return None
-    if numbers in (0, given):
-        return numbers == 0
-    if options.on_error == "repair" and 2 * numbers >= given:
+    if numbers == given or (numbers and options.on_error == "repair" and 2 * numbers >= given):
         return False
-    row, cell = first_text()  # type: ignore[operator]
+    row, cell = first_text()
+    if numbers == 0 and not NUMERALS.fullmatch(cell):
+        return True
     raise InputError(
         f"column '{id}': '{cell}' is not a number, as {numbers:,} of its {given:,} cells are",
         where=table.at(row),
@@ -234,8 +240,8 @@ def _text_counts(table: Table, names: Sequence[str], options: Options) -> dict[s
     return {name: (int(row[2 * k]), int(row[2 * k + 1])) for k, name in enumerate(names)}
 
 
-def _cell_counts(name: str, options: Options, decimal: str, dtype: pl.DataType | None = None) -> list[pl.Expr]:
-    text = _clean(name, dtype or pl.String(), options)
+def _cell_counts(name: str, options: Options, decimal: str, dtype: pl.DataType) -> list[pl.Expr]:
+    text = _clean(name, dtype, options)
     return [
         text.is_not_null().sum().alias(COUNTS[0]),
         _parsed(text, decimal).is_not_null().sum().alias(COUNTS[1]),

@@ -1,0 +1,17 @@
+"""Settings that all tests share."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# Tests never time: a slow machine must not fail them. In CI examples are the same each time.
+settings.register_profile(
+    "thence",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=os.environ.get("CI") == "true",
+    print_blob=True,
+)
+settings.load_profile("thence")
