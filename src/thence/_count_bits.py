@@ -33,7 +33,7 @@ from thence.bits import (
 )
 from thence.errors import InputError
 
-__all__ = ["Denominator", "RuleCounts", "count_rules", "cover", "full_mask", "rule_masks"]
+__all__ = ["Denominator", "RuleCounts", "count_rules", "cover", "fitting", "full_mask", "rule_masks"]
 
 Denominator = Literal["present", "all"]
 RuleCounts = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
@@ -238,9 +238,17 @@ def _padded(antecedents: ArrayLike, n_items: int) -> NDArray[np.int32]:
     return matrix
 
 
-def _check_rows(words: Words, n_rows: int, what: str) -> None:
+def fitting(words: Words, n_rows: int, what: str) -> Words:
+    """Bitmaps of exactly the width of so many rows; a table without rows may come with spare words.
+
+    >>> fitting(np.zeros((3, 1), dtype=np.uint64), 0, "bitmaps").shape
+    (3, 0)
+    """
+    if words.ndim == 2 and n_rows == 0:
+        return words[:, :0]
     if words.ndim != 2 or words.shape[1] != n_words(n_rows):
         raise InputError(f"{what} of shape {words.shape} cannot hold {n_rows} rows of bits")
+    return words
 
 
 def _block_words(n_maps: int) -> int:
@@ -273,7 +281,7 @@ def count_rules(
     """
     if denominator not in ("present", "all"):
         raise InputError(f"unknown denominator {denominator!r}", hint="'present' or 'all'")
-    _check_rows(bitmaps, n_rows, "bitmaps")
+    bitmaps = fitting(bitmaps, n_rows, "bitmaps")
     n_items = bitmaps.shape[0]
     left = _padded(antecedents, n_items)
     right = np.ascontiguousarray(consequents, dtype=np.int64).ravel()
@@ -283,7 +291,7 @@ def count_rules(
         raise InputError(f"consequents must be items 0…{n_items - 1}")
     if present is None or denominator == "all":
         return _complete_counts(bitmaps, n_rows, left, right, threads)
-    _check_rows(present, n_rows, "present")
+    present = fitting(present, n_rows, "present")
     if feature_of_item is None:
         raise InputError("feature_of_item is needed to count where values are missing")
     features = np.ascontiguousarray(feature_of_item, dtype=np.int64).ravel()
@@ -389,7 +397,7 @@ def cover(bitmaps: Words, *, n_rows: int, antecedents: ArrayLike, threads: int |
     >>> int(popcount(cover(items, n_rows=3, antecedents=[[0, -1], [0, 1]])))
     1
     """
-    _check_rows(bitmaps, n_rows, "bitmaps")
+    bitmaps = fitting(bitmaps, n_rows, "bitmaps")
     left = _padded(antecedents, bitmaps.shape[0]).view(np.uint32)
     order = _sort_antecedents(left, bitmaps.shape[0])
     rules, maps, full = shared(left[order], np.uint32), shared(bitmaps, np.uint64), shared(full_mask(n_rows), np.uint64)
@@ -422,7 +430,7 @@ def rule_masks(bitmaps: Words, *, n_rows: int, antecedents: ArrayLike) -> Words:
     >>> unpack(rule_masks(items, n_rows=3, antecedents=[[0, 1], [1, -1]]), n_rows=3).tolist()
     [[True, False, False], [True, True, False]]
     """
-    _check_rows(bitmaps, n_rows, "bitmaps")
+    bitmaps = fitting(bitmaps, n_rows, "bitmaps")
     left = _padded(antecedents, bitmaps.shape[0])
     out = np.empty((len(left), bitmaps.shape[1]), dtype=np.uint64)
     _mask_rules(

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ._names import NameCoder
 from ._report import Finding
 from ._tidy import OnError
 from .errors import InputError
@@ -130,16 +131,14 @@ def batches(
     readings: Readings, ids: Sequence[str], tally: Tally
 ) -> Iterator[tuple[Int64Array, npt.NDArray[np.uint32], FloatArray]]:
     """Times, sensor positions and values of a long frame, batch by batch in the order of the file."""
-    lookup = _positions(readings.lazy, ids)
-    query = readings.lazy.filter(pl.col("sensor").is_in(list(ids))) if lookup is not None else readings.lazy
-    query = query.select("time", pl.col("sensor").to_physical().cast(pl.UInt32), "value")
+    coder = NameCoder(ids, source=readings.source)
+    query = _rows_of(readings.lazy, ids, "value")
     try:
         for batch in query.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, lazy=True):
             batch = _with_times(batch, readings, tally)
-            codes = batch["sensor"].to_numpy()
             yield (
                 batch["time"].to_physical().to_numpy(),
-                codes if lookup is None else lookup[codes],
+                coder.codes(batch["sensor"]),
                 batch["value"].to_numpy(),
             )
     except (pl.exceptions.PolarsError, OSError) as error:
@@ -346,7 +345,6 @@ def _long_blocks(readings: Readings, ids: Sequence[str], column: str, tally: Tal
     """Rows of a long frame sensor by sensor, as many sensors at a time as fit into a block."""
     if not ids:
         return
-    lookup = _positions(readings.lazy, ids)
     counted = collect(readings.lazy.group_by("sensor").agg(pl.len()), source=readings.source)
     sizes = dict.fromkeys(ids, 0) | dict(counted.with_columns(pl.col("sensor").cast(pl.String)).iter_rows())
     first = 0
@@ -355,14 +353,12 @@ def _long_blocks(readings: Readings, ids: Sequence[str], column: str, tally: Tal
         while after < len(ids) and rows + sizes[ids[after]] <= BLOCK_CELLS:
             rows += sizes[ids[after]]
             after += 1
-        query = readings.lazy
-        if lookup is not None or after - first < len(ids):
-            query = query.filter(pl.col("sensor").is_in(list(ids[first:after])))
-        query = query.select("time", pl.col("sensor").to_physical().cast(pl.UInt32), column)
+        names = ids[first:after]
+        query = _rows_of(readings.lazy, names, column, only=len(names) < len(ids))
         frame = _with_times(collect(query, source=readings.source), readings, tally)
-        codes = frame["sensor"].to_numpy()
-        positions = (codes if lookup is None else lookup[codes]).astype(np.uint32) - np.uint32(first)
-        order = np.argsort(positions.astype(np.uint16) if after - first < 65_536 else positions, kind="stable")
+        positions = NameCoder(names, source=readings.source).codes(frame["sensor"])
+        # Sixteen bits sort by counting, which is stable and takes one pass.
+        order = np.argsort(positions.astype(np.uint16) if len(names) < 65_536 else positions, kind="stable")
         ends = np.cumsum(np.bincount(positions, minlength=after - first))
         times, cells = frame["time"].to_physical().to_numpy()[order], frame[column][order]
         for k, end in enumerate(ends):
@@ -371,16 +367,11 @@ def _long_blocks(readings: Readings, ids: Sequence[str], column: str, tally: Tal
         first = after
 
 
-def _positions(lazy: pl.LazyFrame, ids: Sequence[str]) -> npt.NDArray[np.uint32] | None:
-    """From codes of the sensor column to positions in `ids`; ``None`` where they are the same."""
-    dtype = lazy.collect_schema()["sensor"]
-    if not isinstance(dtype, pl.Enum):
-        raise TypeError("the sensor column of a long frame is an Enum of the sensor ids")
-    known = dtype.categories.to_list()
-    if known == list(ids):
-        return None
-    position = {name: i for i, name in enumerate(ids)}
-    return np.array([position.get(name, 0) for name in known], dtype=np.uint32)
+def _rows_of(lazy: pl.LazyFrame, ids: Sequence[str], column: str, *, only: bool = False) -> pl.LazyFrame:
+    """Times, sensors and one column of cells of these sensors; other sensors are there if some read states."""
+    if only or "state" in lazy.collect_schema():
+        lazy = lazy.filter(pl.col("sensor").is_in(list(ids)))
+    return lazy.select("time", "sensor", column)
 
 
 def _first_line(error: BaseException) -> str:

@@ -28,6 +28,7 @@ __all__ = [
     "SUM",
     "TALLIES",
     "add_readings",
+    "group_views",
     "window_series",
     "window_states",
 ]
@@ -35,6 +36,8 @@ __all__ = [
 MEAN, SUM, MIN, MAX, LAST, RANGE, COUNT, MEDIAN, MODE = range(9)
 READINGS, MISSING, INFINITE, DISORDERED, REPEATED, CONFLICTING = range(6)
 TALLIES = 6
+# Odd constants of the usual multiplicative hashes; they only have to spread bits.
+SPREAD_A, SPREAD_B = np.int64(-7046029254386353131), np.int64(-4417276706812531889)
 
 
 @njit(cache=True, nogil=True)
@@ -152,3 +155,42 @@ def window_states(times, states, start, every, op, n_categories, out):  # type: 
             seen[states[k]] = 0
         out[window] = best
         i = j
+
+
+@njit(cache=True, nogil=True)
+def group_views(views, firsts, codes):  # type: ignore[no-untyped-def]
+    """Number the distinct rows of ``views`` (two integers each) in order of appearance.
+
+    Writes the first row of each group to ``firsts`` and the group of each row to ``codes``; returns the number of
+    groups, or −1 as soon as there are more than ``firsts`` can hold.
+    """
+    size = 4
+    while size < 4 * firsts.size:
+        size *= 2
+    table = np.full(size, -1, dtype=np.int64)
+    n_groups = 0
+    last = -1
+    for i in range(views.shape[0]):
+        a, b = views[i, 0], views[i, 1]
+        if last >= 0 and views[firsts[last], 0] == a and views[firsts[last], 1] == b:
+            codes[i] = last
+            continue
+        mixed = (a * SPREAD_A) ^ (b * SPREAD_B)
+        mixed = (mixed ^ (mixed >> 32)) * SPREAD_A
+        slot = (mixed >> 24) & (size - 1)
+        while True:
+            group = table[slot]
+            if group < 0:
+                if n_groups == firsts.size:
+                    return -1
+                group = n_groups
+                table[slot] = group
+                firsts[group] = i
+                n_groups += 1
+                break
+            if views[firsts[group], 0] == a and views[firsts[group], 1] == b:
+                break
+            slot = (slot + 1) & (size - 1)
+        codes[i] = group
+        last = group
+    return n_groups

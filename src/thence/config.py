@@ -223,7 +223,10 @@ class Config:
         def absolute(given: Paths | None) -> Paths | None:
             if given is None:
                 return None
-            return str(folder / given) if isinstance(given, str) else tuple(str(folder / one) for one in given)
+            if isinstance(given, str):
+                # The ontology that ships with the package has a name, not a path.
+                return given if given == "water" else str(folder / given)
+            return tuple(str(folder / one) for one in given)
 
         paths = {name: absolute(getattr(self.input, name)) for name in ("sensors", "graph", "ontology", "binding")}
         output = replace(self.output, path=absolute(self.output.path))  # type: ignore[arg-type]

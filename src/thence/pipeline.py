@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from .ontology import Ontology
     from .patterns import Pattern
 
-__all__ = ["Inputs", "feature_table", "mine", "read_inputs", "run_config", "transactions"]
+__all__ = ["Inputs", "feature_table", "mine", "prepare", "read_inputs", "run_config", "transactions"]
 
 Like = TransactionTable | Run | Discretizer | None
 
@@ -249,6 +249,20 @@ def read_inputs(given: InputConfig, enrich: str = "none", *, progress: Progress 
     return _assemble(given.sensors, given.graph, given.binding, given.ontology, given, enrich)
 
 
+def prepare(inputs: Inputs, config: Config) -> tuple[WindowedReadings, TransactionTable | FeatureTable, Miner]:
+    """Everything up to mining: the windows, the table that the miner will read, and the miner."""
+    miner, _ = _miner(None, {}, config, config.seed)
+    readings = _windows(inputs, config)
+    return readings, _table_for(miner, readings, inputs, config), miner
+
+
+def _table_for(
+    miner: Miner, readings: WindowedReadings, inputs: Inputs, config: Config
+) -> TransactionTable | FeatureTable:
+    raw = miner.wants == "numbers"
+    return _raw_table(readings, inputs, config) if raw else _table(readings, inputs, config)
+
+
 def _gather(sensors: Any, graph: Any, binding: Any, ontology: Any, config: Config) -> Inputs:
     """The same from objects and paths that a caller hands over."""
     if sensors is None:
@@ -368,10 +382,8 @@ def _run(config: Config, miner: Miner, load: Callable[[Progress], Inputs], tell:
         inputs = load(tell)
     with _timed("windows", seconds):
         readings = _windows(inputs, config)
-    table: TransactionTable | FeatureTable
     with _timed("transactions", seconds):
-        raw = miner.wants == "numbers"
-        table = _raw_table(readings, inputs, config) if raw else _table(readings, inputs, config)
+        table = _table_for(miner, readings, inputs, config)
     with _timed("mine", seconds):
         found, model = _search(miner, table, tell)
     with _timed("refine", seconds):

@@ -22,7 +22,7 @@ from .export import read_rules, write_rules
 from .rules import RuleSet
 from .transactions import FeatureTable, TransactionTable
 
-__all__ = ["FORMAT", "Model", "Run", "load_run"]
+__all__ = ["FORMAT", "Model", "Run", "load_run", "refuse_foreign"]
 
 FORMAT = 1
 _FILES = ("config.toml", "rules.parquet", "rules.json", "provenance.json", "summary.json")
@@ -102,15 +102,15 @@ class Run:
         return f"run {self.path or 'in memory'}{state}\n{self.rules}"
 
 
-def refuse_foreign(target: Path, *, force: bool) -> None:
-    """Raise where ``target`` exists, and with ``force`` where it is not a run: nothing else is ever replaced."""
+def refuse_foreign(target: Path, *, force: bool, mark: str = "summary.json") -> None:
+    """Raise where ``target`` exists, and with ``force`` where it does not hold ``mark``: nothing else is replaced."""
     if not (target.exists() or target.is_symlink()):
         return
     if not force:
         raise RunError("there is something at this place already", where=str(target), hint="choose another, or --force")
-    is_run = target.is_dir() and ((target / "summary.json").is_file() or (target / INCOMPLETE).is_file())
-    if not is_run and not (target.is_dir() and not any(target.iterdir())):
-        raise RunError("this is not a run folder, so it is not replaced", where=str(target))
+    own = target.is_dir() and not target.is_symlink()
+    if not own or (any(target.iterdir()) and not (target / mark).is_file() and not (target / INCOMPLETE).is_file()):
+        raise RunError("this was not written by Thence, so it is not replaced", where=str(target))
 
 
 def load_run(path: str | Path) -> Run:

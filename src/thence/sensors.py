@@ -76,9 +76,9 @@ class SensorData:
     ) -> None:
         """Take typed lazy frames as they are; `from_wide`, `from_long` and the readers check first.
 
-        Wide: ``time`` and a column per sensor (Float64, or String for states). Long: ``time``, ``sensor`` (an Enum
-        that lists at least the ids of `sensors`), ``value`` and, where there are categorical sensors, ``state``; a
-        single frame. ``checked`` says that there is one frame, and its rows are ordered, finite and unique.
+        Wide: ``time`` and a column per sensor (Float64, or String for states). Long: ``time``, ``sensor`` (text of any
+        type), ``value`` and, where there are categorical sensors, ``state``; a single frame. ``checked`` says that
+        there is one frame, and its rows are ordered, finite and unique.
         """
         listed = tuple(sensors)
         by_id = {sensor.id: sensor for sensor in listed}
@@ -178,9 +178,12 @@ class SensorData:
         _require_columns(schema, ["time", "sensor", "value"], source)
         known = tuple(sensors) if sensors is not None else _sensors_of_long(frame.lazy(), schema, source)
         ids = [sensor.id for sensor in known]
+        lazy = isinstance(frame, pl.LazyFrame)
+        names = pl.String() if lazy else pl.Enum(ids)
         typed = frame.lazy().select(
             _utc(schema["time"], source),
-            pl.col("sensor").cast(pl.Enum(ids)),
+            # Rows in memory are sorted by the order of the sensors; a scanned column stays as it is.
+            pl.col("sensor") if _is_text(schema["sensor"]) and lazy else pl.col("sensor").cast(names),
             pl.col("value").cast(pl.Float64),
             *([pl.col("state").cast(pl.String)] if "state" in schema else []),
             *(name for name in ORIGIN if name in schema),

@@ -248,8 +248,9 @@ def test_threshold_decides_like_the_number_itself(numerator: int, denominator: i
 def test_empty_tables() -> None:
     no_items = np.zeros((0, 1), dtype=np.uint64)
     assert flat(exact.mine_exact(no_items, feature_of_item=[], n_rows=3)) == []
-    no_rows = np.zeros((2, 0), dtype=np.uint64)
-    assert flat(exact.mine_exact(no_rows, feature_of_item=[0, 1], n_rows=0)) == []
+    for spare in (0, 1):
+        no_rows = np.zeros((2, spare), dtype=np.uint64)
+        assert flat(exact.mine_exact(no_rows, feature_of_item=[0, 1], n_rows=0, present=no_rows)) == []
 
 
 def test_read_only_input_is_accepted_and_left_alone() -> None:

@@ -18,14 +18,18 @@ from ..items import Item
 from ..rules import RuleSet
 from ._columns import COUNTS, MAIN_MEASURES, Columns, counts_from, json_number
 
-__all__ = ["read", "write"]
+__all__ = ["MOST_SENTENCES", "read", "records", "write"]
 
 FORMAT = "thence rules"
 VERSION = 1
+MOST_SENTENCES = 100_000
+"""A larger set is written without sentences, unless they are asked for: they would be most of the file."""
 
 
-def write(rules: RuleSet, path: Path, *, english: bool = True) -> None:
-    """Write a rule set; without ``english`` the sentences are left out."""
+def write(rules: RuleSet, path: Path, *, english: bool | None = None) -> None:
+    """Write a rule set, with a sentence per rule unless there are very many."""
+    if english is None:
+        english = len(rules) <= MOST_SENTENCES
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(_lines(rules, english=english))
 
@@ -76,6 +80,13 @@ def _rules(columns: Columns, texts: list[str], *, english: bool) -> Iterator[str
             own = {name: _clean(values[r]) for name, values in extras.items()}
             parts.append(f'"extras": {_dump(own)}')
         yield "{" + ", ".join(parts) + "}"
+
+
+def records(rules: RuleSet) -> list[dict[str, Any]]:
+    """The rules as they stand in the file, one mapping each."""
+    columns = Columns.of(rules)
+    texts = [_dump(text) for text in columns.texts]
+    return [json.loads(line) for line in _rules(columns, texts, english=True)]
 
 
 def _dump(value: Any) -> str:

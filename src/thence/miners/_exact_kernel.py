@@ -36,12 +36,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thence._count_bits import full_mask
+from thence._count_bits import fitting, full_mask
 from thence.bits import (
     SMALL_WORK,
     Words,
     default_threads,
-    n_words,
     popcount,
     run_threads,
     shared,
@@ -234,6 +233,8 @@ def _prepare(
     threads: int | None,
 ) -> Problem:
     """Check the input, keep the items that can occur in a rule, and count their pairs."""
+    bitmaps = fitting(bitmaps, n_rows, "bitmaps")
+    present = None if present is None else fitting(present, n_rows, "present")
     n_items = bitmaps.shape[0]
     may_lead = np.ones(n_items, dtype=bool) if antecedent_ok is None else np.asarray(antecedent_ok, dtype=bool)
     may_follow = np.ones(n_items, dtype=bool) if consequent_ok is None else np.asarray(consequent_ok, dtype=bool)
@@ -293,8 +294,6 @@ def _check(
     max_antecedents: int,
 ) -> None:
     n_items = bitmaps.shape[0]
-    if bitmaps.ndim != 2 or bitmaps.shape[1] != n_words(n_rows):
-        raise InputError(f"bitmaps of shape {bitmaps.shape} cannot hold {n_rows} rows of bits")
     if not (len(feature_of_item) == len(may_lead) == len(may_follow) == n_items):
         raise InputError(f"feature_of_item, antecedent_ok and consequent_ok need one entry for each of {n_items} items")
     if n_items and (feature_of_item[0] < 0 or (np.diff(feature_of_item) < 0).any()):

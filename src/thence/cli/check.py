@@ -1,0 +1,161 @@
+"""``thence check``: read everything, check everything, say what mining would do, and do not mine."""
+
+from __future__ import annotations
+
+from math import comb
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import GraphError
+from .job import default_folder
+from .screen import console, facts, print_json, say
+
+if TYPE_CHECKING:
+    from ..config import Config
+    from ..pipeline import Inputs
+    from ..transactions import FeatureTable, TransactionTable
+
+__all__ = ["check", "examine", "refuse_breaches"]
+
+_SHOWN = 20
+
+
+def check(config: Config, *, as_json: bool, quiet: bool, strict: bool) -> None:
+    """Print what was found; with ``strict`` a graph that breaks its ontology is an error."""
+    found = examine(config)
+    if as_json:
+        print_json(found)
+    elif not quiet:
+        _print(found)
+    if strict:
+        _refuse(found["ontology"])
+
+
+def refuse_breaches(config: Config) -> None:
+    """Raise where the graph breaks its ontology."""
+    from ..pipeline import read_inputs
+
+    _refuse(_ontology(read_inputs(config.input, config.enrich.mode)))
+
+
+def _refuse(ontology: dict[str, Any] | None) -> None:
+    if ontology and ontology["breaches"]:
+        first = ontology["breaches"][0]
+        raise GraphError(f"the graph breaks its ontology {len(ontology['breaches'])} times, the first: {first}")
+
+
+def examine(config: Config) -> dict[str, Any]:
+    """Everything that can be known of a job before mining, as plain data."""
+    from ..pipeline import prepare, read_inputs
+
+    inputs = read_inputs(config.input, config.enrich.mode)
+    checked = inputs.sensors.check()
+    readings, table, miner = prepare(inputs, config)
+    described = _describe(table)
+    target = Path(config.output.path) if config.output.path else default_folder(config)
+    return {
+        "sensors": checked.summary(),
+        "graph": None if inputs.graph is None else {"nodes": len(inputs.graph.nodes), "edges": len(inputs.graph.edges)},
+        "ontology": _ontology(inputs),
+        "binding": None
+        if inputs.binding is None
+        else {
+            "bound": len(inputs.binding),
+            "nodes": len(inputs.binding.nodes),
+            "left_out": dict(inputs.binding.left_out),
+        },
+        "windows": {
+            "every": config.windows.every,
+            "count": len(readings),
+            "start": str(readings.times[0]) if len(readings) else None,
+            "end": str(readings.times[-1]) if len(readings) else None,
+        },
+        "table": described,
+        "search": _search(table, miner),
+        "output": {"path": str(target), "exists": target.exists()},
+    }
+
+
+def _ontology(inputs: Inputs) -> dict[str, Any] | None:
+    if inputs.ontology is None or inputs.graph is None:
+        return None
+    breaches = inputs.ontology.validate(inputs.graph)
+    return {"classes": len(inputs.ontology.classes), "breaches": [str(breach) for breach in breaches]}
+
+
+def _describe(table: TransactionTable | FeatureTable) -> dict[str, Any]:
+    from ..transactions import TransactionTable
+
+    if isinstance(table, TransactionTable):
+        return table.describe()
+    return {"rows": table.n_rows, "features": len(table.features), "items": None, "notes": []}
+
+
+def _search(table: TransactionTable | FeatureTable, miner: Any) -> dict[str, Any]:
+    """How large the space of rules is, and what the bitmaps of the items take."""
+    from ..transactions import TransactionTable
+
+    longest = int(getattr(miner, "max_antecedents", 1))
+    out: dict[str, Any] = {"miner": miner.name, "max_antecedents": longest, "antecedents": None, "bitmap_bytes": None}
+    if isinstance(table, TransactionTable):
+        counts = [[column.n_codes for column in block.columns] for block in table.blocks]
+        out["antecedents"] = sum(_combinations(sizes, longest) for sizes in counts)
+        out["bitmap_bytes"] = sum(block.n_items * ((block.n_rows + 63) // 64) * 8 for block in table.blocks)
+    return out
+
+
+def _combinations(sizes: list[int], longest: int) -> int:
+    """Sets of up to so many items, at most one per feature: elementary symmetric polynomials of the sizes."""
+    if len(set(sizes)) == 1:
+        return sum(comb(len(sizes), k) * sizes[0] ** k for k in range(1, longest + 1))
+    ways = [1] + [0] * longest
+    for size in sizes:
+        for k in range(longest, 0, -1):
+            ways[k] += ways[k - 1] * size
+    return sum(ways[1:])
+
+
+def _print(found: dict[str, Any]) -> None:
+    sensors, table, search = found["sensors"], found["table"], found["search"]
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sensors["kinds"].items())
+    lines = {
+        "sensors": f"{sensors['sensors']} ({kinds}); {sensors['readings']:,} readings, {sensors['start']} to {sensors['end']}"
+    }
+    for finding in sensors["report"]["findings"][:_SHOWN]:
+        lines[f"  {finding['what']}"] = f"{finding['count']:,} {finding['sensor'] or finding['where']}".rstrip()
+    for number, note in enumerate(sensors["report"]["notes"]):
+        lines["  note" if not number else f"  note {number + 1}"] = note
+    lines["graph"] = (
+        f"{found['graph']['nodes']:,} nodes, {found['graph']['edges']:,} edges" if found["graph"] else "none"
+    )
+    if found["ontology"]:
+        breaches = found["ontology"]["breaches"]
+        lines["ontology"] = f"{found['ontology']['classes']:,} classes; " + (
+            f"the graph breaks it {len(breaches):,} times" if breaches else "the graph keeps to it"
+        )
+    if found["binding"]:
+        left = found["binding"]["left_out"]
+        lines["binding"] = f"{found['binding']['bound']} sensors at {found['binding']['nodes']} nodes" + (
+            f", {len(left)} left out: {', '.join(list(left)[:_SHOWN])}" if left else ""
+        )
+    windows = found["windows"]
+    lines["windows"] = f"{windows['count']:,} of {windows['every']}, {windows['start']} to {windows['end']}"
+    lines["table"] = f"{table['rows']:,} transactions × {table['features']:,} features" + (
+        f", {table['items']:,} items, {100 * table['missing_share']:.1f} % missing"
+        if table["items"] is not None
+        else ""
+    )
+    lines["search"] = f"{search['miner']}, up to {search['max_antecedents']} antecedents" + (
+        f": {search['antecedents']:,} possible antecedents, bitmaps of {search['bitmap_bytes'] / 2**20:,.1f} MiB"
+        if search["antecedents"] is not None
+        else ""
+    )
+    lines["output"] = found["output"]["path"] + (" (exists: needs --force)" if found["output"]["exists"] else "")
+    for number, note in enumerate(table["notes"]):
+        lines["note" if not number else f"note {number + 1}"] = note
+    console().print(facts(lines))
+    if found["ontology"]:
+        for breach in found["ontology"]["breaches"][:_SHOWN]:
+            say(f"  {breach}")
+        if (more := len(found["ontology"]["breaches"]) - _SHOWN) > 0:
+            say(f"  … and {more:,} more")
