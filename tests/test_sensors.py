@@ -120,6 +120,8 @@ def test_kinds_and_units() -> None:
 def test_two_sensors_of_one_name_are_refused() -> None:
     with pytest.raises(InputError, match="sensor 'p1' is listed twice"):
         SensorData.from_wide(wide(), sensors=[*SENSORS, Sensor("p1")])
+    with pytest.raises(InputError, match="a row names the sensor 'q1', which is not among the 2 sensors given"):
+        SensorData.from_long(long(), sensors=[SENSORS[0], SENSORS[2]])
 
 
 def test_it_does_not_change() -> None:

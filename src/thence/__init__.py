@@ -95,7 +95,7 @@ _MODULES = MappingProxyType(
 )
 _HOME = MappingProxyType({name: module for module, names in _MODULES.items() for name in names})
 
-__all__ = ["__version__", "datasets", *sorted(_HOME)]  # noqa: PLE0604
+__all__ = ["__version__", "datasets", *sorted(_HOME)]
 
 
 def __getattr__(name: str) -> Any:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ._count_bits import _ABSENT, _advance, _same, _sort_antecedents, full_mask
 from .bank import Bank
-from .bits import Words, and_count, ctpop, default_threads, kernel, run_threads, shared, spans
+from .bits import Words, and_count, default_threads, kernel, run_threads, shared, spans
 
 __all__ = ["EmbeddingCounts", "count_embeddings"]
 
@@ -79,12 +79,15 @@ def _count_span(
     features = np.empty(width, dtype=np.uint32)
     before_features = np.empty(width, dtype=np.uint32)
     own = np.empty((n_rules, 4), dtype=np.int64)
+    item_ones = np.empty(row_of.shape[0], dtype=np.int64)
     for embedding in range(first, last):
         own[:] = 0
         for low in range(0, n_words_, block):
             high = min(low + block, n_words_)
             span = high - low
             _gather(words, row_of, embedding, low, high, items)
+            for item in range(row_of.shape[0]):
+                item_ones[item] = and_count(items[item, :span], items[item, :span])
             if not complete:
                 _gather(words, present_of, embedding, low, high, known)
             before[:] = _ABSENT
@@ -102,15 +105,16 @@ def _count_span(
                         _advance(seen, known, features, before_features, full[low:high], 0, span)
                 held = levels[level, :span]
                 target = items[consequents[rule], :span]
-                both = np.uint64(0)
-                for word in range(span):
-                    value = held[word] & target[word]
-                    both += ctpop(value)
-                    seen_frames[rule, low + word] |= value
-                own[rule, 3] += np.int64(both)
+                # Most antecedents with a static item hold in few embeddings: nothing to intersect in the others.
+                both = and_count(held, target) if ones > 0 else np.int64(0)
+                if both > 0:
+                    own[rule, 3] += both
+                    seen_row = seen_frames[rule, low:high]
+                    for word in range(span):
+                        seen_row[word] |= held[word] & target[word]
                 if complete:
                     own[rule, 1] += ones
-                    own[rule, 2] += and_count(target, target)
+                    own[rule, 2] += item_ones[consequents[rule]]
                 else:
                     feature = known[column_of_item[consequents[rule]], :span]
                     own[rule, 0] += and_count(seen[level, :span], feature)

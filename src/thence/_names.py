@@ -20,6 +20,7 @@ __all__ = ["NameCoder", "distinct_names"]
 BATCH_ROWS = 1_000_000
 PLAIN_BATCHES = 3
 MOST_NAMES = 1 << 16
+UNKNOWN = np.iinfo(np.uint32).max
 
 UInt32Array = npt.NDArray[np.uint32]
 
@@ -34,42 +35,45 @@ class NameCoder:
     def __init__(self, names: Sequence[str], *, source: str) -> None:
         self._positions = {name: k for k, name in enumerate(names)}
         self._source = source
-        self._lookup: UInt32Array | None = None
+        self._lookup = np.empty(0, dtype=np.uint32)
 
     def codes(self, column: pl.Series) -> UInt32Array:
-        """The position of each name; a name that is not in the list is an error."""
+        """The position of each name; a name that is not in the list, or none at all, is an error."""
+        if column.null_count():
+            raise InputError("some rows name no sensor", where=self._source, hint="leave them out or fill them in")
         if column.dtype == pl.String:
             parts = [self._text_codes(chunk) for chunk in column.get_chunks()]
-            return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty(0, dtype=np.uint32)
-        # Categories are numbers already; which number is which name is the same in every batch.
-        physical = column.to_physical().to_numpy()
-        if self._lookup is None or (physical.size and physical.max() >= self._lookup.size):
-            names = column.unique()
-            known = self._of_names(names.cast(pl.String))
-            own = names.to_physical().to_numpy()
-            lookup = np.full(int(own.max()) + 1 if own.size else 0, self._missing, dtype=np.uint32)
-            lookup[own] = known
-            self._lookup = lookup
-        codes = self._lookup[physical]
-        if (codes == self._missing).any():
-            self._lookup = None
-            return self.codes(column)
-        return codes
+            return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype=np.uint32), *parts])
+        return self._category_codes(column)
 
-    @property
-    def _missing(self) -> int:
-        return int(np.iinfo(np.uint32).max)
+    def _category_codes(self, column: pl.Series) -> UInt32Array:
+        """Categories are numbers already, and a number means the same name in every batch."""
+        physical = column.to_physical().to_numpy()
+        top = int(physical.max()) + 1 if physical.size else 0
+        if top <= self._lookup.size:
+            codes: UInt32Array = self._lookup[physical]
+            if not (codes == UNKNOWN).any():
+                return codes
+        names = column.unique()
+        lookup: UInt32Array = np.full(max(top, self._lookup.size), UNKNOWN, dtype=np.uint32)
+        lookup[: self._lookup.size] = self._lookup
+        lookup[names.to_physical().to_numpy()] = self._of_names(names.cast(pl.String))
+        self._lookup = lookup
+        found: UInt32Array = lookup[physical]
+        return found
 
     def _text_codes(self, chunk: pl.Series) -> UInt32Array:
         views = _views(chunk)
         if views is not None:
             grouped = _group(views, most=max(4 * len(self._positions), 1024))
             if grouped is not None:
-                firsts, codes = grouped
-                return self._of_names(chunk[firsts])[codes]
+                return self._renumbered(chunk[grouped[0]], grouped[1])
         distinct = chunk.unique()
-        coded = chunk.cast(pl.Enum(distinct)).to_physical().to_numpy()
-        return self._of_names(distinct)[coded]
+        return self._renumbered(distinct, chunk.cast(pl.Enum(distinct)).to_physical().to_numpy())
+
+    def _renumbered(self, names: pl.Series, codes: npt.NDArray[np.unsignedinteger]) -> UInt32Array:
+        positions: UInt32Array = self._of_names(names)[codes]
+        return positions
 
     def _of_names(self, names: pl.Series) -> UInt32Array:
         positions = self._positions
@@ -84,22 +88,44 @@ class NameCoder:
         return np.array([positions[name] for name in listed], dtype=np.uint32)
 
 
-def distinct_names(lazy: pl.LazyFrame, column: str) -> list[str | None]:
+def distinct_names(lazy: pl.LazyFrame, column: str, *, source: str) -> list[str | None]:
     """Every name in a column, sorted, ``None`` first where some row has none; reads that column once, in batches.
 
-    >>> distinct_names(pl.LazyFrame({"s": ["b", "a", None, "b"]}), "s")
+    >>> distinct_names(pl.LazyFrame({"s": ["b", "a", None, "b"]}), "s", source="frame")
     [None, 'a', 'b']
     """
     found: set[str | None] = set()
+    seen = np.zeros(0, dtype=bool)
     query = lazy.select(column)
-    for number, batch in enumerate(query.collect_batches(chunk_size=BATCH_ROWS, maintain_order=False, lazy=True)):
-        for chunk in batch[column].get_chunks():
-            # Compiling is not worth it for the first few batches.
-            views = _views(chunk) if number >= PLAIN_BATCHES else None
-            grouped = _group(views, most=MOST_NAMES) if views is not None else None
-            names = chunk.unique() if grouped is None else chunk[grouped[0]]
-            found.update(names.cast(pl.String).to_list())
+    try:
+        for number, batch in enumerate(query.collect_batches(chunk_size=BATCH_ROWS, maintain_order=False, lazy=True)):
+            for chunk in batch[column].get_chunks():
+                if _is_category(chunk.dtype) and not chunk.null_count():
+                    names, seen = _new_categories(chunk, seen)
+                else:
+                    # Compiling is not worth it for the first few batches.
+                    views = _views(chunk) if number >= PLAIN_BATCHES else None
+                    grouped = _group(views, most=MOST_NAMES) if views is not None else None
+                    names = chunk.unique() if grouped is None else chunk[grouped[0]]
+                found.update(names.cast(pl.String).to_list())
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError(f"cannot be read: {str(error).splitlines()[0]}", where=source) from error
     return sorted(found, key=lambda name: (name is not None, name or ""))
+
+
+def _is_category(dtype: pl.DataType) -> bool:
+    return dtype == pl.Categorical or isinstance(dtype, pl.Enum)
+
+
+def _new_categories(chunk: pl.Series, seen: npt.NDArray[np.bool_]) -> tuple[pl.Series, npt.NDArray[np.bool_]]:
+    """The categories that no chunk before has had, and which have been seen by now."""
+    physical = chunk.to_physical().to_numpy()
+    top = int(physical.max()) + 1 if physical.size else 0
+    if top > seen.size:
+        seen = np.concatenate([seen, np.zeros(top - seen.size, dtype=bool)])
+    fresh = ~seen[physical]
+    seen[physical] = True
+    return (chunk.filter(pl.Series(fresh)).unique() if fresh.any() else chunk.clear()), seen
 
 
 def _views(chunk: pl.Series) -> npt.NDArray[np.int64] | None:
@@ -114,9 +140,7 @@ def _views(chunk: pl.Series) -> npt.NDArray[np.int64] | None:
     return pairs[array.offset : array.offset + len(array)]
 
 
-def _group(
-    views: npt.NDArray[np.int64], *, most: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]] | None:
+def _group(views: npt.NDArray[np.int64], *, most: int) -> tuple[npt.NDArray[np.int64], UInt32Array] | None:
     """First row of each distinct view and the group of each row, or ``None`` if there are more than `most`.
 
     Equal views are equal texts; long texts may be stored several times, so two groups can have one name.

@@ -45,14 +45,15 @@ class Place:
         return ConfigError(message, where=self.of(key), hint=hint)
 
 
-def refuse_unknown(table: Mapping[str, Any], known: Iterable[str], place: Place, *, what: str = "setting") -> None:
+def refuse_unknown(
+    table: Mapping[str, Any], known: Iterable[str], place: Place, *, says: str = "unknown setting '{}'"
+) -> None:
     """Raise for the first key that is not known, naming the nearest one that is."""
     names = list(known)
     for key in table:
         if key not in names:
-            raise place.error(
-                key, f"unknown {what} '{key}'", hint=nearest(key, names) or "there are: " + ", ".join(names)
-            )
+            hint = nearest(key, names) or ("there are: " + ", ".join(names) if names else None)
+            raise place.error(key, says.format(key), hint=hint)
 
 
 def check_keywords(

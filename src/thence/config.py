@@ -42,7 +42,7 @@ class InputConfig:
     sensors: Paths | None = None
     graph: Paths | None = None
     ontology: Paths | None = None
-    binding: str | None = None
+    binding: Paths | None = None
     dataset: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     read_sensors: Mapping[str, Any] = field(default_factory=dict)
@@ -204,6 +204,8 @@ class Config:
             if name == "miner":
                 values = {"name": section.name, **values["settings"]}
             kept = {key: value for key, value in values.items() if value is not None and value not in ({}, [])}
+            if not kept.get("force", True):
+                del kept["force"]
             if kept:
                 out[name] = kept
         return out
@@ -213,7 +215,7 @@ class Config:
         return dumps(self.to_mapping())
 
     def check(self, *, place: Place | None = None) -> Config:
-        """Check what only other modules know: the miner's settings, the keywords of the readers, the data set's name."""
+        """Check what only other modules know: the settings of the miner, the readers and the data set."""
         place = place or Place()
         _check_miner(self.miner, place.inside("miner"))
         _check_readers(self.input, place.inside("input"))
@@ -228,13 +230,17 @@ class Config:
                 return given if given == "water" else str(folder / given)
             return tuple(str(folder / one) for one in given)
 
-        paths = {name: absolute(getattr(self.input, name)) for name in ("sensors", "graph", "ontology", "binding")}
-        output = replace(self.output, path=absolute(self.output.path))  # type: ignore[arg-type]
-        return replace(self, input=replace(self.input, **paths), output=output)  # type: ignore[arg-type]
+        changed: dict[str, Any] = {
+            name: absolute(getattr(self.input, name)) for name in ("sensors", "graph", "ontology", "binding")
+        }
+        if isinstance(kinds := self.input.read_sensors.get("kinds"), str):
+            changed["read_sensors"] = {**self.input.read_sensors, "kinds": absolute(kinds)}
+        output = self.output if self.output.path is None else replace(self.output, path=str(folder / self.output.path))
+        return replace(self, input=replace(self.input, **changed), output=output)
 
 
 def _build(data: Mapping[str, Any], place: Place) -> Config:
-    refuse_unknown(data, ["seed", *_SECTIONS], place, what="section or setting")
+    refuse_unknown(data, ["seed", *_SECTIONS], place, says="unknown section or setting '{}'")
     seed = data.get("seed", 0)
     if not isinstance(seed, int) or isinstance(seed, bool):
         raise place.error("seed", f"'seed' must be a whole number, got {seed!r}")
@@ -253,9 +259,9 @@ def _check_miner(miner: MinerConfig, place: Place) -> None:
 
     try:
         default = make_miner(miner.name)
-        known = [f.name for f in fields(default)] if is_dataclass(default) else None  # type: ignore[arg-type]
+        known = [f.name for f in fields(default)] if is_dataclass(default) else None
         if known is not None:
-            refuse_unknown(miner.settings, known, place, what=f"setting of the miner '{miner.name}'")
+            refuse_unknown(miner.settings, known, place, says=f"the miner '{miner.name}' has no setting '{{}}'")
         make_miner(miner.name, **miner.settings)
     except ConfigError as error:
         key = next((name for name in miner.settings if name in error.message), "name")
@@ -263,6 +269,16 @@ def _check_miner(miner: MinerConfig, place: Place) -> None:
 
 
 def _check_readers(given: InputConfig, place: Place) -> None:
+    if given.dataset is not None:
+        from . import datasets
+
+        try:
+            known = datasets.info(given.dataset).options
+        except ConfigError as error:
+            raise ConfigError(error.message, where=place.of("dataset"), hint=error.hint) from error
+        refuse_unknown(
+            given.options, known, place.inside("options"), says=f"the data set '{given.dataset}' has no option '{{}}'"
+        )
     if given.read_sensors:
         from .sources import read_sensors
 

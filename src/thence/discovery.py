@@ -18,8 +18,9 @@ from .graph import KnowledgeGraph
 from .matching import GraphIndex, most_specific, role_members, upward
 from .ontology import Ontology
 from .patterns import Link, NodeVariable, Pattern, Role, SensorVariable, Step
+from .sensors import SensorData
 
-__all__ = ["Carriers", "discover"]
+__all__ = ["Carriers", "discover", "discover_patterns"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -92,6 +93,40 @@ def discover(
     if paths:
         _paths(carriers, hops, min_embeddings, max_embeddings, found)
     return found.patterns, found.notes
+
+
+def discover_patterns(
+    graph: KnowledgeGraph,
+    sensors: SensorData,
+    binding: Mapping[str, str],
+    *,
+    ontology: Ontology | None = None,
+    hops: int = 2,
+    min_embeddings: int = 3,
+    max_embeddings: int = 200_000,
+    paths: bool = True,
+    stars: bool = True,
+) -> tuple[Pattern, ...]:
+    """The patterns that a graph has by itself: label paths between sensors, and stars around them.
+
+    >>> import thence as th
+    >>> data = th.datasets.load("toy")
+    >>> found = th.discover_patterns(data.graph, data.sensors, data.binding, ontology=data.ontology, min_embeddings=2)
+    >>> all(isinstance(pattern, th.Pattern) for pattern in found)
+    True
+    """
+    index = GraphIndex(graph, ontology)
+    kinds = {sensor.id: sensor.kind for sensor in sensors.sensors}
+    carriers = Carriers.of(index, kinds, dict(binding))
+    patterns, _ = discover(
+        carriers,
+        hops=hops,
+        min_embeddings=min_embeddings,
+        max_embeddings=max_embeddings,
+        paths=paths,
+        stars=stars,
+    )
+    return tuple(patterns)
 
 
 def _specific_labels(index: GraphIndex) -> npt.NDArray[np.object_]:

@@ -8,13 +8,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .binding import Binding, bind
 from .config import (
     Config,
     DiscretizeConfig,
@@ -26,33 +25,22 @@ from .config import (
 )
 from .discretize import Discretizer
 from .errors import ConfigError, nearest
+from .inputs import Inputs, gather, named_inputs, read_inputs
 from .miners.base import Miner, make_miner
-from .progress import Progress, bars, silent
+from .progress import Progress, bars
 from .provenance import environment, hash_files, hash_table
 from .rules import RuleSet
 from .run import FORMAT, Run, refuse_foreign
-from .sensors import SensorData, as_utc
+from .sensors import as_utc
 from .transactions import FeatureTable, TransactionTable
 from .windows import WindowedReadings, window
 
 if TYPE_CHECKING:
-    from .graph import KnowledgeGraph
-    from .ontology import Ontology
     from .patterns import Pattern
 
-__all__ = ["Inputs", "feature_table", "mine", "prepare", "read_inputs", "run_config", "transactions"]
+__all__ = ["Inputs", "feature_table", "mine", "plan", "prepare", "read_inputs", "run_config", "transactions"]
 
 Like = TransactionTable | Run | Discretizer | None
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """What the user brings, read and checked against each other."""
-
-    sensors: SensorData
-    graph: KnowledgeGraph | None = None
-    binding: Binding | None = None
-    ontology: Ontology | None = None
 
 
 def transactions(
@@ -83,10 +71,10 @@ def transactions(
     """Transactions from readings: windows, enrichment, bins.
 
     ``sensors``, ``graph``, ``binding`` and ``ontology`` are objects, or whatever ``read_sensors``, ``read_graph``,
-    ``read_binding`` and ``read_ontology`` take. ``aggregate``, ``derive``, ``origin`` and ``timezone`` shape the windows;
-    ``method``, ``bin_edges`` and ``fit_until`` the bins; ``hops`` to ``max_embeddings`` what the graph adds. ``scope`` is
-    ``"kind"`` unless given, for lifted tables ``"sensor"``. ``like`` takes the bins of an earlier table or run, so that
-    later data are cut at the same edges.
+    ``read_binding`` and ``read_ontology`` take. ``aggregate``, ``derive``, ``origin`` and ``timezone`` shape the
+    windows; ``method``, ``bin_edges`` and ``fit_until`` the bins; ``hops`` to ``max_embeddings`` what the graph adds.
+    ``scope`` is ``"kind"`` unless given, for lifted tables ``"sensor"``. ``like`` takes the bins of an earlier table or
+    run, so that later data are cut at the same edges.
 
     >>> import thence as th
     >>> data = th.datasets.load("toy")
@@ -114,7 +102,7 @@ def transactions(
             max_embeddings=max_embeddings,
         ),
     )
-    inputs = _gather(sensors, graph, binding, ontology, config)
+    inputs = gather(sensors, graph, binding, ontology, config)
     return _table(_windows(inputs, config), inputs, config, like)
 
 
@@ -154,7 +142,7 @@ def feature_table(
         ),
         enrich=EnrichConfig(mode=enrich, hops=hops, properties=None if properties is None else tuple(properties)),
     )
-    inputs = _gather(sensors, graph, binding, ontology, config)
+    inputs = gather(sensors, graph, binding, ontology, config)
     return _raw_table(_windows(inputs, config), inputs, config)
 
 
@@ -191,30 +179,44 @@ def mine(
     if ..., then ...
     """
     base = config or Config()
-    seed = base.seed if seed is None else seed
-    made, described = _miner(miner, settings, base, seed)
-    settled = replace(
+    given = (sensors, graph, binding, ontology)
+    asked = replace(
         base,
-        seed=seed,
+        seed=base.seed if seed is None else seed,
+        input=named_inputs(base.input, *given) if any(part is not None for part in given) else base.input,
         windows=_given(base.windows, every=windows),
         enrich=_given(base.enrich, mode=enrich),
         discretize=_given(base.discretize, bins=bins, scope=scope),
-        miner=described,
         refine=_refinement(refine, base.refine),
         output=_given(base.output, path=None if out is None else str(out), force=force or None),
     )
-    given = (sensors, graph, binding, ontology)
-    if any(part is not None for part in given):
-        settled = replace(settled, input=_named_inputs(base.input, *given))
-    settled = replace(settled, discretize=replace(settled.discretize, scope=_scope(settled)))
+    settled, made = plan(asked, miner, settings)
 
     def load(tell: Progress) -> Inputs:
         if all(part is None for part in given):
             return read_inputs(settled.input, settled.enrich.mode, progress=tell)
-        return _gather(*given, settled)
+        return gather(*given, settled)
 
     with _shown(progress) as tell:
         return _run(settled, made, load, tell)
+
+
+def plan(
+    config: Config, miner: str | type | Miner | None = None, settings: Mapping[str, Any] | None = None
+) -> tuple[Config, Miner]:
+    """The miner, and the configuration with nothing left open, so that a run can be repeated when defaults change.
+
+    >>> config, miner = plan(Config())
+    >>> config.discretize.scope, config.miner.settings["min_support"]
+    ('kind', 0.01)
+    """
+    made, described = _miner(miner, settings or {}, config)
+    mode = config.enrich.mode
+    if mode == "none":
+        # Some miners are made for one enrichment.
+        mode = getattr(made, "enrichment", mode)
+    config = replace(config, miner=described, enrich=replace(config.enrich, mode=mode))
+    return replace(config, discretize=replace(config.discretize, scope=_scope(config))), made
 
 
 def _scope(config: Config) -> str:
@@ -225,35 +227,23 @@ def _scope(config: Config) -> str:
 def run_config(config: Config, *, progress: str | bool | Progress = "auto") -> Run:
     """Do what a configuration says.
 
-    >>> config = Config.from_mapping({"input": {"dataset": "toy"}, "windows": {"every": "1h"}, "discretize": {"bins": 3}})
+    >>> config = Config.from_mapping({"input": {"dataset": "toy"}, "windows": {"every": "1h"}})
     >>> run_config(config, progress="off").complete
     True
     """
     return mine(config=config, progress=progress)
 
 
-def read_inputs(given: InputConfig, enrich: str = "none", *, progress: Progress = silent) -> Inputs:
-    """Read what an ``[input]`` section names, and check that the parts fit together.
+def prepare(inputs: Inputs, config: Config, miner: Miner) -> tuple[WindowedReadings, TransactionTable | FeatureTable]:
+    """Everything up to mining: the windows, and the table that the miner will read.
 
-    >>> len(read_inputs(InputConfig(dataset="toy")).sensors)
-    5
+    >>> config, miner = plan(Config(input=InputConfig(dataset="toy")))
+    >>> readings, table = prepare(read_inputs(config.input), config, miner)
+    >>> len(readings), table.n_rows
+    (96, 96)
     """
-    if given.dataset is not None:
-        from . import datasets
-
-        data = datasets.load(given.dataset, progress=progress, **given.options)
-        sensors = _portion(data.sensors, given)
-        return Inputs(sensors, data.graph, data.binding.select(sensors), data.ontology)
-    if given.sensors is None:
-        raise ConfigError("no sensors are given", hint="set [input] sensors or dataset, or --sensors or --dataset")
-    return _assemble(given.sensors, given.graph, given.binding, given.ontology, given, enrich)
-
-
-def prepare(inputs: Inputs, config: Config) -> tuple[WindowedReadings, TransactionTable | FeatureTable, Miner]:
-    """Everything up to mining: the windows, the table that the miner will read, and the miner."""
-    miner, _ = _miner(None, {}, config, config.seed)
     readings = _windows(inputs, config)
-    return readings, _table_for(miner, readings, inputs, config), miner
+    return readings, _table_for(miner, readings, inputs, config)
 
 
 def _table_for(
@@ -261,54 +251,6 @@ def _table_for(
 ) -> TransactionTable | FeatureTable:
     raw = miner.wants == "numbers"
     return _raw_table(readings, inputs, config) if raw else _table(readings, inputs, config)
-
-
-def _gather(sensors: Any, graph: Any, binding: Any, ontology: Any, config: Config) -> Inputs:
-    """The same from objects and paths that a caller hands over."""
-    if sensors is None:
-        raise ConfigError("no sensors are given", hint="the first argument is SensorData, a frame or a path")
-    return _assemble(sensors, graph, binding, ontology, config.input, config.enrich.mode)
-
-
-def _assemble(sensors: Any, graph: Any, binding: Any, ontology: Any, given: InputConfig, enrich: str) -> Inputs:
-    from .loaders import read_graph, read_ontology
-    from .ontology import Ontology
-    from .sources import read_sensors
-
-    readings = _portion(read_sensors(_listed(sensors), **given.read_sensors), given)
-    network = None if graph is None else read_graph(_listed(graph), **given.read_graph)
-    known = ontology if ontology is None or isinstance(ontology, Ontology) else read_ontology(_listed(ontology))
-    bound = None if network is None else _bound(readings, network, binding, given, enrich)
-    if network is None and binding is not None:
-        raise ConfigError("a binding needs the graph that it binds to", hint="give the graph too")
-    return Inputs(readings, network, bound, known)
-
-
-def _listed(source: Any) -> Any:
-    return list(source) if isinstance(source, tuple) else source
-
-
-def _bound(sensors: SensorData, graph: KnowledgeGraph, binding: Any, given: InputConfig, enrich: str) -> Binding | None:
-    if isinstance(binding, Binding):
-        binding.check(sensors, graph, allow_extra=True)
-        return binding.select(sensors)
-    if binding is not None:
-        from .loaders import read_binding
-
-        table = binding if isinstance(binding, Mapping) else read_binding(_listed(binding))
-        if given.select:
-            table = {sensor: node for sensor, node in table.items() if sensor in sensors.ids}
-        return bind(sensors, graph, table=table, **given.bind)
-    if enrich == "none" and not given.bind:
-        # The graph only lends names to places here, so what it cannot name stays unnamed.
-        return bind(sensors, graph, partial=True)
-    return bind(sensors, graph, **given.bind)
-
-
-def _portion(sensors: SensorData, given: InputConfig) -> SensorData:
-    if given.select:
-        sensors = sensors.select(given.select)
-    return sensors.between(given.start, given.end) if given.start or given.end else sensors
 
 
 def _windows(inputs: Inputs, config: Config) -> WindowedReadings:
@@ -351,7 +293,7 @@ def _table(readings: WindowedReadings, inputs: Inputs, config: Config, like: Lik
         hops=chosen.hops,
         edges=chosen.edges,
         properties=chosen.properties,
-        patterns=_listed(chosen.patterns),
+        patterns=chosen.patterns if isinstance(chosen.patterns, str) else list(chosen.patterns),
         min_embeddings=chosen.min_embeddings,
         max_embeddings=chosen.max_embeddings,
     )
@@ -401,7 +343,7 @@ def _run(config: Config, miner: Miner, load: Callable[[Progress], Inputs], tell:
         "notes": list(dict.fromkeys([*getattr(table, "notes", ()), *rules.notes])),
         "seconds": {stage: round(spent, 4) for stage, spent in seconds.items()},
     }
-    provenance = {**environment(seed=config.seed), "inputs": _hashes(config.input, inputs, table)}
+    provenance = {**environment(seed=config.seed), "inputs": _hashes(config.input, readings, table)}
     settled = replace(rules, facts={**rules.facts, "data_coverage": described["data_coverage"]})
     bins = table.discretizer if isinstance(table, TransactionTable) else None
     run = Run(settled, config, summary, provenance, bins, None, table, model)
@@ -418,14 +360,14 @@ def _search(miner: Miner, table: TransactionTable | FeatureTable, tell: Progress
 
 
 def _kept(rules: RuleSet, refine: RefineConfig) -> RuleSet:
-    bounds = {f"min_{name}": bound for name, bound in refine.min.items()}
+    bounds: dict[str, Any] = {f"min_{name}": bound for name, bound in refine.min.items()}
     bounds |= {f"max_{name}": bound for name, bound in refine.max.items()}
     if bounds:
         rules = rules.filter(**bounds)
     return rules.sort([refine.by, "support"]) if refine.top is None else rules.top(refine.top, by=refine.by)
 
 
-def _hashes(given: InputConfig, inputs: Inputs, table: TransactionTable | FeatureTable) -> dict[str, Any]:
+def _hashes(given: InputConfig, readings: WindowedReadings, table: TransactionTable | FeatureTable) -> dict[str, Any]:
     out: dict[str, Any] = {}
     if given.dataset is not None:
         out["dataset"] = {"name": given.dataset, "options": dict(given.options)}
@@ -433,26 +375,21 @@ def _hashes(given: InputConfig, inputs: Inputs, table: TransactionTable | Featur
         paths = getattr(given, name)
         if paths is not None:
             out[name] = hash_files(paths)
-    out["report"] = inputs.sensors.report.to_dict()
+    out["report"] = readings.report.to_dict()
     out["table_sha256"] = hash_table(table)
     return out
 
 
-def _miner(
-    miner: str | type | Miner | None, settings: Mapping[str, Any], base: Config, seed: int
-) -> tuple[Miner, MinerConfig]:
-    """The miner, and its whole configuration, so that the run can be repeated when defaults have changed."""
-    if miner is None:
-        miner = base.miner.name
-        settings = {**base.miner.settings, **settings}
-    elif miner == base.miner.name:
-        settings = {**base.miner.settings, **settings}
+def _miner(miner: str | type | Miner | None, settings: Mapping[str, Any], config: Config) -> tuple[Miner, MinerConfig]:
+    """The miner, and its whole configuration."""
+    if miner is None or miner == config.miner.name:
+        miner, settings = config.miner.name, {**config.miner.settings, **settings}
     made = make_miner(miner, **settings)
     if not is_dataclass(made):
         return made, MinerConfig(name=made.name, settings=dict(settings))
     names = [field.name for field in fields(made) if field.init]
     if "seed" in names and "seed" not in settings and isinstance(miner, (str, type)):
-        made = replace(made, seed=seed)  # type: ignore[call-arg]
+        made = replace(made, seed=config.seed)
     return made, MinerConfig(name=made.name, settings={name: getattr(made, name) for name in names})
 
 
@@ -466,27 +403,6 @@ def _refinement(given: RefineConfig | Mapping[str, Any] | None, base: RefineConf
                 f"unknown setting '{name}' of refine", hint=nearest(name, known) or "there are: " + ", ".join(known)
             )
     return replace(base, **given)
-
-
-def _named_inputs(base: InputConfig, sensors: Any, graph: Any, binding: Any, ontology: Any) -> InputConfig:
-    """The inputs as far as they are files; objects of the caller's memory have no name to record."""
-
-    def name(source: Any) -> str | tuple[str, ...] | None:
-        if isinstance(source, (str, Path)):
-            return str(Path(source).absolute()) if source != "water" else "water"
-        if isinstance(source, (list, tuple)) and all(isinstance(one, (str, Path)) for one in source):
-            return tuple(str(Path(one).absolute()) for one in source)
-        return None
-
-    return replace(
-        base,
-        sensors=name(sensors),
-        graph=name(graph),
-        binding=name(binding),  # type: ignore[arg-type]
-        ontology=name(ontology),
-        dataset=None,
-        options={},
-    )
 
 
 def _given(section: Any, **values: Any) -> Any:

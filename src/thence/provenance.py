@@ -66,7 +66,8 @@ def hash_files(paths: str | Iterable[str]) -> list[dict[str, Any]]:
         elif path.is_file():
             found.add(path)
         else:
-            found.update(Path(match) for match in glob.glob(given, recursive=True) if Path(match).is_file())
+            matches = glob.glob(given, recursive=True)  # noqa: PTH207 (Path.glob takes no absolute pattern)
+            found.update(Path(match) for match in matches if Path(match).is_file())
     return [{"path": str(path), "bytes": path.stat().st_size, "sha256": _sha256(path)} for path in sorted(found)]
 
 

@@ -1,8 +1,8 @@
 """A run: rules and how they came about, as a folder that is either whole or not there.
 
 The folder holds ``config.toml``, ``rules.parquet``, ``rules.json``, ``summary.json``, ``provenance.json``,
-``discretizer.json`` (the bins, so that later data are cut at the same edges) and ``model/`` where the miner learned one.
-This module writes and reads folders; it neither mines nor counts.
+``discretizer.json`` (the bins, so that later data are cut at the same edges) and ``model/`` where the miner learned
+one. This module writes and reads folders; it neither mines nor counts.
 """
 
 from __future__ import annotations

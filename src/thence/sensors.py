@@ -7,6 +7,7 @@ by :mod:`thence.windows`; nothing here knows either.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -16,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from . import _stream
+from ._names import NameCoder, distinct_names
 from ._report import DEFERRED, Finding, ReadReport
 from ._tidy import ORIGIN, OnError, Place, long_to_wide, tidy_long, tidy_wide, with_times
 from .errors import InputError, nearest, require
@@ -81,12 +83,8 @@ class SensorData:
         there is one frame, and its rows are ordered, finite and unique.
         """
         listed = tuple(sensors)
-        by_id = {sensor.id: sensor for sensor in listed}
-        if len(by_id) < len(listed):
-            double = next(s.id for k, s in enumerate(listed) if s.id in {other.id for other in listed[:k]})
-            raise InputError(f"sensor '{double}' is listed twice", where=source)
         values = {
-            "_by_id": by_id,
+            "_by_id": {sensor.id: sensor for sensor in listed},
             "_parts": tuple(parts),
             "_on_error": on_error,
             "_source": source,
@@ -125,7 +123,7 @@ class SensorData:
         types = {name: dtype for schema in schemas for name, dtype in schema.items() if name not in ("time", *ORIGIN)}
         if sensors is None:
             sensors = [Sensor(name, categorical=_is_text(dtype)) for name, dtype in types.items()]
-        known = tuple(sensors)
+        known = _unlike(sensors, source)
         for schema in schemas:
             _require_columns(schema, ["time"], source)
         _require_columns(types, [sensor.id for sensor in known], source)
@@ -140,20 +138,12 @@ class SensorData:
             )
             for part, schema in zip(frames, schemas, strict=True)
         ]
+        common: Any = {"layout": "wide", "sensors": known, "on_error": on_error, "source": source}
         if any(isinstance(part, pl.LazyFrame) for part in frames):
-            pending = ReadReport(base.findings, base.notes, DEFERRED)
-            return cls(parts, layout="wide", sensors=known, report=pending, on_error=on_error, source=source)
+            return cls(parts, report=ReadReport(base.findings, base.notes, DEFERRED), **common)
         dated, findings = _dated(parts, on_error, source, place)
         tidy, more = tidy_wide(dated, on_error=on_error, place=place or _plain_place(source), hint=hint)
-        return cls(
-            [tidy.lazy()],
-            layout="wide",
-            sensors=known,
-            report=base.extended([*findings, *more]),
-            on_error=on_error,
-            source=source,
-            checked=True,
-        )
+        return cls([tidy.lazy()], report=base.extended([*findings, *more]), checked=True, **common)
 
     @classmethod
     def from_long(
@@ -176,10 +166,12 @@ class SensorData:
         """
         schema = frame.lazy().collect_schema()
         _require_columns(schema, ["time", "sensor", "value"], source)
-        known = tuple(sensors) if sensors is not None else _sensors_of_long(frame.lazy(), schema, source)
+        known = _sensors_of_long(frame.lazy(), schema, source) if sensors is None else _unlike(sensors, source)
         ids = [sensor.id for sensor in known]
         lazy = isinstance(frame, pl.LazyFrame)
         names = pl.String() if lazy else pl.Enum(ids)
+        if not lazy and sensors is not None:
+            NameCoder(ids, source=source).codes(frame.lazy().select("sensor").unique().collect().to_series())
         typed = frame.lazy().select(
             _utc(schema["time"], source),
             # Rows in memory are sorted by the order of the sensors; a scanned column stays as it is.
@@ -189,20 +181,12 @@ class SensorData:
             *(name for name in ORIGIN if name in schema),
         )
         base = report if report is not None else ReadReport()
-        if isinstance(frame, pl.LazyFrame):
-            pending = ReadReport(base.findings, base.notes, DEFERRED)
-            return cls([typed], layout="long", sensors=known, report=pending, on_error=on_error, source=source)
+        common: Any = {"layout": "long", "sensors": known, "on_error": on_error, "source": source}
+        if lazy:
+            return cls([typed], report=ReadReport(base.findings, base.notes, DEFERRED), **common)
         (dated,), findings = _dated([typed], on_error, source, place)
         tidy, more = tidy_long(dated, ids, on_error=on_error, place=place or _plain_place(source), hint=hint)
-        return cls(
-            [tidy.lazy()],
-            layout="long",
-            sensors=known,
-            report=base.extended([*findings, *more]),
-            on_error=on_error,
-            source=source,
-            checked=True,
-        )
+        return cls([tidy.lazy()], report=base.extended([*findings, *more]), checked=True, **common)
 
     @property
     def lazy(self) -> pl.LazyFrame:
@@ -384,6 +368,14 @@ def as_utc(time: Time) -> datetime:
     return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
+def _unlike(sensors: Iterable[Sensor], source: str) -> tuple[Sensor, ...]:
+    listed = tuple(sensors)
+    counts = Counter(sensor.id for sensor in listed)
+    if double := [id for id, count in counts.items() if count > 1]:
+        raise InputError(f"sensor '{double[0]}' is listed twice", where=source)
+    return listed
+
+
 def _is_text(dtype: pl.DataType) -> bool:
     return dtype in (pl.String, pl.Categorical, pl.Boolean) or isinstance(dtype, pl.Enum)
 
@@ -407,15 +399,13 @@ def _require_columns(schema: Mapping[str, pl.DataType], needed: Iterable[str], s
 
 
 def _sensors_of_long(lazy: pl.LazyFrame, schema: Mapping[str, pl.DataType], source: str) -> tuple[Sensor, ...]:
+    states: set[str | None] = set()
     if "state" in schema:
-        found = lazy.group_by("sensor").agg(pl.col("state").is_not_null().any().alias("categorical"))
-    else:
-        found = lazy.select("sensor").unique().with_columns(pl.lit(False).alias("categorical"))
-    # Casting after grouping touches each name once, not each row.
-    table = _stream.collect(found.with_columns(pl.col("sensor").cast(pl.String)).sort("sensor"), source=source)
-    if table["sensor"].null_count():
-        raise InputError("some rows have no sensor name", where=source, hint="fill column 'sensor'")
-    return tuple(Sensor(name, categorical=categorical) for name, categorical in table.iter_rows())
+        states.update(distinct_names(lazy.filter(pl.col("state").is_not_null()), "sensor", source=source))
+    names = distinct_names(lazy, "sensor", source=source)
+    if None in names:
+        raise InputError("some rows name no sensor", where=source, hint="leave them out or fill them in")
+    return tuple(Sensor(str(name), categorical=name in states) for name in names)
 
 
 def _dated(

@@ -98,7 +98,8 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show the rules of a run, filtered and ordered."""
-    from .show import Selection, show as show_run
+    from .show import Selection
+    from .show import show as show_run
 
     named = {"min_support": min_support, "min_confidence": min_confidence, "min_zhang": min_zhang, "min_lift": min_lift}
     bounds = {**{k: v for k, v in named.items() if v is not None}, **assignments(bound or (), flag="--bound")}
@@ -124,7 +125,8 @@ def export(
     quiet: Quiet = False,
 ) -> None:
     """Write the rules of a run in another format."""
-    from .show import Selection, export as export_run
+    from .show import Selection
+    from .show import export as export_run
 
     chosen = Selection(top, by, assignments(bound or (), flag="--bound"), feature, None, None, kind)
     written = export_run(run, to, chosen, format=format, options=assignments(option or (), flag="--option"))

@@ -12,7 +12,7 @@ from .screen import console, facts, print_json, say
 
 if TYPE_CHECKING:
     from ..config import Config
-    from ..pipeline import Inputs
+    from ..inputs import Inputs
     from ..transactions import FeatureTable, TransactionTable
 
 __all__ = ["check", "examine", "refuse_breaches"]
@@ -33,7 +33,7 @@ def check(config: Config, *, as_json: bool, quiet: bool, strict: bool) -> None:
 
 def refuse_breaches(config: Config) -> None:
     """Raise where the graph breaks its ontology."""
-    from ..pipeline import read_inputs
+    from ..inputs import read_inputs
 
     _refuse(_ontology(read_inputs(config.input, config.enrich.mode)))
 
@@ -46,11 +46,13 @@ def _refuse(ontology: dict[str, Any] | None) -> None:
 
 def examine(config: Config) -> dict[str, Any]:
     """Everything that can be known of a job before mining, as plain data."""
-    from ..pipeline import prepare, read_inputs
+    from ..inputs import read_inputs
+    from ..pipeline import plan, prepare
 
+    config, miner = plan(config)
     inputs = read_inputs(config.input, config.enrich.mode)
     checked = inputs.sensors.check()
-    readings, table, miner = prepare(inputs, config)
+    readings, table = prepare(inputs, config, miner)
     described = _describe(table)
     target = Path(config.output.path) if config.output.path else default_folder(config)
     return {
@@ -67,8 +69,8 @@ def examine(config: Config) -> dict[str, Any]:
         "windows": {
             "every": config.windows.every,
             "count": len(readings),
-            "start": str(readings.times[0]) if len(readings) else None,
-            "end": str(readings.times[-1]) if len(readings) else None,
+            "start": str(readings.times[0].astype("datetime64[s]")) if len(readings) else None,
+            "end": str(readings.times[-1].astype("datetime64[s]")) if len(readings) else None,
         },
         "table": described,
         "search": _search(table, miner),
@@ -118,9 +120,8 @@ def _combinations(sizes: list[int], longest: int) -> int:
 def _print(found: dict[str, Any]) -> None:
     sensors, table, search = found["sensors"], found["table"], found["search"]
     kinds = ", ".join(f"{count} {kind}" for kind, count in sensors["kinds"].items())
-    lines = {
-        "sensors": f"{sensors['sensors']} ({kinds}); {sensors['readings']:,} readings, {sensors['start']} to {sensors['end']}"
-    }
+    period = f"{sensors['start']} to {sensors['end']}" if sensors["start"] else "no readings"
+    lines = {"sensors": f"{sensors['sensors']} ({kinds}); {sensors['readings']:,} readings, {period}"}
     for finding in sensors["report"]["findings"][:_SHOWN]:
         lines[f"  {finding['what']}"] = f"{finding['count']:,} {finding['sensor'] or finding['where']}".rstrip()
     for number, note in enumerate(sensors["report"]["notes"]):

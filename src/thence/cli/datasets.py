@@ -64,7 +64,7 @@ def _write(data: Dataset, out: Path, *, force: bool) -> dict[str, str]:
 
     from .._atomic import new_folder
     from .._toml import dumps
-    from ..export.graph_json import content
+    from ..export.graph_json import content, schema
     from ..run import refuse_foreign
 
     target = out.absolute()
@@ -73,7 +73,8 @@ def _write(data: Dataset, out: Path, *, force: bool) -> dict[str, str]:
         data.sensors.to_polars().write_parquet(folder / "sensors.parquet")
         rows = [(sensor.id, sensor.kind, sensor.unit) for sensor in data.sensors.sensors]
         pl.DataFrame(rows, schema=["sensor", "kind", "unit"], orient="row").write_csv(folder / "kinds.csv")
-        (folder / "graph.json").write_text(json.dumps(content(data.graph), ensure_ascii=False, indent=1))
+        for name, told in (("graph", content(data.graph)), ("ontology", schema(data.ontology))):
+            (folder / f"{name}.json").write_text(json.dumps(told, ensure_ascii=False, indent=1), encoding="utf-8")
         pairs = list(data.binding.items())
         pl.DataFrame(pairs, schema=["sensor", "node"], orient="row").write_csv(folder / "binding.csv")
         if data.labels is not None:
@@ -81,8 +82,9 @@ def _write(data: Dataset, out: Path, *, force: bool) -> dict[str, str]:
         given = {
             "sensors": "sensors.parquet",
             "graph": "graph.json",
+            "ontology": "ontology.json",
             "binding": "binding.csv",
-            "read_sensors": {"kinds": str(target / "kinds.csv")},
+            "read_sensors": {"kinds": "kinds.csv"},
         }
         (folder / "config.toml").write_text(dumps({"input": given}), encoding="utf-8")
         about = {"name": data.name, "source": data.source, "description": data.description}

@@ -5,11 +5,15 @@ Lifted rules with one antecedent: few, general, and readable without knowing the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..config import Config
 from .screen import console, facts, print_json, say
+
+if TYPE_CHECKING:
+    from ..rules import RuleSet
 
 __all__ = ["SETTINGS", "demo"]
 
@@ -39,6 +43,17 @@ def demo(out: Path | None, *, as_json: bool, quiet: bool) -> None:
     elif not quiet:
         console().print(facts(summary_lines(run)))
         say("")
-        for line in best.lines():
-            say(line)
+        for number, (rule, measures) in enumerate(zip(best, _measures(best), strict=True), start=1):
+            say(f"{number:>3}. {rule.english}\n     {measures}")
         say(f"\nThe run is in {run.path}. Look at all its rules with: thence show {target}")
+
+
+def _measures(rules: RuleSet) -> Iterator[str]:
+    """The numbers of each rule; a lifted one also has a support over time and one over places."""
+    support, confidence, zhang = (rules.measure(name) for name in ("support", "confidence", "zhang"))
+    for r in range(len(rules)):
+        spread = ""
+        if "support_time" in rules.extras:
+            times, places = rules.extras["support_time"][r], rules.extras["support_embeddings"][r]
+            spread = f" (at {100 * times:.0f} % of the times, in {100 * places:.0f} % of the places)"
+        yield f"support {support[r]:.3f}{spread}, confidence {confidence[r]:.3f}, Zhang {zhang[r]:.3f}"

@@ -111,7 +111,7 @@ def command(action: Action) -> Callable[..., None]:
         as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
         quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
     ) -> None:
-        given = {
+        given: dict[str, dict[str, Any]] = {
             "input": {
                 "sensors": _paths(sensors),
                 "graph": _paths(graph),

@@ -90,8 +90,7 @@ class RuleQuery:
             lines.append(forward if link.directed else either)
         tested = {item.feature.subject for item in (*self.rule.antecedent, self.rule.consequent)}
         needed = [sensor for sensor in self.pattern.sensors if not sensor.optional or sensor.name in tested]
-        for sensor in needed:
-            lines.append(self._sensor(self._variable(sensor.name), sensor.kind, self._variable(sensor.host)))
+        lines += [self._sensor(self._variable(s.name), s.kind, self._variable(s.host)) for s in needed]
         nodes = [self._variable(node.name) for node in self.pattern.nodes]
         sensors = [self._variable(sensor.name) for sensor in needed]
         lines += [f"FILTER({a} != {b})" for group in (nodes, sensors) for a, b in combinations(group, 2)]

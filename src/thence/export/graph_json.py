@@ -1,14 +1,15 @@
-"""A knowledge graph as property-graph JSON, in the layout that ``read_graph`` reads back."""
+"""A knowledge graph and its ontology as JSON, in the layouts that ``read_graph`` and ``read_ontology`` read back."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..elements import Edge, Node
 from ..graph import KnowledgeGraph
+from ..ontology import Ontology
 
-__all__ = ["content"]
+__all__ = ["content", "schema"]
 
 
 def content(graph: KnowledgeGraph) -> dict[str, Any]:
@@ -37,3 +38,30 @@ def _described(element: Node | Edge, dated: Mapping[str, Mapping[str, list[dict[
         undated = [{"from": None, "value": properties[name]}] if name in properties else []
         properties[name] = [*undated, *history]
     return {"labels": sorted(element.labels), "properties": properties}
+
+
+def schema(ontology: Ontology) -> dict[str, Any]:
+    """The ontology as the small schema; ranges that hold for one class only have no place in it and are left out.
+
+    >>> schema(Ontology({"Asset": [], "Pump": ["Asset"]}))["classes"]["Pump"]
+    {'parents': ['Asset']}
+    """
+    classes: dict[str, dict[str, Any]] = {name: _names(parents=own) for name, own in ontology.classes.items()}
+    for name, instead in ontology.deprecated.items():
+        classes.setdefault(name, {})["deprecated"] = instead
+    relations: dict[str, dict[str, Any]] = {}
+    for name, relation in ontology.relations.items():
+        relations[name] = _names(domain=relation.domain, range=relation.range, parents=relation.parents)
+        if relation.inverse:
+            relations[name]["inverse"] = relation.inverse
+        if relation.symmetric:
+            relations[name]["symmetric"] = True
+    properties: dict[str, dict[str, Any]] = {name: _names(owners=own) for name, own in ontology.properties.items()}
+    for name, unit in ontology.units.items():
+        if name in properties:
+            properties[name]["unit"] = unit
+    return {"name": ontology.name, "classes": classes, "relations": relations, "properties": properties}
+
+
+def _names(**sets: Iterable[str]) -> dict[str, Any]:
+    return {key: listed for key, values in sets.items() if (listed := sorted(values))}

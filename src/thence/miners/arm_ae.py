@@ -12,7 +12,7 @@ features, and each rule is returned once.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -57,6 +57,7 @@ class ARMAE:
 
     name: ClassVar[str] = "arm-ae"
     wants: ClassVar[str] = "codes"
+    order_free: ClassVar[bool] = True
 
     max_antecedents: int = 2
     rules_per_consequent: int = 2
@@ -92,8 +93,9 @@ class ARMAE:
     def mine(self, table: TransactionTable, *, progress: Progress = silent) -> RuleSet:
         """Train on a table and read rules off the network; blocks of a lifted table have a network each."""
         require_codes(table, self.name)
-        parts = [self._mine_block(table, at, progress) for at in range(len(table.blocks))]
-        return RuleSet.concat(parts) if parts else RuleSet.empty("the table has no rows to mine", *table.notes)
+        if table.n_rows == 0:
+            return RuleSet.empty("the table has no rows to mine", *table.notes)
+        return RuleSet.concat([self._mine_block(table, at, progress) for at in range(len(table.blocks))])
 
     def _mine_block(self, table: TransactionTable, at: int, progress: Progress) -> RuleSet:
         block = table.blocks[at]
@@ -104,8 +106,8 @@ class ARMAE:
         items = canonical_order(block)
         items = items[block.minable[items]]
         left, right = left[items], right[items]
-        if block.n_rows == 0 or not left.any() or not right.any():
-            return RuleSet.empty("there is nothing to train on: no rows, or no item that may stand on a side of a rule")
+        if not left.any() or not right.any():
+            return RuleSet.empty("no item may stand in an antecedent, or none as a consequent: constants never do")
         codes = flat_codes(block, max_rows=self.max_rows, miner=self.name)
         with _one_thread():
             layers = self._train(block, codes, items, progress)
@@ -119,7 +121,9 @@ class ARMAE:
         import torch
         from torch.nn import functional
 
-        measure = {"absolute": functional.l1_loss, "cross-entropy": functional.binary_cross_entropy}[self.loss]
+        measures: dict[str, Callable[[Tensor, Tensor], Tensor]]
+        measures = {"absolute": functional.l1_loss, "cross-entropy": functional.binary_cross_entropy}
+        measure = measures[self.loss]
         generator = torch.Generator().manual_seed(self.seed)
         layers = _fresh_layers(len(items), generator)
         parameters = [tensor.requires_grad_() for layer in layers for tensor in layer]

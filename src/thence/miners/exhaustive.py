@@ -87,9 +87,9 @@ class _Exhaustive:
     def mine(self, table: TransactionTable, *, progress: Progress = silent) -> RuleSet:
         """All rules of a table that meet the thresholds, each once."""
         require_codes(table, self.name)
-        parts = [self._mine_block(table, at, progress) for at in range(len(table.blocks))]
-        if not parts:
+        if table.n_rows == 0:
             return RuleSet.empty("the table has no rows to mine", *table.notes)
+        parts = [self._mine_block(table, at, progress) for at in range(len(table.blocks))]
         rules = RuleSet.concat(parts)
         if len(rules) == 0:
             thresholds = f"support ≥ {self.min_support:g} and confidence ≥ {self.min_confidence:g}"

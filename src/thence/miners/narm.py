@@ -58,6 +58,7 @@ class TSNARM:
 
     name: ClassVar[str] = "ts-narm"
     wants: ClassVar[str] = "numbers"
+    order_free: ClassVar[bool] = True
 
     algorithm: Literal["de", "ga", "pso", "lshade", "jde"] = "de"
     population: int = 200

@@ -56,6 +56,8 @@ class NaiveSemRL:
 
     name: ClassVar[str] = "naive-semrl"
     wants: ClassVar[str] = "codes"
+    enrichment: ClassVar[str] = "existential"
+    exhaustive: ClassVar[bool] = True
 
     algorithm: Literal["fpgrowth", "hmine", "exact"] = "fpgrowth"
     published_encoding: bool = False
@@ -95,6 +97,8 @@ class NaiveSemRL:
                 f"{self.name} mines existential tables, this one was enriched by '{table.enrichment}'",
                 hint="make the table with th.transactions(…, enrich='existential')",
             )
+        if table.n_rows == 0:
+            return RuleSet.empty("the table has no rows to mine", *table.notes)
         if self.published_encoding:
             return self._published(table, progress)
         kinds: dict[str, type[FPGrowth] | type[HMine] | type[Exact]]

@@ -13,6 +13,7 @@ from functools import partial
 
 import polars as pl
 
+from .._names import distinct_names
 from .._report import Finding
 from .._stream import collect
 from ..errors import ConfigError, InputError
@@ -149,34 +150,34 @@ def _long_columns(
     dtype = table.schema[roles.value]
     sensor, template = pl.col(roles.sensor), _template(table, options)
     is_text = _is_text(dtype)
-    cells = _cell_counts(roles.value, options, table.decimal, dtype) if is_text else []
-    found = collect(table.frame.group_by(sensor.alias("sensor")).agg(pl.len().alias("rows"), *cells), source=table.name)
-    found = found.with_columns(pl.col("sensor").cast(pl.String)).sort("sensor")
+    counts: dict[str, tuple[int, int]] = {}
+    if is_text:
+        cells = _cell_counts(roles.value, options, table.decimal, dtype)
+        found = collect(table.frame.group_by(sensor.cast(pl.String).alias("sensor")).agg(cells), source=table.name)
+        counts = {name: (given, numbers) for name, given, numbers in found.iter_rows()}
+        names: list[str | None] = sorted(counts, key=lambda name: name or "")
+    else:
+        names = distinct_names(table.frame, roles.sensor, source=table.name)
     categorical: dict[str, bool | None] = {}
     findings = []
-    nameless = found.filter(pl.col("sensor").str.strip_chars().replace("", None).is_null())
-    if nameless.height:
-        findings.append(_nameless(table, roles, options, int(nameless["rows"].sum())))
-    raw_names = [name for name in found["sensor"].to_list() if name is not None and name.strip()]
-    for row in found.filter(pl.col("sensor").is_in(raw_names)).iter_rows(named=True):
-        id = template.format(row["sensor"].strip())
-        if is_text and id not in options.categorical:
-            given, numbers = (int(row[name]) for name in COUNTS)
-            state = _decide(
-                given,
-                numbers,
-                id,
-                partial(_first_text, table, roles.value, options, sensor.cast(pl.String) == row["sensor"]),
-                table,
-                options,
-            )
+    raw_names = [name for name in names if name is not None and name.strip()]
+    if len(raw_names) < len(names):
+        findings.append(_nameless(table, roles, options))
+    for raw in raw_names:
+        id = template.format(raw.strip())
+        if id in options.categorical:
+            state: bool | None = True
+        elif is_text:
+            given, numbers = counts[raw]
+            first_text = partial(_first_text, table, roles.value, options, sensor.cast(pl.String) == raw)
+            state = _decide(given, numbers, id, first_text, table, options)
             if state is False and given > numbers:
                 findings.append(Finding("not-a-number", given - numbers, id, table.name))
         else:
-            state = id in options.categorical or _state_of_type(dtype, roles.value, table)
+            state = _state_of_type(dtype, roles.value, table)
         categorical[id] = state if categorical.get(id) is None else categorical[id] or state
     name = sensor.cast(pl.String) if not _is_text(table.schema[roles.sensor]) else sensor
-    if any(raw != raw.strip() for raw in raw_names) or nameless.height:
+    if any(raw != raw.strip() for raw in raw_names) or len(raw_names) < len(names):
         name = name.cast(pl.String).str.strip_chars().replace("", None)
     if template != "{}":
         name = pl.format(template, name.cast(pl.String))
@@ -188,16 +189,19 @@ def _long_columns(
     return columns, categorical, findings
 
 
-def _nameless(table: Table, roles: Roles, options: Options, count: int) -> Finding:
+def _nameless(table: Table, roles: Roles, options: Options) -> Finding:
+    """Rows of a long table without a sensor: the first is an error, or all are counted."""
+    empty = pl.col(roles.sensor).cast(pl.String).str.strip_chars().replace("", None).is_null()
     if options.on_error == "raise":
-        empty = pl.col(roles.sensor).cast(pl.String).str.strip_chars().replace("", None).is_null()
         row = int(collect(table.frame.select(empty.arg_true().first()), source=table.name).item())
         raise InputError(
             f"column '{roles.sensor}' names no sensor here",
             where=table.at(row),
             hint="give on_error='repair' to leave such rows out",
         )
-    return Finding("no-sensor", count, where=table.name)
+    return Finding(
+        "no-sensor", int(collect(table.frame.select(empty.sum()), source=table.name).item()), where=table.name
+    )
 
 
 def _decide(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -56,19 +57,37 @@ class Neighbours:
         """The features that may stand beside this one."""
         return self.members[self.starts[feature] : self.starts[feature + 1]]
 
-    def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Both ends of every pair, in both directions, ordered by the first end."""
-        return np.repeat(np.arange(self.n_features), np.diff(self.starts)), self.members
+    @cached_property
+    def ends(self) -> NDArray[np.int64]:
+        """The feature that each entry of ``members`` is listed for."""
+        return np.repeat(np.arange(self.n_features, dtype=np.int64), np.diff(self.starts))
+
+    @cached_property
+    def first_later(self) -> NDArray[np.int64]:
+        """For each feature, where its neighbours with larger numbers begin in ``members``."""
+        earlier = np.bincount(self.ends[self.members < self.ends], minlength=self.n_features)
+        return self.starts[:-1] + earlier
+
+    @cached_property
+    def _keys(self) -> NDArray[np.int64]:
+        return self.ends * self.n_features + self.members
 
     def together(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether each pair of features may stand together."""
-        ends, members = self.pairs()
-        keys = ends * np.int64(self.n_features) + members
         asked = left * np.int64(self.n_features) + right
-        if not len(keys):
+        if not len(self._keys):
             return np.zeros(asked.shape, np.bool_)
-        place = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
-        return np.asarray(keys[place] == asked)
+        place = np.minimum(np.searchsorted(self._keys, asked), len(self._keys) - 1)
+        return np.asarray(self._keys[place] == asked)
+
+    def restricted_to(self, features: NDArray[np.int64]) -> Neighbours:
+        """The same relation among some features (ascending), numbered anew from 0."""
+        number = np.full(self.n_features, -1, dtype=np.int64)
+        number[features] = np.arange(len(features))
+        left, right = number[self.ends], number[self.members]
+        both = (left >= 0) & (right >= 0)
+        starts = np.searchsorted(left[both], np.arange(len(features) + 1))
+        return Neighbours(starts.astype(np.int64), right[both])
 
 
 def _symmetric(n_features: int, left: NDArray[np.int64], right: NDArray[np.int64]) -> Neighbours:

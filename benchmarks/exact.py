@@ -1,0 +1,314 @@
+"""The exact miner next to mlxtend and pyfim on one table, in one run.
+
+    python benchmarks/exact.py            all sizes; several minutes, most of them mlxtend's
+    python benchmarks/exact.py --quick    the first size only, without repetitions
+
+Every contender runs in a process of its own, so that its peak memory is its own. Times are the best of several
+repetitions after a first call (which for us includes loading compiled code from disk) and go from the contender's own
+favourite input to its own output: codes to arrays of rules (kernel), transaction table to RuleSet (th.Exact), boolean
+frame to frame (mlxtend), lists to lists of tuples (pyfim).
+
+Definitions are aligned, and then the rules must be the same to the last count, or the script fails: one consequent,
+support of antecedent and consequent together (pyfim: mode 'o', in percent), thresholds as exact fractions. Contenders
+that compare rounded quotients are asked for a trifle less confidence, and what they return is filtered by integers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+SUPPORT, CONFIDENCE = "0.01", "0.8"
+LENIENT = 1e-9
+MEMORY_LIMIT = 8 << 30
+TABLES = Path(os.environ.get("BENCHMARK_TABLES", "."))
+# sensors, largest antecedent, contenders
+SIZES = (
+    (20, 2, ("kernel", "th.Exact", "pyfim fpgrowth", "pyfim eclat", "mlxtend")),
+    (20, 3, ("kernel", "th.Exact", "pyfim fpgrowth", "pyfim eclat", "mlxtend")),
+    (97, 2, ("kernel", "th.Exact", "pyfim fpgrowth", "pyfim eclat", "mlxtend")),
+    (97, 3, ("stream",)),
+)
+Rules = NDArray[np.int64]  # antecedent items in increasing order padded with −1, consequent, n_antecedent, n_both
+
+
+def load(sensors: int) -> tuple[NDArray[np.int8], list[int]]:
+    """The codes that the parent process has written, so that a contender holds nothing but its own."""
+    with np.load(TABLES / f"{sensors}.npz") as table:
+        return table["codes"], table["cardinalities"].tolist()
+
+
+def save(sensors: int) -> None:
+    from _hanoi_table import hanoi_table, plain
+
+    codes, cardinalities = plain(hanoi_table(sensors))
+    np.savez(TABLES / f"{sensors}.npz", codes=codes, cardinalities=cardinalities)
+
+
+def canonical(antecedents: NDArray[Any], consequents: NDArray[Any], held: NDArray[Any], both: NDArray[Any]) -> Rules:
+    left = np.sort(np.where(antecedents < 0, 1 << 30, antecedents), axis=1)
+    rules = np.column_stack([np.where(left == 1 << 30, -1, left), consequents, held, both]).astype(np.int64)
+    confident = rules[:, -1] * 5 >= rules[:, -2] * 4
+    rules = rules[confident]
+    return rules[np.lexsort(rules.T[::-1])]
+
+
+def thence_kernel(sensors: int, size: int) -> tuple[Callable[[], Any], Callable[[Any], Rules]]:
+    from thence import bits
+    from thence.miners._exact_kernel import mine_exact
+
+    codes, cardinalities = load(sensors)
+    features = np.repeat(np.arange(len(cardinalities)), cardinalities)
+
+    def mine() -> Any:
+        bitmaps, present = bits.pack_codes(codes, cardinalities=cardinalities)
+        return list(
+            mine_exact(
+                bitmaps,
+                feature_of_item=features,
+                n_rows=len(codes),
+                present=present,
+                max_antecedents=size,
+                min_support=SUPPORT,
+                min_confidence=CONFIDENCE,
+            )
+        )
+
+    def rules(blocks: Any) -> Rules:
+        counts = np.concatenate([block.counts for block in blocks])
+        return canonical(
+            np.concatenate([block.antecedents for block in blocks]),
+            np.concatenate([block.consequents for block in blocks]),
+            counts[:, 1],
+            counts[:, 3],
+        )
+
+    return mine, rules
+
+
+def thence_stream(sensors: int, size: int) -> tuple[Callable[[], Any], Callable[[Any], Rules]]:
+    """Rules are counted as they stream by and not kept: the number that no contender can hold."""
+    from thence import bits
+    from thence.miners._exact_kernel import mine_exact
+
+    codes, cardinalities = load(sensors)
+    features = np.repeat(np.arange(len(cardinalities)), cardinalities)
+
+    def mine() -> Any:
+        bitmaps, present = bits.pack_codes(codes, cardinalities=cardinalities)
+        blocks = mine_exact(
+            bitmaps,
+            feature_of_item=features,
+            n_rows=len(codes),
+            present=present,
+            max_antecedents=size,
+            min_support=SUPPORT,
+            min_confidence=CONFIDENCE,
+        )
+        return sum(len(block) for block in blocks)
+
+    return mine, lambda found: np.zeros((0, found), dtype=np.int64)
+
+
+def thence_public(sensors: int, size: int) -> tuple[Callable[[], Any], Callable[[Any], Rules]]:
+    from _hanoi_table import fresh, hanoi_table
+
+    import thence as th
+
+    table = hanoi_table(sensors)
+    # The RuleSet renumbers items; the table's own numbers make rules comparable.
+    number = {table.blocks[0].item(item): item for item in range(table.n_items)}
+    miner = th.Exact(
+        max_antecedents=size,
+        min_support=float(SUPPORT),
+        min_confidence=float(CONFIDENCE),
+        max_rules=100_000_000,
+    )
+
+    def rules(found: th.RuleSet) -> Rules:
+        name = np.array([number[item] for item in found.items] + [-1])
+        counts = found.counts
+        return canonical(name[found.antecedents], name[found.consequents], counts.n_antecedent, counts.n_both)
+
+    return lambda: miner.mine(fresh(table)), rules
+
+
+def mlxtend(sensors: int, size: int) -> tuple[Callable[[], Any], Callable[[Any], Rules]]:
+    import pandas as pd
+    from mlxtend.frequent_patterns import association_rules, fpgrowth
+
+    codes, cardinalities = load(sensors)
+    flags = np.concatenate([codes[:, [f]] == np.arange(n) for f, n in enumerate(cardinalities)], axis=1)
+    frame = pd.DataFrame(flags)
+
+    def mine() -> Any:
+        itemsets = fpgrowth(frame, min_support=float(SUPPORT), max_len=size + 1)
+        return association_rules(itemsets, num_itemsets=len(frame), min_threshold=float(CONFIDENCE) - LENIENT)
+
+    def rules(found: Any) -> Rules:
+        found = found[found["consequents"].map(len) == 1]
+        held = np.rint(found["antecedent support"].to_numpy() * len(frame))
+        both = np.rint(found["support"].to_numpy() * len(frame))
+        left = np.full((len(found), size), -1)
+        for row, items in enumerate(found["antecedents"]):
+            left[row, : len(items)] = list(items)
+        return canonical(left, np.array([next(iter(items)) for items in found["consequents"]]), held, both)
+
+    return mine, rules
+
+
+def pyfim(algorithm: str) -> Callable[[int, int], tuple[Callable[[], Any], Callable[[Any], Rules]]]:
+    def contender(sensors: int, size: int) -> tuple[Callable[[], Any], Callable[[Any], Rules]]:
+        import fim
+
+        codes, cardinalities = load(sensors)
+        transactions = (codes + np.cumsum([0, *cardinalities[:-1]])).tolist()
+        options = {
+            "target": "r",
+            "supp": 100 * float(SUPPORT),
+            "conf": 100 * (float(CONFIDENCE) - LENIENT),
+            "zmin": 2,
+            "zmax": size + 1,
+            "report": "ab",
+            "mode": "o",
+        }
+
+        def rules(found: Any) -> Rules:
+            left = np.full((len(found), size), -1)
+            for row, rule in enumerate(found):
+                left[row, : len(rule[1])] = rule[1]
+            rest = np.array([(rule[0], rule[3], rule[2]) for rule in found])
+            return canonical(left, rest[:, 0], rest[:, 1], rest[:, 2])
+
+        return lambda: getattr(fim, algorithm)(transactions, **options), rules
+
+    return contender
+
+
+CONTENDERS = {
+    "kernel": thence_kernel,
+    "th.Exact": thence_public,
+    "stream": thence_stream,
+    "mlxtend": mlxtend,
+    "pyfim fpgrowth": pyfim("fpgrowth"),
+    "pyfim eclat": pyfim("eclat"),
+}
+
+
+def peak_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def run_contender(name: str, sensors: int, size: int, seconds: float, out: Path) -> None:
+    """Runs in a process of its own: time, memory before and after, and the rules."""
+    mine, rules = CONTENDERS[name](sensors, size)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
+    before = peak_mb()
+    times = []
+    found = None
+    while not times or (len(times) < 20 and sum(times) < seconds):
+        found = None  # at most one result at a time counts towards the peak
+        start = time.perf_counter()
+        found = mine()
+        times.append(time.perf_counter() - start)
+    after = peak_mb()
+    if name != "stream":
+        np.save(out / "rules.npy", rules(found))
+    report = {
+        "first_s": times[0],
+        "best_s": min(times),
+        "runs": len(times),
+        "before_mb": before,
+        "peak_mb": after,
+        "rules": found if name == "stream" else None,
+    }
+    (out / "report.json").write_text(json.dumps(report), encoding="utf-8")
+
+
+def measure(name: str, sensors: int, size: int, *, seconds: float, limit: float) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, __file__, "--contender", name, "--sensors", str(sensors), "--size", str(size)]
+        command += ["--seconds", str(seconds), "--out", folder]
+        try:
+            done = subprocess.run(command, timeout=limit, capture_output=True, text=True, check=False)
+        except subprocess.TimeoutExpired:
+            return {"failed": f"stopped after {limit:.0f} s"}
+        if done.returncode:
+            reason = (done.stderr.strip().splitlines() or ["killed"])[-1]
+            out_of_memory = "MemoryError" in done.stderr or "allocate" in done.stderr
+            return {"failed": f"out of {MEMORY_LIMIT >> 30} GB of memory" if out_of_memory else reason}
+        report: dict[str, Any] = json.loads((Path(folder) / "report.json").read_text(encoding="utf-8"))
+        if (Path(folder) / "rules.npy").exists():
+            report["found"] = np.load(Path(folder) / "rules.npy")
+            report["rules"] = len(report["found"])
+        return report
+
+
+def compare(sensors: int, size: int, names: tuple[str, ...], *, seconds: float, limit: float) -> bool:
+    """One table of results; false when two contenders disagree on a rule or a count."""
+    results = {name: measure(name, sensors, size, seconds=seconds, limit=limit) for name in names}
+    print(f"\n### {sensors} sensors × 10 bins, 17,520 rows, ≤ {size} antecedents, support {SUPPORT}, ", end="")
+    print(f"confidence {CONFIDENCE}\n")
+    print("| contender | rules | best s | first call s | peak MB | of which before mining | × kernel |")
+    print("|---|---|---|---|---|---|---|")
+    ours = results[names[0]]
+    for name, result in results.items():
+        if "failed" in result:
+            print(f"| {name} | – | {result['failed']} | – | – | – | – |")
+            continue
+        ratio = result["best_s"] / ours["best_s"] if "best_s" in ours else float("nan")
+        print(
+            f"| {name} | {result['rules']:,} | {result['best_s']:.4f} | {result['first_s']:.3f} | "
+            f"{result['peak_mb']:.0f} | {result['before_mb']:.0f} | {ratio:.1f} |"
+        )
+    kept = {name: result["found"] for name, result in results.items() if "found" in result}
+    same = all(np.array_equal(kept[names[0]], found) for found in kept.values()) if names[0] in kept else False
+    if len(kept) > 1:
+        verdict = "the same rules with the same counts" if same else "DIFFERENT RULES"
+        print(f"\n{', '.join(kept)}: {verdict}.")
+    return "failed" not in ours and (same or len(names) == 1)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="the first size only, one repetition each")
+    parser.add_argument("--limit", type=float, default=300.0, help="seconds after which a contender is stopped")
+    parser.add_argument("--save", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--contender", choices=CONTENDERS, help=argparse.SUPPRESS)
+    parser.add_argument("--sensors", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--size", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--seconds", type=float, default=3.0, help="repeat each contender for so many seconds")
+    parser.add_argument("--out", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.save:
+        save(given.save)
+        return
+    if given.contender:
+        run_contender(given.contender, given.sensors, given.size, given.seconds, given.out)
+        return
+    sizes = SIZES[:1] if given.quick else SIZES
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["BENCHMARK_TABLES"] = folder
+        for sensors in {sensors for sensors, _, _ in sizes}:
+            subprocess.run([sys.executable, __file__, "--save", str(sensors)], check=True)
+        measure("kernel", 20, 2, seconds=0, limit=600)  # compiles, once per machine, before anything is timed
+        seconds = 0.5 if given.quick else given.seconds
+        agreed = [compare(*size, seconds=seconds, limit=given.limit) for size in sizes]
+    if not all(agreed):
+        sys.exit("the contenders do not agree")
+
+
+if __name__ == "__main__":
+    main()
