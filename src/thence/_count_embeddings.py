@@ -191,10 +191,7 @@ def _count_some(
     workers: int,
 ) -> EmbeddingCounts:
     n_rules, width = len(right), bank.words.shape[1]
-    full = np.zeros(width, np.uint64)
-    mask = full_mask(bank.n_frames)
-    full[: len(mask)] = mask
-    words, full = shared(bank.words, np.uint64), shared(full, np.uint64)
+    words, full = shared(bank.words, np.uint64), shared(full_mask(bank.n_frames), np.uint64)
     rows, present = shared(bank.row_of[used], np.int32), shared(bank.present_of, np.int32)
     columns = shared(bank.column_of_item[used], np.uint32)
     rules, consequents = shared(left, np.uint32), shared(right, np.int64)

@@ -136,7 +136,7 @@ class _Problem:
 
     def by_product(self) -> NDArray[np.int64]:
         """Counts by matrix products over blocks of rows and batches of antecedents."""
-        half = torch.bfloat16 if self.device.type == "cuda" else torch.float32
+        half = _number_format(self.device)
         n_rules = len(self._right)
         counts = torch.zeros((4, n_rules), dtype=torch.int64, device=self.device)
         order = torch.argsort(self._group)
@@ -230,6 +230,18 @@ def _all_of(table: torch.Tensor, sets: torch.Tensor) -> torch.Tensor:
     for place in range(1, sets.shape[1]):
         out &= table[sets[:, place]]
     return out
+
+
+def _number_format(device: torch.device) -> torch.dtype:
+    """bfloat16 where the device can sum its products in 32 bits and say so, else float32."""
+    if device.type == "cuda":
+        one = torch.ones((16, 16), dtype=torch.bfloat16, device=device)
+        try:
+            torch.mm(one, one, out_dtype=torch.float32)
+        except (TypeError, RuntimeError):  # older torch would round the sums to bfloat16
+            return torch.float32
+        return torch.bfloat16
+    return torch.float32
 
 
 def _product(left: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:

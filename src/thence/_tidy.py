@@ -7,15 +7,28 @@ contradict each other, and are dropped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
 import polars as pl
 
 from ._report import Finding
-from .errors import InputError
+from .errors import InputError, nearest
 
-__all__ = ["ORIGIN", "OnError", "Place", "long_to_wide", "tidy_long", "tidy_wide", "with_times"]
+__all__ = [
+    "ORIGIN",
+    "OnError",
+    "Place",
+    "is_text",
+    "long_to_wide",
+    "quoted",
+    "reading_cells",
+    "require_columns",
+    "tidy_long",
+    "tidy_wide",
+    "utc_time",
+    "with_times",
+]
 
 OnError = Literal["raise", "repair"]
 Place = Callable[[int, int], str]
@@ -228,3 +241,43 @@ def _contradiction(rows: pl.DataFrame, sensor: str, column: str, place: Place, h
         where=there,
         hint=hint or "give on_error='repair' to keep the last one",
     )
+
+
+def is_text(dtype: pl.DataType) -> bool:
+    """Whether a column of this type holds states."""
+    return dtype in (pl.String, pl.Categorical, pl.Boolean) or isinstance(dtype, pl.Enum)
+
+
+def utc_time(dtype: pl.DataType, source: str) -> pl.Expr:
+    """The column ``time`` of this type as UTC microseconds; naive means UTC."""
+    if not isinstance(dtype, pl.Datetime):
+        raise InputError(f"column 'time' holds {dtype}, not dates", where=source, hint="use thence.read_sensors")
+    time = pl.col("time")
+    zoned = time.dt.replace_time_zone("UTC") if dtype.time_zone is None else time.dt.convert_time_zone("UTC")
+    return zoned.dt.cast_time_unit("us")
+
+
+def require_columns(schema: Mapping[str, pl.DataType], needed: Iterable[str], source: str) -> None:
+    """Raise for the first column that is not there."""
+    for name in needed:
+        if name not in schema:
+            raise InputError(
+                f"there is no column '{name}'; the columns are {quoted(schema)}",
+                where=source,
+                hint=nearest(name, schema),
+            )
+
+
+def reading_cells(schema: Mapping[str, pl.DataType]) -> list[pl.Expr]:
+    """For each column of cells, which of them are readings."""
+    return [
+        pl.col(name).is_finite().fill_null(False) if dtype.is_float() else pl.col(name).is_not_null()
+        for name, dtype in schema.items()
+        if name not in ("time", "sensor")
+    ]
+
+
+def quoted(names: Iterable[str]) -> str:
+    """Names in quotes, the first dozen of them."""
+    listed = [f"'{name}'" for name in names]
+    return ", ".join(listed[:12]) + (f" and {len(listed) - 12} more" if len(listed) > 12 else "")

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ._count_bits import full_mask
 from .bits import Words, kernel, n_words, pack_codes, shared
 
 __all__ = ["Bank", "build_bank"]
@@ -116,9 +117,9 @@ def build_bank(
     >>> [f"{int(bank.words[row, 0]):03b}" for row in bank.row_of[:, 0]]
     ['101', '010']
     """
-    width = max(n_words(n_frames), 1)
+    width = n_words(n_frames)
     special = np.zeros((2, width), np.uint64)
-    special[EVERYWHERE] = _full(n_frames, width)
+    special[EVERYWHERE] = full_mask(n_frames)
     words: list[Words] = [special]
     height = 2
     packed: dict[tuple[int, int], tuple[int, Rows]] = {}
@@ -157,15 +158,6 @@ def build_bank(
         np.concatenate(owner) if owner else np.zeros(0, np.int32),
         n_frames,
     )
-
-
-def _full(n_frames: int, width: int) -> Words:
-    from ._count_bits import full_mask
-
-    out = np.zeros(width, np.uint64)
-    mask = full_mask(n_frames)
-    out[: len(mask)] = mask
-    return out
 
 
 def _has_gaps(present: Words, full: Words) -> npt.NDArray[np.bool_]:

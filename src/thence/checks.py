@@ -28,14 +28,14 @@ import itertools
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from .constraints import Where, item_masks, trivial_pairs
+from ._brute_force import Counted, brute_force_counts, brute_force_rules, count_rows, plain_rows
+from .constraints import Where
 from .errors import ThenceError
-from .items import Aspect, Feature, Interval, Item, Role, Value
+from .items import Aspect, Feature, Interval, Item, Role
 from .miners.base import Miner, make_miner
 from .rules import Rule, RuleSet
 from .transactions import Block, Column, FeatureTable, TransactionTable
@@ -44,8 +44,6 @@ __all__ = ["Check", "brute_force_counts", "brute_force_rules", "sample_table", "
 
 Table = TransactionTable | FeatureTable
 Check = Callable[[Miner], None]
-Observed = Value | Interval | None
-Counted = tuple[int, int, int, int]
 
 
 def yield_checks(miner: Miner, *, exhaustive: bool | None = None) -> Iterator[Check]:
@@ -142,74 +140,6 @@ def _statements(column: Column) -> Iterator[Column]:
             yield Column(statement, (False, True), held, minable=(False, True))
 
 
-def _rows(table: Table) -> list[dict[Feature, Observed]]:
-    """Every row as a mapping from features to what was observed."""
-    if isinstance(table, FeatureTable):
-        return [
-            {
-                feature: None if math.isnan(value) else value if known is None else known[int(value)]
-                for feature, known, value in zip(table.features, table.categories, row.tolist(), strict=True)
-            }
-            for row in table.numbers
-        ]
-    return [
-        {
-            column.feature: None if code < 0 else column.values[code]
-            for column, code in zip(block.columns, row.tolist(), strict=True)
-        }
-        for block in table.blocks
-        for row in block.flat()
-    ]
-
-
-def brute_force_counts(table: Table, rule: Rule) -> Counted:
-    """Rows, rows with the antecedent, with the consequent and with both, among those that lack nothing of the rule.
-
-    >>> from thence.miners.exact import Exact
-    >>> table = sample_table(Exact())
-    >>> rule = Rule((Item.is_(table.features[2], "on"),), Item.is_(table.features[3], "a"))
-    >>> brute_force_counts(table, rule)[0]
-    48
-    """
-    return _count(_rows(table), rule.antecedent, rule.consequent)
-
-
-def _count(rows: list[dict[Feature, Observed]], antecedent: tuple[Item, ...], consequent: Item) -> Counted:
-    n = left = right = both = 0
-    for row in rows:
-        if any(row[item.feature] is None for item in (*antecedent, consequent)):
-            continue
-        has_left = all(item.holds(row[item.feature]) for item in antecedent)
-        has_right = consequent.holds(row[consequent.feature])
-        n, left, right, both = n + 1, left + has_left, right + has_right, both + (has_left and has_right)
-    return n, left, right, both
-
-
-def brute_force_rules(
-    table: TransactionTable, *, min_support: float, min_confidence: float, max_antecedents: int
-) -> dict[Rule, Counted]:
-    """All rules of a plain table within the thresholds, which are read as the decimal numbers that they print as."""
-    block, rows = table.blocks[0], _rows(table)
-    left, right = item_masks(block)
-    trivial = trivial_pairs(block)
-    support, confidence = Fraction(str(min_support)), Fraction(str(min_confidence))
-    out: dict[Rule, Counted] = {}
-    for size in range(1, max_antecedents + 1):
-        for chosen in itertools.combinations(np.flatnonzero(left).tolist(), size):
-            for consequent in np.flatnonzero(right).tolist():
-                members = (*chosen, consequent)
-                pairs = list(itertools.combinations(members, 2))
-                if len({int(block.column_of_item[i]) for i in members}) <= size or (
-                    trivial is not None and any(trivial[a, b] for a, b in pairs)
-                ):
-                    continue
-                rule = Rule(tuple(block.item(i) for i in chosen), block.item(consequent))
-                counts = n, x, _, b = _count(rows, rule.antecedent, rule.consequent)
-                if b and Fraction(b, n) >= support and Fraction(b, x) >= confidence:
-                    out[rule] = counts
-    return out
-
-
 def _counts_of(rules: RuleSet) -> dict[Rule, Counted]:
     counts = rules.counts
     arrays = [array.tolist() for array in (counts.n, counts.n_antecedent, counts.n_consequent, counts.n_both)]
@@ -251,9 +181,9 @@ def check_counts_with_missing_values(miner: Miner) -> None:
 
 
 def _compare_counts(miner: Miner, table: Table) -> None:
-    rows = _rows(table)
+    rows = plain_rows(table)
     for rule, counted in _counts_of(miner.mine(table)).items():
-        expected = _count(rows, rule.antecedent, rule.consequent)
+        expected = count_rows(rows, rule.antecedent, rule.consequent)
         assert counted == expected, f"{rule}: counts {counted}, by hand {expected}"
 
 

@@ -19,7 +19,20 @@ import polars as pl
 from . import _stream
 from ._names import NameCoder, distinct_names
 from ._report import DEFERRED, Finding, ReadReport
-from ._tidy import ORIGIN, OnError, Place, long_to_wide, tidy_long, tidy_wide, with_times
+from ._tidy import (
+    ORIGIN,
+    OnError,
+    Place,
+    is_text,
+    long_to_wide,
+    quoted,
+    reading_cells,
+    require_columns,
+    tidy_long,
+    tidy_wide,
+    utc_time,
+    with_times,
+)
 from .errors import InputError, nearest, require
 
 if TYPE_CHECKING:
@@ -122,17 +135,17 @@ class SensorData:
         schemas = [part.lazy().collect_schema() for part in frames]
         types = {name: dtype for schema in schemas for name, dtype in schema.items() if name not in ("time", *ORIGIN)}
         if sensors is None:
-            sensors = [Sensor(name, categorical=_is_text(dtype)) for name, dtype in types.items()]
+            sensors = [Sensor(name, categorical=is_text(dtype)) for name, dtype in types.items()]
         known = _unlike(sensors, source)
         for schema in schemas:
-            _require_columns(schema, ["time"], source)
-        _require_columns(types, [sensor.id for sensor in known], source)
+            require_columns(schema, ["time"], source)
+        require_columns(types, [sensor.id for sensor in known], source)
         base = report if report is not None else ReadReport()
         if lost := types.keys() - {sensor.id for sensor in known}:
-            base = base.extended(notes=[f"columns without a sensor, ignored: {_join(sorted(lost))}"])
+            base = base.extended(notes=[f"columns without a sensor, ignored: {quoted(sorted(lost))}"])
         parts = [
             part.lazy().select(
-                _utc(schema["time"], source),
+                utc_time(schema["time"], source),
                 *(pl.col(s.id).cast(pl.String if s.categorical else pl.Float64) for s in known if s.id in schema),
                 *(name for name in ORIGIN if name in schema),
             )
@@ -165,7 +178,7 @@ class SensorData:
         ('a', 'b')
         """
         schema = frame.lazy().collect_schema()
-        _require_columns(schema, ["time", "sensor", "value"], source)
+        require_columns(schema, ["time", "sensor", "value"], source)
         known = _sensors_of_long(frame.lazy(), schema, source) if sensors is None else _unlike(sensors, source)
         ids = [sensor.id for sensor in known]
         lazy = isinstance(frame, pl.LazyFrame)
@@ -173,9 +186,9 @@ class SensorData:
         if not lazy and sensors is not None:
             NameCoder(ids, source=source).codes(frame.lazy().select("sensor").unique().collect().to_series())
         typed = frame.lazy().select(
-            _utc(schema["time"], source),
+            utc_time(schema["time"], source),
             # Rows in memory are sorted by the order of the sensors; a scanned column stays as it is.
-            pl.col("sensor") if _is_text(schema["sensor"]) and lazy else pl.col("sensor").cast(names),
+            pl.col("sensor") if is_text(schema["sensor"]) and lazy else pl.col("sensor").cast(names),
             pl.col("value").cast(pl.Float64),
             *([pl.col("state").cast(pl.String)] if "state" in schema else []),
             *(name for name in ORIGIN if name in schema),
@@ -295,7 +308,7 @@ class SensorData:
     def span(self) -> tuple[datetime, datetime] | None:
         """Times of the first and the last reading, or ``None`` without readings (takes a pass over lazy data)."""
         time, lazy = pl.col("time"), self.lazy
-        present = lazy.filter(pl.any_horizontal(pl.lit(False), *_is_reading(lazy.collect_schema())))
+        present = lazy.filter(pl.any_horizontal(pl.lit(False), *reading_cells(lazy.collect_schema())))
         query = present.select(time.min().alias("first"), time.max().alias("last"))
         first, last = _stream.collect(query, source=self._source).row(0)
         return None if first is None else (first, last)
@@ -330,7 +343,7 @@ class SensorData:
 
     def _n_readings(self) -> int:
         lazy = self.lazy
-        cells = [cell.sum() for cell in _is_reading(lazy.collect_schema())]
+        cells = [cell.sum() for cell in reading_cells(lazy.collect_schema())]
         return sum(_stream.collect(lazy.select(cells), source=self._source).row(0)) if cells else 0
 
     def _with(
@@ -376,28 +389,6 @@ def _unlike(sensors: Iterable[Sensor], source: str) -> tuple[Sensor, ...]:
     return listed
 
 
-def _is_text(dtype: pl.DataType) -> bool:
-    return dtype in (pl.String, pl.Categorical, pl.Boolean) or isinstance(dtype, pl.Enum)
-
-
-def _utc(dtype: pl.DataType, source: str) -> pl.Expr:
-    if not isinstance(dtype, pl.Datetime):
-        raise InputError(f"column 'time' holds {dtype}, not dates", where=source, hint="use thence.read_sensors")
-    time = pl.col("time")
-    zoned = time.dt.replace_time_zone("UTC") if dtype.time_zone is None else time.dt.convert_time_zone("UTC")
-    return zoned.dt.cast_time_unit("us")
-
-
-def _require_columns(schema: Mapping[str, pl.DataType], needed: Iterable[str], source: str) -> None:
-    for name in needed:
-        if name not in schema:
-            raise InputError(
-                f"there is no column '{name}'; the columns are {_join(schema)}",
-                where=source,
-                hint=nearest(name, schema),
-            )
-
-
 def _sensors_of_long(lazy: pl.LazyFrame, schema: Mapping[str, pl.DataType], source: str) -> tuple[Sensor, ...]:
     states: set[str | None] = set()
     if "state" in schema:
@@ -424,22 +415,9 @@ def _plain_place(source: str) -> Place:
     return lambda _, row: source
 
 
-def _is_reading(schema: Mapping[str, pl.DataType]) -> list[pl.Expr]:
-    return [
-        pl.col(name).is_finite().fill_null(False) if dtype.is_float() else pl.col(name).is_not_null()
-        for name, dtype in schema.items()
-        if name not in ("time", "sensor")
-    ]
-
-
 def _kinds_in_words(sensors: Sequence[Sensor]) -> str:
     counts: dict[str, int] = {}
     for sensor in sensors:
         counts[sensor.kind] = counts.get(sensor.kind, 0) + 1
     named = [f"{count} {kind}" for kind, count in sorted(counts.items()) if kind]
     return f": {', '.join(named)}" if named else ""
-
-
-def _join(names: Iterable[str]) -> str:
-    listed = [f"'{name}'" for name in names]
-    return ", ".join(listed[:12]) + (f" and {len(listed) - 12} more" if len(listed) > 12 else "")

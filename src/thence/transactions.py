@@ -1,164 +1,37 @@
 """Transactions: rows × features as small-integer codes, and the raw feature table behind them.
 
-A row of a table is a time frame of an *embedding*. Plain tables have one embedding, the whole system, and a column
-holds one series of codes. Lifted tables have many: an embedding is a place where a graph pattern matches, a column
-holds the series of every sensor that can stand in its variable, and ``series`` says which one each embedding reads.
-So one type serves all four enrichments, and frames × embeddings is never written out (:meth:`Block.flat` does it for
-small tables and for miners that know no better).
+A table has one block of rows, or several with their own rows: a block per graph pattern (:mod:`thence.blocks`). So one
+type serves all four enrichments.
 
 This module holds data and looks things up; it does not discretize, enrich or count.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .blocks import Block, Codes, Column
 from .discretize import Discretizer
-from .errors import MiningError, nearest
+from .errors import InputError, MiningError, nearest
 from .frames import raw_columns
 from .items import Aspect, Feature, Interval, Item, Value
+from .patterns import Pattern
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from .bank import Bank
-    from .patterns import Pattern
 
 __all__ = ["Block", "Column", "FeatureTable", "TransactionTable"]
 
-Codes = npt.NDArray[np.int16]
-Indices = npt.NDArray[np.int32]
-
-
-@dataclass(frozen=True)
-class Column:
-    """The codes of one feature.
-
-    ``codes[s, t]`` is the code of series ``s`` in frame ``t`` (−1: missing); a static column has one frame.
-    ``series[e]`` is the series that embedding ``e`` reads (−1: none). ``values[c]`` is what code ``c`` stands for.
-    ``context`` columns (graph properties, constants) may stand in an antecedent, not in a consequent unless asked.
-    ``minable[c]`` is false for codes that are not items, such as the "no" of an existential column.
-    """
-
-    feature: Feature
-    values: tuple[Value | Interval, ...]
-    codes: Codes
-    series: Indices = field(default_factory=lambda: np.zeros(1, np.int32))
-    context: bool = False
-    minable: tuple[bool, ...] | None = None
-
-    @property
-    def is_static(self) -> bool:
-        """Whether the value does not depend on time (by construction, not by chance)."""
-        return self.codes.shape[1] == 1
-
-    @property
-    def n_codes(self) -> int:
-        """How many values the feature can take."""
-        return len(self.values)
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether at most one code ever occurs."""
-        used = self.series[self.series >= 0]
-        seen = np.unique(self.codes[np.unique(used)])
-        return int((seen >= 0).sum()) <= 1
-
-    @property
-    def has_missing(self) -> bool:
-        """Whether some row lacks the feature."""
-        return bool((self.series < 0).any() or (self.codes[np.unique(self.series)] < 0).any())
-
-    def codes_of(self, item: Item) -> tuple[int, ...]:
-        """The codes that satisfy an item; an item that cuts through a bin is an error, since it cannot be counted."""
-        for value in self.values:
-            if isinstance(value, Interval) and not item.holds(value) and not item.negated().holds(value):
-                raise MiningError(
-                    f"the item '{item}' cuts through the bin {value} of the table",
-                    hint="count it on the feature table, or use the edges of the table's bins",
-                )
-        return tuple(code for code, value in enumerate(self.values) if item.holds(value))
-
-    def item(self, code: int) -> Item:
-        """The item that a code stands for."""
-        return Item.is_(self.feature, self.values[code])
-
-
-@dataclass(frozen=True)
-class Block:
-    """Columns over the same rows: ``n_frames`` × ``n_embeddings``, frames running fastest.
-
-    ``embeddings[e]`` names the node behind each variable of ``pattern`` in embedding ``e``.
-    """
-
-    columns: tuple[Column, ...]
-    n_frames: int
-    n_embeddings: int = 1
-    times: npt.NDArray[np.datetime64] | None = None
-    pattern: Pattern | None = None
-    embeddings: tuple[tuple[str, ...], ...] = ((),)
-
-    @property
-    def n_rows(self) -> int:
-        """Rows, written out or not."""
-        return self.n_frames * self.n_embeddings
-
-    @cached_property
-    def offsets(self) -> npt.NDArray[np.int64]:
-        """Items are numbered column by column: item = offsets[column] + code."""
-        return np.concatenate([[0], np.cumsum([c.n_codes for c in self.columns])]).astype(np.int64)
-
-    @property
-    def n_items(self) -> int:
-        """How many items the columns have."""
-        return int(self.offsets[-1])
-
-    @cached_property
-    def column_of_item(self) -> Indices:
-        """The column of each item."""
-        return np.repeat(np.arange(len(self.columns), dtype=np.int32), np.diff(self.offsets))
-
-    def item(self, number: int) -> Item:
-        """The item with this number."""
-        column = int(self.column_of_item[number])
-        return self.columns[column].item(number - int(self.offsets[column]))
-
-    @cached_property
-    def minable(self) -> npt.NDArray[np.bool_]:
-        """Which items a miner may use at all."""
-        flags = [np.ones(c.n_codes, bool) if c.minable is None else np.array(c.minable, bool) for c in self.columns]
-        return np.concatenate(flags) if flags else np.zeros(0, bool)
-
-    @cached_property
-    def context(self) -> npt.NDArray[np.bool_]:
-        """Which items belong to context columns."""
-        flags = np.array([c.context for c in self.columns], bool)
-        return flags[self.column_of_item] if len(flags) else np.zeros(0, bool)
-
-    @cached_property
-    def bank(self) -> Bank:
-        """The bitmaps of the block, made once."""
-        from .bank import build_bank
-
-        columns = [(column.codes, column.series, column.n_codes) for column in self.columns]
-        return build_bank(columns, n_frames=self.n_frames, n_embeddings=self.n_embeddings)
-
-    def flat(self, embeddings: slice = slice(None)) -> Codes:
-        """The codes written out, rows × columns; ``embeddings`` limits how much is written at once."""
-        chosen = np.arange(self.n_embeddings)[embeddings]
-        out = np.empty((len(chosen) * self.n_frames, len(self.columns)), np.int16)
-        for at, column in enumerate(self.columns):
-            series = column.series[chosen] if len(column.series) > 1 else np.repeat(column.series, len(chosen))
-            codes = np.broadcast_to(column.codes, (column.codes.shape[0], self.n_frames))[series]
-            codes = np.where(series[:, None] < 0, np.int16(-1), codes)
-            out[:, at] = codes.reshape(-1)
-        return out
+FORMAT = 1
 
 
 @dataclass(frozen=True)
@@ -264,6 +137,99 @@ class TransactionTable:
         table = FeatureTable(*raw_columns(frame, units=units or {}))
         return table.discretize(Discretizer(method=method, bins=bins, scope="sensor"))
 
+    def save(self, path: str | Path) -> None:
+        """Write the table to one file (compressed arrays and JSON, nothing executable)."""
+        arrays: dict[str, npt.NDArray[Any]] = {}
+        seen: dict[int, str] = {}
+        blocks: list[dict[str, Any]] = []
+        for block in self.blocks:
+            columns: list[dict[str, Any]] = []
+            for column in block.columns:
+                # Columns of a lifted block share their series: each array is written once.
+                name = seen.setdefault(id(column.codes), f"codes{len(seen)}")
+                arrays[name] = column.codes
+                arrays[f"series{len(blocks)}_{len(columns)}"] = column.series
+                columns.append(
+                    {
+                        "feature": column.feature.to_dict(),
+                        "values": [_value_to_json(value) for value in column.values],
+                        "codes": name,
+                        "context": column.context,
+                        "minable": column.minable,
+                    }
+                )
+            if block.times is not None:
+                arrays[f"times{len(blocks)}"] = block.times.astype("datetime64[us]").astype(np.int64)
+            blocks.append(
+                {
+                    "columns": columns,
+                    "n_frames": block.n_frames,
+                    "n_embeddings": block.n_embeddings,
+                    "pattern": None if block.pattern is None else str(block.pattern),
+                    "embeddings": block.embeddings,
+                }
+            )
+        meta = {
+            "format": FORMAT,
+            "enrichment": self.enrichment,
+            "discretizer": self.discretizer.to_dict(),
+            "notes": self.notes,
+            "blocks": blocks,
+        }
+        text = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
+        with Path(path).open("wb") as file:
+            np.savez_compressed(file, meta=text, **arrays)  # type: ignore[arg-type]
+
+    @staticmethod
+    def load(path: str | Path) -> TransactionTable:
+        """Read a table that :meth:`save` wrote.
+
+        >>> import polars as pl, tempfile
+        >>> table = TransactionTable.from_frame(pl.DataFrame({"a": [1.0, 2.0], "b": ["x", None]}), bins=2)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     table.save(f"{folder}/t.npz")
+        ...     again = TransactionTable.load(f"{folder}/t.npz")
+        >>> again.features == table.features, (again.codes == table.codes).all().item()
+        (True, True)
+        """
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                arrays = {name: stored[name] for name in stored.files}
+            meta = json.loads(arrays.pop("meta").tobytes())
+            if meta["format"] != FORMAT:
+                raise InputError(f"the table was written in format {meta['format']}, this version reads {FORMAT}")
+        except FileNotFoundError:
+            raise InputError("there is no such file", where=str(path)) from None
+        except (OSError, KeyError, ValueError) as error:
+            raise InputError(f"this is not a saved table ({error})", where=str(path)) from error
+        blocks = []
+        for b, block in enumerate(meta["blocks"]):
+            columns = tuple(
+                Column(
+                    Feature.from_dict(c["feature"]),
+                    tuple(_value_from_json(v) for v in c["values"]),
+                    arrays[c["codes"]],
+                    arrays[f"series{b}_{k}"],
+                    c["context"],
+                    None if c["minable"] is None else tuple(c["minable"]),
+                )
+                for k, c in enumerate(block["columns"])
+            )
+            times = arrays.get(f"times{b}")
+            blocks.append(
+                Block(
+                    columns,
+                    block["n_frames"],
+                    block["n_embeddings"],
+                    None if times is None else times.astype("datetime64[us]"),
+                    None if block["pattern"] is None else Pattern.parse(block["pattern"]),
+                    tuple(tuple(names) for names in block["embeddings"]),
+                )
+            )
+        return TransactionTable(
+            tuple(blocks), meta["enrichment"], Discretizer.from_dict(meta["discretizer"]), tuple(meta["notes"])
+        )
+
     def to_polars(self) -> pl.DataFrame:
         """The codes of a plain table, a column per feature, named by its text form."""
         import polars as pl
@@ -297,8 +263,22 @@ class TransactionTable:
         )
 
 
+def _value_to_json(value: Value | Interval) -> Any:
+    """A category or an interval as JSON; floats print so that they read back exactly, open ends are null."""
+    if isinstance(value, Interval):
+        return {"low": None if np.isinf(value.low) else value.low, "high": None if np.isinf(value.high) else value.high}
+    return value
+
+
+def _value_from_json(value: Any) -> Value | Interval:
+    if isinstance(value, dict):
+        low = -np.inf if value["low"] is None else value["low"]
+        return Interval(low, np.inf if value["high"] is None else value["high"])
+    return value  # type: ignore[no-any-return]
+
+
 def _missing_share(blocks: Sequence[Block]) -> float:
-    missing = cells = 0
+    missing, cells = 0.0, 0
     for block in blocks:
         for column in block.columns:
             per_series = (column.codes < 0).mean(axis=1)
@@ -364,12 +344,13 @@ class FeatureTable:
         for at, feature in enumerate(self.features):
             known = self.categories[at]
             context = bool(self.context[at]) if self.context else False
+            values: tuple[Value | Interval, ...]
             if known is None:
                 binning = discretizer.binnings[keys[at]]
-                codes, values = binning.encode(self.numbers[:, at]), binning.values
+                codes, values = binning.encode(self.numbers[:, at]), tuple(binning.values)
             else:
                 raw = self.numbers[:, at]
                 codes, values = np.where(np.isnan(raw), -1, raw).astype(np.int16), known
-            columns.append(Column(feature, tuple(values), codes[None, :], context=context))
+            columns.append(Column(feature, values, codes[None, :], context=context))
         block = Block(tuple(columns), self.n_rows, times=self.times)
         return TransactionTable((block,), enrichment, discretizer)

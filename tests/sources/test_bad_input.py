@@ -13,7 +13,7 @@ import pytest
 from thence._report import MEANING
 from thence.errors import InputError
 from thence.sensors import SensorData
-from thence.sources import read_sensors
+from thence.sources import read_sensors, text
 from thence.windows import window
 
 T0 = datetime(2019, 1, 1, tzinfo=UTC)
@@ -163,6 +163,17 @@ def test_lines_with_too_many_or_too_few_fields(tmp_path: Path) -> None:
         data = repaired(path)
         assert data.report.count("ragged") == 1 and column(data, "b") == wanted
     assert repaired(short).report.count("blank") == 1
+
+
+@pytest.mark.parametrize("chunk", [10, 41, 100])
+def test_a_ragged_line_is_found_wherever_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
+    monkeypatch.setattr(text, "CHUNK_BYTES", chunk)
+    rows = [f"2019-01-01 00:{k:02},{k},{k}" for k in range(60)]
+    assert len(read_sensors(csv(tmp_path, "time,a,b", *rows))) == 2
+    for at in (0, 1, 30, 59):
+        broken = [*rows[:at], f"2019-01-01 00:{at:02},1", *rows[at + 1 :]]
+        path = csv(tmp_path, "time,a,b", *broken)
+        fails(path, f"{path}, line {at + 2}: this line has 2 fields, not 3")
 
 
 def test_rows_without_a_time_or_with_a_broken_one(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ __all__ = ["read", "write"]
 
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
 _FIELD = "item"
+# Characters that XML 1.0 cannot hold even in escaped form; JSON in the extensions keeps them.
+_ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def write(rules: RuleSet, path: Path) -> None:
@@ -69,7 +72,7 @@ def _model(root: ET.Element, columns: Columns) -> None:
     ET.SubElement(schema, "MiningField", {"name": "transaction", "usageType": "group"})
     ET.SubElement(schema, "MiningField", {"name": _FIELD, "usageType": "active"})
     for at, (text, item) in enumerate(zip(columns.texts, columns.items, strict=True)):
-        element = ET.SubElement(model, "Item", {"id": str(at), "value": text})
+        element = ET.SubElement(model, "Item", {"id": str(at), "value": _ILLEGAL.sub("\ufffd", text)})
         _extend(element, "item", item.to_dict())
     for members, number in itemsets.numbers.items():
         element = ET.SubElement(model, "Itemset", {"id": str(number), "numberOfItems": str(len(members))})
@@ -106,7 +109,7 @@ class _Itemsets:
 
 
 def _extend(element: ET.Element, name: str, value: Any) -> None:
-    text = json.dumps(value, ensure_ascii=False)
+    text = json.dumps(value, ensure_ascii=True)
     ET.SubElement(element, "Extension", {"extender": "thence", "name": name, "value": text})
 
 

@@ -1,4 +1,4 @@
-"""Compiled searches over rules as integers: which rule is dominated by a more general one, and which rules cover all.
+"""Compiled searches over rules as integers: which rule a more general one dominates, which rows a rule covers.
 
 Plain arrays only; what is kept or dropped is decided in :mod:`thence.refine.redundancy` and
 :mod:`thence.refine.coverage`.
@@ -6,14 +6,12 @@ Plain arrays only; what is kept or dropped is decided in :mod:`thence.refine.red
 
 from __future__ import annotations
 
-import heapq
-
 import numpy as np
 import numpy.typing as npt
 
 from ..bits import Words, ctpop, kernel
 
-__all__ = ["cover_greedily", "dominated_rules", "uncovered_rows"]
+__all__ = ["close_rows", "dominated_rules", "is_needed", "open_rows_held"]
 
 Ints = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.int32]
@@ -31,6 +29,20 @@ def _lower(column: Indices, value: int, low: int, high: int) -> int:
         else:
             high = middle
     return low
+
+
+@kernel
+def _insert(numbers: Indices, count: int, number: int) -> int:
+    """Put a number into its place among the first ``count``, which are ascending and distinct; the new count."""
+    place = count
+    while place > 0 and numbers[place - 1] > number:
+        place -= 1
+    if place > 0 and numbers[place - 1] == number:
+        return count
+    for at in range(count, place, -1):
+        numbers[at] = numbers[at - 1]
+    numbers[place] = number
+    return count + 1
 
 
 @kernel
@@ -66,9 +78,7 @@ def dominated_rules(
             item = left[place, rule]
             if item >= 0:
                 for at in range(wider_start[item], wider_start[item + 1]):
-                    allowed[count] = wider[at]
-                    count += 1
-        ordered = np.unique(allowed[:count])
+                    count = _insert(allowed, count, wider[at])
         found = False
         for at in range(narrower_start[right[rule]], narrower_start[right[rule] + 1]):
             consequent = narrower[at]
@@ -88,10 +98,10 @@ def dominated_rules(
                         low += 1
                     begin[depth] = low
                     choice[depth] = 0 if depth == 0 else choice[depth - 1]
-                if depth == width or low >= high or choice[depth] >= ordered.size:
+                if depth == width or low >= high or choice[depth] >= count:
                     depth -= 1
                     continue
-                item = ordered[choice[depth]]
+                item = allowed[choice[depth]]
                 choice[depth] += 1
                 start = _lower(left[depth], item, low, high)
                 stop = _lower(left[depth], item + 1, start, high)
@@ -106,42 +116,45 @@ def dominated_rules(
 
 @kernel
 def _is_same(left: Indices, right: Indices, a: int, b: int) -> bool:
-    if right[a] != right[b]:
-        return False
+    same = right[a] == right[b]
     for place in range(left.shape[0]):
-        if left[place, a] != left[place, b]:
-            return False
-    return True
+        same = same and left[place, a] == left[place, b]
+    return bool(same)
 
 
 @kernel
-def uncovered_rows(words: Words, row_of: Indices, antecedent: Indices, open_rows: Words) -> int:
-    """How many of the open rows an antecedent holds in; ``open_rows`` is a bitmap per embedding."""
-    total = np.uint64(0)
-    for embedding in range(row_of.shape[1]):
-        mask = open_rows[embedding]
-        if antecedent[0] < 0:
-            for word in range(mask.size):
-                total += ctpop(mask[word])
-        elif antecedent.size == 1 or antecedent[1] < 0:
-            one = words[row_of[antecedent[0], embedding]]
-            for word in range(mask.size):
-                total += ctpop(one[word] & mask[word])
-        else:
-            one, two = words[row_of[antecedent[0], embedding]], words[row_of[antecedent[1], embedding]]
-            rest = 2
-            while rest < antecedent.size and antecedent[rest] >= 0:
-                rest += 1
+def open_rows_held(
+    words: Words, row_of: Indices, antecedents: Indices, open_rows: Words, first: int, last: int, out: Ints
+) -> None:
+    """How many of the open rows (a bitmap per embedding) the antecedents ``first … last`` hold in."""
+    for rule in range(first, last):
+        length = 0
+        while length < antecedents.shape[1] and antecedents[rule, length] >= 0:
+            length += 1
+        total = np.uint64(0)
+        for embedding in range(row_of.shape[1]):
+            mask = open_rows[embedding]
+            if length == 0:
+                for word in range(mask.size):
+                    total += ctpop(mask[word])
+                continue
+            one = words[row_of[antecedents[rule, 0], embedding]]
+            two = words[row_of[antecedents[rule, min(1, length - 1)], embedding]]
+            if length <= 2:
+                for word in range(mask.size):
+                    total += ctpop(one[word] & two[word] & mask[word])
+                continue
             for word in range(mask.size):
                 value = one[word] & two[word] & mask[word]
-                for place in range(2, rest):
-                    value &= words[row_of[antecedent[place], embedding], word]
+                for place in range(2, length):
+                    value &= words[row_of[antecedents[rule, place], embedding], word]
                 total += ctpop(value)
-    return np.int64(total)
+        out[rule] = np.int64(total)
 
 
 @kernel
-def _close_rows(words: Words, row_of: Indices, antecedent: Indices, open_rows: Words) -> None:
+def close_rows(words: Words, row_of: Indices, antecedent: Indices, open_rows: Words) -> None:
+    """Take the rows in which an antecedent holds out of the open ones."""
     for embedding in range(row_of.shape[1]):
         for word in range(open_rows.shape[1]):
             value = open_rows[embedding, word]
@@ -152,61 +165,24 @@ def _close_rows(words: Words, row_of: Indices, antecedent: Indices, open_rows: W
 
 
 @kernel
-def _is_needed(words: Words, row_of: Indices, antecedents: Indices, chosen: Ints, kept: Bools, which: int) -> bool:
-    """Whether some row is covered by this rule and by no other that is kept."""
-    antecedent = antecedents[chosen[which]]
+def is_needed(words: Words, row_of: Indices, antecedents: Indices, kept: Bools, which: int) -> bool:
+    """Whether some row is covered by this antecedent and by no other one that is kept."""
     for embedding in range(row_of.shape[1]):
         for word in range(words.shape[1]):
             own = words[1, word]
-            for place in range(antecedent.size):
-                if antecedent[place] >= 0:
-                    own &= words[row_of[antecedent[place], embedding], word]
-            for other in range(chosen.size):
+            for place in range(antecedents.shape[1]):
+                if antecedents[which, place] >= 0:
+                    own &= words[row_of[antecedents[which, place], embedding], word]
+            for other in range(antecedents.shape[0]):
                 if own == 0:
                     break
                 if other == which or not kept[other]:
                     continue
                 held = own
-                for place in range(antecedent.size):
-                    item = antecedents[chosen[other], place]
-                    if item >= 0:
-                        held &= words[row_of[item, embedding], word]
+                for place in range(antecedents.shape[1]):
+                    if antecedents[other, place] >= 0:
+                        held &= words[row_of[antecedents[other, place], embedding], word]
                 own ^= held
             if own != 0:
                 return True
     return False
-
-
-@kernel
-def cover_greedily(
-    words: Words, row_of: Indices, antecedents: Indices, rows: Ints, open_rows: Words, trim: bool
-) -> tuple[Ints, Ints]:
-    """Rules, most newly covered rows first, until nothing is left to cover; and how many rows each adds.
-
-    Rules come in order of preference, which decides between equals; ``rows`` is what each covers alone. Row 0 of
-    ``words`` is empty, row 1 full. With ``trim``, rules that the later ones made superfluous are left out again.
-    """
-    heap = [(-rows[rule], rule) for rule in range(rows.size)]
-    heapq.heapify(heap)
-    order, gains = np.empty(rows.size, np.int64), np.empty(rows.size, np.int64)
-    count = 0
-    while len(heap) > 0:
-        stale, rule = heapq.heappop(heap)
-        if stale == 0:
-            break
-        gain = uncovered_rows(words, row_of, antecedents[rule], open_rows)
-        if len(heap) > 0 and (-gain, rule) > heap[0]:
-            if gain > 0:
-                heapq.heappush(heap, (-gain, rule))
-            continue
-        if gain == 0:
-            break
-        order[count], gains[count] = rule, gain
-        count += 1
-        _close_rows(words, row_of, antecedents[rule], open_rows)
-    chosen = order[:count]
-    kept = np.ones(count, np.bool_)
-    if trim:
-        for which in range(count - 1, -1, -1):
-            kept[which] = _is_needed(words, row_of, antecedents, chosen, kept, which)
-    return chosen[kept], gains[:count][kept]

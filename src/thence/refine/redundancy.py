@@ -7,9 +7,8 @@ take seconds. What covers the data with the fewest rules is chosen in :mod:`then
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -126,42 +125,37 @@ def _follows(item: Item, claim: Feature, ontology: Ontology) -> bool:
 
 
 def drop_mirrored(rules: RuleSet, table: TransactionTable) -> RuleSet:
-    """The rules with those that only rename the variables of a symmetric pattern into one another told once.
+    """The rules, with those told once that only rename the variables of a symmetric pattern into one another.
 
-    Of such rules the one with the larger support is kept (then confidence, then text). Since a symmetric place is one
-    embedding, the two are counted over the two readings of it and may differ.
+    Of such rules the one with the larger support is kept (then confidence, then the order of their items). A symmetric
+    place is one embedding, so the two are counted over the two readings of it and may differ.
     """
-    best: dict[tuple[Any, ...], int] = {}
-    drop = np.zeros(len(rules), bool)
+    keep = np.ones(len(rules), bool)
     confidence = rules.measure("confidence")
     for part in parts_of(rules, table):
-        pattern = part.block.pattern
-        renamings = [] if pattern is None else _renamings(pattern)
+        renamings = [] if part.block.pattern is None else _renamings(part.block.pattern)
         if not renamings:
             continue
         items = {rules.items[i]: place for place, i in enumerate(part.items.tolist())}
-        maps = [_item_map(items, renaming) for renaming in renamings]
-        for row, rule in enumerate(part.rules.tolist()):
-            own = (int(part.right[row]), *(part.left[row][part.left[row] >= 0].tolist()))
-            images = [own]
-            for moved in maps:
-                image = [moved[i] for i in own]
-                if min(image) >= 0:
-                    images.append((image[0], *sorted(image[1:])))
-            key = (part.at, *min(images))
-            other = best.setdefault(key, rule)
-            if other != rule:
-                worse = max(
-                    (other, rule), key=lambda r: (-rules.counts.n_both[r], -confidence[r], str(rules.rule(r)), r)
-                )
-                drop[worse] = True
-                best[key] = other + rule - worse
-    return rules.take(np.flatnonzero(~drop))
+        images = [np.column_stack([part.right, np.sort(part.left, axis=1)])]
+        for renaming in renamings:
+            moved = _item_map(items, renaming)
+            left, right = moved[part.left], moved[part.right]
+            # Where the image uses an item that no rule uses, the rule stands for itself.
+            whole = (right >= 0) & ((left >= 0) == (part.left >= 0)).all(axis=1)
+            images.append(np.where(whole[:, None], np.column_stack([right, np.sort(left, axis=1)]), images[0]))
+        ids = row_ids(np.concatenate(images))[0].reshape(len(images), -1)
+        order = np.lexsort(
+            [ids[0], -confidence[part.rules], -rules.counts.n_both[part.rules], orbit := ids.min(axis=0)]
+        )
+        repeated = np.diff(orbit[order], prepend=-1) == 0
+        keep[part.rules[order[repeated]]] = False
+    return rules.take(np.flatnonzero(keep))
 
 
 def _renamings(pattern: Pattern) -> list[Mapping[str, str]]:
     """The symmetries of a pattern other than the identity, over node and sensor variables."""
-    out = []
+    out: list[Mapping[str, str]] = []
     for mapping in pattern.automorphisms():
         full = dict(mapping)
         taken: set[str] = set()
@@ -180,7 +174,7 @@ def _renamings(pattern: Pattern) -> list[Mapping[str, str]]:
 
 def _item_map(items: Mapping[Item, int], renaming: Mapping[str, str]) -> Ints:
     """For each item the number of its image, −1 where no rule uses that one."""
-    out = np.full(len(items), -1, np.int64)
+    out = np.full(len(items) + 1, -1, np.int64)  # the last entry is the image of padding
     for item, place in items.items():
         feature = replace(
             item.feature,
@@ -219,14 +213,176 @@ def simplify(
     if not len(rules):
         return rules
     floor = float(rules.measure("confidence").min()) if min_confidence is None else min_confidence
-    kept: list[RuleSet] = []
-    todo = _distinct(rules)
-    while len(todo):
-        gain, best = _gains(todo, table, denominator)
-        stays = (gain > _EPSILON) & (gain >= improvement - _EPSILON)
-        kept.append(_with_gain(todo.take(stays), gain[stays]))
-        # Every round shortens the antecedents, so this ends.
-        successors = best.take(np.unique(best.extras["of"][~stays], return_index=True)[1]) if len(best) else best
-        successors = best.take(_chosen(best, ~stays, floor)) if len(best) else best
-        todo = _unseen(successors, kept)
-    return replace(RuleSet.concat(kept), notes=rules.notes, facts=rules.facts, coverage_of=rules.coverage_of)
+    family = _Subsets.of(rules)
+    new = np.flatnonzero(family.origin < 0)
+    counted = count_rules_of(table, family.rules(rules, new), denominator=denominator)
+    confidence, frequency = np.empty(len(family.origin)), np.empty(len(family.origin))
+    for measure, out in (("confidence", confidence), ("consequent_support", frequency)):
+        out[new] = counted.measure(measure)
+        out[family.origin >= 0] = rules.measure(measure)[family.origin[family.origin >= 0]]
+    gain, best = family.gains(confidence, frequency)
+    stays = (gain > _EPSILON) & (gain >= improvement - _EPSILON)
+    final = family.of_rule
+    while (moving := (final >= 0) & ~stays[final]).any():
+        heir = best[final[moving]]
+        final[moving] = np.where((heir >= 0) & (confidence[heir] >= floor), heir, -1)
+    chosen = np.unique(final[final >= 0])
+    old, fresh = chosen[family.origin[chosen] >= 0], chosen[family.origin[chosen] < 0]
+    old = old[np.argsort(family.origin[old])]
+    pieces = [
+        _with_gain(rules.take(family.origin[old]), gain[old]),
+        _with_gain(counted.take(np.searchsorted(new, fresh)), gain[fresh]),
+    ]
+    return replace(RuleSet.concat(pieces), notes=rules.notes, facts=rules.facts, coverage_of=rules.coverage_of)
+
+
+def _with_gain(rules: RuleSet, gain: Floats) -> RuleSet:
+    return replace(rules, extras={**rules.extras, "improvement": gain})
+
+
+@dataclass(frozen=True)
+class _Subsets:
+    """Rules and all their simpler versions, numbered from the shortest on.
+
+    ``left`` are the items of each (ascending, padding −1 last), ``parts[u, k]`` is the number of version ``u`` without
+    its ``k``-th item, ``origin[u]`` a rule of the set that is this one (−1: none) and ``of_rule`` the number of each
+    rule of the set.
+    """
+
+    pattern: Ints
+    right: Ints
+    left: Ints
+    parts: Ints
+    origin: Ints
+    of_rule: Ints
+
+    @staticmethod
+    def of(rules: RuleSet) -> _Subsets:
+        """All versions, made by leaving out one item at a time from the longest rules down."""
+        width = rules.antecedents.shape[1]
+        many = len(rules.items)
+        left = np.sort(np.where(rules.antecedents < 0, many, rules.antecedents), axis=1).astype(np.int64)
+        length = (left < many).sum(axis=1)
+        pattern = np.full(len(rules), -1) if rules.pattern_of is None else rules.pattern_of
+        head = np.column_stack([pattern, rules.consequents]).astype(np.int64)
+        levels: list[tuple[Ints, Ints, Ints, Ints]] = []
+        above = np.zeros((0, width + 2), np.int64)
+        for size in range(width, 0, -1):
+            own = np.flatnonzero(length == size)
+            rows = np.concatenate([np.column_stack([head[own], left[own, :size]]), above[:, : size + 2]])
+            ids, first = row_ids(rows)
+            origin = np.full(len(first), -1)
+            origin[ids[: len(own)][::-1]] = own[::-1]  # the first of equal rules
+            levels.append((rows[first], origin, own, ids))
+            shorter = [np.delete(rows[first], 2 + k, axis=1) for k in range(size)]
+            above = np.concatenate(shorter) if size > 1 else above
+        return _numbered(levels, width, len(rules))
+
+    def rules(self, rules: RuleSet, chosen: Ints) -> RuleSet:
+        """Some versions as rules, without counts."""
+        zero = np.zeros(len(chosen), np.int64)
+        return RuleSet(
+            rules.items,
+            self.left[chosen].astype(np.int32),
+            self.right[chosen].astype(np.int32),
+            Counts(zero, zero, zero, zero),
+            patterns=rules.patterns,
+            pattern_of=None if rules.pattern_of is None else self.pattern[chosen].astype(np.int32),
+        )
+
+    def gains(self, confidence: Floats, frequency: Floats) -> tuple[Floats, Ints]:
+        """The improvement of each version over all simpler ones, and the best of those (−1: the one without items)."""
+        top, holder = confidence.copy(), np.arange(len(confidence))
+        gain, best = confidence - frequency, np.full(len(confidence), -1)
+        size = (self.left >= 0).sum(axis=1)
+        for length in range(2, self.left.shape[1] + 1):
+            own = np.flatnonzero(size == length)
+            parts = self.parts[own, :length]
+            # The most confident, and of equals the shortest, which has the lowest number.
+            order = np.lexsort([holder[parts], -top[parts]], axis=1)[:, :1]
+            simpler = np.take_along_axis(parts, order, axis=1)[:, 0]
+            best[own] = holder[simpler]
+            gain[own] = confidence[own] - np.maximum(top[simpler], frequency[own])
+            worse = top[simpler] >= confidence[own]
+            top[own[worse]], holder[own[worse]] = top[simpler[worse]], holder[simpler[worse]]
+        return gain, best
+
+
+def _numbered(levels: list[tuple[Ints, Ints, Ints, Ints]], width: int, n_rules: int) -> _Subsets:
+    """Join the levels, which come longest first, into one numbering from the shortest on."""
+    sizes = [len(rows) for rows, _, _, _ in levels]
+    offset = np.cumsum([0, *sizes[::-1]])[:-1][::-1]
+    total = sum(sizes)
+    pattern, right, origin = (np.empty(total, np.int64) for _ in range(3))
+    left, parts = np.full((total, width), -1, np.int64), np.full((total, width), -1, np.int64)
+    of_rule = np.empty(n_rules, np.int64)
+    for at, (rows, firsts, own, ids) in enumerate(levels):
+        span = slice(offset[at], offset[at] + len(rows))
+        size = rows.shape[1] - 2
+        pattern[span], right[span], origin[span] = rows[:, 0], rows[:, 1], firsts
+        left[span, :size] = rows[:, 2:]
+        of_rule[own] = offset[at] + ids[: len(own)]
+        if at:
+            # The rows made from the level above follow the rules of this one, one item left out after the other.
+            made = ids[len(own) :].reshape(size + 1, -1).T
+            parts[offset[at - 1] : offset[at - 1] + len(made), : size + 1] = offset[at] + made
+    return _Subsets(pattern, right, left, parts, origin, of_rule)
+
+
+def drop_covered(rules: RuleSet, table: TransactionTable) -> RuleSet:
+    """The rules without those that a more general one makes superfluous.
+
+    A rule goes when another one has the same consequent or a narrower one, holds wherever it does (each of its items
+    is one of the rule's, or wider), and is at least as confident. Every rule that goes leaves such a one behind, so
+    coverage stays as it was.
+
+    >>> import polars as pl
+    >>> from thence.counting import recount
+    >>> frame = pl.DataFrame({"a": ["x", "x", "y"], "b": ["u", "u", "v"], "c": ["k", "l", "k"]})
+    >>> table = TransactionTable.from_frame(frame)
+    >>> len(drop_covered(recount(table, 0, np.array([[0, 4], [0, -1]]), np.array([2, 2])), table))
+    1
+    """
+    keep = np.ones(len(rules), bool)
+    confidence = rules.measure("confidence")
+    for part in parts_of(rules, table):
+        order = np.lexsort([*part.left.T[::-1], part.right])
+        left, right = part.left[order], part.right[order]
+        dominated = _dominated(left, right, confidence[part.rules[order]], part)
+        keep[part.rules[order[dominated]]] = False
+    return rules.take(np.flatnonzero(keep))
+
+
+def _dominated(left: Indices, right: Indices, confidence: Floats, part: Part) -> Bools:
+    """Which of the sorted rules another one makes superfluous."""
+    items, consequents = shared(left.T, np.int32), shared(right, np.int32)
+    measured = shared(confidence, np.float64)
+    wider, narrower = _containment(part)
+    out = np.zeros(len(right), bool)
+
+    def search(span: tuple[int, int]) -> None:
+        dominated_rules(items, consequents, measured, *wider, *narrower, *span, out)
+
+    run_threads(search, spans(len(right), default_threads() * 4, least=1000))
+    return out
+
+
+def _containment(part: Part) -> tuple[tuple[Ints, Indices], tuple[Ints, Indices]]:
+    """For each item the items that hold wherever it does, and those that hold only where it does, as flat lists."""
+    narrow, wide = [], []
+    for column in np.unique(part.column).tolist():
+        own = np.flatnonzero(part.column == column)
+        codes = part.codes[own].astype(np.int32)
+        inside = codes @ codes.T == codes.sum(axis=1)[:, None]
+        a, b = np.nonzero(inside)
+        narrow.append(own[a])
+        wide.append(own[b])
+    return _flat(np.concatenate(narrow), np.concatenate(wide), part), _flat(
+        np.concatenate(wide), np.concatenate(narrow), part
+    )
+
+
+def _flat(of: Ints, other: Ints, part: Part) -> tuple[Ints, Indices]:
+    order = np.lexsort([other, of])
+    starts = np.searchsorted(of[order], np.arange(len(part.items) + 1))
+    return shared(starts, np.int64), shared(other[order], np.int32)

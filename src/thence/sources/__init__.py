@@ -13,13 +13,13 @@ import polars as pl
 
 from .._report import Finding, ReadReport
 from .._stream import collect
-from .._tidy import ORIGIN, OnError
+from .._tidy import ORIGIN, OnError, quoted
 from ..errors import ConfigError, InputError
 from ..sensors import Sensor, SensorData
 from .files import find_paths, read_tables
 from .frames import frame_table
 from .kinds import KindPattern, Kinds, kinds_of
-from .roles import Roles, find_roles, quoted
+from .roles import Roles, find_roles
 from .table import MISSING_WORDS, Layout, Options, Table
 from .times import check_zone
 from .typed import TypedTable, typed

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import polars as pl
 
+from .._tidy import quoted
 from ..errors import InputError, nearest, require
-from .roles import quoted
 from .table import Options, Table
 from .text import read_text
 

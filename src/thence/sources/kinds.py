@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from .._tidy import quoted
 from ..errors import ConfigError, InputError
-from .roles import quoted
 
 __all__ = ["KindPattern", "Kinds", "kinds_of", "read_kind_table"]
 

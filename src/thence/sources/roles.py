@@ -6,16 +6,17 @@ Only names, types and the first cells are looked at. A guess that is not certain
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import polars as pl
 
+from .._tidy import quoted
 from ..errors import ConfigError, InputError, nearest
 from .table import Options, Table
 
-__all__ = ["SENSOR_NAMES", "TIME_NAMES", "VALUE_NAMES", "Roles", "find_roles", "looks_like_time", "quoted"]
+__all__ = ["SENSOR_NAMES", "TIME_NAMES", "VALUE_NAMES", "Roles", "find_roles", "looks_like_time"]
 
 TIME_NAMES = (
     "timestamp",
@@ -115,12 +116,6 @@ def find_roles(table: Table, options: Options) -> Roles:
         )
     unnamed = tuple(name for name in rest if name.startswith("(column ") and name.endswith("without a name)"))
     return Roles("wide", time, sensors=tuple(n for n in rest if n not in unnamed), ignored=(*ignored, *unnamed))
-
-
-def quoted(names: Iterable[str], *, most: int = 12) -> str:
-    """Names in quotes, the first dozen of them."""
-    listed = [f"'{name}'" for name in names]
-    return ", ".join(listed[:most]) + (f" and {len(listed) - most} more" if len(listed) > most else "")
 
 
 def _time_column(table: Table, columns: Sequence[str]) -> str:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from .._report import Finding
@@ -27,7 +28,8 @@ __all__ = ["read_text"]
 
 SEPARATORS = (";", "\t", "|", ",")  # a comma comes last: it may be the decimal sign
 SAMPLE_LINES = 50
-CHUNK_BYTES = 1 << 26
+CHUNK_BYTES = 1 << 24
+IntArray = npt.NDArray[np.int64]
 COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
 POINT_NUMBER = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
 
@@ -266,9 +268,7 @@ def _ragged_lines(body: bytes, dialect: Dialect, options: Options, where: str) -
     return count
 
 
-def _fields_per_line(
-    body: bytes, separator: str
-) -> Iterator[tuple[np.ndarray[tuple[int], np.dtype[np.int64]], np.ndarray[tuple[int], np.dtype[np.int64]]]]:
+def _fields_per_line(body: bytes, separator: str) -> Iterator[tuple[IntArray, IntArray]]:
     """Separators and characters of each line, chunk by chunk; signs inside quotes do not count."""
     start = 0
     quotes = b'"' in body
@@ -285,11 +285,10 @@ def _fields_per_line(
         ends = np.flatnonzero(is_end)
         if not ends.size or ends[-1] != chunk.size - 1:
             ends = np.append(ends, chunk.size)
-        before = np.concatenate(([0], np.cumsum(is_separator, dtype=np.int64)))
-        bounds = np.minimum(ends, chunk.size)
         starts = np.concatenate(([0], ends[:-1] + 1))
-        lengths = bounds - starts
+        at = np.searchsorted(np.flatnonzero(is_separator), np.append(starts, chunk.size))
+        lengths = ends - starts
         # A line that holds just a carriage return is blank.
-        lengths -= (lengths == 1) & (chunk[np.minimum(starts, chunk.size - 1)] == ord("\r"))
-        yield np.diff(before[np.concatenate(([0], bounds))]), lengths
+        lengths -= (lengths == 1) & (chunk[starts] == ord("\r"))
+        yield np.diff(at), lengths
         start = stop

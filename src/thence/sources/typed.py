@@ -16,8 +16,9 @@ import polars as pl
 from .._names import distinct_names
 from .._report import Finding
 from .._stream import collect
+from .._tidy import quoted
 from ..errors import ConfigError, InputError
-from .roles import Roles, quoted
+from .roles import Roles
 from .table import Options, Table
 from .times import TimeReader, time_reader
 

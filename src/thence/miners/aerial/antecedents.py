@@ -80,8 +80,8 @@ class _Shape:
     items: Items  # (features, allowed)
     deltas: Tensor  # (features, allowed, width)
     own: Tensor  # (features, allowed): class number of each allowed item
-    exit: Tensor  # (features, width, classes)
-    exit_bias: Tensor  # (features, 1, classes)
+    exit: Tensor  # (features, classes, width)
+    exit_bias: Tensor  # (features, classes, 1)
 
     @staticmethod
     def of(frame: Frame, features: NDArray[np.int64], antecedent_ok: NDArray[np.bool_]) -> _Shape:
@@ -94,8 +94,8 @@ class _Shape:
             items,
             frame.deltas[marked],
             marked - outputs[:, :1],
-            frame.exit[outputs].transpose(1, 2).contiguous(),
-            frame.exit_bias[outputs].unsqueeze(1),
+            frame.exit[outputs],
+            frame.exit_bias[outputs].unsqueeze(-1),
         )
 
 
@@ -216,9 +216,11 @@ class _Asker:
             for shape, pick in zip(shapes, picks, strict=True):
                 allowed = shape.items.shape[1]
                 inner //= allowed
-                logits = torch.baddbmm(shape.exit_bias[pick], grid, shape.exit[pick])
+                # Few classes times many queries: this way round the product is five times as fast.
+                logits = torch.baddbmm(shape.exit_bias[pick], shape.exit[pick], grid.transpose(1, 2))
                 own = shape.own[pick].repeat_interleave(inner, dim=1)
-                weakest = torch.minimum(weakest, share_of(logits, own.repeat(1, queries // own.shape[1])))
+                own = own.repeat(1, queries // own.shape[1])
+                weakest = torch.minimum(weakest, share_of(logits, own, dim=1))
             near = torch.nonzero(weakest.view(-1) >= self.gate - UNSURE).squeeze(1)
             rows = near.cpu().numpy()
             items = _items_of(places, shapes, rows // queries, rows % queries)
@@ -266,9 +268,7 @@ def _items_of(
     return items
 
 
-def _grow(
-    asker: _Asker, universe: _Universe, *, near: Neighbours | None, most: int, first: range
-) -> Iterator[Passed]:
+def _grow(asker: _Asker, universe: _Universe, *, near: Neighbours | None, most: int, first: range) -> Iterator[Passed]:
     """Level by level, each built on what passed before.
 
     A part of the search (``first`` is not everything) also asks the smaller combinations of later features that its

@@ -67,13 +67,13 @@ class Outputs:
         with full_precision():
             if self.near is None:
                 every = np.arange(len(passed.items))
-                parts = [part for block in self._blocks(features) for part in self._ask(block, passed, every, threshold)]
+                parts = [
+                    part for block in self._blocks(features) for part in self._ask(block, passed, every, threshold)
+                ]
                 return Implied.joined(parts)
             return Implied.joined(self._around(features, passed, self.near, threshold))
 
-    def _around(
-        self, features: NDArray[np.int64], passed: Passed, near: Neighbours, threshold: float
-    ) -> list[Implied]:
+    def _around(self, features: NDArray[np.int64], passed: Passed, near: Neighbours, threshold: float) -> list[Implied]:
         """Combinations with the same first feature share the features that may follow."""
         layout = self.frame.layout
         marked = layout.feature_of_item[passed.items]
@@ -109,9 +109,7 @@ class Outputs:
             )
         return blocks
 
-    def _ask(
-        self, block: _Block, passed: Passed, rows: NDArray[np.int64], threshold: float
-    ) -> list[Implied]:
+    def _ask(self, block: _Block, passed: Passed, rows: NDArray[np.int64], threshold: float) -> list[Implied]:
         """Whole output rows for some combinations, a bounded number of cells at a time."""
         layout = self.frame.layout
         classes, count = block.items.shape
@@ -130,7 +128,9 @@ class Outputs:
             own = position[layout.feature_of_item[passed.items[part]]]
             combination, slot = np.nonzero(own >= 0)
             hits[
-                torch.from_numpy(combination).to(hits.device), :, torch.from_numpy(own[combination, slot]).to(hits.device)
+                torch.from_numpy(combination).to(hits.device),
+                :,
+                torch.from_numpy(own[combination, slot]).to(hits.device),
             ] = False
             found = torch.nonzero(hits.view(-1)).squeeze(1)
             values = probability.view(-1)[found].cpu().numpy()

@@ -259,9 +259,7 @@ def _weights(layout: Layout, wanted: Search) -> NDArray[np.float64]:
 
 
 def _as_rules(answer: Passed, found: Implied, most: int) -> Rules:
-    return Rules(
-        _padded(answer.items[found.rows], most), found.items.astype(np.int32), found.probability
-    )
+    return Rules(_padded(answer.items[found.rows], most), found.items.astype(np.int32), found.probability)
 
 
 def _padded(items: NDArray[np.int64], most: int) -> NDArray[np.int32]:

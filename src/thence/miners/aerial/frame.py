@@ -61,9 +61,7 @@ class Frame:
         """Prepare a network on the device where it lies."""
         double = model.to(model.device, torch.float64)
         origin, deltas = double.origin_and_deltas()
-        twin = Frame(
-            model.layout, origin, deltas, double.hidden, double.exit, double.exit_bias, None
-        )
+        twin = Frame(model.layout, origin, deltas, double.hidden, double.exit, double.exit_bias, None)
         folded = tuple(
             ((4.0 * weight).float(), (2.0 * (bias - weight.sum(dim=1))).float()) for weight, bias in double.hidden
         )
@@ -117,15 +115,13 @@ class Frame:
             feature = owners[part[0]]
             low, high = int(self.layout.offsets[feature]), int(self.layout.offsets[feature + 1])
             rows = torch.from_numpy(part).to(self.device)
-            logits = torch.addmm(
-                self.exit_bias[low:high], states[rows], self.exit[low:high].T
-            )
+            logits = torch.addmm(self.exit_bias[low:high], states[rows], self.exit[low:high].T)
             own = torch.from_numpy(items[part] - low).to(self.device)
             found[rows] = share_of(logits, own)
         return found
 
 
-def share_of(logits: Tensor, own: Tensor) -> Tensor:
-    """Softmax of one entry per row, as one over the sum of the others relative to it."""
-    reference = torch.gather(logits, -1, own.unsqueeze(-1))
-    return (logits - reference).exp_().sum(dim=-1).reciprocal_()
+def share_of(logits: Tensor, own: Tensor, *, dim: int = -1) -> Tensor:
+    """Softmax along an axis, of one entry per line: one over the sum of all entries relative to it."""
+    reference = torch.gather(logits, dim, own.unsqueeze(dim))
+    return (logits - reference).exp_().sum(dim=dim).reciprocal_()

@@ -1,0 +1,115 @@
+"""The exact miner against brute force, its constraints, caps and reasons."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.tables import all_rules, count_by_hand, factorised_tables, plain_tables
+from thence.constraints import Where
+from thence.errors import ConfigError
+from thence.miners.exact import Exact
+from thence.transactions import TransactionTable
+
+
+def brute_force(table: TransactionTable, support: float, confidence: float) -> set[str]:
+    """Every rule that passes, decided with fractions."""
+    block = table.blocks[0]
+    codes = block.flat()
+    constant = [column.is_constant or column.context for column in block.columns]
+    found = set()
+    for left, right in all_rules(table):
+
+        def pair(item: int) -> tuple[int, int]:
+            column = int(block.column_of_item[item])
+            return column, item - int(block.offsets[column])
+
+        if constant[pair(right)[0]]:
+            continue
+        n, x, _, b = count_by_hand(codes, [pair(i) for i in left], pair(right))
+        if b and Fraction(b, n) >= Fraction(str(support)) and Fraction(b, x) >= Fraction(str(confidence)):
+            text = " ∧ ".join(sorted(str(block.item(i)) for i in left))
+            found.add(f"{text} → {block.item(right)}")
+    return found
+
+
+@settings(max_examples=400)
+@given(
+    st.one_of(plain_tables(), factorised_tables()),
+    st.sampled_from([0.0, 0.1, 0.3, 0.5]),
+    st.sampled_from([0.0, 0.5, 0.8, 1.0]),
+)
+def test_exact_equals_brute_force(table: TransactionTable, support: float, confidence: float) -> None:
+    rules = Exact(min_support=support, min_confidence=confidence).mine(table)
+    ours = {f"{' ∧ '.join(sorted(map(str, rule.antecedent)))} → {rule.consequent}" for rule in rules}
+    assert len(ours) == len(rules)
+    assert ours == brute_force(table, support, confidence)
+
+
+@pytest.fixture
+def table() -> TransactionTable:
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 4, 400)
+    return TransactionTable.from_frame(
+        pl.DataFrame({"a": a.astype(str), "b": (a // 2).astype(str), "c": (a % 2).astype(str), "d": ["k"] * 400})
+    )
+
+
+def test_constraints_hold_on_both_sides(table: TransactionTable) -> None:
+    rules = Exact(
+        min_support=0.01, antecedent=Where(sensor="a"), consequent=[Where(sensor="b"), Where(sensor="c")]
+    ).mine(table)
+    assert len(rules) == 8
+    assert all(rule.antecedent[0].feature.subject == "a" for rule in rules)
+    one = Exact(min_support=0.01, consequent={"value": "1", "sensor": "b"}).mine(table)
+    assert {str(rule.consequent) for rule in one} == {"(b).value = '1'"}
+    with pytest.raises(ConfigError, match="did you mean 'sensor'"):
+        Exact(antecedent={"sensr": "a"}).mine(table)
+
+
+def test_constants_are_no_consequents_unless_asked(table: TransactionTable) -> None:
+    assert not any(rule.consequent.feature.subject == "d" for rule in Exact().mine(table))
+    assert any(rule.consequent.feature.subject == "d" for rule in Exact(context_consequents=True).mine(table))
+
+
+def test_bounds_on_any_measure(table: TransactionTable) -> None:
+    rules = Exact(min_support=0.01, min_confidence=0.3, bounds={"min_zhang": 0.9, "max_lift": 3.0}).mine(table)
+    assert rules.measure("zhang").min() >= 0.9
+    assert rules.measure("lift").max() <= 3.0
+
+
+def test_a_cap_stops_with_a_note(table: TransactionTable) -> None:
+    rules = Exact(min_support=0.0, min_confidence=0.0, max_rules=7).mine(table)
+    assert len(rules) == 7
+    assert any("stopped at 7 rules" in note for note in rules.notes)
+
+
+def test_ctrl_c_leaves_what_was_found(table: TransactionTable) -> None:
+    def interrupt(stage: str, done: float, total: float, note: str = "") -> None:
+        raise KeyboardInterrupt
+
+    rules = Exact(min_support=0.01).mine(table, progress=interrupt)
+    assert any(note.startswith("interrupted") for note in rules.notes)
+    assert len(rules) > 0
+
+
+def test_no_rules_come_with_a_reason() -> None:
+    constant = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x"], "b": ["y", "y"]}))
+    assert "every feature is constant" in Exact().mine(constant).notes
+    single = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "y"]}))
+    assert any("needs two features" in note for note in Exact().mine(single).notes)
+    empty = TransactionTable.from_frame(pl.DataFrame({"a": [], "b": []}, schema={"a": pl.String, "b": pl.String}))
+    assert any("no rows" in note for note in Exact().mine(empty).notes)
+
+
+@pytest.mark.parametrize(
+    "settings_", [{"max_antecedents": 0}, {"min_support": -0.1}, {"min_confidence": 1.5}, {"bounds": {"min_zang": 0.1}}]
+)
+def test_impossible_settings_are_refused(settings_: dict) -> None:
+    with pytest.raises(ConfigError):
+        Exact(**settings_)

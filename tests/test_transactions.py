@@ -1,0 +1,106 @@
+"""Tables: from frames, selection, saving, and what they say of themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.networks import network
+from tests.tables import factorised_tables, plain_tables
+from thence.discretize import Discretizer
+from thence.enrich import build
+from thence.errors import InputError, MiningError
+from thence.items import Interval
+from thence.transactions import TransactionTable
+from thence.windows import window
+
+
+def test_from_pandas_and_polars_alike_without_changing_them() -> None:
+    data = {"flow": [1.0, None, 3.0, 4.0], "door": ["open", "shut", None, "open"], "on": [True, False, True, True]}
+    frames = [pl.DataFrame(data), pd.DataFrame(data)]
+    before = [frame.clone() if isinstance(frame, pl.DataFrame) else frame.copy() for frame in frames]
+    tables = [TransactionTable.from_frame(frame, bins=2) for frame in frames]
+    assert tables[0].codes.tolist() == tables[1].codes.tolist() == [[0, 0, 1], [-1, 1, 0], [1, -1, 1], [1, 0, 1]]
+    assert tables[0].blocks[0].columns[0].values == (Interval(-np.inf, 3), Interval(3, np.inf))
+    assert before[0].equals(frames[0])
+    pd.testing.assert_frame_equal(before[1], frames[1])
+
+
+def test_infinite_numbers_are_missing() -> None:
+    assert TransactionTable.from_frame(pl.DataFrame({"a": [1.0, float("inf"), 2.0]}), bins=2).codes[:, 0].tolist() == [
+        0,
+        -1,
+        1,
+    ]
+
+
+def test_bad_frames_are_refused() -> None:
+    with pytest.raises(InputError, match="no columns"):
+        TransactionTable.from_frame(pl.DataFrame())
+    with pytest.raises(InputError, match="cannot read a frame of type dict"):
+        TransactionTable.from_frame({"a": [1]})
+    with pytest.raises(InputError, match="two columns named 'a'"):
+        TransactionTable.from_frame(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+
+
+@settings(max_examples=50)
+@given(st.one_of(plain_tables(), factorised_tables()))
+def test_a_saved_table_is_the_same_table(tmp_path_factory: pytest.TempPathFactory, table: TransactionTable) -> None:
+    path = tmp_path_factory.mktemp("table") / "table.npz"
+    table.save(path)
+    again = TransactionTable.load(path)
+    assert again.features == table.features
+    assert again.blocks[0].flat().tolist() == table.blocks[0].flat().tolist()
+    assert again.describe() == table.describe()
+
+
+def test_a_lifted_table_survives_saving(tmp_path: Path) -> None:
+    net = network(frames=40)
+    table = build(
+        window(net.sensors, "30min"), mode="lifted", graph=net.graph, binding=net.binding, ontology=net.ontology,
+        discretizer=Discretizer(bins=4, scope="sensor"), min_embeddings=2,
+    )  # fmt: skip
+    table.save(tmp_path / "lifted.npz")
+    again = TransactionTable.load(tmp_path / "lifted.npz")
+    assert [str(b.pattern) for b in again.blocks] == [str(b.pattern) for b in table.blocks]
+    assert [b.pattern for b in again.blocks] == [b.pattern for b in table.blocks]
+    assert all((x.times == y.times).all() for x, y in zip(again.blocks, table.blocks, strict=True))
+    assert again.discretizer.to_dict() == table.discretizer.to_dict()
+    for ours, theirs in zip(again.blocks, table.blocks, strict=True):
+        assert ours.embeddings == theirs.embeddings
+        assert ours.flat().tolist() == theirs.flat().tolist()
+        assert [c.feature.reads for c in ours.columns] == [c.feature.reads for c in theirs.columns]
+
+
+def test_foreign_files_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.npz").write_bytes(b"not a table")
+    with pytest.raises(InputError, match="not a saved table"):
+        TransactionTable.load(tmp_path / "x.npz")
+    with pytest.raises(InputError, match="no such file"):
+        TransactionTable.load(tmp_path / "y.npz")
+
+
+def test_selection_and_frames() -> None:
+    table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "y", "x"], "b": ["u", "u", "v"]}))
+    assert table.select([table.features[1]]).n_features == 1
+    assert table.frames(slice(1, 3)).codes.tolist() == [[1, 0], [0, 1]]
+    assert table.frames(np.array([True, False, True])).n_rows == 2
+    assert [piece.n_rows for piece in table.row_blocks(2)] == [2, 1]
+    with pytest.raises(MiningError, match="no single matrix"):
+        _ = TransactionTable(table.blocks * 2).codes
+
+
+def test_describe_counts_what_is_there() -> None:
+    table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", None], "b": ["u", "u"]}))
+    told = table.describe()
+    assert told["rows"] == 2
+    assert told["constant_features"] == 2
+    assert told["features_with_missing"] == 1
+    assert told["missing_share"] == 0.25
+    assert repr(table) == "TransactionTable(2 rows × 2 features, 2 items, enrich='none')"
