@@ -152,6 +152,8 @@ def test_columns_that_are_not_there() -> None:
         SensorData.from_long(pl.DataFrame({"time": HOURS, "sensor": ["a"] * 4}))
     with pytest.raises(InputError, match="holds String, not dates"):
         SensorData.from_wide(pl.DataFrame({"time": ["2024"], "a": [1.0]}))
+    with pytest.raises(InputError, match="column 'seen' holds Datetime.*neither numbers nor states"):
+        SensorData.from_wide(wide().with_columns(seen=pl.col("time")))
     extra = SensorData.from_wide(wide(), sensors=SENSORS[:1])
     assert "columns without a sensor, ignored: 'door', 'q1'" in str(extra.report)
 

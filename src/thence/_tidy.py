@@ -24,6 +24,7 @@ __all__ = [
     "quoted",
     "reading_cells",
     "require_columns",
+    "require_readings",
     "tidy_long",
     "tidy_wide",
     "utc_time",
@@ -266,6 +267,16 @@ def require_columns(schema: Mapping[str, pl.DataType], needed: Iterable[str], so
                 where=source,
                 hint=nearest(name, schema),
             )
+
+
+def require_readings(name: str, dtype: pl.DataType, source: str) -> None:
+    """Raise for a column that can hold neither numbers nor states."""
+    if not (dtype.is_numeric() or is_text(dtype) or dtype == pl.Null):
+        raise InputError(
+            f"column '{name}' holds {dtype}, which is neither numbers nor states",
+            where=source,
+            hint=f"leave it out: ignore=['{name}'] when reading",
+        )
 
 
 def reading_cells(schema: Mapping[str, pl.DataType]) -> list[pl.Expr]:

@@ -49,6 +49,7 @@ Check = Callable[[Miner], None]
 def yield_checks(miner: Miner, *, exhaustive: bool | None = None) -> Iterator[Check]:
     """The checks that apply to a miner; ``exhaustive`` overrules what its class says of itself."""
     yield check_protocol
+    yield check_finds_something
     yield check_form_of_rules
     yield check_counts_equal_brute_force
     yield check_counts_with_missing_values
@@ -152,6 +153,13 @@ def check_protocol(miner: Miner) -> None:
     assert miner.name and miner.name == miner.name.lower(), f"the name {miner.name!r} is not a lower-case word"
     assert miner.wants in ("codes", "numbers"), f"wants is {miner.wants!r}, neither 'codes' nor 'numbers'"
     assert isinstance(miner.mine(sample_table(miner)), RuleSet), "mine() does not return a RuleSet"
+
+
+def check_finds_something(miner: Miner) -> None:
+    """It finds rules in the sample table: on a miner that finds none, the other checks would say nothing."""
+    table = sample_table(miner)
+    hint = "give it settings that suit so small a table"
+    assert len(miner.mine(table)), f"no rule in {table.n_rows} rows with plain dependencies: {hint}"
 
 
 def check_form_of_rules(miner: Miner) -> None:

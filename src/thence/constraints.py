@@ -18,7 +18,7 @@ from .errors import ConfigError, nearest
 from .items import Aspect, Interval, Item, Role
 from .transactions import Block
 
-__all__ = ["Constraint", "Where", "item_masks", "trivial_pairs", "without_trivial"]
+__all__ = ["Constraint", "Where", "item_masks", "trivial_columns", "trivial_pairs", "without_trivial"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,30 +127,38 @@ def item_masks(
     return left, right
 
 
-def trivial_pairs(block: Block) -> npt.NDArray[np.bool_] | None:
-    """``out[a, b]``: items ``a`` and ``b`` must not stand in one rule, since one says what the other does.
+def trivial_columns(block: Block) -> npt.NDArray[np.bool_] | None:
+    """``out[a, b]``: columns ``a`` and ``b`` must not stand in one rule, since one says what the other does.
 
     These are aggregates that read the same sensors (the total and the mean of the same pipes), and existential
     statements of which one implies the other: the same with fewer conditions. ``None``: there are none.
     """
     columns = block.columns
-    shared = np.zeros((len(columns), len(columns)), bool)
-    for a, first in enumerate(columns):
-        for b, second in enumerate(columns):
-            shared[a, b] = a != b and not first.feature.reads.isdisjoint(second.feature.reads)
+    pairs: set[tuple[int, int]] = set()
+    readers: dict[str, list[int]] = {}
     families: dict[tuple[Any, ...], list[tuple[int, frozenset[Item]]]] = {}
     for c, column in enumerate(columns):
         feature = column.feature
+        for token in feature.reads:
+            readers.setdefault(token, []).append(c)
         if feature.role is Role.SOME and feature.where:
             key = (feature.subject, feature.label, feature.name, feature.where[-1])
             families.setdefault(key, []).append((c, frozenset(feature.where)))
+    for members in readers.values():
+        pairs |= {(a, b) for a in members for b in members if a != b}
     for family in families.values():
-        for a, more in family:
-            for b, fewer in family:
-                shared[a, b] |= a != b and (fewer < more or more < fewer)
-    if not shared.any():
+        pairs |= {(a, b) for a, more in family for b, fewer in family if a != b and (fewer < more or more < fewer)}
+    if not pairs:
         return None
-    return shared[block.column_of_item][:, block.column_of_item]
+    out = np.zeros((len(columns), len(columns)), bool)
+    out[tuple(np.array(sorted(pairs)).T)] = True
+    return out
+
+
+def trivial_pairs(block: Block) -> npt.NDArray[np.bool_] | None:
+    """:func:`trivial_columns`, item by item."""
+    columns = trivial_columns(block)
+    return None if columns is None else columns[block.column_of_item][:, block.column_of_item]
 
 
 def without_trivial(

@@ -157,7 +157,7 @@ def rank_binning(values: npt.NDArray[Any], *, bins: int = 10) -> FloatArray:
 
 def _order_statistics(values: FloatArray, fractions: FloatArray) -> FloatArray:
     at = np.minimum((fractions * len(values) + 1e-9).astype(np.int64), len(values) - 1)
-    return np.partition(values, np.unique(at))[at] if len(at) else np.empty(0)
+    return np.asarray(np.partition(values, np.unique(at))[at]) if len(at) else np.empty(0)
 
 
 def _data_quantiles(values: FloatArray, fractions: FloatArray) -> FloatArray:

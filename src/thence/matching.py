@@ -220,7 +220,7 @@ def _join(
     origin, reached = adjacency.expand(rows[:, bound[known]])
     if new in bound:
         hits = origin[reached == rows[origin, bound[new]]]
-        return rows[np.unique(hits)]
+        return np.asarray(rows[np.unique(hits)])
     keep = masks[new][reached] & ~(rows[origin] == reached[:, None]).any(axis=1)
     bound[new] = rows.shape[1]
     return np.column_stack([rows[origin[keep]], reached[keep]])

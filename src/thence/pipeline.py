@@ -390,7 +390,13 @@ def _miner(miner: str | type | Miner | None, settings: Mapping[str, Any], config
     names = [field.name for field in fields(made) if field.init]
     if "seed" in names and "seed" not in settings and isinstance(miner, (str, type)):
         made = replace(made, seed=config.seed)
-    return made, MinerConfig(name=made.name, settings={name: getattr(made, name) for name in names})
+    known = {name: getattr(made, name) for name in names}
+    return made, MinerConfig(name=made.name, settings={name: value for name, value in known.items() if _is_set(value)})
+
+
+def _is_set(value: Any) -> bool:
+    """TOML has no word for nothing, so what is not set is not recorded."""
+    return value is not None and not (isinstance(value, (Mapping, list, tuple)) and not value)
 
 
 def _refinement(given: RefineConfig | Mapping[str, Any] | None, base: RefineConfig) -> RefineConfig:

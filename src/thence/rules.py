@@ -245,16 +245,17 @@ class RuleSet:
         antecedent: str | None = None,
         consequent: str | None = None,
         where: Callable[[Rule], bool] | None = None,
-        **bounds: float,
+        bounds: Mapping[str, float] | None = None,
+        **more_bounds: float,
     ) -> RuleSet:
         """The rules that meet every condition.
 
-        ``min_<measure>`` and ``max_<measure>`` bound any measure; ``feature`` is a part of the text of some item of
+        ``min_<measure>`` and ``max_<measure>`` bound any measure, as keywords or in ``bounds``; ``feature`` is a part of the text of some item of
         the rule, ``antecedent`` and ``consequent`` the same for one side, ``kind`` is the kind of a sensor or the
         class of a node in the rule.
         """
         keep = np.ones(len(self), bool)
-        for name, bound in bounds.items():
+        for name, bound in {**(bounds or {}), **more_bounds}.items():
             side, _, measure = name.partition("_")
             if side not in ("min", "max") or not measure:
                 raise ConfigError(f"unknown filter '{name}'", hint="use min_<measure> or max_<measure>")

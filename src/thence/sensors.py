@@ -28,6 +28,7 @@ from ._tidy import (
     quoted,
     reading_cells,
     require_columns,
+    require_readings,
     tidy_long,
     tidy_wide,
     utc_time,
@@ -140,6 +141,8 @@ class SensorData:
         for schema in schemas:
             require_columns(schema, ["time"], source)
         require_columns(types, [sensor.id for sensor in known], source)
+        for sensor in known:
+            require_readings(sensor.id, types[sensor.id], source)
         base = report if report is not None else ReadReport()
         if lost := types.keys() - {sensor.id for sensor in known}:
             base = base.extended(notes=[f"columns without a sensor, ignored: {quoted(sorted(lost))}"])

@@ -399,7 +399,7 @@ def test_columns_taken_for_states_are_said(tmp_path: Path) -> None:
 
 def test_columns_that_are_no_readings() -> None:
     frame = pl.DataFrame({"time": [T0], "a": [1.0], "seen": [T0], "list": [[1, 2]]})
-    fails(frame, "column 'seen' holds Datetime", "leave it out with ignore=['seen']", time="time")
+    fails(frame, "column 'seen' holds Datetime", "leave it out: ignore=['seen']", time="time")
     data = read_sensors(frame, time="time", ignore=["seen", "list"])
     assert data.ids == ("a",) and "columns ignored: 'seen', 'list'" in str(data.report)
 

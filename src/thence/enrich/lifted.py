@@ -228,9 +228,9 @@ def _sensor_choices(
     sensors: list[tuple[str, ...]] = []
     for row in rows.tolist():
         options = []
-        for variable in pattern.sensors:
-            at = row[host[variable.host]]
-            kinds = [variable.kind] if variable.kind else list(carriers.sensors)
+        for slot in pattern.sensors:
+            at = row[host[slot.host]]
+            kinds = [slot.kind] if slot.kind else list(carriers.sensors)
             found = [s for kind in kinds for s in carriers.sensors[kind].get(at, ())]
             options.append(found or [""])
         for choice in product(*options):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COUNTS", "MAIN_MEASURES", "Columns", "counts_from", "json_number"]
 
-COUNTS = ("n", "n_antecedent", "n_consequent", "n_both")
+COUNTS = ("n_rows", "n", "n_antecedent", "n_consequent", "n_both")
 MAIN_MEASURES = ("support", "confidence", "rule_coverage", "zhang", "lift")
 
 Indices = npt.NDArray[np.int32]
@@ -112,7 +112,7 @@ class Columns:
 
 def counts_from(columns: dict[str, Any]) -> Counts:
     """Counts from lists or arrays by name."""
-    return Counts(*(np.asarray(columns[name], dtype=np.int64) for name in COUNTS))
+    return Counts(**{name: np.asarray(columns[name], dtype=np.int64) for name in COUNTS})
 
 
 def json_number(value: float) -> float | None:

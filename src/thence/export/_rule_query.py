@@ -122,10 +122,10 @@ class RuleQuery:
             known = self._structure(feature)
             return [known] if item.holds(True) else [f"FILTER NOT EXISTS {{ {known} }}"]
         if feature.role is Role.SOME:
-            if _is_denied(item):
-                _, present, _ = self._candidate(feature)
-                return [*present, f"FILTER NOT EXISTS {{ {self._witness(item)} }}"]
-            return [self._witness(item)]
+            if item.holds(True):
+                return [self._witness(feature)]
+            _, present, _ = self._candidate(feature)
+            return [*present, f"FILTER NOT EXISTS {{ {self._witness(feature)} }}"]
         value, lines = self._value(feature)
         return [*lines, f"FILTER({_test(item, value)})"]
 
@@ -137,7 +137,7 @@ class RuleQuery:
             return self._term(feature), [], f"{'' if item.holds(True) else 'NOT '}EXISTS {{ {known} }}"
         if feature.role is Role.SOME:
             sensor, present, _ = self._candidate(feature)
-            return sensor, present, f"{'NOT ' if _is_denied(item) else ''}EXISTS {{ {self._witness(item)} }}"
+            return sensor, present, f"{'' if item.holds(True) else 'NOT '}EXISTS {{ {self._witness(feature)} }}"
         value, lines = self._value(feature)
         return ("?time" if feature.role is Role.TIME else self._term(feature)), lines, _test(item, value)
 
@@ -157,7 +157,7 @@ class RuleQuery:
     def _candidate(self, feature: Feature) -> tuple[str, list[str], str]:
         """A sensor that an existential item speaks of, the clauses that find it with a reading, and the reading."""
         sensor = self._new("sensor")
-        conditions = [item for item in feature.where if item.feature.aspect is Aspect.PROPERTY]
+        conditions = feature.where[:-1]
         host = self._new("host") if feature.subject or conditions else ""
         lines = [self._sensor(sensor, feature.label, host)]
         if feature.subject:
@@ -169,13 +169,10 @@ class RuleQuery:
         reading = self._new("value")
         return sensor, [*lines, self._observation(f"sosa:madeBySensor {sensor}", feature, reading)], reading
 
-    def _witness(self, item: Item) -> str:
-        """The clauses that find a sensor whose reading satisfies an existential item."""
-        _, lines, reading = self._candidate(item.feature)
-        tests = [inner for inner in item.feature.where if inner.feature.aspect is Aspect.MEASUREMENT]
-        if not isinstance(item.value, bool):
-            tests.append(item)
-        return " ".join([*lines, *(f"FILTER({_test(test, reading)})" for test in tests)])
+    def _witness(self, feature: Feature) -> str:
+        """The clauses that find a sensor of which an existential statement is true; its last condition is the test."""
+        _, lines, reading = self._candidate(feature)
+        return " ".join([*lines, f"FILTER({_test(feature.where[-1], reading)})"])
 
     def _value(self, feature: Feature) -> tuple[str, list[str]]:
         """A variable for the value of a feature, and the clauses that bind it."""
@@ -197,10 +194,6 @@ class RuleQuery:
         parts = [name, "rank"] if name and feature.relative else [name or ("rank" if feature.relative else "value")]
         predicate = self.vocabulary.reading("-".join(parts))
         return f"{self._new('observation')} {subject} ; sosa:resultTime ?time ; {predicate} {value} ."
-
-
-def _is_denied(item: Item) -> bool:
-    return isinstance(item.value, bool) and not item.holds(True)
 
 
 def _test(item: Item, value: str) -> str:

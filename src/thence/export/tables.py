@@ -69,9 +69,9 @@ def _summary(rules: RuleSet) -> str:
 
 def _escaped(text: str) -> str:
     """Text that cannot be taken for markup or for the end of a cell."""
-    return re.sub(r"([\\`*_{}\[\]<>|])", r"\\\1", text)
+    return re.sub(r"([\\`*_{}\[\]<>|])", r"\\\1", " ".join(text.split()))
 
 
 def _code(text: str) -> str:
     """An exact text as code; a bar would end the cell even there, and two backticks let one stand inside."""
-    return f"`` {text.replace('|', chr(92) + '|')} ``"
+    return f"`` {' '.join(text.split()).replace('|', chr(92) + '|')} ``"

@@ -27,8 +27,9 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -52,6 +53,8 @@ __all__ = ["RuleBlock", "exact_threshold", "mine_exact"]
 
 # The table of pair counts is kept up to this many frequent items (256 MB); beyond, the bound n(P, i) alone prunes.
 _MAX_PAIR_ITEMS = 8192
+# The words of all items that should stay in the second-level cache while pairs are counted (1 MB).
+_CACHE_WORDS = 1 << 17
 # A rough guess of the words that a run of first items would touch if nothing were pruned; smaller runs do not pay.
 _RUN_WORK = 1 << 27
 # Words touched between two looks at the stop signal: some hundredths of a second.
@@ -111,7 +114,7 @@ class _Search:
 
     def __init__(self, problem: Problem, room: int) -> None:
         levels = problem.max_antecedents + 1
-        n_items, width = problem.bitmaps.shape
+        n_items, width = len(problem.name), problem.bitmaps.shape[1]
         state = State(
             control=np.zeros(4, dtype=np.int64),
             chosen=np.full(levels, -1, dtype=np.int32),
@@ -178,7 +181,7 @@ def mine_exact(
     max_rules: int | None = None,
     block_rules: int = 1 << 16,
     threads: int | None = None,
-) -> Iterator[RuleBlock]:
+) -> Generator[RuleBlock, None, None]:
     """All rules with one consequent and 1 … ``max_antecedents`` antecedent items, block by block.
 
     A rule has at most one item per feature, holds in at least one row, and has ``n_both / n ≥ min_support`` and
@@ -258,10 +261,9 @@ def _prepare(
     least_n = max(n_complete, n_rows - int(most[-1]))
     floor = max(1, -(-support.numerator * least_n // support.denominator))
     items = np.flatnonzero(wanted & (n_of_item >= floor)).astype(np.int32)
-    maps = bitmaps if len(items) == n_items else bitmaps[items]
     problem = Problem(
         name=shared(items, np.int32),
-        bitmaps=shared(maps, np.uint64),
+        bitmaps=shared(bitmaps, np.uint64),
         feature=shared(feature_of_item[items], np.int32),
         n_item=shared(n_of_item[items], np.int32),
         antecedent_ok=shared(may_lead[items], np.bool_),
@@ -324,13 +326,15 @@ def _threshold(value: float | str | Fraction, name: str, n_rows: int) -> Fractio
 
 
 def _count_pairs(problem: Problem, threads: int | None) -> NDArray[np.int32]:
-    n_items, width = problem.bitmaps.shape
+    """How many rows each two items share: all that rules with one antecedent need, and a bound for all others."""
+    n_items, width = len(problem.name), problem.bitmaps.shape[1]
     pairs = np.zeros((n_items, n_items), dtype=np.int32)
-    block = int(min(4096, max(64, (1 << 17) // max(n_items, 1))))
-    step = 1 if n_items * n_items * width // 2 < SMALL_WORK else threads or default_threads()
+    block = int(min(4096, max(64, _CACHE_WORDS // max(n_items, 1))))
+    # Every step-th item makes a task: tasks are alike, and short enough to stop between them.
+    step = 1 if n_items * n_items * width < 2 * SMALL_WORK else max(4 * (threads or default_threads()), n_items // 32)
     run_threads(
         lambda first: count_pair_rows(
-            problem.bitmaps, problem.feature, problem.antecedent_ok, first, step, block, pairs
+            problem.bitmaps, problem.name, problem.feature, problem.antecedent_ok, first, step, block, pairs
         ),
         range(step),
         threads=threads,
@@ -341,7 +345,7 @@ def _count_pairs(problem: Problem, threads: int | None) -> NDArray[np.int32]:
 
 def _runs(problem: Problem, workers: int) -> list[tuple[int, int]]:
     """Runs of first items of about equal work; an early item has more items to extend it with than a late one."""
-    n_items, width = problem.bitmaps.shape
+    n_items, width = len(problem.name), problem.bitmaps.shape[1]
     leading = problem.antecedent_ok.astype(np.float64)
     antecedents = np.cumsum(leading * np.cumsum(leading[::-1])[::-1] ** (problem.max_antecedents - 1))
     if not n_items:
@@ -352,7 +356,7 @@ def _runs(problem: Problem, workers: int) -> list[tuple[int, int]]:
     return [(low, high) for low, high in pairwise(cuts) if high > low]
 
 
-def _stream(problem: Problem, *, block_rules: int, workers: int) -> Iterator[RuleBlock]:
+def _stream(problem: Problem, *, block_rules: int, workers: int) -> Generator[RuleBlock, None, None]:
     """Blocks in the order of their first items, while later runs are searched ahead, one block each at most."""
     runs = deque(_runs(problem, workers))
     workers = min(workers, len(runs))
@@ -387,14 +391,15 @@ def _stream(problem: Problem, *, block_rules: int, workers: int) -> Iterator[Rul
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _capped(blocks: Iterator[RuleBlock], max_rules: int) -> Iterator[RuleBlock]:
+def _capped(blocks: Generator[RuleBlock, None, None], max_rules: int) -> Generator[RuleBlock, None, None]:
     """The first ``max_rules`` rules; a block that says so ends the stream where there are more."""
     left = max_rules
-    for block in blocks:
-        if len(block) > left:
-            yield RuleBlock(
-                block.antecedents[:left], block.consequents[:left], block.counts[:left], block.progress, capped=True
-            )
-            return
-        left -= len(block)
-        yield block
+    with closing(blocks):
+        for block in blocks:
+            if len(block) > left:
+                yield RuleBlock(
+                    block.antecedents[:left], block.consequents[:left], block.counts[:left], block.progress, capped=True
+                )
+                return
+            left -= len(block)
+            yield block

@@ -24,7 +24,7 @@ _SPARSE = 8
 class Problem(NamedTuple):
     """What one search reads: frequent items only, in increasing order, and numbered anew."""
 
-    name: NDArray[np.int32]  # the caller's number of each item
+    name: NDArray[np.int32]  # the caller's number of each item, which is also its row in `bitmaps`
     bitmaps: Words
     feature: NDArray[np.int32]
     n_item: NDArray[np.int32]
@@ -76,6 +76,7 @@ def _least(n: int, p: int, q: int) -> int:
 @kernel
 def count_pair_rows(
     bitmaps: Words,
+    name: NDArray[np.int32],
     feature: NDArray[np.int32],
     antecedent_ok: NDArray[np.bool_],
     first: int,
@@ -84,14 +85,14 @@ def count_pair_rows(
     pairs: NDArray[np.int32],
 ) -> None:
     """Counts of the pairs (i, j > i) for every ``step``-th item i; zero within a feature and where no rule needs it."""
-    n_items, width = bitmaps.shape
+    n_items, width = name.size, bitmaps.shape[1]
     for low in range(0, width, block):
         high = min(low + block, width)
         for item in range(first, n_items, step):
-            left = bitmaps[item, low:high]
+            left = bitmaps[name[item], low:high]
             for other in range(item + 1, n_items):
                 if feature[other] != feature[item] and (antecedent_ok[item] or antecedent_ok[other]):
-                    pairs[item, other] += and_count(left, bitmaps[other, low:high])
+                    pairs[item, other] += and_count(left, bitmaps[name[other], low:high])
 
 
 @kernel
@@ -122,6 +123,7 @@ def _count_survivors(
     places: NDArray[np.int32],
     n_places: int,
     bitmaps: Words,
+    name: NDArray[np.int32],
     feature: NDArray[np.int32],
     survivors: NDArray[np.int32],
     found: Integer,
@@ -143,7 +145,7 @@ def _count_survivors(
         counts[item] = 0
         if left < needed:
             continue
-        row = bitmaps[item]
+        row = bitmaps[name[item]]
         total = np.uint64(0)
         if n_places < 0:
             for word in range(row.size):
@@ -277,7 +279,7 @@ def _write_rules(problem: Problem, state: State, level: int, n_held: Integer, fl
             if n_both * problem.support_q < problem.support_p * n:
                 continue
             if at > 0 and n_both >= confident:
-                n_consequent = and_count(state.known[at], problem.bitmaps[item])
+                n_consequent = and_count(state.known[at], problem.bitmaps[name[item]])
         if n_both >= confident:
             for column in range(level):
                 out_antecedents[filled, column] = name[chosen[column + 1]]
@@ -304,7 +306,7 @@ def _visit(problem: Problem, state: State, level: int, item: int, n_held: Intege
     if found == 0:
         return
     last = level == problem.max_antecedents
-    _intersect(state, level, problem.bitmaps[item])
+    _intersect(state, level, problem.bitmaps[problem.name[item]])
     needed = confident if last and problem.present.shape[0] == 0 else floor
     survivors, counts = state.survivors, state.counts[level]
     if level == 1 and problem.pairs.shape[0] > 0:
@@ -316,6 +318,7 @@ def _visit(problem: Problem, state: State, level: int, item: int, n_held: Intege
             state.places[level],
             state.n_places[level],
             problem.bitmaps,
+            problem.name,
             problem.feature,
             survivors,
             found,

@@ -34,7 +34,7 @@ class Miner(Protocol):
 BUILT_IN: Mapping[str, str] = MappingProxyType(
     {
         "exact": "thence.miners.exact:Exact",
-        "aerial": "thence.miners.aerial:Aerial",
+        "aerial": "thence.miners.aerial.miner:Aerial",
         "fpgrowth": "thence.miners.exhaustive:FPGrowth",
         "hmine": "thence.miners.exhaustive:HMine",
         "naive-semrl": "thence.miners.semrl:NaiveSemRL",
@@ -72,6 +72,7 @@ def make_miner(miner: str | type | Miner, **settings: Any) -> Miner:
             )
         module, _, attribute = known[miner].partition(":")
         miner = getattr(importlib.import_module(module), attribute)
+        assert not isinstance(miner, str)
     if isinstance(miner, type):
         try:
             made = miner(**settings)

@@ -84,7 +84,7 @@ class Exact:
         rules = RuleSet.concat(parts)
         if len(rules) == 0:
             return RuleSet.empty(*self._why_empty(table), facts=parts[0].facts)
-        return rules.filter(**self.bounds) if self.bounds else rules
+        return rules.filter(bounds=self.bounds) if self.bounds else rules
 
     def _mine_block(self, table: TransactionTable, at: int, room: int, progress: Progress) -> RuleSet:
         block = table.blocks[at]

@@ -212,7 +212,8 @@ class _Collected:
             _item(table, int(chosen[column]), float(low), float(high))
             for column, low, high in zip(self.ranges.columns, self.low, self.high, strict=True)
         )
-        counts = Counts(*count_ranges(ranks, self.ranges, self.antecedents, self.consequents))
+        counted = count_ranges(ranks, self.ranges, self.antecedents, self.consequents)
+        counts = Counts(*counted, n_rows=np.asarray(table.n_rows))
         return RuleSet(
             items,
             self.antecedents,

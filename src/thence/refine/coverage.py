@@ -94,7 +94,7 @@ def _cover_part(part: Part, rules: RuleSet, *, trim: bool) -> tuple[Ints, Ints]:
 
 
 def _choose(arrays: tuple[Words, Indices, Indices], rows: Ints, open_rows: Words) -> tuple[Ints, Ints]:
-    """Rules in greedy order and the rows that each adds; what a rule would add can only shrink, so old numbers bound it."""
+    """Rules in greedy order and the rows that each adds; that can only shrink, so old numbers are bounds."""
     words, row_of, antecedents = arrays
     heap = [(-held, rule) for rule, held in enumerate(rows.tolist())]
     heapq.heapify(heap)

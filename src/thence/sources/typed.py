@@ -16,7 +16,7 @@ import polars as pl
 from .._names import distinct_names
 from .._report import Finding
 from .._stream import collect
-from .._tidy import quoted
+from .._tidy import quoted, require_readings
 from ..errors import ConfigError, InputError
 from .roles import Roles
 from .table import Options, Table
@@ -291,17 +291,8 @@ def _is_text(dtype: pl.DataType) -> bool:
 
 
 def _state_of_type(dtype: pl.DataType, name: str, table: Table) -> bool | None:
-    if dtype == pl.Null:
-        return None
-    if dtype == pl.Boolean or _is_text(dtype):
-        return True
-    if dtype.is_numeric():
-        return False
-    raise InputError(
-        f"column '{name}' holds {dtype}, which is neither numbers nor states",
-        where=table.name,
-        hint=f"leave it out with ignore=['{name}']",
-    )
+    require_readings(name, dtype, table.name)
+    return None if dtype == pl.Null else not dtype.is_numeric()
 
 
 def _sensor_id(table: Table, column: str, options: Options, *, one: bool) -> str:

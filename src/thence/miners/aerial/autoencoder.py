@@ -181,13 +181,13 @@ class Autoencoder:
 
 
 def default_widths(layout: Layout) -> tuple[int, int, int]:
-    """Encoder widths for masked training: they follow the number of items but stay within what pays off.
+    """Encoder widths for masked training: the innermost layer follows the square root of the number of items.
 
-    >>> default_widths(Layout.of([10] * 20))
-    (64, 32, 16)
+    >>> default_widths(Layout.of([10] * 20)), default_widths(Layout.of([10] * 1000))
+    ((64, 32, 16), (256, 128, 64))
     """
-    items = max(layout.n_items, 1)
-    return 64, 32, 16
+    inner = min(64, max(4, 8 * math.ceil(math.sqrt(layout.n_items) / 8)))
+    return 4 * inner, 2 * inner, inner
 
 
 def faithful_widths(layout: Layout) -> tuple[int, int, int]:
@@ -211,9 +211,10 @@ def initialise(cardinalities: ArrayLike, *, widths: Sequence[int] | None = None,
         raise ConfigError(f"layer widths must be positive, got {encoder}", hint="for example (64, 32, 16)")
     sizes = (layout.n_items, *encoder, *encoder[-2::-1], layout.n_items)
     generator = torch.Generator().manual_seed(seed)
-    weights = []
+    weights: list[Tensor] = []
     for inputs, outputs in zip(sizes, sizes[1:], strict=False):
-        bound = math.sqrt(6.0 / max(inputs + outputs, 1))
+        fan_in = inputs if weights or shown is None else shown
+        bound = math.sqrt(6.0 / max(fan_in + outputs, 1))
         weights.append((torch.rand(outputs, inputs, generator=generator) * 2.0 - 1.0) * bound)
     pairs = tuple((weight, torch.zeros(weight.shape[0])) for weight in weights[1:-1])
     return Autoencoder(

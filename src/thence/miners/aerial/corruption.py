@@ -13,64 +13,54 @@ from torch import Tensor
 from thence.miners.aerial.autoencoder import Layout
 from thence.miners.aerial.neighbours import Neighbours
 
-__all__ = ["noisy_input", "visible_features", "visible_items"]
+__all__ = ["features_around", "noisy_input", "visible_features", "visible_items"]
 
 
 def visible_features(
-    n_features: int,
-    *,
-    rows: int,
-    most: int,
-    generator: torch.Generator,
-    neighbours: Neighbours | None = None,
+    n_features: int, *, rows: int, most: int, generator: torch.Generator
 ) -> Tensor:
     """Which features each row shows: (rows × most), −1 where a row shows fewer.
 
     The number of visible features is uniform over 1 to ``most``, and so is each choice of features of that size.
-    With ``neighbours`` the first feature is uniform and the others are drawn around it, since only such
-    combinations will be asked for.
 
     >>> shown = visible_features(5, rows=3, most=2, generator=torch.Generator().manual_seed(0))
     >>> shown.shape, bool((shown[:, 0] != shown[:, 1]).all())
     (torch.Size([3, 2]), True)
     """
-    device = generator.device
-    most = min(most, n_features)
-    count = torch.randint(1, most + 1, (rows, 1), generator=generator, device=device)
-    if neighbours is None:
-        picks = _distinct(n_features, rows=rows, most=most, generator=generator)
-    else:
-        picks = _around(n_features, rows=rows, most=most, generator=generator, neighbours=neighbours)
-    return picks.masked_fill_(torch.arange(most, device=device) >= count, -1)
-
-
-def _distinct(n_features: int, *, rows: int, most: int, generator: torch.Generator) -> Tensor:
     picks = torch.empty(rows, 0, dtype=torch.int64, device=generator.device)
-    for drawn in range(most):
+    for drawn in range(min(most, n_features)):
         pick = torch.randint(0, n_features - drawn, (rows, 1), generator=generator, device=generator.device)
         # Walking up through the earlier picks skips each of them once, so all remaining features are equally likely.
         for earlier in picks.sort(dim=1).values.split(1, dim=1) if drawn else ():
             pick += pick >= earlier
         picks = torch.cat([picks, pick], dim=1)
-    return picks
+    return _some(picks, generator)
 
 
-def _around(n_features: int, *, rows: int, most: int, generator: torch.Generator, neighbours: Neighbours) -> Tensor:
+def features_around(
+    centres: Tensor, *, per_centre: int, most: int, generator: torch.Generator, neighbours: Neighbours
+) -> Tensor:
+    """Like :func:`visible_features` for blocks of rows that each show their centre and some of its neighbours."""
     device = generator.device
-    starts = torch.as_tensor(neighbours.starts, device=device)
-    members = torch.as_tensor(neighbours.members, device=device)
-    picks = torch.randint(0, n_features, (rows, 1), generator=generator, device=device)
-    low, size = starts[picks], starts[picks + 1] - starts[picks]
+    starts = torch.from_numpy(neighbours.starts).to(device)
+    # One more entry, for features without neighbours to point at.
+    members = torch.nn.functional.pad(torch.from_numpy(neighbours.members).to(device), (0, 1), value=-1)
+    low, size = starts[centres], starts[centres + 1] - starts[centres]
+    picks = centres.repeat_interleave(per_centre).unsqueeze(1)
+    low, size = (bound.repeat_interleave(per_centre).unsqueeze(1) for bound in (low, size))
     for _ in range(1, most):
-        step = (torch.rand(rows, 1, generator=generator, device=device) * size).long()
-        if len(members):
-            pick = members[(low + step).clamp_(max=len(members) - 1)]
-            # A feature without neighbours stays alone, and a repeated draw is simply not shown twice.
-            pick = pick.masked_fill_((size == 0) | (picks == pick).any(dim=1, keepdim=True), -1)
-        else:
-            pick = torch.full_like(picks[:, :1], -1)
-        picks = torch.cat([picks, pick], dim=1)
-    return picks
+        step = (torch.rand(len(picks), 1, generator=generator, device=device) * size).long()
+        pick = members[torch.where(size > 0, low + step, -1)]
+        # A repeated draw is simply not shown twice.
+        picks = torch.cat([picks, pick.masked_fill_((picks == pick).any(dim=1, keepdim=True), -1)], dim=1)
+    return _some(picks, generator)
+
+
+def _some(picks: Tensor, generator: torch.Generator) -> Tensor:
+    """Keep the first one to all picks of each row, each number equally often."""
+    rows, most = picks.shape
+    count = torch.randint(1, most + 1, (rows, 1), generator=generator, device=generator.device)
+    return picks.masked_fill_(torch.arange(most, device=generator.device) >= count, -1)
 
 
 def visible_items(layout: Layout, codes: Tensor, features: Tensor) -> Tensor:

@@ -1,19 +1,25 @@
 """The aggregated binary cross-entropy of the paper, with the softmax per feature and its gradient in closed form.
 
-Output layer, softmax, loss and gradient run tile by tile over features with the same number of classes, so that the
-probabilities of a whole batch never lie in memory at once. This module must not know how inputs are corrupted.
+Output layer, softmax, loss and gradient run in tiles, so that the probabilities of a whole batch never lie in memory
+at once. :class:`AllFeatures` compares every feature with its target; :class:`NearFeatures` only those around the
+features that are shown, which is all that a search with neighbours will ask for. This module must not know how
+inputs are corrupted.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from thence.miners.aerial.autoencoder import Autoencoder, Layout
+from thence.miners.aerial.neighbours import Neighbours
 
-__all__ = ["Gradients", "Tile", "gradients", "reconstruction_loss", "tiles"]
+__all__ = ["AllFeatures", "Gradients", "NearFeatures", "Output", "gradients", "reconstruction_loss"]
 
 # The gradient of a confidently wrong class is a small difference of large terms; below this distance from
 # certainty float32 would lose it.
@@ -24,39 +30,12 @@ TILE_CELLS_CUDA = 1 << 25
 
 
 @dataclass(frozen=True, eq=False)
-class Tile:
-    """Some features with the same number of classes.
-
-    ``items`` runs class by class, so that the softmax reduces over the middle axis of (rows × classes × features):
-    on a CPU that is ten times as fast as over a short last axis.
-    """
-
-    classes: int
-    features: Tensor
-    items: Tensor  # (classes * features)
-
-
-def tiles(layout: Layout, *, rows: int, device: torch.device) -> tuple[Tile, ...]:
-    """Cut the output layer so that one tile of a batch of ``rows`` stays in cache."""
-    cells = TILE_CELLS_CUDA if device.type == "cuda" else TILE_CELLS_CPU
-    cut = []
-    for group in layout.groups:
-        step = max(1, cells // (rows * group.classes))
-        for start in range(0, len(group.features), step):
-            features, items = group.features[start : start + step], group.items[start : start + step]
-            cut.append(
-                Tile(
-                    group.classes,
-                    torch.from_numpy(features).to(device),
-                    torch.from_numpy(items.T.reshape(-1)).to(device),
-                )
-            )
-    return tuple(cut)
-
-
-@dataclass(frozen=True, eq=False)
 class Gradients:
-    """Loss of a batch and the gradient of each layer behind the first pre-activation."""
+    """Mean loss of a batch per output cell, and the gradient of its mean loss per row.
+
+    The two differ by a factor that Adam does not see; per row, the gradients of wide tables stay away from Adam's
+    epsilon.
+    """
 
     loss: Tensor
     first: Tensor  # (rows, width) with respect to the first pre-activation
@@ -65,63 +44,189 @@ class Gradients:
     exit_bias: Tensor
 
 
-def _tile_output(
-    weight: Tensor, bias: Tensor, state: Tensor, targets: Tensor, classes: int
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Probabilities, hits, distance from error and presence of one tile (rows × classes × features)."""
-    logits = torch.addmm(bias, state, weight.T)
-    probabilities = torch.softmax(logits.view(len(state), classes, -1), dim=1)
-    codes = targets.unsqueeze(1)
-    hits = codes == torch.arange(classes, dtype=codes.dtype, device=codes.device).unsqueeze(-1)
+@dataclass(frozen=True, eq=False)
+class Tile:
+    """Part of the output layer: blocks of states, the output rows they are multiplied with, and their targets.
+
+    All three lie so that the softmax reduces over the middle axis of (blocks × classes × cells): on a CPU that is ten
+    times as fast as over a short last axis.
+    """
+
+    rows: slice
+    items: Tensor  # (classes * features), or (blocks, classes * features)
+    logits: Tensor  # (blocks, classes, cells); minus infinity where a feature has fewer classes
+    codes: Tensor  # (blocks, cells)
+    padded: bool = False
+
+
+class Output(Protocol):
+    """Which outputs of a batch count."""
+
+    def tiles(self, model: Autoencoder, states: Tensor, codes: Tensor) -> Iterator[Tile]:
+        """The parts of the output layer, computed one after the other."""
+
+    def pull(self, model: Autoencoder, tile: Tile, slope: Tensor, states: Tensor, into: _Sums) -> None:
+        """Carry the gradient of one part back to the states and the output weights."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """Where the gradients of the parts are gathered."""
+
+    states: Tensor
+    exit: Tensor
+    exit_bias: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class AllFeatures:
+    """Every feature of every row counts."""
+
+    layout: Layout
+
+    def tiles(self, model: Autoencoder, states: Tensor, codes: Tensor) -> Iterator[Tile]:
+        cells = TILE_CELLS_CUDA if states.device.type == "cuda" else TILE_CELLS_CPU
+        for group in self.layout.groups:
+            step = max(1, cells // (len(states) * group.classes))
+            for start in range(0, len(group.features), step):
+                features = torch.from_numpy(group.features[start : start + step]).to(states.device)
+                places = group.items[start : start + step].T.reshape(-1)
+                items = torch.from_numpy(places).to(states.device)
+                logits = torch.addmm(model.exit_bias[items], states, model.exit[items].T)
+                yield Tile(
+                    slice(None), items, logits.view(len(states), group.classes, -1), codes[:, features]
+                )
+
+    def pull(self, model: Autoencoder, tile: Tile, slope: Tensor, states: Tensor, into: _Sums) -> None:
+        flat = slope.view(len(states), -1)
+        into.states.addmm_(flat, model.exit[tile.items])
+        into.exit[tile.items] = flat.T @ states
+        into.exit_bias[tile.items] = flat.sum(dim=0)
+
+
+@dataclass(frozen=True, eq=False)
+class NearFeatures:
+    """Only the centre of each block of rows and the neighbours of that centre count.
+
+    Rows come in blocks of ``per_block`` that share a centre, so the cost of a step follows the size of a
+    neighbourhood and not the number of features.
+    """
+
+    layout: Layout
+    neighbours: Neighbours
+    centres: Tensor
+    per_block: int
+
+    def tiles(self, model: Autoencoder, states: Tensor, codes: Tensor) -> Iterator[Tile]:
+        device = states.device
+        cells = TILE_CELLS_CUDA if device.type == "cuda" else TILE_CELLS_CPU
+        features, items, absent = self._places(device)
+        step = max(1, cells // max(1, items.shape[1] * max(self.per_block, model.exit.shape[1])))
+        for low in range(0, len(self.centres), step):
+            part = slice(low, low + step)
+            blocks = len(items[part])
+            rows = slice(low * self.per_block, (low + blocks) * self.per_block)
+            near = states[rows].view(blocks, self.per_block, -1)
+            logits = torch.baddbmm(
+                model.exit_bias[items[part]].unsqueeze(-1), model.exit[items[part]], near.transpose(1, 2)
+            )
+            if absent is not None:
+                logits.masked_fill_(absent[part].unsqueeze(-1), -torch.inf)
+            wanted = features[part].unsqueeze(1).expand(-1, self.per_block, -1)
+            targets = torch.gather(codes[rows].view(blocks, self.per_block, -1), 2, wanted.clamp(min=0))
+            targets = targets.masked_fill_(wanted < 0, -1).transpose(1, 2).reshape(blocks, -1)
+            yield Tile(
+                rows, items[part], logits.view(blocks, -1, targets.shape[1]), targets, absent is not None
+            )
+
+    def _places(self, device: torch.device) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Features per centre (padded with −1), their items class by class, and which of those do not exist."""
+        centres = self.centres.cpu().numpy()
+        starts = self.neighbours.starts
+        sizes = starts[centres + 1] - starts[centres]
+        steps = np.arange(int(sizes.max(initial=0)))
+        listed = np.where(steps < sizes[:, None], starts[centres][:, None] + steps, -1)
+        members = np.append(self.neighbours.members, -1)[listed]
+        features = np.concatenate([centres[:, None], members], axis=1)
+        classes = np.arange(int(self.layout.cardinalities[features].max(initial=1)))[:, None]
+        items = self.layout.offsets[np.maximum(features, 0)][:, None, :] + classes
+        absent = classes >= self.layout.cardinalities[np.maximum(features, 0)][:, None, :]
+        # A padded feature keeps finite logits; its target is unknown, so nothing flows back.
+        items = np.where(absent | (features < 0)[:, None, :], 0, items).reshape(len(centres), -1)
+        absent = (absent & (features >= 0)[:, None, :] & (classes > 0)).reshape(len(centres), -1)
+        return (
+            torch.from_numpy(features).to(device),
+            torch.from_numpy(items).to(device),
+            torch.from_numpy(absent).to(device) if absent.any() else None,
+        )
+
+    def pull(self, model: Autoencoder, tile: Tile, slope: Tensor, states: Tensor, into: _Sums) -> None:
+        blocks = len(tile.items)
+        flat = slope.view(blocks, -1, self.per_block)
+        near = states[tile.rows].view(blocks, self.per_block, -1)
+        into.states[tile.rows] = torch.bmm(flat.transpose(1, 2), model.exit[tile.items]).flatten(0, 1)
+        places = tile.items.reshape(-1)
+        into.exit.index_add_(0, places, torch.bmm(flat, near).flatten(0, 1))
+        into.exit_bias.index_add_(0, places, flat.sum(dim=-1).reshape(-1))
+
+
+def _right(tile: Tile) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Probabilities, hits, what each cell leaves to the right answer, and which targets are known."""
+    probabilities = torch.softmax(tile.logits, dim=1)
+    codes = tile.codes.unsqueeze(1)
+    classes = torch.arange(probabilities.shape[1], dtype=codes.dtype, device=codes.device)
+    hits = codes == classes.unsqueeze(-1)
     right = torch.where(hits, probabilities, 1.0 - probabilities).clamp_(min=CLOSEST)
     return probabilities, hits, right, codes >= 0
 
 
-def _known_cells(model: Autoencoder, targets: Tensor) -> Tensor:
-    """Number of output cells with a known target, at least one."""
-    classes = torch.as_tensor(model.layout.cardinalities, dtype=torch.float64, device=targets.device)
-    return ((targets >= 0).sum(dim=0).to(torch.float64) @ classes).clamp(min=1.0)
+class _Mean:
+    """Loss per output cell, summed in double precision over the parts of a batch."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.total = torch.zeros((), dtype=torch.float64, device=device)
+        self.cells = torch.zeros((), dtype=torch.float64, device=device)
+
+    def add(self, tile: Tile, right: Tensor, known: Tensor) -> None:
+        """Add a part; ``right`` is overwritten. A class that a feature does not have is no cell."""
+        self.total -= (right.log_() * known).sum(dtype=torch.float64)
+        if tile.padded:
+            self.cells += (known & (tile.logits > -torch.inf)).sum()
+        else:
+            self.cells += known.sum() * tile.logits.shape[1]
+
+    def value(self) -> Tensor:
+        return self.total / self.cells.clamp(min=1.0)
 
 
-def reconstruction_loss(model: Autoencoder, first: Tensor, targets: Tensor, cut: tuple[Tile, ...]) -> Tensor:
-    """Mean binary cross-entropy over all items of the features whose target is known."""
-    state = model.through(first)
-    total = torch.zeros((), dtype=torch.float64, device=first.device)
-    for tile in cut:
-        _, _, right, known = _tile_output(
-            model.exit[tile.items],
-            model.exit_bias[tile.items],
-            state,
-            targets[:, tile.features],
-            tile.classes,
-        )
-        total -= (right.log_() * known).sum(dtype=torch.float64)
-    return total / _known_cells(model, targets)
+def reconstruction_loss(model: Autoencoder, first: Tensor, codes: Tensor, output: Output) -> Tensor:
+    """Mean binary cross-entropy over the outputs whose target is known; ``first`` is overwritten."""
+    states = model.through(first)
+    mean = _Mean(first.device)
+    for tile in output.tiles(model, states, codes):
+        _, _, right, known = _right(tile)
+        mean.add(tile, right, known)
+    return mean.value()
 
 
-def gradients(model: Autoencoder, first: Tensor, targets: Tensor, cut: tuple[Tile, ...]) -> Gradients:
+def gradients(model: Autoencoder, first: Tensor, codes: Tensor, output: Output) -> Gradients:
     """Forward and backward pass behind the first pre-activation, which is overwritten."""
     states = [first.tanh_()]
     for weight, bias in model.hidden:
         states.append(torch.addmm(bias, states[-1], weight.T).tanh_())
     last = states[-1]
-    scale = (1.0 / _known_cells(model, targets)).to(first.dtype)
-    back = torch.zeros_like(last)
-    exit_gradient, exit_bias_gradient = torch.empty_like(model.exit), torch.empty_like(model.exit_bias)
-    total = torch.zeros((), dtype=torch.float64, device=first.device)
-    for tile in cut:
-        weight = model.exit[tile.items]
-        probabilities, hits, right, known = _tile_output(
-            weight, model.exit_bias[tile.items], last, targets[:, tile.features], tile.classes
-        )
+    sums = _Sums(
+        torch.zeros_like(last), torch.zeros_like(model.exit), torch.zeros_like(model.exit_bias)
+    )
+    mean = _Mean(first.device)
+    for tile in output.tiles(model, last, codes):
+        probabilities, hits, right, known = _right(tile)
         slope = (probabilities / right).masked_fill_(hits, -1.0)
-        total -= (right.log_() * known).sum(dtype=torch.float64)
+        mean.add(tile, right, known)
         slope -= probabilities.mul_(slope.sum(dim=1, keepdim=True))
-        slope *= known * scale
-        flat = slope.view(len(last), -1)
-        back.addmm_(flat, weight)
-        exit_gradient[tile.items] = flat.T @ last
-        exit_bias_gradient[tile.items] = flat.sum(dim=0)
+        slope *= known * (1.0 / len(codes))
+        output.pull(model, tile, slope, last, sums)
+    back = sums.states
     inner: list[Tensor] = []
     for (weight, _), after, before in zip(
         reversed(model.hidden), reversed(states[1:]), reversed(states[:-1]), strict=True
@@ -130,4 +235,4 @@ def gradients(model: Autoencoder, first: Tensor, targets: Tensor, cut: tuple[Til
         inner[:0] = [back.T @ before, back.sum(dim=0)]
         back = back @ weight
     back *= 1.0 - states[0] * states[0]
-    return Gradients(total * scale, back, inner, exit_gradient, exit_bias_gradient)
+    return Gradients(mean.value(), back, inner, sums.exit, sums.exit_bias)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -19,8 +19,8 @@ from torch import Tensor
 
 from thence.errors import ConfigError, MiningError
 from thence.miners.aerial.autoencoder import Autoencoder, Layout, faithful_widths, initialise, split_blocks
-from thence.miners.aerial.corruption import noisy_input, visible_features, visible_items
-from thence.miners.aerial.loss import Tile, gradients, reconstruction_loss, tiles
+from thence.miners.aerial.corruption import features_around, noisy_input, visible_features, visible_items
+from thence.miners.aerial.loss import AllFeatures, NearFeatures, Output, gradients, reconstruction_loss
 from thence.miners.aerial.neighbours import Neighbours
 from thence.miners.aerial.rows import ArrayRows, Codes, RowSource, check_codes, scan, why_trivial
 
@@ -29,12 +29,14 @@ __all__ = ["Epoch", "Training", "TrainingSettings", "train"]
 Progress = Callable[["Epoch"], None]
 
 STEPS = 600
-"""Optimiser steps that a table of moderate size gets when the number of epochs is not given."""
+"""Optimiser steps for up to a thousand items, when the number of epochs is not given; more items get more."""
 
-WARM = 0.1
 HELD_OUT_ROWS = 2048
 SMALLEST_HELD_OUT = 16
 """With fewer held-out rows than this their loss is noise, and the training loss decides instead."""
+
+PER_CENTRE = 16
+"""Rows that share a centre when training looks at neighbourhoods only."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,8 @@ class TrainingSettings:
     decay: bool = True
     weight_decay: float = 2e-8
     held_out: float = 0.1
-    patience: int | None = 5
+    early_stopping: bool = True
+    patience: int | None = None
     max_rows: int = 100_000
     seed: int = 0
     device: str = "cpu"
@@ -96,7 +99,7 @@ class TrainingSettings:
             batch_size=32,
             decay=False,
             held_out=0.0,
-            patience=None,
+            early_stopping=False,
             max_rows=2**62,
             seed=seed,
             device=device,
@@ -181,7 +184,8 @@ def train(
 def _first_model(layout: Layout, options: TrainingSettings, start: Autoencoder | None) -> Autoencoder:
     if start is None:
         widths = faithful_widths(layout) if options.faithful_widths and not options.widths else options.widths
-        return initialise(layout.cardinalities, widths=widths, seed=options.seed)
+        shown = options.most_visible if options.corruption == "mask" else None
+        return initialise(layout.cardinalities, widths=widths, seed=options.seed, shown=shown)
     if not np.array_equal(start.layout.cardinalities, layout.cardinalities):
         raise MiningError(
             "the network was trained on features with other classes",
@@ -200,31 +204,42 @@ def _device(name: str) -> torch.device:
     return device
 
 
+@dataclass(frozen=True, eq=False)
+class _Question:
+    """A batch as the network sees it: dense input or visible items, and the outputs that count."""
+
+    codes: Tensor
+    dense: Tensor | None
+    items: Tensor | None
+    output: Output
+
+
 class _Trainer:
     """The loop over epochs, with everything that stays the same between steps."""
 
     def __init__(
         self, model: Autoencoder, source: RowSource, options: TrainingSettings, neighbours: Neighbours | None
     ) -> None:
-        self.options, self.source, self.neighbours = options, source, neighbours
+        self.options, self.source = options, source
         self.layout, self.device = model.layout, model.device
         self.model = model.with_parameters([tensor.detach().clone() for tensor in model.parameters()])
-        self.parameters = self.model.parameters()
+        self.neighbours = neighbours if _worth_it(neighbours, options) else None
         # A different stream for each purpose, so that one more draw in one place moves nothing elsewhere.
-        order, hide, judge = np.random.SeedSequence(options.seed).generate_state(3, np.uint64) >> np.uint64(1)
-        self.order = np.random.default_rng(int(order))
-        self.hide = torch.Generator(self.device).manual_seed(int(hide))
-        self.judge_seed = int(judge)
+        order, hide, judge = (int(seed) for seed in np.random.SeedSequence(options.seed).generate_state(3))
+        self.order = np.random.default_rng(order)
+        self.hide = torch.Generator(self.device).manual_seed(hide)
+        self.judge_seed = judge
         self.held_out, self.train_ids = self._split()
         usable = source.n_rows if self.train_ids is None else len(self.train_ids)
         self.rows_per_epoch = min(usable, options.max_rows)
-        self.batch = options.batch_size or _batch_size(self.rows_per_epoch)
+        # A step over neighbourhoods is cheap next to the optimiser's: it can take more rows.
+        largest = 8 if self.neighbours is None else 10
+        self.batch = options.batch_size or _batch_size(self.rows_per_epoch, largest)
         per_epoch = math.ceil(self.rows_per_epoch / self.batch)
-        self.epochs = options.epochs or max(3, math.ceil(STEPS / per_epoch))
+        self.epochs = options.epochs or max(3, math.ceil(_steps(self.layout) / per_epoch))
+        self.patience = options.patience or max(5, self.epochs // 3)
         self.total_steps = self.epochs * per_epoch
-        self.tiles = tiles(self.layout, rows=min(self.batch, self.rows_per_epoch), device=self.device)
-        share = 1.0 / np.maximum(self.layout.cardinalities, 1)[self.layout.feature_of_item]
-        self.share = torch.as_tensor(share, dtype=torch.float32, device=self.device)
+        self.unknown = self.model.unknown()
         self.resident = self._resident()
 
     def _split(self) -> tuple[Codes | None, NDArray[np.int64] | None]:
@@ -244,8 +259,9 @@ class _Trainer:
         return None
 
     def _tensor(self, codes: Codes) -> Tensor:
-        # int16 holds every class number that a table can have and is what the kernels compare fastest.
-        return torch.from_numpy(np.ascontiguousarray(codes, dtype=np.int16)).to(self.device)
+        small = self.layout.cardinalities.max(initial=0) <= np.iinfo(np.int16).max
+        kind = np.int16 if small else np.int32
+        return torch.from_numpy(np.ascontiguousarray(codes, dtype=kind)).to(self.device)
 
     def _batches(self) -> Iterator[Tensor]:
         if self.train_ids is None:
@@ -262,22 +278,18 @@ class _Trainer:
                 yield self._tensor(self.source.take(part))
 
     def run(self, progress: Progress | None) -> Training:
-        leaves = [tensor.requires_grad_(True) for tensor in self.parameters]
+        leaves = [tensor.requires_grad_(True) for tensor in self.model.parameters()]
         optimiser = torch.optim.Adam(
             leaves, lr=self.options.learning_rate, weight_decay=self.options.weight_decay, fused=True
         )
         history: list[Epoch] = []
-        best: Epoch | None = None
-        kept = [tensor.detach().clone() for tensor in self.parameters]
-        stopped = False
-        step = 0
+        best, kept, stopped, step = 0, [tensor.detach().clone() for tensor in leaves], False, 0
         with torch.no_grad():
             for number in range(1, self.epochs + 1):
-                total = torch.zeros((), dtype=torch.float64, device=self.device)
-                count = 0
+                total, count = torch.zeros((), dtype=torch.float64, device=self.device), 0
                 for codes in self._batches():
                     if self.options.decay:
-                        share = (1.0 - step / self.total_steps) * min(1.0, (step + 1) / (WARM * self.total_steps))
+                        share = 1.0 - step / self.total_steps
                         optimiser.param_groups[0]["lr"] = self.options.learning_rate * share
                     for leaf, slope in zip(leaves, self._step(codes, total), strict=True):
                         leaf.grad = slope
@@ -288,55 +300,60 @@ class _Trainer:
                 history.append(epoch)
                 if progress is not None:
                     progress(epoch)
-                if best is None or epoch.judged < best.judged:
-                    best = epoch
-                    kept = [tensor.detach().clone() for tensor in self.parameters]
-                elif self.options.patience is not None and number - best.number >= self.options.patience:
+                if not self.options.early_stopping or not best or epoch.judged < history[best - 1].judged:
+                    best, kept = number, [tensor.detach().clone() for tensor in leaves]
+                elif number - best >= self.patience:
                     stopped = True
                     break
-        # Without early stopping the weights are the last ones, as in the paper.
-        if self.options.patience is None:
-            best, kept = history[-1], [tensor.detach().clone() for tensor in self.parameters]
-        assert best is not None
-        return Training(self.model.with_parameters(kept), tuple(history), best.number, stopped)
+        return Training(self.model.with_parameters(kept), tuple(history), best, stopped)
+
+    def _ask(self, codes: Tensor, generator: torch.Generator) -> _Question:
+        """Hide what the network shall not see of a batch."""
+        if self.options.corruption == "gaussian":
+            dense = noisy_input(
+                self.layout, codes, unknown=self.unknown, noise=self.options.noise, generator=generator
+            )
+            return _Question(codes, dense, None, AllFeatures(self.layout))
+        most = self.options.most_visible
+        if self.neighbours is None:
+            shown = visible_features(self.layout.n_features, rows=len(codes), most=most, generator=generator)
+            return _Question(codes, None, visible_items(self.layout, codes, shown), AllFeatures(self.layout))
+        per_centre = min(PER_CENTRE, len(codes))
+        codes = codes[: len(codes) // per_centre * per_centre]
+        centres = torch.randint(
+            0, self.layout.n_features, (len(codes) // per_centre,), generator=generator, device=self.device
+        )
+        shown = features_around(
+            centres, per_centre=per_centre, most=most, generator=generator, neighbours=self.neighbours
+        )
+        output = NearFeatures(self.layout, self.neighbours, centres, per_centre)
+        return _Question(codes, None, visible_items(self.layout, codes, shown), output)
+
+    def _first(self, question: _Question) -> Tensor:
+        """First pre-activation; for visible items, the row after the last item stands for nothing."""
+        if question.dense is not None:
+            return torch.addmm(self.model.entry_bias, question.dense, self.model.entry)
+        origin, deltas = self.model.origin_and_deltas()
+        padded = torch.cat([deltas, torch.zeros_like(deltas[:1])])
+        return torch.nn.functional.embedding_bag(question.items, padded, mode="sum").add_(origin)
 
     def _step(self, codes: Tensor, total: Tensor) -> list[Tensor]:
         """Gradients of all parameters for one batch; its loss is added to ``total``."""
-        if self.options.corruption == "gaussian":
-            dense = self._noisy(codes, self.hide)
-            found = gradients(
-                self.model, torch.addmm(self.model.entry_bias, dense, self.model.entry), codes, self.tiles
-            )
-            entry, origin = dense.T @ found.first, found.first.sum(dim=0)
+        question = self._ask(codes, self.hide)
+        found = gradients(self.model, self._first(question), question.codes, question.output)
+        if question.dense is not None:
+            entry = question.dense.T @ found.first
         else:
-            items = self._masked(codes, self.hide)
-            found = gradients(self.model, self._first(items), codes, self.tiles)
-            origin = found.first.sum(dim=0)
-            spread = found.first.unsqueeze(1).expand(-1, items.shape[1], -1)
+            assert question.items is not None
+            spread = found.first.unsqueeze(1).expand(-1, question.items.shape[1], -1)
             n_items = self.layout.n_items
-            deltas = torch.ops.aten.embedding_dense_backward(spread, items, n_items + 1, n_items, False)
+            deltas = torch.ops.aten.embedding_dense_backward(spread, question.items, n_items + 1, n_items, False)
+            # Only the deltas learn here. The mean row of a block is not a freedom of its own: it moves the origin,
+            # as the bias does, and with every item pulling at it the origin would jump by the number of features
+            # times the learning rate in each step.
             _, entry = split_blocks(deltas[:-1], self.layout)
         total += found.loss
-        return [entry, origin, *found.inner, found.exit, found.exit_bias]
-
-    def _masked(self, codes: Tensor, generator: torch.Generator) -> Tensor:
-        features = visible_features(
-            self.layout.n_features,
-            rows=len(codes),
-            most=self.options.most_visible,
-            generator=generator,
-            neighbours=self.neighbours,
-        )
-        return visible_items(self.layout, codes, features)
-
-    def _noisy(self, codes: Tensor, generator: torch.Generator) -> Tensor:
-        return noisy_input(self.layout, codes, unknown=self.share, noise=self.options.noise, generator=generator)
-
-    def _first(self, items: Tensor) -> Tensor:
-        """First pre-activation of rows that show some items; the row after the last item stands for nothing."""
-        origin, deltas = self.model.origin_and_deltas()
-        padded = torch.cat([deltas, torch.zeros_like(deltas[:1])])
-        return torch.nn.functional.embedding_bag(items, padded, mode="sum").add_(origin)
+        return [entry, found.first.sum(dim=0), *found.inner, found.exit, found.exit_bias]
 
     def _judge(self) -> float | None:
         """Loss on the held-out rows, hidden in the same way in every epoch."""
@@ -344,17 +361,12 @@ class _Trainer:
             return None
         generator = torch.Generator(self.device).manual_seed(self.judge_seed)
         codes = self._tensor(self.held_out)
-        total, weight = 0.0, 0
+        total = 0.0
         for start in range(0, len(codes), self.batch):
-            part = codes[start : start + self.batch]
-            if self.options.corruption == "gaussian":
-                dense = self._noisy(part, generator)
-                first = torch.addmm(self.model.entry_bias, dense, self.model.entry)
-            else:
-                first = self._first(self._masked(part, generator))
-            total += float(reconstruction_loss(self.model, first, part, self.tiles)) * len(part)
-            weight += len(part)
-        return total / weight
+            question = self._ask(codes[start : start + self.batch], generator)
+            loss = reconstruction_loss(self.model, self._first(question), question.codes, question.output)
+            total += float(loss) * len(codes[start : start + self.batch])
+        return total / len(codes)
 
     def _check(self, epoch: Epoch) -> None:
         if not math.isfinite(epoch.loss) or not math.isfinite(epoch.judged):
@@ -364,11 +376,18 @@ class _Trainer:
             )
 
 
-def _batch_size(rows: int) -> int:
-    """A power of two from 16 to 256 that gives a table of moderate size about 64 steps per epoch."""
-    return int(2 ** min(8, max(4, round(math.log2(max(rows, 1) / 64)))))
+def _worth_it(neighbours: Neighbours | None, options: TrainingSettings) -> bool:
+    """Whether looking at neighbourhoods saves work: not when they cover a good part of the table."""
+    if neighbours is None or options.corruption == "gaussian" or not neighbours.n_features:
+        return False
+    largest = int(np.diff(neighbours.starts).max(initial=0))
+    return 4 * (largest + 1) <= neighbours.n_features
 
 
-def continued(settings: TrainingSettings, *, epochs: int | None = None) -> TrainingSettings:
-    """Settings for further training on new rows: a tenth of the learning rate keeps what was learnt."""
-    return replace(settings, epochs=epochs, learning_rate=settings.learning_rate / 10)
+def _batch_size(rows: int, largest: int) -> int:
+    """A power of two that gives a table of moderate size about 64 steps per epoch."""
+    return int(2 ** min(largest, max(4, round(math.log2(max(rows, 1) / 64)))))
+
+
+def _steps(layout: Layout) -> int:
+    return math.ceil(STEPS * max(1.0, math.sqrt(layout.n_items / 1000)))

@@ -1,0 +1,36 @@
+"""The paper's experiments: run again, put beside the paper's numbers, and judged claim by claim.
+
+Each experiment is a TOML file in this package, with its parameters, the published numbers and the claims made from
+them. :func:`reproduce` runs the repeats, stores each as it finishes, and writes tables, figures and a page.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .files import Experiment as Experiment
+    from .files import experiment_names as experiment_names
+    from .files import read_experiment as read_experiment
+    from .runner import Reproduction as Reproduction
+    from .runner import report as report
+    from .runner import reproduce as reproduce
+
+__all__ = ["Experiment", "Reproduction", "experiment_names", "read_experiment", "report", "reproduce"]
+
+_HOME = {
+    "Experiment": "files",
+    "experiment_names": "files",
+    "read_experiment": "files",
+    "Reproduction": "runner",
+    "report": "runner",
+    "reproduce": "runner",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'thence.experiments' has no attribute '{name}'")
+    import importlib
+
+    return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)

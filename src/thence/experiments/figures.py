@@ -1,0 +1,214 @@
+"""The figures of an experiment as Altair charts: those of the paper, and its tables as pictures.
+
+Charts are made of results alone. Writing them as files, or into the page, is done elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..errors import require
+from .files import VARIANTS
+from .summary import Results
+from .tables import HEADINGS, SHOWN
+from .world import source_of
+
+__all__ = ["figures"]
+
+COLOURS = {"paper": "#9a9a9a", "faithful": "#c8553d", "corrected": "#2a6f97", "lifted": "#3a7d44"}
+_SCHEME = ["#2a6f97", "#c8553d", "#3a7d44", "#8a5a9e", "#b98b1d"]
+
+
+def figures(results: Results) -> dict[str, Any]:
+    """The charts of an experiment by name; none where nothing was measured."""
+    made = {
+        "semantics-time": _semantics_time,
+        "sweeps": _sweeps,
+        "evaluations": _evaluations,
+        "thresholds": _along,
+    }.get(results.experiment.figure, _quality)(results)
+    return {name: chart for name, chart in made.items() if chart is not None}
+
+
+def _values(
+    results: Results, metric: str, *, rows: Iterable[str] | None = None, variants: Iterable[str] = VARIANTS
+) -> list[dict[str, Any]]:
+    """A mapping per cell of a metric, ready for a chart."""
+    wanted = None if rows is None else set(rows)
+    out: list[dict[str, Any]] = []
+    for dataset in results.datasets:
+        for key in results.keys(dataset):
+            for variant in variants:
+                cell = results.cell(dataset, variant, key, metric)
+                if cell is not None and (wanted is None or key[0] in wanted):
+                    spread = cell.deviation or 0.0
+                    out.append(
+                        {
+                            "data": source_of(dataset).label,
+                            "row": key[0],
+                            "at": key[1],
+                            "source": SHOWN[variant],
+                            "value": cell.mean,
+                            "low": max(cell.mean - spread, 0.0) if cell.mean >= 0 else cell.mean - spread,
+                            "high": cell.mean + spread,
+                        }
+                    )
+    return out
+
+
+def _sources(altair: Any) -> Any:
+    domain = [SHOWN[variant] for variant in VARIANTS]
+    return altair.Color("source:N", title=None, scale=altair.Scale(domain=domain, range=list(COLOURS.values())))
+
+
+def _quality(results: Results) -> dict[str, Any]:
+    """The numbers of a table as grouped bars, one panel per data set."""
+    altair = require("altair", extra="plots")
+    out: dict[str, Any] = {}
+    for metric in ("support", "confidence", "zhang", "rules"):
+        if metric not in results.metrics():
+            continue
+        values = _values(results, metric)
+        if results.experiment.at:
+            values = [{**v, "row": f"{v['row']} ({v['at']:g})"} for v in values]
+        order = list(dict.fromkeys(value["row"] for value in values))
+        scale = altair.Scale(type="log") if metric == "rules" else altair.Undefined
+        if metric == "rules":
+            values = [value for value in values if value["value"] > 0]
+        if not values:
+            continue
+        chart = (
+            altair.Chart(altair.Data(values=values))
+            .mark_point(filled=True, size=60)
+            .encode(
+                x=altair.X("value:Q", title=HEADINGS[metric], scale=scale),
+                y=altair.Y("row:N", title=None, sort=order),
+                color=_sources(altair),
+                tooltip=["row:N", "source:N", altair.Tooltip("value:Q", format=".4g")],
+            )
+            .properties(width=240)
+            .facet(altair.Column("data:N", title=None))
+        )
+        out[metric] = chart
+    return out
+
+
+def _semantics_time(results: Results) -> dict[str, Any]:
+    """Execution time with and without semantics."""
+    altair = require("altair", extra="plots")
+    values = [value for value in _values(results, "seconds") if value["value"] > 0]
+    if not values:
+        return {}
+    order = list(dict.fromkeys(value["row"] for value in values))
+    base = altair.Chart(altair.Data(values=values))
+    points = base.mark_point(filled=True, size=70).encode(
+        x=altair.X("value:Q", title="CPU seconds (log)", scale=altair.Scale(type="log")),
+        y=altair.Y("row:N", title=None, sort=order),
+        color=_sources(altair),
+        tooltip=["row:N", "source:N", altair.Tooltip("value:Q", format=".3g")],
+    )
+    return {"time": points.properties(width=240).facet(altair.Column("data:N", title=None))}
+
+
+def _bars_and_time(results: Results, rows: Mapping[str, str], variant: str, title: str, axis: str) -> Any:
+    """Bars for the number of rules and dotted lines for time against a swept parameter, a panel per data set."""
+    altair = require("altair", extra="plots")
+    panels = []
+    for dataset in results.datasets:
+        counts: list[dict[str, Any]] = []
+        times: list[dict[str, Any]] = []
+        for key in results.keys(dataset):
+            name = rows.get(key[0])
+            if name is None:
+                continue
+            for metric, into in (("rules", counts), ("seconds", times)):
+                cell = results.cell(dataset, variant, key, metric)
+                if cell is not None and cell.mean > 0:
+                    into.append({"method": name, "at": f"{key[1]:g}", "value": cell.mean})
+        if not counts:
+            continue
+        colour = altair.Color("method:N", title=None, scale=altair.Scale(range=_SCHEME))
+        x = altair.X("at:O", title=axis, sort=None)
+        log = altair.Scale(type="log")
+        bars = (
+            altair.Chart(altair.Data(values=counts))
+            .mark_bar(opacity=0.55)
+            .encode(x=x, xOffset="method:N", y=altair.Y("value:Q", title="rules (bars)", scale=log), color=colour)
+        )
+        lines = (
+            altair.Chart(altair.Data(values=times))
+            .mark_line(strokeDash=[3, 3], point=True)
+            .encode(x=x, y=altair.Y("value:Q", title="CPU seconds (dotted)", scale=log), color=colour)
+        )
+        panels.append(
+            (bars + lines).resolve_scale(y="independent").properties(width=220, title=source_of(dataset).label)
+        )
+    return altair.hconcat(*panels, title=title) if panels else None
+
+
+def _sweeps(results: Results) -> dict[str, Any]:
+    """Rules and time against antecedents and support, and Aerial against antecedents."""
+    out: dict[str, Any] = {}
+    for name, axis in (("antecedents", "antecedents"), ("minimum support", "minimum support")):
+        rows = {f"{method} by {name}": method for method in ("Exhaustive", "FP-Growth", "H-Mine")}
+        title = f"Exhaustive methods against the {name}"
+        out[f"exhaustive-{name.replace(' ', '-')}"] = _bars_and_time(results, rows, "corrected", title, axis)
+    for variant in ("faithful", "corrected"):
+        title = f"Aerial against the number of antecedents ({variant})"
+        rows = {"Aerial by antecedents": "Aerial"}
+        out[f"aerial-antecedents-{variant}"] = _bars_and_time(results, rows, variant, title, "antecedents")
+    return {**out, **_evaluations(results)}
+
+
+_OPTIMISERS = ("DE", "GA", "PSO", "LSHADE", "jDE")
+
+
+def _evaluations(results: Results) -> dict[str, Any]:
+    """Confidence and number of rules of the optimisers against evaluations, the paper's dotted."""
+    altair = require("altair", extra="plots")
+    out: dict[str, Any] = {}
+    for metric in ("confidence", "rules"):
+        values = _values(results, metric, rows=_OPTIMISERS, variants=("paper", "faithful", "corrected"))
+        values = [value for value in values if value["at"] is not None and value["value"] > 0]
+        if not values:
+            continue
+        scale = altair.Scale(type="log") if metric == "rules" else altair.Undefined
+        out[f"evaluations-{metric}"] = (
+            altair.Chart(altair.Data(values=values))
+            .mark_line(point=True)
+            .encode(
+                x=altair.X("at:Q", title="evaluations"),
+                y=altair.Y("value:Q", title=HEADINGS[metric], scale=scale),
+                color=altair.Color("row:N", title=None, scale=altair.Scale(range=_SCHEME)),
+                strokeDash=altair.StrokeDash("source:N", title=None),
+            )
+            .properties(width=280)
+            .facet(altair.Column("data:N", title=None))
+        )
+    return out
+
+
+def _along(results: Results) -> dict[str, Any]:
+    """Every metric of a table against the parameter that it varies."""
+    altair = require("altair", extra="plots")
+    out: dict[str, Any] = {}
+    for metric in results.metrics():
+        values = [value for value in _values(results, metric) if value["at"] is not None]
+        if metric == "rules":
+            values = [value for value in values if value["value"] > 0]
+        if not values or metric in ("seconds", "static_consequents"):
+            continue
+        scale = altair.Scale(type="log") if metric == "rules" else altair.Scale(zero=False)
+        out[metric] = (
+            altair.Chart(altair.Data(values=values))
+            .mark_line(point=True)
+            .encode(
+                x=altair.X("at:Q", title=results.experiment.at, scale=altair.Scale(zero=False)),
+                y=altair.Y("value:Q", title=HEADINGS[metric], scale=scale),
+                color=_sources(altair),
+            )
+            .properties(width=240)
+            .facet(altair.Column("data:N", title=None))
+        )
+    return out

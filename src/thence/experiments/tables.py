@@ -1,0 +1,141 @@
+"""Tables of an experiment as text, Markdown and CSV.
+
+What was measured goes to ``table.csv``, which is the same bytes for the same repeats; times, which are not, go to
+``times.csv``; verdicts to ``claims.csv``.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from .._atomic import new_file
+from .claims import Verdict
+from .files import VARIANTS
+from .summary import Results, number
+from .world import source_of
+
+__all__ = ["as_markdown", "as_text", "headings", "rows_of", "write_tables"]
+
+HEADINGS = {
+    "rules": "# rules",
+    "support": "support",
+    "rule_coverage": "rule cov.",
+    "confidence": "confidence",
+    "zhang": "Zhang",
+    "data_coverage": "data cov.",
+    "static_consequents": "static cons.",
+    "seconds": "CPU s",
+}
+SHOWN = {"paper": "paper", "faithful": "ours, faithful", "corrected": "ours, corrected", "lifted": "ours, lifted"}
+_NUMBERS = ("mean", "sd", "repeats")
+
+
+def headings(results: Results) -> list[str]:
+    """The heads of the readable table."""
+    return ["", *([results.experiment.at] if results.experiment.at else []), "source"] + [
+        HEADINGS[metric] for metric in results.metrics()
+    ]
+
+
+def rows_of(results: Results, dataset: str) -> Iterable[list[str]]:
+    """The readable table of a data set: a line per row and variant, the paper's first."""
+    metrics = results.metrics()
+    for key in results.keys(dataset):
+        row, at = key
+        first = True
+        for variant in VARIANTS:
+            cells = [results.cell(dataset, variant, key, metric) for metric in metrics]
+            if all(cell is None for cell in cells):
+                continue
+            texts = [
+                "" if cell is None else number(cell.mean, metric) if variant == "paper" else cell.text(metric)
+                for cell, metric in zip(cells, metrics, strict=True)
+            ]
+            value = [("" if at is None else f"{at:g}") if first else ""] if results.experiment.at else []
+            yield [row if first else "", *value, SHOWN[variant], *texts]
+            first = False
+
+
+def _title(results: Results, dataset: str) -> str:
+    source = source_of(dataset)
+    known = f" (the paper: {source.published_as})" if source.published_as else ""
+    count = results.repeats[dataset]
+    return f"{source.label}{known}, {count} repeat{'s' * (count != 1)}"
+
+
+def as_text(results: Results, verdicts: Sequence[Verdict]) -> str:
+    """The tables and verdicts for the screen."""
+    lines = [f"Experiment {results.experiment.id}: {results.experiment.title}"]
+    for dataset in results.datasets:
+        table = [headings(results), *rows_of(results, dataset)]
+        widths = [max(len(line[c]) for line in table) for c in range(len(table[0]))]
+        lines += ["", _title(results, dataset)]
+        for line in table:
+            cells = [
+                text.ljust(w) if c < 2 else text.rjust(w) for c, (text, w) in enumerate(zip(line, widths, strict=True))
+            ]
+            lines.append("  " + "  ".join(cells).rstrip())
+    lines += ["", "Claims (does it hold? paper's numbers / ours)"]
+    lines += [
+        f"  {v.held:<8}{v.dataset:<10}{SHOWN[v.variant]:<16}{v.claim.text} [{v.numbers}"
+        + (f"; repeats: {v.share}]" if v.share else "]")
+        for v in verdicts
+    ]
+    return "\n".join(lines)
+
+
+def as_markdown(results: Results, verdicts: Sequence[Verdict]) -> str:
+    """The same for documents."""
+    lines = [f"# Experiment {results.experiment.id}: {results.experiment.title}", "", results.experiment.question, ""]
+    for dataset in results.datasets:
+        lines += [f"## {_title(results, dataset)}", ""]
+        heads = headings(results)
+        lines += ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+        lines += ["| " + " | ".join(line) + " |" for line in rows_of(results, dataset)] + [""]
+    if verdicts:
+        lines += ["## Claims", "", "| claim | data | source | holds | numbers | repeats |", "|---|---|---|---|---|---|"]
+        lines += [
+            f"| {v.claim.text} | {v.dataset} | {SHOWN[v.variant]} | {v.held} | {v.numbers} | {v.share} |"
+            for v in verdicts
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def write_tables(results: Results, verdicts: Sequence[Verdict], folder: Path) -> None:
+    """Write ``table.csv``, ``times.csv``, ``claims.csv`` and ``table.md``."""
+    heads = ["dataset", "row", results.experiment.at or "at", "metric", "paper"]
+    heads += [f"{variant}_{what}" for variant in VARIANTS[1:] for what in _NUMBERS]
+    values: list[list[str]] = []
+    times: list[list[str]] = []
+    for line in results.lines():
+        out = [line.dataset, line.row, _plain(line.at), line.metric, _plain(line.paper)]
+        for variant in VARIANTS[1:]:
+            cell = line.cells.get(variant)
+            out += ["", "", ""] if cell is None else [_plain(cell.mean), _plain(cell.deviation), str(len(cell.values))]
+        (times if line.metric == "seconds" else values).append(out)
+    if values:
+        _write_csv(folder / "table.csv", heads, values)
+    if times:
+        _write_csv(folder / "times.csv", heads, times)
+    judged = [[v.claim.id, v.claim.text, v.dataset, v.variant, v.held, v.numbers, v.share] for v in verdicts]
+    if judged:
+        heads = ["claim", "text", "dataset", "variant", "holds", "numbers", "repeats"]
+        _write_csv(folder / "claims.csv", heads, judged)
+    with new_file(folder / "table.md") as draft:
+        draft.write_text(as_markdown(results, verdicts), encoding="utf-8")
+
+
+def _plain(value: float | None) -> str:
+    return "" if value is None else f"{value:.6g}"
+
+
+def _write_csv(path: Path, heads: list[str], rows: list[list[str]]) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(heads)
+    writer.writerows(rows)
+    with new_file(path) as draft:
+        draft.write_text(text.getvalue(), encoding="utf-8")

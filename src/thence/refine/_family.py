@@ -1,0 +1,135 @@
+"""All rules that could have been found: the family over which the strongest one by chance is looked for.
+
+Whoever searches a million rules and tests the best ones must ask how strong the best of a million is by chance. So in
+every rearranged world the whole space is searched again: all items of a block as antecedents, up to the given length,
+all that may be consequents as consequents.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..bits import Words, shared
+from ..constraints import Constraint, item_masks, trivial_pairs
+from ..errors import MiningError
+from ..transactions import Block
+from ._family_kernel import TOLERANCE, extend_family
+from ._null_kernels import count_pairs
+from ._trials import Board, excess_roots
+
+__all__ = ["Family", "levels_reached"]
+
+Ints = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+# More candidate sets than this for one consequent, and the search is refused.
+_MAX_SETS = 1 << 22
+
+
+def levels_reached(levels: Floats, values: Floats) -> Ints:
+    """How many of the ascending levels each statistic reaches, rounding aside.
+
+    >>> levels_reached(np.array([1.0, 2.0]), np.array([0.5, 1.0, 3.0])).tolist()
+    [0, 1, 2]
+    """
+    finite = np.maximum(values, -1.0)  # levels are positive
+    return np.searchsorted(levels, finite + TOLERANCE * np.maximum(1.0, finite), side="right")
+
+
+@dataclass(frozen=True)
+class Family:
+    """The search space of one block."""
+
+    board: Board
+    left: Indices
+    right: Indices
+    column: Indices
+    allowed: Bools
+    together: Bools
+    size: Ints
+    base: Floats
+    min_rows: int
+    min_confidence: float
+    max_antecedents: int
+
+    @staticmethod
+    def of(
+        block: Block,
+        *,
+        min_rows: int,
+        min_confidence: float,
+        max_antecedents: int,
+        antecedent: Constraint = None,
+        consequent: Constraint = None,
+    ) -> Family:
+        board = Board.of(block.bank)
+        may_left, may_right = item_masks(block, antecedent=antecedent, consequent=consequent)
+        moving = np.array([not column.is_static for column in block.columns], bool)
+        rows = board.ones[board.row_of].sum(axis=1)
+        left = np.flatnonzero(may_left & (rows >= min_rows))
+        right = np.flatnonzero(may_right & moving[block.column_of_item] & (rows >= min_rows))
+        apart = block.column_of_item[:, None] != block.column_of_item
+        pairs = trivial_pairs(block)
+        apart &= True if pairs is None else ~pairs
+        return Family(
+            board,
+            shared(left, np.int32),
+            shared(right, np.int32),
+            shared(block.column_of_item[right], np.int32),
+            shared(apart[np.ix_(left, right)], np.bool_),
+            shared(apart[np.ix_(left, left)], np.bool_),
+            shared(board.sizes(left), np.int64),
+            board.base(right),
+            min_rows,
+            min_confidence,
+            max_antecedents,
+        )
+
+    def pairs(self, drawn: Words) -> tuple[Ints, Floats]:
+        """Rows and statistics of all rules with one item, antecedents × consequents; −inf where a bound is missed."""
+        shape = (len(self.left), len(self.right))
+        both, held, expected = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape)
+        board = self.board
+        count_pairs(
+            board.words, drawn, board.row_of, board.present_of, self.left, self.right, self.column,
+            self.allowed, self.size, self.base, both, held, expected,
+        )  # fmt: skip
+        counts = (both >= self.min_rows) & (both >= (self.min_confidence - TOLERANCE) * held) & (both > 0)
+        return both, np.where(counts, excess_roots(both, held, expected), -math.inf)
+
+    def need(self, level: float) -> Ints:
+        """Per consequent the least number of shared rows with which a rule can reach a level."""
+        rarest = np.where(self.base > 0, self.base, 1.0).min(axis=1, initial=1.0)
+        # A rule without a miss has the largest statistic for its rows: the root of 2 · rows · ln(1 / frequency).
+        most = 2 * np.log(1 / np.maximum(rarest, 1e-300))
+        rows = np.ceil(max(level, 0.0) ** 2 / np.maximum(most, 1e-12) * (1 - TOLERANCE))
+        return np.asarray(np.maximum(np.minimum(rows, 2**62).astype(np.int64), max(self.min_rows, 1)))
+
+    def longer(self, drawn: Words, both: Ints, levels: Floats) -> Ints:
+        """How many rules of two items and more reach each of the ascending levels and not the next."""
+        reached = np.zeros(len(levels), np.int64)
+        if self.max_antecedents < 2 or not len(levels):
+            return reached
+        need = self.need(float(levels[0]))
+        board = self.board
+        for c in range(len(self.right)):
+            alone = np.where(self.allowed[:, c], both[:, c], 0)
+            if int((alone >= need[c]).sum()) < 2:
+                continue
+            fits = extend_family(
+                board.words, drawn, board.row_of, board.present_of, self.left, int(self.right[c]),
+                int(self.column[c]), self.base[c], shared(alone, np.int64), self.together, int(need[c]),
+                self.min_confidence, self.max_antecedents, _MAX_SETS, levels, reached,
+            )  # fmt: skip
+            if not fits:
+                raise MiningError(
+                    f"a consequent has more than {_MAX_SETS:,} antecedents to compare with",
+                    hint="raise min_support, lower max_antecedents, or test on other data with family='rules'",
+                )
+        return reached

@@ -1,0 +1,75 @@
+"""Files and folders that appear whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from thence import _atomic
+from thence._atomic import INCOMPLETE, new_file, new_folder
+from thence.errors import RunError
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_folder_appears_when_the_block_ends(tmp_path: Path) -> None:
+    with new_folder(tmp_path / "deep" / "a") as draft:
+        (draft / "x").write_text("1")
+        assert (draft / INCOMPLETE).exists()
+        assert not (tmp_path / "deep" / "a").exists()
+    assert names(tmp_path / "deep" / "a") == ["x"]
+    assert names(tmp_path / "deep") == ["a"]
+
+
+def test_nothing_is_left_of_a_folder_that_failed(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), new_folder(tmp_path / "a") as draft:
+        (draft / "x").write_text("1")
+        raise ZeroDivisionError
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("swap", [True, False])
+def test_force_replaces_a_folder(swap: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not swap:
+        monkeypatch.setattr(_atomic, "_exchange", lambda one, other: False)
+    for content in ("1", "2"):
+        with new_folder(tmp_path / "a", force=True) as draft:
+            (draft / content).write_text(content)
+    assert names(tmp_path / "a") == ["2"]
+    assert names(tmp_path) == ["a"]
+
+
+def test_a_failed_replacement_keeps_the_old_folder(tmp_path: Path) -> None:
+    with new_folder(tmp_path / "a") as draft:
+        (draft / "old").write_text("1")
+    with pytest.raises(ZeroDivisionError), new_folder(tmp_path / "a", force=True):
+        raise ZeroDivisionError
+    assert names(tmp_path / "a") == ["old"]
+
+
+def test_a_folder_that_came_up_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="cannot be written"), new_folder(tmp_path / "a"):
+        (tmp_path / "a").mkdir()
+        (tmp_path / "a" / "somebody's").write_text("1")
+    assert names(tmp_path / "a") == ["somebody's"]
+    assert names(tmp_path) == ["a"]
+
+
+def test_a_file_is_replaced_only_when_the_new_one_is_whole(tmp_path: Path) -> None:
+    target = tmp_path / "a.txt"
+    with new_file(target) as draft:
+        draft.write_text("old")
+    with pytest.raises(ZeroDivisionError), new_file(target) as draft:
+        draft.write_text("half")
+        raise ZeroDivisionError
+    assert target.read_text() == "old"
+    assert names(tmp_path) == ["a.txt"]
+
+
+def test_a_place_that_cannot_be_written_is_a_run_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunError, match="cannot be made"), new_folder(tmp_path / "file" / "a"):
+        pass

@@ -1,0 +1,81 @@
+"""What `import thence as th` offers: every name resolves, is documented, and its example runs."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import thence as th
+
+NAMES = [name for name in th.__all__ if name != "__version__"]
+SOURCE = Path(inspect.getfile(th))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_public_name_has_a_documented_example_that_runs(name: str) -> None:
+    value = getattr(th, name)
+    if isinstance(value, ModuleType):
+        assert value.__doc__
+        tests = doctest.DocTestFinder().find(value, name, module=value)
+    else:
+        assert inspect.getdoc(value)
+        home = inspect.getmodule(value)
+        tests = doctest.DocTestFinder(recurse=False).find(value, name, module=home, globs=dict(vars(home)))
+    if isinstance(value, type) and issubclass(value, th.ThenceError):
+        return
+    assert any(test.examples for test in tests), f"th.{name} has no example"
+    runner = doctest.DocTestRunner(verbose=False)
+    for test in tests:
+        runner.run(test)
+    assert runner.summarize(verbose=False).failed == 0
+
+
+def test_the_example_of_the_package_runs() -> None:
+    assert doctest.testmod(th).failed == 0
+    assert doctest.testmod(th).attempted >= 4
+
+
+def test_types_for_checkers_are_the_names_at_run_time() -> None:
+    tree = ast.parse(SOURCE.read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test))
+    declared = {alias.asname for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert declared == set(NAMES)
+
+
+def test_a_public_function_wins_over_a_module_of_the_same_name() -> None:
+    code = (
+        "import thence.transactions, thence as th, sys; from thence.transactions import TransactionTable;"
+        "assert callable(th.transactions), th.transactions;"
+        "assert sys.modules['thence.transactions'].TransactionTable is th.TransactionTable"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    code = "import sys, thence; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    assert "thence" in loaded
+    assert not {"numpy", "numba", "polars", "torch", "pyarrow", "rich", "typer"} & set(loaded)
+
+
+def test_the_command_line_starts_without_the_heavy_packages() -> None:
+    code = "import sys\nfrom thence.cli.app import app\nprint(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    assert not {"numba", "polars", "torch", "pyarrow", "wntr"} & set(loaded)
+
+
+def test_an_unknown_name_suggests_the_nearest() -> None:
+    with pytest.raises(AttributeError, match="did you mean 'read_sensors'"):
+        th.read_sensor  # noqa: B018
+    assert not hasattr(th, "__wrapped__")
+
+
+def test_dir_lists_the_public_names() -> None:
+    assert set(th.__all__) <= set(dir(th))
