@@ -11,6 +11,7 @@ from thence._footprint import run_here, run_isolated
 from thence.compare import METHODS, Comparison, compare, method, overlap, published_methods
 from thence.errors import ConfigError, MiningError
 from thence.frames import raw_columns
+from thence.miners.base import make_miner
 from thence.miners.exact import Exact
 from thence.miners.exhaustive import FPGrowth
 from thence.miners.narm import TSNARM
@@ -34,7 +35,8 @@ def one_thread():
 def frame(rows: int = 60) -> pl.DataFrame:
     draw = np.random.default_rng(0)
     load = draw.integers(0, 3, rows)
-    return pl.DataFrame({"flow": load + draw.random(rows), "level": 3.0 - load + draw.random(rows)})
+    noise = draw.random((3, rows))
+    return pl.DataFrame({"flow": load + noise[0], "level": 3.0 - load + noise[1], "other": noise[2]})
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +52,7 @@ def numbers():
 def small_methods() -> dict:
     """The nine methods as published, but for their budgets."""
     methods = published_methods(seed=1, **SMALL)
-    methods["Aerial"] = th.Aerial(seed=1, similarity=0.6, epochs=40)
+    methods["Aerial"] = make_miner("aerial", seed=1, similarity=0.6, epochs=40)
     return methods
 
 

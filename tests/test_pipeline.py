@@ -149,16 +149,13 @@ class Learner:
             def save(self, path: Path) -> None:
                 (path / "seed").write_text(str(self.seed))
 
-        self.seen.append(table)
         return Model(self.seed)
 
-    def extract(self, model: Any, *, progress: Progress = silent) -> RuleSet:
-        return th.Exact(min_confidence=0.95).mine(self.seen[-1])
+    def extract(self, model: Any, table: Any, *, progress: Progress = silent) -> RuleSet:
+        return th.Exact(min_confidence=0.95).mine(table)
 
     def mine(self, table: Any, *, progress: Progress = silent) -> RuleSet:
         raise AssertionError("a miner with a model is used in two steps")
-
-    seen: ClassVar[list[Any]] = []
 
 
 def test_a_miner_with_a_model_is_saved_with_it_and_gets_the_seed(toy: Any, tmp_path: Path) -> None:
@@ -167,6 +164,27 @@ def test_a_miner_with_a_model_is_saved_with_it_and_gets_the_seed(toy: Any, tmp_p
     assert run.summary["enrichment"] == "existential"
     explicit, miner = plan(Config(seed=12), Learner(seed=4))
     assert (miner.seed, explicit.miner.settings) == (4, {"seed": 4})  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Local:
+    """A miner that keeps to neighbours."""
+
+    name: ClassVar[str] = "local"
+    wants: ClassVar[str] = "codes"
+    near: Any = None
+
+    def mine(self, table: Any, *, progress: Progress = silent) -> RuleSet:
+        return RuleSet.empty(f"near: {self.near}")
+
+
+def test_a_number_of_hops_becomes_the_neighbourhoods_of_the_table(toy: Any) -> None:
+    run = th.mine(toy.sensors, toy.graph, toy.binding, miner=Local, near=1, progress="off")
+    assert run.config.miner.settings == {"near": 1}
+    assert run.table is not None and isinstance(run.table, th.TransactionTable)
+    assert run.rules.notes == (f"near: {th.within_hops(run.table, toy.graph, hops=1)}",)
+    with pytest.raises(ConfigError, match="counts hops in the graph"):
+        th.mine(toy.sensors, miner=Local, near=1, progress="off")
 
 
 def test_numbers_go_to_miners_that_want_them(toy: Any) -> None:

@@ -101,9 +101,10 @@ def test_times_of_any_kind_and_zone() -> None:
     ):
         assert as_utc(time) == noon
     assert as_utc(date(2024, 1, 31)) == noon - timedelta(hours=12)
-    for time in ("yesterday", 5):
+    nonsense: list[Any] = ["yesterday", 5]
+    for word in nonsense:
         with pytest.raises(InputError, match="is not a time"):
-            as_utc(time)  # type: ignore[arg-type]
+            as_utc(word)
     frame = pl.DataFrame({"time": [datetime(2024, 7, 1, 12)], "a": [1.0]})
     local = frame.with_columns(pl.col("time").dt.replace_time_zone("Europe/Berlin").dt.cast_time_unit("ns"))
     assert SensorData.from_wide(local).to_polars()["time"][0] == datetime(2024, 7, 1, 10, tzinfo=UTC)
@@ -152,7 +153,7 @@ def test_columns_that_are_not_there() -> None:
         SensorData.from_long(pl.DataFrame({"time": HOURS, "sensor": ["a"] * 4}))
     with pytest.raises(InputError, match="holds String, not dates"):
         SensorData.from_wide(pl.DataFrame({"time": ["2024"], "a": [1.0]}))
-    with pytest.raises(InputError, match="column 'seen' holds Datetime.*neither numbers nor states"):
+    with pytest.raises(InputError, match=r"column 'seen' holds Datetime.*neither numbers nor states"):
         SensorData.from_wide(wide().with_columns(seen=pl.col("time")))
     extra = SensorData.from_wide(wide(), sensors=SENSORS[:1])
     assert "columns without a sensor, ignored: 'door', 'q1'" in str(extra.report)
@@ -162,7 +163,7 @@ def test_frames_with_different_columns_join_on_time() -> None:
     left = pl.DataFrame({"time": HOURS[:3], "a": [1.0, 2.0, 3.0]})
     right = pl.DataFrame({"time": HOURS[1:], "b": [5.0, None, 7.0]})
     for frames in ([left, right], [left.lazy(), right.lazy()]):
-        data = SensorData.from_wide(frames)  # type: ignore[arg-type]
+        data = SensorData.from_wide(frames)
         assert data.to_polars()["a"].to_list() == [1.0, 2.0, 3.0, None]
         assert data.to_polars()["b"].to_list() == [None, 5.0, None, 7.0]
         report = data.check().report
@@ -179,7 +180,7 @@ cells = st.one_of(st.none(), st.integers(-3, 3).map(float), st.sampled_from([mat
 def test_repair_loses_nothing_that_it_does_not_count(rows: list[tuple[int, Any, Any]]) -> None:
     """Finite cells = readings kept + repeated + contradicting; the last reading of a time wins; wide equals long."""
     times = [datetime(2024, 1, 1) + timedelta(minutes=minute) for minute, _, _ in rows]
-    schema = {"time": pl.Datetime("us"), "a": pl.Float64, "b": pl.Float64}
+    schema: Any = {"time": pl.Datetime("us"), "a": pl.Float64, "b": pl.Float64}
     frame = pl.DataFrame({"time": times, "a": [a for _, a, _ in rows], "b": [b for _, _, b in rows]}, schema=schema)
     sensors = [Sensor("a"), Sensor("b")]
     from_wide = SensorData.from_wide(frame, sensors=sensors, on_error="repair")

@@ -369,7 +369,7 @@ def test_wrong_settings_are_named() -> None:
     with pytest.raises(ConfigError, match="'mean' cannot aggregate sensor 'door', which reads states"):
         window(states_data("wide").with_kinds({"door": "state"}), "1h", aggregate={"state": "mean"})
     with pytest.raises(ConfigError, match="cannot derive 'month'"):
-        window(data, "1h", derive=("month",))  # type: ignore[arg-type]
+        window(data, "1h", derive=("month",))
     with pytest.raises(ConfigError, match="no time zone 'Mars'"):
         window(data, "1h", derive=("hour",), timezone="Mars")
 

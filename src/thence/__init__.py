@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from . import datasets as datasets
     from .binding import Binding as Binding
     from .binding import bind as bind
+    from .compare import compare as compare
     from .config import Config as Config
     from .constraints import Where as Where
     from .counting import count_rules_of as count_rules_of
+    from .discovery import discover_patterns as discover_patterns
     from .discretize import Discretizer as Discretizer
     from .errors import BindingError as BindingError
     from .errors import ConfigError as ConfigError
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     from .errors import ThenceError as ThenceError
     from .export import read_rules as read_rules
     from .export import write_rules as write_rules
+    from .fidelity import fidelity as fidelity
+    from .generalise import generalisation as generalisation
     from .graph import KnowledgeGraph as KnowledgeGraph
     from .items import Feature as Feature
     from .items import Interval as Interval
@@ -42,7 +46,14 @@ if TYPE_CHECKING:
     from .loaders import read_binding as read_binding
     from .loaders import read_graph as read_graph
     from .loaders import read_ontology as read_ontology
+    from .locality import within_hops as within_hops
+    from .miners.aerial.miner import Aerial as Aerial
+    from .miners.arm_ae import ARMAE as ARMAE
     from .miners.exact import Exact as Exact
+    from .miners.exhaustive import FPGrowth as FPGrowth
+    from .miners.exhaustive import HMine as HMine
+    from .miners.narm import TSNARM as TSNARM
+    from .miners.semrl import NaiveSemRL as NaiveSemRL
     from .ontology import Ontology as Ontology
     from .patterns import Pattern as Pattern
     from .pipeline import feature_table as feature_table
@@ -63,26 +74,29 @@ if TYPE_CHECKING:
 _MODULES = MappingProxyType(
     {
         "binding": ("Binding", "bind"),
+        "compare": ("compare",),
         "config": ("Config",),
         "constraints": ("Where",),
         "counting": ("count_rules_of",),
+        "discovery": ("discover_patterns",),
         "discretize": ("Discretizer",),
         "errors": (
-            "BindingError",
-            "ConfigError",
-            "GraphError",
-            "InputError",
-            "MiningError",
-            "MissingExtraError",
-            "PatternError",
-            "RunError",
-            "ThenceError",
+            *("BindingError", "ConfigError", "GraphError", "InputError", "MiningError"),
+            *("MissingExtraError", "PatternError", "RunError", "ThenceError"),
         ),
         "export": ("read_rules", "write_rules"),
+        "fidelity": ("fidelity",),
+        "generalise": ("generalisation",),
         "graph": ("KnowledgeGraph",),
         "items": ("Feature", "Interval", "Item"),
         "loaders": ("read_binding", "read_graph", "read_ontology"),
+        "locality": ("within_hops",),
+        "miners.aerial.miner": ("Aerial",),
+        "miners.arm_ae": ("ARMAE",),
         "miners.exact": ("Exact",),
+        "miners.exhaustive": ("FPGrowth", "HMine"),
+        "miners.narm": ("TSNARM",),
+        "miners.semrl": ("NaiveSemRL",),
         "ontology": ("Ontology",),
         "patterns": ("Pattern",),
         "pipeline": ("feature_table", "mine", "transactions"),

@@ -305,6 +305,7 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         inner = {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
         return {key: content for key, content in inner.items() if content is not None and content not in ([], {})}
-    if hasattr(value, "item") and not isinstance(value, (str, bytes)):
-        return value.item()
+    if type(value).__module__ == "numpy":
+        # A number is written; an array is not a setting that a person would write down, and is only named.
+        return value.item() if value.ndim == 0 else f"array of shape {value.shape}"
     return value if value is None or isinstance(value, (str, bool, int, float)) else str(value)

@@ -136,7 +136,7 @@ def _variable_reading(feature: Feature) -> str:
     kind = feature.label.replace("_", " ")
     if feature.reads:
         aggregate, _, members = feature.name.partition(" of ")
-        return f"the {aggregate} {kind} of {members}"
+        return f"the {kind} of {members}" if aggregate == "value" else f"the {aggregate} {kind} of {members}"
     change = "change of the " if feature.name == "change" else ""
     return f"the {change}{kind} in {feature.place or feature.subject}"
 

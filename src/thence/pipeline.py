@@ -26,6 +26,7 @@ from .config import (
 from .discretize import Discretizer
 from .errors import ConfigError, nearest
 from .inputs import Inputs, gather, named_inputs, read_inputs
+from .locality import within_hops
 from .miners.base import Miner, make_miner
 from .progress import Progress, bars
 from .provenance import environment, hash_files, hash_table
@@ -259,7 +260,7 @@ def _windows(inputs: Inputs, config: Config) -> WindowedReadings:
         inputs.sensors,
         chosen.every,
         aggregate=chosen.aggregate,
-        derive=chosen.derive,  # type: ignore[arg-type]
+        derive=chosen.derive,
         origin=chosen.origin,
         timezone=chosen.timezone,
     )
@@ -327,7 +328,7 @@ def _run(config: Config, miner: Miner, load: Callable[[Progress], Inputs], tell:
     with _timed("transactions", seconds):
         table = _table_for(miner, readings, inputs, config)
     with _timed("mine", seconds):
-        found, model = _search(miner, table, tell)
+        found, model = _search(_localised(miner, table, inputs), table, tell)
     with _timed("refine", seconds):
         rules = _kept(found, config.refine)
         described = rules.describe()
@@ -350,13 +351,23 @@ def _run(config: Config, miner: Miner, load: Callable[[Progress], Inputs], tell:
     return run if target is None else run.save(target, force=config.output.force)
 
 
+def _localised(miner: Miner, table: TransactionTable | FeatureTable, inputs: Inputs) -> Miner:
+    """A miner that is told ``near`` as a number of hops gets the neighbourhoods of this table instead."""
+    hops = getattr(miner, "near", None)
+    if not isinstance(hops, int) or not is_dataclass(miner) or not isinstance(table, TransactionTable):
+        return miner
+    if inputs.graph is None:
+        raise ConfigError("'near' counts hops in the graph, and there is none", hint="give a graph and a binding")
+    return replace(miner, near=within_hops(table, inputs.graph, hops=hops))
+
+
 def _search(miner: Miner, table: TransactionTable | FeatureTable, tell: Progress) -> tuple[RuleSet, Any]:
     """The rules, and the model behind them where the miner learns one."""
     train, extract = getattr(miner, "train", None), getattr(miner, "extract", None)
     if train is None or extract is None:
         return miner.mine(table, progress=tell), None
     model = train(table, progress=tell)
-    return extract(model, progress=tell), model
+    return extract(model, table, progress=tell), model
 
 
 def _kept(rules: RuleSet, refine: RefineConfig) -> RuleSet:

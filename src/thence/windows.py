@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal
+from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
@@ -28,8 +28,8 @@ AGGREGATES = ("mean", "sum", "min", "max", "last", "range", "count", "median")
 STATE_AGGREGATES = ("mode", "last")
 """Ways to make one state of the states in a window."""
 DERIVED = ("change", "hour", "weekday")
+"""What can be derived from the windows: see :func:`window`."""
 
-Derived = Literal["change", "hour", "weekday"]
 MAX_CELLS = 2**31
 MICROSECOND = timedelta(microseconds=1)
 UNITS = {
@@ -99,7 +99,7 @@ def window(
     every: str | timedelta = "30min",
     *,
     aggregate: str | Mapping[str, str] = "mean",
-    derive: Iterable[Derived] = (),
+    derive: str | Iterable[str] = (),
     origin: Time = "epoch",
     timezone: str = "UTC",
 ) -> WindowedReadings:
@@ -211,7 +211,7 @@ def _check_aggregate(name: str) -> None:
         )
 
 
-def _derived(derive: Iterable[str]) -> tuple[str, ...]:
+def _derived(derive: str | Iterable[str]) -> tuple[str, ...]:
     names = (derive,) if isinstance(derive, str) else tuple(dict.fromkeys(derive))
     for name in names:
         if name not in DERIVED:

@@ -72,7 +72,7 @@ def test_empty_file(tmp_path: Path, content: str) -> None:
 
 
 def test_empty_parquet(tmp_path: Path) -> None:
-    schema = {"time": pl.Datetime("us", "UTC"), "a": pl.Float64}
+    schema: Any = {"time": pl.Datetime("us", "UTC"), "a": pl.Float64}
     pl.DataFrame(schema=schema).write_parquet(tmp_path / "a.parquet")
     fails(tmp_path / "a.parquet", "a.parquet", "there is no row in it")
     (tmp_path / "b.parquet").write_bytes(b"")

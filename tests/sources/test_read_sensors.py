@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -362,7 +363,12 @@ def test_kinds_from_mappings_tables_and_patterns(tmp_path: Path) -> None:
     several = read_sensors(path, kind_pattern={"_pressure$": ("pressure", "m"), "_flow$": "flow"})
     assert [s.kind for s in several.sensors] == ["pressure", "flow", ""]
     table = write(tmp_path, "kinds.csv", "sensor,kind,unit\nx,temperature,°C\nNode_1_pressure,head,m\nghost,flow,\n")
-    for kinds in (table, str(table), {"x": ("temperature", "°C"), "Node_1_pressure": ("head", "m"), "ghost": "flow"}):
+    given: list[Any] = [
+        table,
+        str(table),
+        {"x": ("temperature", "°C"), "Node_1_pressure": ("head", "m"), "ghost": "flow"},
+    ]
+    for kinds in given:
         data = read_sensors(path, kinds=kinds, kind_pattern=r"_(?P<kind>\w+)$")
         assert [(s.kind, s.unit) for s in data.sensors] == [("head", "m"), ("2_flow", ""), ("temperature", "°C")]
         assert "the table of kinds names 1 sensors without data: 'ghost'" in data.report.notes

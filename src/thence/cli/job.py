@@ -23,7 +23,8 @@ def command(action: Action) -> Callable[..., None]:
 
     def job(
         config: Annotated[
-            Path | None, typer.Argument(help="A TOML file; options given here overrule it.", show_default=False)
+            Path | None,
+            typer.Argument(metavar="[CONFIG.toml]", help="A TOML file; options overrule it.", show_default=False),
         ] = None,
         sensors: Annotated[
             list[str] | None,
@@ -124,7 +125,7 @@ def command(action: Action) -> Callable[..., None]:
                 "end": end,
             },
             "windows": {"every": windows, "aggregate": aggregate, "derive": derive},
-            "enrich": {"mode": enrich, "hops": hops, "patterns": pattern},
+            "enrich": {"mode": enrich, "hops": hops, "patterns": _one_or_several(pattern)},
             "discretize": {"bins": bins, "scope": scope, "method": method},
             "miner": {
                 "name": miner,
@@ -149,7 +150,11 @@ def _paths(given: list[str] | None) -> str | list[str] | None:
         return None
     # The name of the ontology that ships with the package is not a path.
     absolute = [path if path == "water" else str(Path(path).absolute()) for path in given]
-    return absolute[0] if len(absolute) == 1 else absolute
+    return _one_or_several(absolute)
+
+
+def _one_or_several(given: list[str] | None) -> str | list[str] | None:
+    return given[0] if given and len(given) == 1 else given or None
 
 
 def _combined(path: Path | None, given: dict[str, dict[str, Any]], seed: int | None) -> Config:

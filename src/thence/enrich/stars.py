@@ -2,7 +2,8 @@
 
 A total is only known when every neighbour in the role carries the sensor and reads: a balance over some of the pipes
 of a junction is not a balance. A focus without neighbours in the role has the total 0. Mean, lowest and highest are
-over the neighbours that read. A *net* is the difference of the totals of two roles of the same kind and distance.
+over the neighbours that read. Where no focus has two neighbours in a role there is only their value. A *net* is the
+difference of the totals of two roles of the same kind and distance.
 """
 
 from __future__ import annotations
@@ -68,12 +69,16 @@ def star_series(
         return feature, series, keys, f"{kind}.{name}"
 
     for role, found in gathered.items():
+        if not found.several:
+            # Nothing to aggregate: a pipe ends at one junction.
+            singular = role.name.replace(f"{role.steps[-1].target}s", role.steps[-1].target, 1)
+            yield named(f"value of the {singular}", role.kind, found.mean, role)
+            continue
         if len(role.steps) == 1:
             yield named(f"total of the {role.name}", role.kind, found.total, role)
         yield named(f"mean of the {role.name}", role.kind, found.mean, role)
-        if found.several:
-            yield named(f"lowest of the {role.name}", role.kind, found.lowest, role)
-            yield named(f"highest of the {role.name}", role.kind, found.highest, role)
+        yield named(f"lowest of the {role.name}", role.kind, found.lowest, role)
+        yield named(f"highest of the {role.name}", role.kind, found.highest, role)
     roles = [role for role in gathered if len(role.steps) == 1]
     for at, first in enumerate(roles):
         for second in roles[at + 1 :]:
@@ -84,9 +89,10 @@ def star_series(
 
 @dataclass(frozen=True)
 class _Members:
-    """The sensors in a role around one focus, and whether every neighbour in the role has one."""
+    """The sensors in a role around one focus, how many neighbours there are, and whether every one has a sensor."""
 
     sensors: tuple[str, ...]
+    neighbours: int
     complete: bool
 
 
@@ -97,7 +103,11 @@ def _members(role: Neighbours, focus: npt.NDArray[np.int64], carriers: Carriers)
     for at, node in zip(origin.tolist(), nodes.tolist(), strict=True):
         around[at].append(node)
     return [
-        _Members(tuple(s for node in found for s in carried.get(node, ())), all(node in carried for node in found))
+        _Members(
+            tuple(s for node in found for s in carried.get(node, ())),
+            len(found),
+            all(node in carried for node in found),
+        )
         for found in around
     ]
 
@@ -136,4 +146,4 @@ def _gather(groups: list[_Members], values: FloatArray, column: dict[str, int]) 
         np.divide(np.where(known, series, 0.0).sum(axis=1), count, out=mean[at], where=count > 0)
         lowest[at] = np.fmin.reduce(series, axis=1)
         highest[at] = np.fmax.reduce(series, axis=1)
-    return _Gathered(total, mean, lowest, highest, several=any(len(group.sensors) > 1 for group in groups))
+    return _Gathered(total, mean, lowest, highest, several=any(group.neighbours > 1 for group in groups))

@@ -70,6 +70,7 @@ class Parameters:
     batch_size: int
     learning_rate: float
     weight_decay: float
+    training_rows: int
     population: int
     evaluations: int
     algorithms: tuple[str, ...]

@@ -40,7 +40,7 @@ def aerial(variant: str, p: Parameters, seed: int, **changes: Any) -> Aerial:
 
     chosen: dict[str, Any] = {"similarity": p.similarity, "max_antecedents": p.antecedents}
     if variant != "faithful":
-        return Aerial(seed=seed, **(chosen | changes))
+        return Aerial(seed=seed, settings=TrainingSettings(max_rows=p.training_rows), **(chosen | changes))
     training = replace(
         TrainingSettings.faithful(seed=seed),
         noise=p.noise,

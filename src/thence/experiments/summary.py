@@ -77,6 +77,10 @@ class Results:
         """One cell, where it was measured or printed."""
         return self.cells.get((dataset, variant, key, metric))
 
+    def stopped(self, dataset: str, variant: str, key: Key) -> bool:
+        """Whether a search was stopped at a number of rules, so that there are more than counted."""
+        return "stopped" in self.facts.get((dataset, variant, key), {})
+
     def keys(self, dataset: str) -> list[Key]:
         """The rows of a data set, in the order of the paper, then in the order of the works."""
         found = dict.fromkeys(key for name, _, key, _ in self.cells if name == dataset)
@@ -106,7 +110,7 @@ class Results:
 def summarise(experiment: Experiment, repeats: Iterable[Repeat], *, datasets: tuple[str, ...]) -> Results:
     """The results of an experiment from the repeats of its works."""
     values: dict[tuple[str, str, Key, str], dict[int, float]] = {}
-    facts: dict[tuple[str, str, Key], Mapping[str, object]] = {}
+    facts: dict[tuple[str, str, Key], dict[str, object]] = {}
     counts: dict[str, set[int]] = {dataset: set() for dataset in datasets}
     for line in experiment.published:
         if line.dataset in datasets:
@@ -119,7 +123,8 @@ def summarise(experiment: Experiment, repeats: Iterable[Repeat], *, datasets: tu
             if row is None:
                 continue
             key = (row, _at(experiment, repeat, record))
-            facts.setdefault((repeat.dataset, record["variant"], key), record["facts"])
+            known = facts.setdefault((repeat.dataset, record["variant"], key), {})
+            known |= {name: value for name, value in record["facts"].items() if name not in known}
             measured = {**record["values"], "seconds": record["seconds"]}
             for metric in METRICS:
                 if measured.get(metric) is not None:

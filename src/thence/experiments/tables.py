@@ -54,6 +54,8 @@ def rows_of(results: Results, dataset: str) -> Iterable[list[str]]:
                 "" if cell is None else number(cell.mean, metric) if variant == "paper" else cell.text(metric)
                 for cell, metric in zip(cells, metrics, strict=True)
             ]
+            if "rules" in metrics and results.stopped(dataset, variant, key):
+                texts[metrics.index("rules")] = "≥ " + texts[metrics.index("rules")]
             value = [("" if at is None else f"{at:g}") if first else ""] if results.experiment.at else []
             yield [row if first else "", *value, SHOWN[variant], *texts]
             first = False

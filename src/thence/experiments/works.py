@@ -22,7 +22,16 @@ Tell = Callable[[str], None]
 OPTIMISERS = MappingProxyType({"de": "DE", "ga": "GA", "pso": "PSO", "lshade": "LSHADE", "jde": "jDE"})
 
 _TABLES = ("bins", "binning", "scope", "lifted_scope", "hops", "lifted_hops", "min_embeddings")
-_AERIAL = ("antecedents", "similarity", "noise", "epochs", "batch_size", "learning_rate", "weight_decay")
+_AERIAL = (
+    "antecedents",
+    "similarity",
+    "noise",
+    "epochs",
+    "batch_size",
+    "learning_rate",
+    "weight_decay",
+    "training_rows",
+)
 _EXHAUSTIVE = (
     "min_confidence",
     "fallback_min_support",
@@ -130,7 +139,11 @@ def _optimise(
             rules, seconds = timed(miner, raw)
             at = float(number) if show_at else None
             row = OPTIMISERS[algorithm]
-            yield measured(row, "faithful", rules, seconds=seconds, at=at, evaluations=number)
+            found = measured(row, "faithful", rules, seconds=seconds, at=at, evaluations=number)
+            # The paper's confidence is that of a rule with all its consequents together.
+            joint = rules.measure("joint_confidence").mean() if len(rules) else None
+            found["values"]["confidence"] = None if joint is None else float(joint)
+            yield found
             # One search, read twice: without static consequents its rules are the corrected variant's.
             yield measured(row, "corrected", moving(rules), seconds=seconds, at=at, evaluations=number)
 

@@ -25,7 +25,7 @@ def query(rule: Rule, *, find: str = "violations", ask: bool = False, vocabulary
 
     >>> from thence.items import Feature, Item
     >>> rule = Rule((Item.compare(Feature("f1"), ">=", 23.0),), Item.compare(Feature("p1"), "<", 4.0))
-    >>> print(query(rule).splitlines()[-6])
+    >>> print(query(rule).splitlines()[-7])
     SELECT DISTINCT ?time ?place WHERE {
     """
     parts = RuleQuery(rule, vocabulary)

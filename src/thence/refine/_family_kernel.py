@@ -127,18 +127,18 @@ def extend_family(
         counts = np.zeros(candidates.shape[0], np.int64)
         _count_sets(words, drawn, row_of, left, consequent, candidates, counts)
         kept = np.flatnonzero(counts >= need)
-        for at in kept:
+        for found in kept:
             items[:] = -1
             for place in range(length):
-                items[place] = left[candidates[at, place]]
+                items[place] = left[candidates[found, place]]
             held, expected = 0.0, 0.0
             for embedding in range(row_of.shape[1]):
                 _and_rows(words, row_of, items, embedding, buffer)
                 rows = float(and_count(buffer, drawn[present_of[column, embedding]]))
                 held += rows
                 expected += rows * base[embedding]
-            if counts[at] >= (min_confidence - TOLERANCE) * held:
-                level = reach(levels, excess_root(float(counts[at]), held, expected))
+            if counts[found] >= (min_confidence - TOLERANCE) * held:
+                level = reach(levels, excess_root(float(counts[found]), held, expected))
                 if level > 0:
                     reached[level - 1] += 1
         sets = np.empty((kept.size, length), np.int32)

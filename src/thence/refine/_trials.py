@@ -35,7 +35,8 @@ Bools = npt.NDArray[np.bool_]
 class Tests(Protocol):
     """Statistics of some hypotheses: as observed (no words given), or in the world number ``draw``."""
 
-    rules: Ints
+    @property
+    def rules(self) -> Ints: ...
 
     def statistics(self, drawn: Words | None, draw: int) -> Floats: ...
 

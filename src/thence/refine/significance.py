@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,8 @@ Bools = npt.NDArray[np.bool_]
 
 # Beyond this level nobody is interested: long antecedents are searched only for rules that can still get there.
 _INTERESTING = 0.2
+# Counts of pairs are kept between the two rounds up to this many bytes.
+_PAIR_BYTES = 1 << 29
 
 
 def p_values(
@@ -70,8 +72,10 @@ def p_values(
     ``family="rules"`` adjusts over the given rules alone, which is right for rules found on *other* data.
 
     With ``simpler``, each item of a longer antecedent must add to the others: it alone is rearranged, where the others
-    hold. ``p_simpler`` is the largest p-value of a rule's items (NaN for a single item), and ``p_adjusted`` is that of
-    the weakest part of the rule. Adjusted values above 0.2 (or ``alpha``) are lower bounds.
+    hold. ``p_simpler`` is the p-value of the weakest item of a rule, adjusted over all items of the given rules (NaN
+    for a rule with one item); with ``alpha`` it must be at most that, too. So with ``"fwer"`` the probability that any
+    rule is false is at most ``alpha``, and so is the probability that any item is superfluous. Values of
+    ``p_adjusted`` above 0.2 (or ``alpha``) are lower bounds.
 
     >>> import polars as pl
     >>> from thence.counting import recount
@@ -96,13 +100,15 @@ def p_values(
     spaces = (
         _families(rules, table, min_support, min_confidence, max_antecedents, antecedent, consequent)
         if family == "search"
-        else {}
+        else []
     )
-    found = _run(association, additions, spaces, worlds, alpha or _INTERESTING, method == "fdr", progress)
-    columns = _columns(len(rules), found, method, bool(spaces))
-    notes = (*rules.notes, _note(worlds, spaces, method, alpha, columns["p_adjusted"]))
+    pooling = method == "fdr" and bool(spaces)
+    whole, single = _run(association, additions, spaces, worlds, alpha or _INTERESTING, pooling, progress)
+    columns = _columns(len(rules), whole, single, method, bool(spaces))
+    weakest = np.maximum(columns["p_adjusted"], np.nan_to_num(columns.get("p_simpler", np.zeros(len(rules)))))
+    notes = (*rules.notes, _note(worlds, spaces, method, alpha, weakest))
     tested = replace(rules, extras={**rules.extras, **columns}, notes=notes)
-    return tested if alpha is None else tested.take(np.flatnonzero(columns["p_adjusted"] <= alpha))
+    return tested if alpha is None else tested.take(np.flatnonzero(weakest <= alpha))
 
 
 @dataclass(frozen=True)
@@ -121,13 +127,17 @@ class _Worlds:
         runs = {n_frames: null.runs(n_frames, guard=guard, rng=rng) for n_frames in sizes}
         return _Worlds(runs, min(len(some) for some in runs.values()), null, guard)
 
+    def of(self, board: Board, draw: int) -> Runs:
+        """The rearrangement of a block in one world."""
+        return self.runs[board.n_frames][draw]
+
 
 def _tests(
     rules: RuleSet, table: TransactionTable, worlds: _Worlds, rng: np.random.Generator, simpler: bool
-) -> tuple[list[tuple[int, Board, Tests]], list[tuple[int, Board, Tests]]]:
+) -> tuple[list[tuple[Board, Tests]], list[tuple[Board, Tests]]]:
     """The tests of association, and those of single items against the rest, each with its block."""
-    association: list[tuple[int, Board, Tests]] = []
-    additions: list[tuple[int, Board, Tests]] = []
+    association: list[tuple[Board, Tests]] = []
+    additions: list[tuple[Board, Tests]] = []
     for part in parts_of(rules, table):
         board = Board.of(part.bank)
         shuffles = Shuffles.of(part.block, worlds.n_draws, rng)
@@ -135,11 +145,11 @@ def _tests(
         by_place = fixed[part.left].all(axis=1) | fixed[part.right]
         in_time = np.flatnonzero(~by_place)
         if len(in_time):
-            association.append((part.at, board, TimeTests.of(board, part, in_time)))
+            association.append((board, TimeTests.of(board, part, in_time)))
         if by_place.any():
-            association.append((part.at, board, _place_tests(board, part, np.flatnonzero(by_place), fixed, shuffles)))
+            association.append((board, _place_tests(board, part, np.flatnonzero(by_place), fixed, shuffles)))
         if simpler:
-            additions += [(part.at, board, tests) for tests in _additions(board, part, fixed, shuffles)]
+            additions += [(board, tests) for tests in _additions(board, part, fixed, shuffles)]
     return association, additions
 
 
@@ -150,7 +160,7 @@ def _static_item(part: Part, item: int) -> tuple[int, Bools]:
 def _place_tests(board: Board, part: Part, chosen: Ints, fixed: Bools, shuffles: Shuffles) -> PlaceTests:
     """Rules about facts: the static antecedent moves, or, where the antecedent changes in time, the consequent."""
     left, right = part.left[chosen], part.right[chosen]
-    facts = fixed[left].all(axis=1)
+    facts: Bools = fixed[left].all(axis=1)
     empty = np.full((len(chosen), 1), -1, np.int32)
     hits, rows = (array.astype(np.float64) for array in given(board, empty, part.numbers[right]))
     if not facts.all():
@@ -198,14 +208,14 @@ def _families(
     max_antecedents: int | None,
     antecedent: Constraint,
     consequent: Constraint,
-) -> dict[int, Family]:
+) -> list[Family]:
     """The search space of every block, also of those in which nothing was found."""
     support = float(rules.measure("support").min()) if min_support is None else min_support
     fewest = {part.at: int(rules.counts.n_both[part.rules].min()) for part in parts_of(rules, table)}
-    out = {}
+    out = []
     for at, block in enumerate(table.blocks):
         rows = math.ceil(support * block.n_rows * (1 - TOLERANCE))
-        out[at] = Family.of(
+        space = Family.of(
             block,
             min_rows=max(1, min(rows, fewest.get(at, rows))),
             min_confidence=min_confidence,
@@ -213,153 +223,173 @@ def _families(
             antecedent=antecedent,
             consequent=consequent,
         )
+        out.append(space)
     return out
 
 
 @dataclass(frozen=True)
-class _Found:
-    """What the worlds said: statistics and how often they were exceeded, test by test, and the levels reached."""
+class _Outcome:
+    """What the worlds said of some tests: statistics, how often each was exceeded, and which levels were reached.
 
-    association: list[tuple[Ints, Floats, Ints]]
-    additions: list[tuple[Ints, Floats, Ints]]
+    ``levels`` are the statistics in ascending order; ``highest[w]`` is how many of them the strongest rule of world
+    ``w`` reaches, ``pooled`` how many rules of all worlds reach each and not the next, ``real`` those of the real one.
+    """
+
+    tests: list[tuple[Ints, Floats, Ints]]
     levels: Floats
     highest: Ints
     pooled: Ints
     real: Ints
-    n_draws: int
+
+    @property
+    def n_draws(self) -> int:
+        return len(self.highest)
+
+    @property
+    def family_wise(self) -> Floats:
+        """Per level the share of worlds in which anything is as strong."""
+        above = np.bincount(self.highest, minlength=len(self.levels) + 1)[::-1].cumsum()[::-1]
+        return (1 + above[1:]) / (1 + self.n_draws)
+
+    @property
+    def false_share(self) -> Floats:
+        """Per level the expected share of false rules among those as strong."""
+        by_chance = (np.cumsum(self.pooled[::-1])[::-1] + 1) / (1 + self.n_draws)
+        in_truth = np.maximum(np.cumsum(self.real[::-1])[::-1], 1)
+        # A weaker rule is never less likely to be false than a stronger one.
+        return np.minimum(np.maximum.accumulate((by_chance / in_truth)[::-1])[::-1], 1.0)
+
+    def at(self, values: Floats, per_level: Floats) -> Floats:
+        """The entry of each statistic; 1 for those at or below zero, which are no levels."""
+        place = levels_reached(self.levels, values) - 1
+        return np.where(place >= 0, np.append(per_level, 1.0)[place], 1.0)
+
+
+class _Tally:
+    """Adds up what the worlds say of some tests."""
+
+    def __init__(self, tests: Sequence[tuple[Board, Tests]], n_draws: int) -> None:
+        self.tests = tests
+        self.observed = [own.statistics(None, -1) for _, own in tests]
+        levels = np.unique(np.concatenate([*self.observed, np.zeros(0)]))
+        self.levels = levels[levels > 0]
+        self.exceeded = [np.zeros(len(values), np.int64) for values in self.observed]
+        self.highest = np.zeros(n_draws, np.int64)
+        self.pooled = np.zeros(len(self.levels), np.int64)
+
+    def look(self, drawn: Mapping[int, Words], draw: int) -> tuple[list[Bools], Ints]:
+        """Which statistics a world exceeds, and how many of its statistics reach each level and not the next."""
+        marks, reached = [], np.zeros(len(self.levels), np.int64)
+        for (board, tests), values in zip(self.tests, self.observed, strict=True):
+            own = tests.statistics(drawn[id(board)], draw)
+            marks.append(own >= values - TOLERANCE * np.maximum(1.0, np.abs(values)))
+            reached += self.histogram(own)
+        return marks, reached
+
+    def histogram(self, statistics: Floats) -> Ints:
+        return np.bincount(levels_reached(self.levels, statistics), minlength=len(self.levels) + 1)[1:]
+
+    def add(self, draw: int, marks: Sequence[Bools], reached: Ints) -> None:
+        for total, mark in zip(self.exceeded, marks, strict=False):
+            total += mark
+        hit = np.flatnonzero(reached)
+        self.highest[draw] = max(self.highest[draw], int(hit[-1]) + 1 if len(hit) else 0)
+        self.pooled += reached
+
+    def outcome(self, real: Ints | None = None) -> _Outcome:
+        tests = [(t.rules, v, e) for (_, t), v, e in zip(self.tests, self.observed, self.exceeded, strict=True)]
+        nothing = np.zeros(len(self.levels), np.int64)
+        return _Outcome(tests, self.levels, self.highest, self.pooled, nothing if real is None else real)
 
 
 def _run(
-    association: list[tuple[int, Board, Tests]],
-    additions: list[tuple[int, Board, Tests]],
-    spaces: Mapping[int, Family],
+    association: Sequence[tuple[Board, Tests]],
+    additions: Sequence[tuple[Board, Tests]],
+    spaces: Sequence[Family],
     worlds: _Worlds,
     interesting: float,
     pooling: bool,
     progress: Progress,
-) -> _Found:
-    everything = [*association, *additions]
-    observed = [tests.statistics(None, -1) for _, _, tests in everything]
-    levels = np.unique(np.concatenate(observed))
-    levels = levels[levels > 0]
-    exceeded = [np.zeros(len(values), np.int64) for values in observed]
-    highest = np.zeros(worlds.n_draws, np.int64)
-    pooled = np.zeros(len(levels), np.int64)
-    done = 0
+) -> tuple[_Outcome, _Outcome]:
+    whole, single = _Tally(association, worlds.n_draws), _Tally(additions, worlds.n_draws)
+    boards = {id(board): board for board, _ in [*association, *additions]}
+    shared_rows: dict[tuple[int, int], Ints] = {}
+    room = _PAIR_BYTES // max(1, sum(8 * len(space.left) * len(space.right) for space in spaces))
 
-    def first(draw: int) -> tuple[list[Bools], int, Ints]:
+    def first(draw: int) -> tuple[list[Bools], Ints, list[Bools], Ints]:
         """The given rules, and all rules with one item, in one world."""
-        reached = np.zeros(len(levels), np.int64)
-        marks, top = [], 0
-        drawn: dict[int, Words] = {}
-        for number, ((_, board, tests), values) in enumerate(zip(everything, observed, strict=True)):
-            if id(board) not in drawn:
-                drawn[id(board)] = board.rearranged(worlds.runs[board.n_frames][draw])
-            own = tests.statistics(drawn[id(board)], draw)
-            marks.append(own >= values - TOLERANCE * np.maximum(1.0, np.abs(values)))
-            places = levels_reached(levels, own)
-            top = max(top, int(places.max(initial=0)))
-            if number < len(association) and not spaces:
-                np.add.at(reached, places[places > 0] - 1, 1)
-        for space in spaces.values():
-            _, statistics = space.pairs(space.board.rearranged(worlds.runs[space.board.n_frames][draw]))
-            places = levels_reached(levels, statistics.reshape(-1))
-            top = max(top, int(places.max(initial=0)))
-            reached += np.bincount(places, minlength=len(levels) + 1)[1:]
-        return marks, top, reached
+        drawn = {key: board.rearranged(worlds.of(board, draw)) for key, board in boards.items()}
+        marks, reached = whole.look(drawn, draw)
+        reached = np.zeros_like(reached) if spaces else reached
+        for number, space in enumerate(spaces):
+            both, statistics = space.pairs(space.board.rearranged(worlds.of(space.board, draw)))
+            reached += whole.histogram(statistics.reshape(-1))
+            if space.max_antecedents > 1 and draw < room:
+                shared_rows[draw, number] = both
+        return marks, reached, *single.look(drawn, draw)
 
-    for chunk in _chunks(worlds.n_draws):
-        for draw, (marks, top, reached) in zip(chunk, run_threads(first, chunk), strict=True):
-            for total, mark in zip(exceeded, marks, strict=True):
-                total += mark
-            highest[draw] = top
-            pooled += reached
-        done += len(chunk)
-        progress("testing", done, worlds.n_draws)
-    # Rules with longer antecedents only matter where a level can still be significant.
-    share = (1 + (highest[:, None] > np.arange(len(levels))).sum(axis=0)) / (1 + worlds.n_draws)
-    alive = int(np.searchsorted(-share, -interesting)) if not pooling else 0
-    top_levels = np.ascontiguousarray(levels[alive:])
+    for draws in _chunks(range(worlds.n_draws)):
+        for draw, (marks, reached, *others) in zip(draws, run_threads(first, draws), strict=True):
+            whole.add(draw, marks, reached)
+            single.add(draw, *others)
+        progress("testing", draws[-1] + 1, worlds.n_draws)
+    # Longer antecedents only matter for levels that can still be significant, and in worlds below the highest level.
+    alive = 0 if pooling else int((whole.outcome().family_wise > interesting).sum())
+    levels = np.ascontiguousarray(whole.levels[alive:])
 
     def second(draw: int) -> Ints:
         """All longer rules in one world."""
-        reached = np.zeros(len(levels), np.int64)
-        for space in spaces.values():
-            drawn = space.board.rearranged(worlds.runs[space.board.n_frames][draw])
-            reached[alive:] += space.longer(drawn, space.pairs(drawn)[0], top_levels)
+        reached = np.zeros(len(whole.levels), np.int64)
+        for number, space in enumerate(spaces):
+            drawn = space.board.rearranged(worlds.of(space.board, draw))
+            both = shared_rows.get((draw, number))
+            reached[alive:] += space.longer(drawn, space.pairs(drawn)[0] if both is None else both, levels)
         return reached
 
-    open_draws = [d for d in range(worlds.n_draws) if pooling or highest[d] < len(levels)]
-    if any(space.max_antecedents > 1 for space in spaces.values()) and len(top_levels):
-        done = 0
-        for chunk in _chunks(len(open_draws)):
-            some = [open_draws[d] for d in chunk]
-            for draw, reached in zip(some, run_threads(second, some), strict=True):
-                hit = np.flatnonzero(reached)
-                highest[draw] = max(highest[draw], int(hit[-1]) + 1 if len(hit) else 0)
-                pooled += reached
-            done += len(chunk)
-            progress("testing longer rules", done, len(open_draws))
-    real = _real_counts(spaces, levels) if pooling and spaces else np.zeros(len(levels), np.int64)
-    results = [
-        (tests.rules, values, total)
-        for (_, _, tests), values, total in zip(everything, observed, exceeded, strict=True)
-    ]
-    return _Found(
-        results[: len(association)], results[len(association) :], levels, highest, pooled, real, worlds.n_draws
-    )
+    if len(levels) and any(space.max_antecedents > 1 for space in spaces):
+        rest = [draw for draw in range(worlds.n_draws) if pooling or whole.highest[draw] < len(whole.levels)]
+        for done, draws in enumerate(_chunks(rest), 1):
+            for draw, reached in zip(draws, run_threads(second, draws), strict=True):
+                whole.add(draw, (), reached)
+            progress("testing longer rules", min(done * len(draws), len(rest)), len(rest))
+    real = _real_counts(spaces, whole) if pooling else None
+    return whole.outcome(real), single.outcome()
 
 
-def _chunks(count: int) -> list[range]:
+def _chunks(draws: Sequence[int]) -> list[Sequence[int]]:
+    """A few draws per thread at a time, so that progress can be told."""
     step = max(1, default_threads() * 4)
-    return [range(start, min(start + step, count)) for start in range(0, count, step)]
+    return [draws[start : start + step] for start in range(0, len(draws), step)]
 
 
-def _real_counts(spaces: Mapping[int, Family], levels: Floats) -> Ints:
+def _real_counts(spaces: Sequence[Family], whole: _Tally) -> Ints:
     """How many rules of the space reach each level, and not the next, in the real world."""
-    reached = np.zeros(len(levels), np.int64)
-    for space in spaces.values():
+    reached = np.zeros(len(whole.levels), np.int64)
+    for space in spaces:
         both, statistics = space.pairs(space.board.words)
-        reached += np.bincount(levels_reached(levels, statistics.reshape(-1)), minlength=len(levels) + 1)[1:]
-        reached += space.longer(space.board.words, both, levels)
+        reached += whole.histogram(statistics.reshape(-1)) + space.longer(space.board.words, both, whole.levels)
     return reached
 
 
-def _columns(n_rules: int, found: _Found, method: str, searched: bool) -> dict[str, Floats]:
-    p_value, p_simpler, p_adjusted = (np.full(n_rules, np.nan) for _ in range(3))
-    worlds = found.n_draws + 1
-    for rules, values, exceeded in found.association:
+def _columns(n_rules: int, whole: _Outcome, single: _Outcome, method: str, searched: bool) -> dict[str, Floats]:
+    p_value, p_adjusted, weakest = np.full(n_rules, 1.0), np.full(n_rules, 1.0), np.full(n_rules, -np.inf)
+    worlds = whole.n_draws + 1
+    per_level = whole.family_wise if method == "fwer" else whole.false_share
+    for rules, values, exceeded in whole.tests:
         p_value[rules] = (1 + exceeded) / worlds
-        if method == "fwer" or searched:
-            p_adjusted[rules] = _adjusted(values, found, method)
+        p_adjusted[rules] = whole.at(values, per_level)
     if method == "fdr" and not searched:
         p_adjusted = _benjamini_hochberg(p_value)
-    p_adjusted = np.maximum(p_adjusted, p_value)
-    weakest = np.full(n_rules, -np.inf)
-    for rules, values, exceeded in found.additions:
-        np.maximum.at(weakest, rules, (1 + exceeded) / worlds)
-        if method == "fwer":
-            np.maximum.at(p_adjusted, rules, _adjusted(values, found, method))
+    out = {"p_value": p_value, "p_adjusted": np.maximum(p_adjusted, p_value)}
+    for rules, values, exceeded in single.tests:
+        own = single.at(values, single.family_wise) if method == "fwer" else (1 + exceeded) / worlds
+        np.maximum.at(weakest, rules, own)
     longer = np.isfinite(weakest)
-    p_simpler[longer] = weakest[longer]
-    if method == "fdr" and longer.any():
-        p_adjusted[longer] = np.maximum(p_adjusted[longer], _benjamini_hochberg(p_simpler[longer]))
-    out = {"p_value": p_value, "p_adjusted": p_adjusted}
-    return out | {"p_simpler": p_simpler} if found.additions else out
-
-
-def _adjusted(values: Floats, found: _Found, method: str) -> Floats:
-    """The adjusted p-value of statistics that are among the levels; 1 for those at or below zero."""
-    at = levels_reached(found.levels, values) - 1
-    worlds = found.n_draws + 1
-    if method == "fwer":
-        per_level = (1 + (found.highest[:, None] > np.arange(len(found.levels))).sum(axis=0)) / worlds
-    else:
-        by_chance = (np.cumsum(found.pooled[::-1])[::-1] + 1) / worlds
-        in_truth = np.maximum(np.cumsum(found.real[::-1])[::-1], 1)
-        # A weaker rule is never less likely to be false.
-        per_level = np.minimum(np.minimum.accumulate(by_chance / in_truth), 1.0)
-    return np.where(at >= 0, np.append(per_level, 1.0)[at], 1.0)
+    if longer.any():
+        out["p_simpler"] = np.where(longer, weakest, np.nan)
+        if method == "fdr":
+            out["p_simpler"][longer] = _benjamini_hochberg(weakest[longer])
+    return out
 
 
 def _benjamini_hochberg(p: Floats) -> Floats:
@@ -374,7 +404,7 @@ def _benjamini_hochberg(p: Floats) -> Floats:
     return out
 
 
-def _note(worlds: _Worlds, spaces: Mapping[int, Any], method: str, alpha: float | None, adjusted: Floats) -> str:
+def _note(worlds: _Worlds, spaces: Sequence[Family], method: str, alpha: float | None, adjusted: Floats) -> str:
     how = "circular shifts" if worlds.null.kind == "shift" else "permutations of blocks"
     of = "of whole periods " if worlds.null.period else ""
     over = "all rules that could have been found" if spaces else "the rules given"

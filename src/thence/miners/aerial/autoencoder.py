@@ -199,8 +199,14 @@ def faithful_widths(layout: Layout) -> tuple[int, int, int]:
     return max(16, layout.n_items // 8), max(8, layout.n_items // 32), max(4, layout.n_items // 128)
 
 
-def initialise(cardinalities: ArrayLike, *, widths: Sequence[int] | None = None, seed: int = 0) -> Autoencoder:
+def initialise(
+    cardinalities: ArrayLike, *, widths: Sequence[int] | None = None, seed: int = 0, shown: int | None = None
+) -> Autoencoder:
     """A network with Xavier-uniform weights and zero biases; ``widths`` are those of the encoder, mirrored.
+
+    ``shown`` is the fan-in of the first layer: how many inputs move it at once. It is the number of items for dense
+    input and the number of visible features for masked input, where Xavier's bound for all items would let the few
+    visible ones move nothing.
 
     >>> initialise([10] * 20, widths=(50, 12)).widths
     (50, 12, 50)

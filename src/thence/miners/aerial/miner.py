@@ -23,7 +23,7 @@ from thence.miners.aerial.extract import Rules, Search, extract, top
 from thence.miners.aerial.neighbours import Neighbours
 from thence.miners.aerial.rows import ArrayRows
 from thence.miners.aerial.table_rows import BlockRows
-from thence.miners.aerial.train import Epoch, TrainingSettings, continued, train
+from thence.miners.aerial.train import Epoch, TrainingSettings, train
 from thence.progress import Progress, silent
 from thence.rules import RuleSet
 from thence.transactions import TransactionTable
@@ -184,7 +184,7 @@ class Aerial:
             result = train(
                 ArrayRows(rows.take(np.arange(block.n_rows))) if small else rows,
                 cardinalities=[block.columns[c].n_codes for c in columns],
-                settings=continued(settings) if before is not None else settings,
+                settings=settings,
                 neighbours=self._neighbours(block, columns, at),
                 start=None if before is None else before.network,
                 progress=tell,

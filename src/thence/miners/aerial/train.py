@@ -28,6 +28,10 @@ __all__ = ["Epoch", "Training", "TrainingSettings", "train"]
 
 Progress = Callable[["Epoch"], None]
 
+LEARNING_RATE = 5e-3
+"""The paper's. Tables of more than a thousand items start lower: their rows show each item ever more rarely, and Adam
+answers rare gradients with steps that are the larger."""
+
 STEPS = 600
 """Optimiser steps for up to a thousand items, when the number of epochs is not given; more items get more."""
 
@@ -55,7 +59,7 @@ class TrainingSettings:
     widths: tuple[int, ...] | None = None
     epochs: int | None = None
     batch_size: int | None = None
-    learning_rate: float = 5e-3
+    learning_rate: float | None = None
     decay: bool = True
     weight_decay: float = 2e-8
     held_out: float = 0.1
@@ -97,6 +101,7 @@ class TrainingSettings:
             corruption="gaussian",
             epochs=5,
             batch_size=32,
+            learning_rate=LEARNING_RATE,
             decay=False,
             held_out=0.0,
             early_stopping=False,
@@ -239,6 +244,7 @@ class _Trainer:
         self.epochs = options.epochs or max(3, math.ceil(_steps(self.layout) / per_epoch))
         self.patience = options.patience or max(5, self.epochs // 3)
         self.total_steps = self.epochs * per_epoch
+        self.learning_rate = options.learning_rate or _learning_rate(self.layout)
         self.unknown = self.model.unknown()
         self.resident = self._resident()
 
@@ -280,7 +286,7 @@ class _Trainer:
     def run(self, progress: Progress | None) -> Training:
         leaves = [tensor.requires_grad_(True) for tensor in self.model.parameters()]
         optimiser = torch.optim.Adam(
-            leaves, lr=self.options.learning_rate, weight_decay=self.options.weight_decay, fused=True
+            leaves, lr=self.learning_rate, weight_decay=self.options.weight_decay, fused=True
         )
         history: list[Epoch] = []
         best, kept, stopped, step = 0, [tensor.detach().clone() for tensor in leaves], False, 0
@@ -290,7 +296,7 @@ class _Trainer:
                 for codes in self._batches():
                     if self.options.decay:
                         share = 1.0 - step / self.total_steps
-                        optimiser.param_groups[0]["lr"] = self.options.learning_rate * share
+                        optimiser.param_groups[0]["lr"] = self.learning_rate * share
                     for leaf, slope in zip(leaves, self._step(codes, total), strict=True):
                         leaf.grad = slope
                     optimiser.step()
@@ -372,7 +378,7 @@ class _Trainer:
         if not math.isfinite(epoch.loss) or not math.isfinite(epoch.judged):
             raise MiningError(
                 f"training diverged in epoch {epoch.number}: the loss is {epoch.judged}",
-                hint=f"lower learning_rate (now {self.options.learning_rate:g})",
+                hint=f"lower learning_rate (now {self.learning_rate:g})",
             )
 
 
@@ -391,3 +397,7 @@ def _batch_size(rows: int, largest: int) -> int:
 
 def _steps(layout: Layout) -> int:
     return math.ceil(STEPS * max(1.0, math.sqrt(layout.n_items / 1000)))
+
+
+def _learning_rate(layout: Layout) -> float:
+    return float(LEARNING_RATE * min(1.0, (1000 / max(layout.n_items, 1)) ** 0.75))

@@ -1,0 +1,181 @@
+"""Whole experiments in quick mode with two repeats: on the toy data set, on a file of one's own, and on Hanoi."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from thence.errors import ConfigError, RunError
+from thence.experiments import experiment_names, read_experiment, report, reproduce
+from thence.experiments.runner import Reproduction, _time_left
+
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
+    """All experiments on the toy data set."""
+    out = tmp_path_factory.mktemp("toy")
+    return reproduce("all", dataset="toy", repeats=2, quick=True, out=out, progress="off")
+
+
+def stored(folder: Path) -> list[Path]:
+    return sorted(folder.glob("repeats/*/*/*.json"))
+
+
+def test_every_experiment_gives_tables(toy: Reproduction) -> None:
+    assert tuple(toy.results) == experiment_names()
+    for name in experiment_names():
+        written = {path.name for path in (toy.folder / name).iterdir()}
+        assert "table.md" in written
+        assert written & {"table.csv", "times.csv"}
+        if name == "1.2":
+            assert "table.csv" not in written
+
+
+def test_shared_work_is_done_once(toy: Reproduction) -> None:
+    works = {path.parent.parent.name for path in stored(toy.folder)}
+    assert works == {work for name in experiment_names() for work in read_experiment(name).work}
+    assert len(stored(toy.folder)) == 2 * len(works)
+
+
+def test_table_has_means_over_both_repeats(toy: Reproduction) -> None:
+    with (toy.folder / "1.1" / "table.csv").open() as file:
+        rows = [r for r in csv.DictReader(file) if r["row"] == "Aerial wo-s" and r["metric"] == "rules"]
+    files = [json.loads(path.read_text()) for path in sorted((toy.folder / "repeats" / "semantics" / "toy").iterdir())]
+    values = [
+        record["values"]["rules"]
+        for data in files
+        for record in data["records"]
+        if (record["row"], record["variant"]) == ("Aerial wo-s", "corrected")
+    ]
+    assert len(values) == 2
+    assert float(rows[0]["corrected_mean"]) == pytest.approx(sum(values) / 2)
+    assert rows[0]["corrected_repeats"] == "2"
+
+
+def test_rows_of_claims_exist(toy: Reproduction) -> None:
+    """A claim about a row that no work makes could never be checked."""
+    for name, results in toy.results.items():
+        rows = {row for row, _ in results.keys("toy")}
+        for claim in read_experiment(name).claims:
+            assert {claim.left, claim.right or claim.left} <= rows, (name, claim.id)
+
+
+def test_rows_of_published_numbers_exist(toy: Reproduction) -> None:
+    for name, results in toy.results.items():
+        rows = {row for row, _ in results.keys("toy")}
+        assert {line.row for line in read_experiment(name).published} <= rows, name
+
+
+def test_corrected_rules_have_no_static_consequents(toy: Reproduction) -> None:
+    for results in toy.results.values():
+        for (_, variant, _, metric), cell in results.cells.items():
+            if variant != "faithful" and metric == "static_consequents":
+                assert set(cell.values.values()) == {0.0}
+
+
+def test_page_is_self_contained(toy: Reproduction) -> None:
+    text = toy.page.read_text(encoding="utf-8")
+    assert "Experiment 2.2" in text
+    assert 'id="figure-' in text or "id='figure-" in text
+    # Nothing is loaded from elsewhere: no script or style by address, no picture.
+    assert not re.search(r"<(script|link|img)[^>]+(src|href)=", text)
+    assert (toy.folder / "1.2" / "time.svg").read_text(encoding="utf-8").startswith("<svg")
+    assert (toy.folder / "1.2" / "time.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_half_of_the_repeats_deleted_gives_the_same_tables(toy: Reproduction) -> None:
+    """Resuming gives the numbers of an uninterrupted run."""
+    before = {path: path.read_bytes() for path in toy.folder.glob("*/table.csv")}
+    assert len(before) == len(experiment_names()) - 1
+    for path in stored(toy.folder)[::2]:
+        path.unlink()
+    for path in before:
+        path.unlink()
+    untouched = {path: path.stat().st_mtime_ns for path in stored(toy.folder)}
+    reproduce("all", dataset="toy", repeats=2, quick=True, out=toy.folder, progress="off")
+    assert {path: path.read_bytes() for path in before} == before
+    assert {path: path.stat().st_mtime_ns for path in untouched} == untouched
+
+
+def test_processes_give_the_same_table(toy: Reproduction, tmp_path: Path) -> None:
+    calls: list[tuple[str, float, float]] = []
+
+    def tell(stage: str, done: float, total: float, note: str = "") -> None:
+        calls.append((stage, done, total))
+
+    reproduce("6", dataset="toy", repeats=2, quick=True, out=tmp_path, jobs=2, progress=tell)
+    assert (tmp_path / "6" / "table.csv").read_bytes() == (toy.folder / "6" / "table.csv").read_bytes()
+    assert ("repeats", 2, 2) in calls
+
+
+def test_other_parameters_do_not_mix(toy: Reproduction) -> None:
+    with pytest.raises(RunError, match="likeness was 0.8, is 0.5"):
+        reproduce("6", dataset="toy", repeats=2, quick=True, out=toy.folder, parameters={"likeness": 0.5})
+
+
+def test_report_runs_nothing(toy: Reproduction, tmp_path: Path) -> None:
+    before = stored(toy.folder)
+    made = report(toy.folder, experiment="2.2", dataset="toy", quick=True, progress="off")
+    assert stored(toy.folder) == before
+    assert made.results["2.2"].repeats == {"toy": 2}
+    with pytest.raises(RunError, match="no repeats"):
+        report(tmp_path)
+
+
+def test_own_data_by_a_configuration_file(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.toml"
+    mine.write_text('[input]\ndataset = "toy"\n[windows]\nevery = "1h"\n')
+    made = reproduce("3", dataset=str(mine), repeats=1, quick=True, out=tmp_path / "out", progress="off")
+    assert made.results["3"].repeats == {str(mine): 1}
+    assert (tmp_path / "out" / "repeats" / "thresholds" / "mine" / "000.json").is_file()
+
+
+def test_text_says_what_it_compares(toy: Reproduction) -> None:
+    text = str(toy)
+    assert "Experiment 2.2: Rule quality of all algorithms" in text
+    assert "ours, lifted" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"experiment": "2.3"}, "there is no experiment '2.3'"),
+        ({"experiment": "2.2", "dataset": "hanoii"}, "did you mean 'hanoi'"),
+        ({"experiment": "2.2", "repeats": 0}, "repeats and jobs must be at least 1"),
+        ({"experiment": "2.2", "dataset": "toy", "parameters": {"evaluation": 5}}, "unknown setting 'evaluation'"),
+        ({"experiment": "2.2", "dataset": "toy", "progress": "loud"}, "unknown way to show progress"),
+    ],
+)
+def test_mistakes_are_named(arguments: dict[str, object], message: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        reproduce(**{"out": tmp_path, **arguments})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "done", "total", "text"),
+    [(10.0, 1, 4, ", about 30 s left"), (60.0, 1, 4, ", about 3 min left"), (3600.0, 1, 4, ", about 3.0 h left")],
+)
+def test_time_left(elapsed: float, done: int, total: int, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thence.experiments.runner.time.monotonic", lambda: 100.0 + elapsed)
+    assert _time_left(100.0, done, total) == text
+    assert _time_left(100.0, 0, total) == ""
+
+
+@pytest.mark.slow
+def test_rule_quality_on_hanoi(tmp_path: Path) -> None:
+    """The command of the README, on the real thing."""
+    if not (DATA / "leakdb").is_dir():
+        pytest.skip(f"the published files are not here: {DATA / 'leakdb'}")
+    made = reproduce("2.2", dataset="hanoi", repeats=2, quick=True, out=tmp_path, progress="off")
+    results = made.results["2.2"]
+    aerial = results.cell("hanoi", "corrected", ("Aerial", None), "data_coverage")
+    assert aerial is not None and aerial.mean > 0.9
+    paper = results.cell("hanoi", "paper", ("Exhaustive", None), "rules")
+    assert paper is not None and paper.mean == 103_283
+    assert {v.variant for v in made.verdicts["2.2"]} == {"paper", "faithful", "corrected", "lifted"}

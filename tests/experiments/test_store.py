@@ -1,0 +1,44 @@
+"""Stored repeats: whole or not there, and never mixed with others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from thence.errors import RunError
+from thence.experiments.store import Repeat, Store
+
+MADE = {"bins": 10, "algorithms": ["de"], "options": {"days": 28}, "sensors": 20}
+RECORD = {"row": "Aerial", "variant": "faithful", "at": None, "values": {"rules": 3.0}, "seconds": 0.1, "facts": {}}
+REPEAT = Repeat("arm-ae", "hanoi", 3, MADE, ("a", "b"), (RECORD,), {"cores": 2})
+
+
+def test_comes_back_as_it_was(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    path = store.save(REPEAT)
+    assert path == tmp_path / "repeats" / "arm-ae" / "hanoi" / "003.json"
+    assert store.load("arm-ae", "hanoi", 3, MADE) == REPEAT
+    assert store.load("arm-ae", "hanoi", 4, MADE) is None
+    assert store.most_repeats() == 4
+    assert [p.name for p in path.parent.iterdir()] == ["003.json"]
+
+
+def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.save(REPEAT)
+    with pytest.raises(RunError, match="bins was 10, is 5"):
+        store.load("arm-ae", "hanoi", 3, {**MADE, "bins": 5})
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"format": 99}'])
+def test_damaged_file_is_named(tmp_path: Path, text: str) -> None:
+    store = Store(tmp_path)
+    path = store.save(REPEAT)
+    path.write_text(text)
+    with pytest.raises(RunError, match=r"003\.json"):
+        store.load("arm-ae", "hanoi", 3, MADE)
+
+
+def test_own_data_are_stored_under_the_name_of_their_file(tmp_path: Path) -> None:
+    assert Store(tmp_path).path("arm-ae", "/somewhere/mine.toml", 0).parent.name == "mine"
