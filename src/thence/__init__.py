@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .items import Feature as Feature
     from .items import Interval as Interval
     from .items import Item as Item
+    from .itemtext import parse_item as parse_item
     from .loaders import read_binding as read_binding
     from .loaders import read_graph as read_graph
     from .loaders import read_ontology as read_ontology
@@ -87,6 +88,7 @@ _MODULES = MappingProxyType(
         "export": ("read_rules", "write_rules"),
         "fidelity": ("fidelity",),
         "generalise": ("generalisation",),
+        "itemtext": ("parse_item",),
         "graph": ("KnowledgeGraph",),
         "items": ("Feature", "Interval", "Item"),
         "loaders": ("read_binding", "read_graph", "read_ontology"),

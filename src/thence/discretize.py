@@ -171,7 +171,7 @@ def _data_quantiles(values: FloatArray, fractions: FloatArray) -> FloatArray:
     heavy = edges[(hits > 1) | (edges == lowest)]
     closing = [above.min() for value in heavy if (above := values[values > value]).size]
     edges = np.unique(np.concatenate([edges, closing]))
-    return edges[edges > lowest]
+    return np.asarray(edges[edges > lowest])
 
 
 def _equal_width(values: FloatArray, bins: int) -> FloatArray:

@@ -19,12 +19,13 @@ import numpy.typing as npt
 
 from ..bank import Bank
 from ..bits import Words, popcount, shared
-from ..transactions import Block, Column
+from ..rules import RuleSet
+from ..transactions import Block, Column, TransactionTable
 from ._null_kernels import copy_runs, count_conditional, count_drawn, count_given
-from ._parts import Part
+from ._parts import Part, parts_of
 from .nulls import Runs
 
-__all__ = ["Board", "ConditionalTests", "PlaceTests", "Shuffles", "Tests", "TimeTests", "excess_roots"]
+__all__ = ["Board", "ConditionalTests", "PlaceTests", "Shuffles", "Tests", "TimeTests", "excess_roots", "tests_of"]
 
 Ints = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.int32]
@@ -245,3 +246,71 @@ class PlaceTests:
         both, held = (self.hits * masks).sum(axis=1), (self.rows * masks).sum(axis=1)
         share = self.hits.sum(axis=1) / np.maximum(self.rows.sum(axis=1), 1)
         return excess_roots(both, held, held * share)
+
+
+def tests_of(
+    rules: RuleSet, table: TransactionTable, *, n_draws: int, rng: np.random.Generator, simpler: bool
+) -> tuple[list[tuple[Board, Tests]], list[tuple[Board, Tests]]]:
+    """The tests of association, and those of single items against the rest, each with its block."""
+    association: list[tuple[Board, Tests]] = []
+    additions: list[tuple[Board, Tests]] = []
+    for part in parts_of(rules, table):
+        board = Board.of(part.bank)
+        shuffles = Shuffles.of(part.block, n_draws, rng)
+        fixed = np.append(part.static, True)
+        by_place = fixed[part.left].all(axis=1) | fixed[part.right]
+        in_time = np.flatnonzero(~by_place)
+        if len(in_time):
+            association.append((board, TimeTests.of(board, part, in_time)))
+        if by_place.any():
+            association.append((board, _place_tests(board, part, np.flatnonzero(by_place), fixed, shuffles)))
+        if simpler:
+            additions += [(board, tests) for tests in _additions(board, part, fixed, shuffles)]
+    return association, additions
+
+
+def _static_item(part: Part, item: int) -> tuple[int, Bools]:
+    return int(part.column[item]), part.codes[item]
+
+
+def _place_tests(board: Board, part: Part, chosen: Ints, fixed: Bools, shuffles: Shuffles) -> PlaceTests:
+    """Rules about facts: the static antecedent moves, or, where the antecedent changes in time, the consequent."""
+    left, right = part.left[chosen], part.right[chosen]
+    facts = np.asarray(fixed[left].all(axis=1))
+    empty = np.full((len(chosen), 1), -1, np.int32)
+    hits, rows = (array.astype(np.float64) for array in given(board, empty, part.numbers[right]))
+    if not facts.all():
+        # The frames of the antecedent per embedding are those of its last item among those of the others.
+        others = ~facts
+        length = (left[others] >= 0).sum(axis=1) - 1
+        last = np.take_along_axis(left[others], length[:, None], axis=1)[:, 0]
+        rest = np.where(np.arange(left.shape[1]) < length[:, None], left[others], -1)
+        hits[others] = given(board, part.numbers[rest], part.numbers[last])[0]
+        rows[others] = board.n_frames
+    items = [
+        [_static_item(part, i) for i in (own[own >= 0].tolist() if is_fact else [target])]
+        for own, target, is_fact in zip(left, right.tolist(), facts.tolist(), strict=True)
+    ]
+    return PlaceTests(shuffles, part.rules[chosen], items, hits, rows)
+
+
+def _additions(board: Board, part: Part, fixed: Bools, shuffles: Shuffles) -> list[Tests]:
+    """For each item of a longer antecedent: does it add to the others?"""
+    left, width = part.left, part.left.shape[1]
+    row, place = np.nonzero((left >= 0) & ((left >= 0).sum(axis=1) > 1)[:, None])
+    if not len(row):
+        return []
+    others = np.arange(width)[None, :] != place[:, None]
+    rest = part.numbers[left[row][others].reshape(len(row), width - 1)]
+    item, right = left[row, place], part.numbers[part.right[row]]
+    out: list[Tests] = []
+    moving = ~fixed[item]
+    if moving.any():
+        own = part.numbers[item[moving]]
+        out.append(ConditionalTests.of(board, part.rules[row[moving]], rest[moving], own, right[moving]))
+    if not moving.all():
+        still = ~moving
+        hits, rows = given(board, rest[still], right[still])
+        items = [[_static_item(part, i)] for i in item[still].tolist()]
+        out.append(PlaceTests(shuffles, part.rules[row[still]], items, hits.astype(float), rows.astype(float)))
+    return out
