@@ -18,7 +18,13 @@ CASES: dict[str, dict] = {
     "Hanoi, pressure and flow only": {"load": ("hanoi", {}), "kinds": ["pressure", "flow"]},
     "L-Town, simulated": {"load": ("ltown", {"days": 28}), "windows": "30min"},
     "Open Smart Home": {"load": ("open-smart-home", {}), "windows": "30min"},
-    "CityBench": {"load": ("citybench", {}), "windows": "30min", "max_antecedents": 1, "min_support": 0.05},
+    "CityBench, 3 ranges": {
+        "load": ("citybench", {}),
+        "windows": "30min",
+        "bins": 3,
+        "max_antecedents": 1,
+        "min_confidence": 0.7,
+    },
     "LBNL: unit SZCAV → SZVAV": {
         "load": ("lbnl-ahu", {"unit": "SZCAV"}),
         "other": ("lbnl-ahu", {"unit": "SZVAV"}),

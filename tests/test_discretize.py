@@ -53,8 +53,12 @@ def test_a_saved_binning_codes_the_same(data: np.ndarray, method: str) -> None:
 def test_ranks_have_the_same_meaning_for_every_sensor(data: np.ndarray, bins: int) -> None:
     edges = rank_binning(data, bins=bins)
     assert len(edges) == bins - 1
-    if not np.isnan(data).all():
+    codes = Binning(edges).encode(data)
+    if len(np.unique(data[~np.isnan(data)])) > 1:
         assert (np.diff(edges) >= 0).all()
+        assert ((codes >= 0) == ~np.isnan(data)).all()
+    else:
+        assert (codes == -1).all(), "what never changes has no rank"
 
 
 def test_equal_frequency_is_equal_where_there_are_no_ties() -> None:

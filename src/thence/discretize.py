@@ -69,13 +69,15 @@ class Binning:
             at[at == len(self.categories)] = 0
             known = self.categories[at] == values if len(self.categories) else np.zeros(values.shape, bool)
             return np.where(known, at, -1).astype(np.int16)
+        if np.isnan(self.edges).any():
+            return np.full(values.shape, -1, np.int16)
         codes = np.searchsorted(self.edges, values, side="right").astype(np.int16)
         codes[np.isnan(values)] = -1
         return codes
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready form; Python prints floats so that they read back exactly."""
-        out: dict[str, Any] = {"edges": self.edges.tolist()}
+        out: dict[str, Any] = {"edges": [None if np.isnan(edge) else edge for edge in self.edges.tolist()]}
         if self.categories is not None:
             out["categories"] = self.categories.tolist()
         return out
@@ -85,7 +87,7 @@ class Binning:
         """The inverse of :meth:`to_dict`."""
         categories = data.get("categories")
         return Binning(
-            np.asarray(data["edges"], dtype=np.float64),
+            np.array([np.nan if edge is None else edge for edge in data["edges"]], dtype=np.float64),
             None if categories is None else np.asarray(categories, dtype=np.float64),
         )
 
@@ -143,14 +145,15 @@ def rank_binning(values: npt.NDArray[Any], *, bins: int = 10) -> FloatArray:
     """The ``bins − 1`` inner edges that cut a sensor's own history into ranks, ties kept as repeated edges.
 
     Unlike :func:`fit_binning` the number of edges is always the same, so that code ``q`` means "rank q of ``bins``"
-    for every sensor alike. A sensor without readings gets NaN edges.
+    for every sensor alike. A sensor that never reads, or never changes, has no ranks: its edges are NaN, and a binning
+    with such edges codes everything as missing.
 
     >>> rank_binning(np.arange(10.0), bins=5).tolist()
     [2.0, 4.0, 6.0, 8.0]
     """
     finite = np.asarray(values, dtype=np.float64)
     finite = finite[np.isfinite(finite)]
-    if finite.size == 0:
+    if finite.size == 0 or finite.min() == finite.max():
         return np.full(bins - 1, np.nan)
     return _order_statistics(finite, np.arange(1, bins) / bins)
 

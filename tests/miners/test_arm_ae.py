@@ -54,7 +54,7 @@ def test_antecedents_of_a_consequent_share_at_most_the_given_part(likeness, most
 
 def test_likeness_counts_what_is_there_already():
     grown = np.array([[3, -1, -1]])
-    earlier = [np.array([[3, 5, 7]])]
+    earlier = np.array([[[3, 5, 7]]])
     assert np.flatnonzero(_too_alike(grown, earlier, 9, likeness=0.5)[0]).tolist() == [3, 5, 7]
     assert not _too_alike(grown, earlier, 9, likeness=0.67).any()
 
@@ -105,6 +105,17 @@ def test_constraints_are_kept():
     rules = ARMAE(antecedent=Where(sensor="s[0-2]"), consequent=Where(sensor="s5", value="a")).mine(table())
     assert {str(rule.consequent) for rule in rules} == {"(s5:flow).value = 'a'"}
     assert {item.feature.subject for rule in rules for item in rule.antecedent} <= {"s0", "s1", "s2"}
+
+
+def test_more_rules_than_one_first_item_allows_go_on_with_the_next():
+    """Two features besides the consequent's have 9 pairs of values at most; the search must not stop at the first 3."""
+    data = table(400, features=3, values=3)
+    rules = ARMAE(rules_per_consequent=30, max_antecedents=2).mine(data)
+    per_consequent: dict = {}
+    for rule in rules:
+        if len(rule.antecedent) == 2:
+            per_consequent[rule.consequent] = per_consequent.get(rule.consequent, 0) + 1
+    assert set(per_consequent.values()) == {9}
 
 
 def test_more_antecedents_than_features_stop_early():

@@ -71,11 +71,11 @@ class _Coder:
         if self.relative:
             for row, key in enumerate(keys):
                 if key not in self.binnings:
-                    history = series[row][self.fit_frames]
-                    if np.isnan(history).all():
+                    edges = rank_binning(series[row][self.fit_frames], bins=self.discretizer.bins)
+                    if np.isnan(edges).any():
                         codes[row] = -1
                         continue
-                    self.binnings[key] = Binning(rank_binning(history, bins=self.discretizer.bins))
+                    self.binnings[key] = Binning(edges)
                 codes[row] = self.binnings[key].encode(series[row])
             return codes, self.ranks
         if pool not in self.binnings:

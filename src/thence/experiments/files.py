@@ -61,6 +61,7 @@ class Parameters:
     min_embeddings: int
     antecedents: int
     similarity: float
+    similarities: tuple[float, ...]
     min_confidence: float
     fallback_min_support: float
     least_min_support: float
@@ -79,7 +80,6 @@ class Parameters:
     arm_ae_epochs: int
     arm_ae_batch_size: int
     max_rules: int
-    similarities: tuple[float, ...] = ()
     sweep_antecedents: tuple[int, ...] = ()
     sweep_min_supports: tuple[float, ...] = ()
     sweep_antecedents_min_support: float = 0.1

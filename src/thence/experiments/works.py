@@ -6,6 +6,7 @@ depends on, so that stored repeats made with others are never mixed in.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -61,14 +62,28 @@ def semantics(sample: Sample, p: Parameters, seed: int, tell: Tell) -> Iterator[
             least[condition] = min_support_from(rules, p)
         tell(f"FP-Growth, {variant}")
         yield from (_as_published if variant == "faithful" else _corrected)(sample, p, seed, least)
-    tell("lifted")
+
+
+def lifted(sample: Sample, p: Parameters, seed: int, tell: Tell) -> Iterator[Record]:
+    """Rules with variables: by Aerial, at every similarity, and by exhaustive mining."""
+    tell("Aerial, lifted")
     table = sample.table("lifted")
-    rules, seconds = timed(aerial("lifted", p, seed), table)
-    yield measured("Aerial w-s", "lifted", rules, seconds=seconds)
+    learner = aerial("lifted", p, seed)
+    begin = time.process_time()
+    model = learner.train(table)
+    rules = learner.extract(model, table)
+    yield measured("Aerial w-s", "lifted", rules, seconds=time.process_time() - begin)
     threshold = min_support_from(rules, p)
     rules, seconds = timed(exact(p, threshold), table)
     yield measured("FP-Growth w-s", "lifted", rules, min_support=threshold, **_capped(rules))
     yield measured("Exact w-s", "lifted", rules, seconds=seconds, min_support=threshold)
+    yield from _at_every_similarity(learner, model, table, p, "lifted")
+
+
+def _at_every_similarity(learner: Any, model: Any, table: Any, p: Parameters, variant: str) -> Iterator[Record]:
+    for similarity in p.similarities:
+        rules = replace(learner, similarity=similarity).extract(model, table)
+        yield measured("Aerial by similarity", variant, rules, at=similarity)
 
 
 def _as_published(sample: Sample, p: Parameters, seed: int, least: Mapping[str, float]) -> Iterator[Record]:
@@ -150,14 +165,11 @@ def _optimise(
 
 def thresholds(sample: Sample, p: Parameters, seed: int, tell: Tell) -> Iterator[Record]:
     """One training of Aerial, asked for rules at every similarity."""
-    for variant, mode in (("faithful", "grounded"), ("corrected", "grounded"), ("lifted", "lifted")):
+    for variant in ("faithful", "corrected"):
         tell(f"Aerial, {variant}")
-        table = sample.table(mode, gaps=GAPS[variant])
+        table = sample.table("grounded", gaps=GAPS[variant])
         learner = aerial(variant, p, seed)
-        model = learner.train(table)
-        for similarity in p.similarities:
-            asked = replace(learner, similarity=similarity)
-            yield measured("Aerial w-s", variant, asked.extract(model, table), at=similarity)
+        yield from _at_every_similarity(learner, learner.train(table), table, p, variant)
 
 
 def exhaustive_sweep(sample: Sample, p: Parameters, seed: int, tell: Tell) -> Iterator[Record]:
@@ -229,6 +241,7 @@ WORKS: Mapping[str, Work] = MappingProxyType(
         "semantics": Work(semantics, ("sensors", *_SEMANTICS)),
         "semantics-10": Work(semantics, _SEMANTICS, sensors=10),
         "semantics-15": Work(semantics, _SEMANTICS, sensors=15),
+        "lifted": Work(lifted, ("sensors", "similarities", *_SEMANTICS)),
         "optimisers": Work(optimisers, ("sensors", "evaluations", *_NARM)),
         "evaluations": Work(evaluations, ("sensors", "sweep_evaluations", *_NARM)),
         "thresholds": Work(thresholds, ("sensors", "similarities", *_TABLES, *_AERIAL)),

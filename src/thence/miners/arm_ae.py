@@ -149,17 +149,21 @@ class ARMAE:
         consequents = np.flatnonzero(right)
         everyone = np.arange(len(consequents))
         width = self.max_antecedents
-        earlier: list[Indices] = []
+        earlier = np.full((len(consequents), self.rules_per_consequent, width), -1, np.int64)
+        # First items with which no antecedent can be completed any more; without this the search would stand still.
+        spent = np.zeros((len(consequents), len(left)), bool)
         found: list[Indices] = []
-        for _ in range(self.rules_per_consequent):
-            grown = np.full((len(consequents), width), -1, np.int64)
+        for number in range(self.rules_per_consequent):
+            grown = earlier[:, number]
             marked = torch.zeros(len(consequents), len(left))
             marked[everyone, consequents] = 1.0
             allowed = left[None, :] & apart[consequents]
             for depth in range(width):
                 with torch.inference_mode():
                     output = _forward(layers, marked).numpy()
-                open_to = allowed & ~_too_alike(grown, earlier, len(left), self.likeness)
+                open_to = allowed & ~_too_alike(grown, earlier[:, :number], len(left), self.likeness)
+                if depth == 0:
+                    open_to &= ~spent
                 best = np.where(open_to, output, -np.inf).argmax(axis=1)
                 best = np.where(open_to[everyone, best], best, -1)
                 grown[:, depth] = best
@@ -170,7 +174,10 @@ class ARMAE:
                 # Descending, so that the −1 of antecedents that are still short comes last.
                 antecedents = -np.sort(-grown[going], axis=1)
                 found.append(np.concatenate([consequents[going, None], antecedents], axis=1))
-            earlier.append(grown)
+            short = np.flatnonzero((grown[:, 0] >= 0) & (grown[:, -1] < 0))
+            spent[short, grown[short, 0]] = True
+            if (grown[:, 0] < 0).all():
+                break
         rules = np.unique(np.concatenate(found), axis=0)
         return rules[:, 1:], rules[:, 0]
 
@@ -225,14 +232,14 @@ def _apart(block: Block, items: Indices) -> Flags:
     return np.asarray(out if trivial is None else out & ~trivial[np.ix_(items, items)])
 
 
-def _too_alike(grown: Indices, earlier: list[Indices], n_items: int, likeness: float) -> Flags:
-    """Which items would make an antecedent share more than the given part with an earlier one of its consequent."""
+def _too_alike(grown: Indices, earlier: Indices, n_items: int, likeness: float) -> Flags:
+    """Which items would make an antecedent share more than the given part with an earlier one of its consequent.
+
+    ``grown`` is consequents × items, ``earlier`` consequents × antecedents × items, both with −1 for no item.
+    """
     out = np.zeros((len(grown), n_items + 1), bool)
-    rows = np.arange(len(grown))
-    width = grown.shape[1]
-    for other in earlier:
-        shared = ((grown[:, :, None] == other[:, None, :]) & (grown[:, :, None] >= 0)).any(axis=2).sum(axis=1)
-        full = shared + 1 > likeness * width
-        for k in range(width):
-            out[rows[full], other[full, k]] = True
+    same = (grown[:, None, :, None] == earlier[:, :, None, :]) & (grown[:, None, :, None] >= 0)
+    shared = same.any(axis=3).sum(axis=2)
+    row, number = np.nonzero(shared + 1 > likeness * grown.shape[1])
+    out[row[:, None], earlier[row, number]] = True
     return out[:, :-1]

@@ -14,6 +14,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -218,7 +219,7 @@ def initialise(
     sizes = (layout.n_items, *encoder, *encoder[-2::-1], layout.n_items)
     generator = torch.Generator().manual_seed(seed)
     weights: list[Tensor] = []
-    for inputs, outputs in zip(sizes, sizes[1:], strict=False):
+    for inputs, outputs in pairwise(sizes):
         fan_in = inputs if weights or shown is None else shown
         bound = math.sqrt(6.0 / max(fan_in + outputs, 1))
         weights.append((torch.rand(outputs, inputs, generator=generator) * 2.0 - 1.0) * bound)

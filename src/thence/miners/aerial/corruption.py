@@ -16,9 +16,7 @@ from thence.miners.aerial.neighbours import Neighbours
 __all__ = ["features_around", "noisy_input", "visible_features", "visible_items"]
 
 
-def visible_features(
-    n_features: int, *, rows: int, most: int, generator: torch.Generator
-) -> Tensor:
+def visible_features(n_features: int, *, rows: int, most: int, generator: torch.Generator) -> Tensor:
     """Which features each row shows: (rows × most), −1 where a row shows fewer.
 
     The number of visible features is uniform over 1 to ``most``, and so is each choice of features of that size.
@@ -31,8 +29,8 @@ def visible_features(
     for drawn in range(min(most, n_features)):
         pick = torch.randint(0, n_features - drawn, (rows, 1), generator=generator, device=generator.device)
         # Walking up through the earlier picks skips each of them once, so all remaining features are equally likely.
-        for earlier in picks.sort(dim=1).values.split(1, dim=1) if drawn else ():
-            pick += pick >= earlier
+        for earlier in picks.sort(dim=1).values.T:
+            pick += pick >= earlier.unsqueeze(1)
         picks = torch.cat([picks, pick], dim=1)
     return _some(picks, generator)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -194,7 +195,7 @@ def parts(model: Autoencoder, *, count: int, search: Search | None = None) -> li
         return []
     cuts = np.searchsorted(total, total[-1] * np.arange(1, count) / count, side="left") + 1
     bounds = np.unique(np.concatenate([[0], np.minimum(cuts, len(weights)), [len(weights)]]))
-    return [range(int(low), int(high)) for low, high in zip(bounds, bounds[1:], strict=False)]
+    return [range(int(low), int(high)) for low, high in pairwise(bounds)]
 
 
 def _survivors(

@@ -93,9 +93,7 @@ class AllFeatures:
                 places = group.items[start : start + step].T.reshape(-1)
                 items = torch.from_numpy(places).to(states.device)
                 logits = torch.addmm(model.exit_bias[items], states, model.exit[items].T)
-                yield Tile(
-                    slice(None), items, logits.view(len(states), group.classes, -1), codes[:, features]
-                )
+                yield Tile(slice(None), items, logits.view(len(states), group.classes, -1), codes[:, features])
 
     def pull(self, model: Autoencoder, tile: Tile, slope: Tensor, states: Tensor, into: _Sums) -> None:
         flat = slope.view(len(states), -1)
@@ -135,9 +133,7 @@ class NearFeatures:
             wanted = features[part].unsqueeze(1).expand(-1, self.per_block, -1)
             targets = torch.gather(codes[rows].view(blocks, self.per_block, -1), 2, wanted.clamp(min=0))
             targets = targets.masked_fill_(wanted < 0, -1).transpose(1, 2).reshape(blocks, -1)
-            yield Tile(
-                rows, items[part], logits.view(blocks, -1, targets.shape[1]), targets, absent is not None
-            )
+            yield Tile(rows, items[part], logits.view(blocks, -1, targets.shape[1]), targets, absent is not None)
 
     def _places(self, device: torch.device) -> tuple[Tensor, Tensor, Tensor | None]:
         """Features per centre (padded with −1), their items class by class, and which of those do not exist."""
@@ -215,9 +211,7 @@ def gradients(model: Autoencoder, first: Tensor, codes: Tensor, output: Output) 
     for weight, bias in model.hidden:
         states.append(torch.addmm(bias, states[-1], weight.T).tanh_())
     last = states[-1]
-    sums = _Sums(
-        torch.zeros_like(last), torch.zeros_like(model.exit), torch.zeros_like(model.exit_bias)
-    )
+    sums = _Sums(torch.zeros_like(last), torch.zeros_like(model.exit), torch.zeros_like(model.exit_bias))
     mean = _Mean(first.device)
     for tile in output.tiles(model, last, codes):
         probabilities, hits, right, known = _right(tile)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import torch
@@ -23,14 +22,11 @@ from thence.miners.aerial.corruption import features_around, noisy_input, visibl
 from thence.miners.aerial.loss import AllFeatures, NearFeatures, Output, gradients, reconstruction_loss
 from thence.miners.aerial.neighbours import Neighbours
 from thence.miners.aerial.rows import ArrayRows, Codes, RowSource, check_codes, scan, why_trivial
+from thence.miners.aerial.settings import LEARNING_RATE, TrainingSettings
 
 __all__ = ["Epoch", "Training", "TrainingSettings", "train"]
 
 Progress = Callable[["Epoch"], None]
-
-LEARNING_RATE = 5e-3
-"""The paper's. Tables of more than a thousand items start lower: their rows show each item ever more rarely, and Adam
-answers rare gradients with steps that are the larger."""
 
 STEPS = 600
 """Optimiser steps for up to a thousand items, when the number of epochs is not given; more items get more."""
@@ -41,80 +37,6 @@ SMALLEST_HELD_OUT = 16
 
 PER_CENTRE = 16
 """Rows that share a centre when training looks at neighbourhoods only."""
-
-
-@dataclass(frozen=True)
-class TrainingSettings:
-    """How to train. What is ``None`` is chosen from the data.
-
-    >>> TrainingSettings(epochs=3).corruption
-    'mask'
-    >>> TrainingSettings.faithful().epochs
-    5
-    """
-
-    corruption: Literal["mask", "gaussian"] = "mask"
-    noise: float = 0.5
-    max_antecedents: int = 2
-    widths: tuple[int, ...] | None = None
-    epochs: int | None = None
-    batch_size: int | None = None
-    learning_rate: float | None = None
-    decay: bool = True
-    weight_decay: float = 2e-8
-    held_out: float = 0.1
-    early_stopping: bool = True
-    patience: int | None = None
-    max_rows: int = 100_000
-    seed: int = 0
-    device: str = "cpu"
-    faithful_widths: bool = False
-
-    def __post_init__(self) -> None:
-        if self.corruption not in ("mask", "gaussian"):
-            raise ConfigError(f"corruption must be 'mask' or 'gaussian', got {self.corruption!r}")
-        positive = {
-            "max_antecedents": self.max_antecedents,
-            "epochs": self.epochs,
-            "batch_size": self.batch_size,
-            "patience": self.patience,
-            "max_rows": self.max_rows,
-            "learning_rate": self.learning_rate,
-        }
-        for name, value in positive.items():
-            if value is not None and not value > 0:
-                raise ConfigError(f"{name} must be positive, got {value}")
-        for name, value in {"noise": self.noise, "weight_decay": self.weight_decay}.items():
-            if not value >= 0:
-                raise ConfigError(f"{name} must not be negative, got {value}")
-        if not 0 <= self.held_out < 1:
-            raise ConfigError(f"held_out must be a share of the rows from 0 to below 1, got {self.held_out}")
-
-    @staticmethod
-    def faithful(*, seed: int = 0, device: str = "cpu") -> TrainingSettings:
-        """The paper's settings: gaussian noise 0.5, five epochs, constant learning rate, all rows, small batches.
-
-        The paper does not give a batch size (its code uses 1); 32 keeps the many small steps and is twenty times
-        faster. Widths are those of its code, with lower bounds, since an eighth of few items is no layer at all.
-        """
-        return TrainingSettings(
-            corruption="gaussian",
-            epochs=5,
-            batch_size=32,
-            learning_rate=LEARNING_RATE,
-            decay=False,
-            held_out=0.0,
-            early_stopping=False,
-            max_rows=2**62,
-            seed=seed,
-            device=device,
-            faithful_widths=True,
-        )
-
-    @property
-    def most_visible(self) -> int:
-        """The largest number of features that masked training leaves visible."""
-        return max(3, self.max_antecedents + 1)
 
 
 @dataclass(frozen=True)
@@ -266,8 +188,9 @@ class _Trainer:
 
     def _tensor(self, codes: Codes) -> Tensor:
         small = self.layout.cardinalities.max(initial=0) <= np.iinfo(np.int16).max
+        # A copy where torch would share memory that it may not write to, such as a memory-mapped file.
         kind = np.int16 if small else np.int32
-        return torch.from_numpy(np.ascontiguousarray(codes, dtype=kind)).to(self.device)
+        return torch.from_numpy(np.require(codes, kind, ["C", "W"])).to(self.device)
 
     def _batches(self) -> Iterator[Tensor]:
         if self.train_ids is None:
@@ -285,9 +208,7 @@ class _Trainer:
 
     def run(self, progress: Progress | None) -> Training:
         leaves = [tensor.requires_grad_(True) for tensor in self.model.parameters()]
-        optimiser = torch.optim.Adam(
-            leaves, lr=self.learning_rate, weight_decay=self.options.weight_decay, fused=True
-        )
+        optimiser = torch.optim.Adam(leaves, lr=self.learning_rate, weight_decay=self.options.weight_decay, fused=True)
         history: list[Epoch] = []
         best, kept, stopped, step = 0, [tensor.detach().clone() for tensor in leaves], False, 0
         with torch.no_grad():
@@ -316,9 +237,7 @@ class _Trainer:
     def _ask(self, codes: Tensor, generator: torch.Generator) -> _Question:
         """Hide what the network shall not see of a batch."""
         if self.options.corruption == "gaussian":
-            dense = noisy_input(
-                self.layout, codes, unknown=self.unknown, noise=self.options.noise, generator=generator
-            )
+            dense = noisy_input(self.layout, codes, unknown=self.unknown, noise=self.options.noise, generator=generator)
             return _Question(codes, dense, None, AllFeatures(self.layout))
         most = self.options.most_visible
         if self.neighbours is None:
@@ -339,6 +258,7 @@ class _Trainer:
         """First pre-activation; for visible items, the row after the last item stands for nothing."""
         if question.dense is not None:
             return torch.addmm(self.model.entry_bias, question.dense, self.model.entry)
+        assert question.items is not None
         origin, deltas = self.model.origin_and_deltas()
         padded = torch.cat([deltas, torch.zeros_like(deltas[:1])])
         return torch.nn.functional.embedding_bag(question.items, padded, mode="sum").add_(origin)

@@ -1,0 +1,202 @@
+"""Networks on disk: a folder with one JSON file and one safetensors file per network, nothing executable.
+
+What is foreign, cut off or altered is refused with the name of the file. This module must not train or search.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.torch import load as tensors_from_bytes
+from safetensors.torch import save as bytes_from_tensors
+from torch import Tensor, float32
+
+from thence.errors import RunError
+from thence.miners.aerial.autoencoder import Autoencoder, Layout
+
+__all__ = ["load", "load_blocks", "save", "save_blocks"]
+
+FORMAT = "thence-aerial"
+VERSION = 1
+DESCRIPTION = "model.json"
+
+
+class Stored(Protocol):
+    """What is kept of one block of a table: its network, which columns it knows, and how training went."""
+
+    @property
+    def columns(self) -> NDArray[np.int64]: ...
+    @property
+    def features(self) -> tuple[str, ...]: ...
+    @property
+    def network(self) -> Autoencoder | None: ...
+    @property
+    def loss(self) -> float: ...
+    @property
+    def epochs(self) -> int: ...
+    @property
+    def reason(self) -> str | None: ...
+
+
+def save(model: Autoencoder, folder: Path) -> None:
+    """Write one network; what the folder held of an earlier one is replaced.
+
+    >>> import tempfile
+    >>> from thence.miners.aerial.autoencoder import initialise
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> save(initialise([2, 3], widths=(4, 2)), folder)
+    >>> load(folder).widths
+    (4, 2, 4)
+    """
+    _write(folder, [{"network": _put(model, folder, 0)}])
+
+
+def load(folder: Path) -> Autoencoder:
+    """Read what :func:`save` wrote."""
+    blocks = _read(folder)
+    if len(blocks) != 1:
+        raise RunError(f"one network was expected, {len(blocks)} are stored", where=str(folder / DESCRIPTION))
+    return _get(blocks[0].get("network"), folder)
+
+
+def save_blocks(blocks: Sequence[Stored], folder: Path) -> None:
+    """Write the networks of all blocks of a table."""
+    described = []
+    for at, block in enumerate(blocks):
+        described.append(
+            {
+                "columns": block.columns.tolist(),
+                "features": list(block.features),
+                "loss": None if math.isnan(block.loss) else float(block.loss),
+                "epochs": int(block.epochs),
+                "reason": block.reason,
+                "network": None if block.network is None else _put(block.network, folder, at),
+            }
+        )
+    _write(folder, described)
+
+
+def load_blocks(folder: Path) -> list[dict[str, Any]]:
+    """The fields of every block that :func:`save_blocks` wrote, ready to build them again."""
+    blocks = []
+    for stored in _read(folder):
+        try:
+            network = stored["network"]
+            blocks.append(
+                {
+                    "columns": np.array(stored["columns"], dtype=np.int64),
+                    "features": tuple(str(name) for name in stored["features"]),
+                    "network": None if network is None else _get(network, folder),
+                    "loss": math.nan if stored["loss"] is None else float(stored["loss"]),
+                    "epochs": int(stored["epochs"]),
+                    "reason": None if stored["reason"] is None else str(stored["reason"]),
+                }
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise _broken(folder / DESCRIPTION, f"a block is not described as it should be ({error!r})") from error
+    return blocks
+
+
+def _write(folder: Path, blocks: list[dict[str, Any]]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    content = {"format": FORMAT, "version": VERSION, "blocks": blocks}
+    (folder / DESCRIPTION).write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _read(folder: Path) -> list[dict[str, Any]]:
+    path = folder / DESCRIPTION
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise RunError(f"no stored network here ({error.strerror})", where=str(path)) from error
+    except ValueError as error:
+        raise _broken(path, f"not JSON ({error})") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise RunError("this is not a network of Aerial", where=str(path))
+    if content.get("version") != VERSION:
+        raise RunError(
+            f"the network was stored in version {content.get('version')} of the format, this is version {VERSION}",
+            where=str(path),
+        )
+    blocks = content.get("blocks")
+    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
+        raise _broken(path, "the list of blocks is missing")
+    return blocks
+
+
+def _put(model: Autoencoder, folder: Path, at: int) -> dict[str, Any]:
+    folder.mkdir(parents=True, exist_ok=True)
+    tensors = {
+        name: tensor.detach().to("cpu", float32).contiguous()
+        for name, tensor in zip(_names(len(model.hidden)), model.parameters(), strict=True)
+    }
+    content = bytes_from_tensors(tensors)
+    name = f"network-{at}.safetensors"
+    (folder / name).write_bytes(content)
+    return {
+        "file": name,
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "cardinalities": model.layout.cardinalities.tolist(),
+        "widths": list(model.widths),
+    }
+
+
+def _get(stored: object, folder: Path) -> Autoencoder:
+    path = folder / DESCRIPTION
+    try:
+        assert isinstance(stored, dict)
+        name, digest = str(stored["file"]), str(stored["sha256"])
+        cardinalities = np.array(stored["cardinalities"], dtype=np.int64)
+        widths = [int(width) for width in stored["widths"]]
+    except (AssertionError, KeyError, TypeError, ValueError) as error:
+        raise _broken(path, f"a network is not described as it should be ({error!r})") from error
+    if Path(name).name != name:
+        raise _broken(path, f"'{name}' is not a file of this folder")
+    path = folder / name
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise RunError(f"the weights are missing ({error.strerror})", where=str(path)) from error
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise _broken(path, "the weights are not the ones that were stored")
+    try:
+        tensors = tensors_from_bytes(content)
+    except SafetensorError as error:
+        raise _broken(path, f"not a safetensors file ({error})") from error
+    return _assemble(tensors, cardinalities, widths, path)
+
+
+def _assemble(
+    tensors: dict[str, Tensor], cardinalities: NDArray[np.int64], widths: list[int], path: Path
+) -> Autoencoder:
+    layout = Layout.of(cardinalities)
+    sizes = [layout.n_items, *widths, layout.n_items]
+    shapes: list[tuple[int, ...]] = [(sizes[0], sizes[1]), (sizes[1],)]
+    for inputs, outputs in pairwise(sizes[1:]):
+        shapes += [(outputs, inputs), (outputs,)]
+    expected = dict(zip(_names(len(widths) - 1), shapes, strict=True))
+    found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+    if found != expected or any(tensor.dtype != float32 for tensor in tensors.values()):
+        raise _broken(path, "the weights do not have the shapes that were announced")
+    ordered = [tensors[name] for name in expected]
+    inner = ordered[2:-2]
+    pairs = tuple((inner[i], inner[i + 1]) for i in range(0, len(inner), 2))
+    return Autoencoder(layout, ordered[0], ordered[1], pairs, ordered[-2], ordered[-1])
+
+
+def _names(hidden: int) -> list[str]:
+    inner = [f"hidden.{number}.{part}" for number in range(hidden) for part in ("weight", "bias")]
+    return ["entry.weight", "entry.bias", *inner, "exit.weight", "exit.bias"]
+
+
+def _broken(path: Path, why: str) -> RunError:
+    return RunError(why, where=str(path), hint="the file is damaged or was changed by hand; train again")
