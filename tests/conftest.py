@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 
-from hypothesis import HealthCheck, settings
+# Workers share the cores: several threads each would only wait for one another (torch spins while it waits).
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+from hypothesis import HealthCheck, settings  # noqa: E402
 
 # Tests never time: a slow machine must not fail them. In CI examples are the same each time.
 settings.register_profile(

@@ -135,6 +135,27 @@ def test_flags_set_what_their_names_say(tmp_path: Path) -> None:
     assert (tmp_path / "a" / "rules.md").is_file()
 
 
+def test_a_neural_miner_leaves_its_model_and_the_same_rules_twice(tmp_path: Path) -> None:
+    flags = ["--miner", "aerial", "--similarity", "0.6", "--set", "epochs=3", "--set", "near=2", "--seed", "5"]
+    for name in ("a", "b"):
+        succeed("mine", *TOY, *flags, "--out", tmp_path / name, "--quiet")
+    assert (tmp_path / "a" / "rules.json").read_bytes() == (tmp_path / "b" / "rules.json").read_bytes()
+    run = th.load_run(tmp_path / "a")
+    assert run.model_path is not None
+    assert any(run.model_path.iterdir())
+    assert (run.config.miner.settings["seed"], run.config.miner.settings["near"]) == (5, 2)
+
+
+def test_refining_by_flags(tmp_path: Path) -> None:
+    counts = {}
+    for name, flags in (("all", []), ("worth", ["--refine"]), ("cover", ["--cover", "1"])):
+        told = json.loads(succeed("mine", *TOY, *flags, "--out", tmp_path / name, "--json"))
+        counts[name] = told["rules"]
+        assert told["rules_found"] == counts["all"]
+        assert (told["refine"] is None) == (name == "all")
+    assert counts["all"] > counts["worth"] > counts["cover"] > 0
+
+
 def test_patterns_are_a_word_or_texts(tmp_path: Path) -> None:
     one, two = "(f:flow)-[in]->(p:Pipe)", "(g:pressure)-[in]->(j:Junction)"
     for name, flags, expected in (
@@ -487,7 +508,7 @@ def test_the_configuration_of_the_guide_is_valid_and_complete(tmp_path: Path) ->
     for section in fields(config):
         if section.name not in ("seed", "miner"):
             own = {field.name for field in fields(getattr(config, section.name))}
-            own -= {"dataset", "options", "read_graph", "max", "force"}
+            own -= {"dataset", "options", "read_graph", "force"}
             assert own == set(told[section.name]), section.name
     path.write_text(second, encoding="utf-8")
     assert th.Config.from_toml(path).input.dataset == "net3"

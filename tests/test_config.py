@@ -95,6 +95,13 @@ def test_toml_round_trip(tmp_path: Path) -> None:
     assert again == config
 
 
+def test_refining_starts_with_any_of_its_settings() -> None:
+    assert RefineConfig(top=3, min={"lift": 1.0}).steps is None
+    assert RefineConfig(apply=True).steps == {}
+    assert RefineConfig(cover=0.9, merge=False).steps == {"cover": 0.9, "merge": False}
+    assert RefineConfig(null={"draws": 9}).steps == {"null": {"draws": 9}}
+
+
 def test_defaults_round_trip() -> None:
     assert Config.from_mapping(Config().to_mapping()) == Config()
 
@@ -140,6 +147,12 @@ def test_settings_of_a_made_miner_are_written_by_their_fields(tmp_path: Path) ->
         ("[input]\nsensors = 'a.csv'\ndataset = 'toy'", "line 1, [input]", "a data set brings its own sensors"),
         ("[input]\n[input.options]\ndays = 3", "line 2, [input]", "'options' are for a data set"),
         ("[refine]\ntop = 0", "line 2, [refine]", "'top' must be at least 1"),
+        (
+            "[refine.null]\ndrws = 9",
+            "line 2, [refine.null]",
+            "unknown setting 'drws' (did you mean 'draws'?)",
+        ),
+        ("[refine]\ncover = 'all'", "line 2, [refine]", "'cover' must be true or false or a number, got 'all'"),
         ("[output]\nalso = ['../rules.md']", "line 2, [output]", "names files inside the run folder"),
     ],
 )

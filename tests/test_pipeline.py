@@ -226,6 +226,46 @@ def test_an_interruption_before_mining_leaves_nothing(toy: Any, tmp_path: Path) 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_refinement_is_that_of_the_function(toy: Any, tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"windows": "1h", "bins": 3, "progress": "off", "ontology": toy.ontology}
+    plain = th.mine(toy.sensors, toy.graph, toy.binding, **settings)
+    assert isinstance(plain.table, th.TransactionTable)
+    expected = th.refine(plain.rules, plain.table, cover=True, min_confidence=0.8, ontology=toy.ontology)
+    wanted = {"cover": True}
+    run = th.mine(toy.sensors, toy.graph, toy.binding, refine=wanted, out=tmp_path / "a", **settings)
+    assert set(run.rules) == set(expected)
+    assert len(run.rules) < len(plain.rules) == run.summary["rules_found"]
+    assert run.summary["refine"]["rules_before"] == len(plain.rules)
+    assert run.summary["data_coverage"] == pytest.approx(expected.data_coverage)
+    back = th.load_run(tmp_path / "a")
+    assert back.config.refine == RefineConfig(cover=True)
+    assert back.rules.facts["refine"]["rules_after"] == len(expected)
+    all_steps = th.mine(toy.sensors, toy.graph, toy.binding, refine=True, **settings)
+    assert len(run.rules) <= len(all_steps.rules) < len(plain.rules)
+
+
+def test_significance_is_seeded(toy: Any) -> None:
+    chosen = {"significance": 0.2, "null": {"draws": 49}}
+    first, second = (
+        th.mine(toy.sensors, windows="1h", bins=3, max_antecedents=1, refine=chosen, seed=3, progress="off")
+        for _ in range(2)
+    )
+    assert texts(first.rules) == texts(second.rules)
+    steps = [step["step"] for step in first.summary["refine"]["steps"]]
+    assert "significance" in steps
+
+
+def test_rules_with_their_own_intervals_are_not_refined(toy: Any) -> None:
+    class Numbers:
+        name, wants = "numbers", "numbers"
+
+        def mine(self, table: Any, *, progress: Progress = silent) -> RuleSet:
+            return RuleSet.empty()
+
+    with pytest.raises(ConfigError, match="have intervals of their own"):
+        th.mine(toy.sensors, miner=Numbers(), refine=True, progress="off")
+
+
 def test_refinement_bounds_orders_and_cuts(toy: Any) -> None:
     chosen = RefineConfig(by="lift", top=5, min={"confidence": 0.9}, max={"support": 0.3})
     run = th.mine(toy.sensors, windows="1h", bins=3, refine=chosen, progress="off")

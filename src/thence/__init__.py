@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from .pipeline import feature_table as feature_table
     from .pipeline import mine as mine
     from .pipeline import transactions as transactions
+    from .refine import refine as refine
     from .rules import Rule as Rule
     from .rules import RuleSet as RuleSet
     from .run import Run as Run
@@ -102,6 +103,7 @@ _MODULES = MappingProxyType(
         "ontology": ("Ontology",),
         "patterns": ("Pattern",),
         "pipeline": ("feature_table", "mine", "transactions"),
+        "refine": ("refine",),
         "rules": ("Rule", "RuleSet"),
         "run": ("Run", "load_run"),
         "sensors": ("Sensor", "SensorData"),

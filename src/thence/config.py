@@ -110,9 +110,19 @@ class MinerConfig:
 class RefineConfig:
     """Which of the rules found are kept, and in which order.
 
-    ``min`` and ``max`` bound any measure, ``top`` keeps the best by the measure ``by``.
+    ``apply``, or any of the settings of :func:`thence.refine.refine` from ``trivia`` to ``null``, runs the refinement.
+    After it ``min`` and ``max`` bound any measure, and ``top`` keeps the best by the measure ``by``.
     """
 
+    apply: bool = False
+    trivia: bool | None = None
+    redundancy: bool | None = None
+    improvement: float | None = None
+    significance: float | None = None
+    merge: bool | None = None
+    cover: bool | float | None = None
+    min_confidence: float | None = None
+    null: Mapping[str, Any] = field(default_factory=dict)
     by: str = "zhang"
     top: int | None = None
     min: Mapping[str, float] = field(default_factory=dict)
@@ -121,6 +131,15 @@ class RefineConfig:
     def __post_init__(self) -> None:
         if self.top is not None and self.top < 1:
             raise ConfigError(f"'top' must be at least 1, got {self.top}")
+
+    @property
+    def steps(self) -> dict[str, Any] | None:
+        """The settings of the refinement that are given, or ``None`` where there is to be none."""
+        names = ("trivia", "redundancy", "improvement", "significance", "merge", "cover", "min_confidence")
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        if self.null:
+            given["null"] = dict(self.null)
+        return given if self.apply or given else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,8 +223,10 @@ class Config:
             if name == "miner":
                 values = {"name": section.name, **values["settings"]}
             kept = {key: value for key, value in values.items() if value is not None and value not in ({}, [])}
-            if not kept.get("force", True):
-                del kept["force"]
+            for flag in ("force", "apply"):
+                # A flag that is not raised needs no line.
+                if kept.get(flag) is False:
+                    del kept[flag]
             if kept:
                 out[name] = kept
         return out
@@ -219,6 +240,10 @@ class Config:
         place = place or Place()
         _check_miner(self.miner, place.inside("miner"))
         _check_readers(self.input, place.inside("input"))
+        if self.refine.null:
+            from .refine import Null
+
+            check_keywords(Null, self.refine.null, place.inside("refine").inside("null"), without=())
         return self
 
     def _relative_to(self, folder: Path) -> Config:

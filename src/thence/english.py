@@ -54,6 +54,8 @@ def _range_text(interval: Interval, unit: str) -> str:
 def _rank_text(interval: Interval) -> str:
     """A range of ranks in words: ``[0.8, 1)`` is the highest fifth of the sensor's own history."""
     low, high = max(interval.low, 0.0), min(interval.high, 1.0)
+    if high - low < 1e-9:
+        return f"at its {_percentile(min(low, 1.0))} percentile"
     parts = round(1 / (high - low))
     fraction = _FRACTIONS.get(parts) if abs(parts * (high - low) - 1) < 1e-9 else None
     if low == 0.0:
@@ -102,7 +104,7 @@ def _calendar_text(item: Item) -> str:
     if isinstance(item.value, Interval):
         return f"from {name(item.value.low)} to before {name(item.value.high)}"
     if isinstance(item.value, frozenset):
-        return "one of " + ", ".join(name(value) for value in sorted(item.value) if isinstance(value, float))
+        return "one of " + ", ".join(name(value) for value in sorted(v for v in item.value if isinstance(v, float)))
     if isinstance(item.value, float):
         return f"{_COMPARISONS[item.operator]}{name(item.value)}"
     return str(item.value)

@@ -303,6 +303,8 @@ class Item:
             return Item.among(feature, [value], negated=operator is Operator.NOT_IN)
         if operator not in (Operator.EQ, Operator.NE) and not isinstance(value, (int, float)):
             raise ValueError(f"'{operator}' compares numbers, got {value!r}")
+        if operator is Operator.GT and math.isinf(math.nextafter(float(value), math.inf)):
+            raise ValueError(f"no number is larger than {value!r}")
         return Item(feature, operator, _plain(value))
 
     def negated(self) -> Item:

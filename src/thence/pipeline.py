@@ -12,8 +12,6 @@ from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .config import (
     Config,
     DiscretizeConfig,
@@ -26,15 +24,13 @@ from .config import (
 from .discretize import Discretizer
 from .errors import ConfigError, nearest
 from .inputs import Inputs, gather, named_inputs, read_inputs
-from .locality import within_hops
 from .miners.base import Miner, make_miner
 from .progress import Progress, bars
 from .provenance import environment, hash_files, hash_table
-from .rules import RuleSet
 from .run import FORMAT, Run, refuse_foreign
-from .sensors import as_utc
+from .stages import discrete_table, kept, localised, raw_table, refined, scope_of, search, table_for, windowed
 from .transactions import FeatureTable, TransactionTable
-from .windows import WindowedReadings, window
+from .windows import WindowedReadings
 
 if TYPE_CHECKING:
     from .patterns import Pattern
@@ -104,7 +100,15 @@ def transactions(
         ),
     )
     inputs = gather(sensors, graph, binding, ontology, config)
-    return _table(_windows(inputs, config), inputs, config, like)
+    return discrete_table(windowed(inputs, config), inputs, config, _bins_of(like))
+
+
+def _bins_of(like: Like) -> Discretizer | None:
+    if like is None or isinstance(like, Discretizer):
+        return like
+    if like.discretizer is None:
+        raise ConfigError("that run has no bins to take over", hint="its miner found its own intervals")
+    return like.discretizer
 
 
 def _pattern_texts(patterns: str | Pattern | Iterable[str | Pattern]) -> str | tuple[str, ...]:
@@ -144,7 +148,7 @@ def feature_table(
         enrich=EnrichConfig(mode=enrich, hops=hops, properties=None if properties is None else tuple(properties)),
     )
     inputs = gather(sensors, graph, binding, ontology, config)
-    return _raw_table(_windows(inputs, config), inputs, config)
+    return raw_table(windowed(inputs, config), inputs, config)
 
 
 def mine(
@@ -158,7 +162,7 @@ def mine(
     bins: int | None = None,
     scope: str | None = None,
     miner: str | type | Miner | None = None,
-    refine: RefineConfig | Mapping[str, Any] | None = None,
+    refine: RefineConfig | Mapping[str, Any] | bool | None = None,
     seed: int | None = None,
     out: str | Path | None = None,
     force: bool = False,
@@ -169,8 +173,9 @@ def mine(
     """Mine rules: the whole way from readings to a run.
 
     The common things are keywords; everything else is in ``config``, whose values the keywords overrule. Further
-    keywords are settings of the miner, which is a name (``"exact"``), a class or a made instance. With ``out`` the run
-    is written to that folder, in one step when it is complete. Ctrl-C keeps what a miner has found so far, in a run
+    keywords are settings of the miner, which is a name (``"exact"``), a class or a made instance. ``refine=True``, or a
+    mapping of its settings, keeps the rules worth reading (:func:`thence.refine.refine`). With ``out`` the run is
+    written to that folder, in one step when it is complete. Ctrl-C keeps what a miner has found so far, in a run
     that says so.
 
     >>> import thence as th
@@ -217,12 +222,7 @@ def plan(
         # Some miners are made for one enrichment.
         mode = getattr(made, "enrichment", mode)
     config = replace(config, miner=described, enrich=replace(config.enrich, mode=mode))
-    return replace(config, discretize=replace(config.discretize, scope=_scope(config))), made
-
-
-def _scope(config: Config) -> str:
-    """Ranks in a sensor's own history carry over from sensor to sensor, which is what lifted rules are about."""
-    return config.discretize.scope or ("sensor" if config.enrich.mode == "lifted" else "kind")
+    return replace(config, discretize=replace(config.discretize, scope=scope_of(config))), made
 
 
 def run_config(config: Config, *, progress: str | bool | Progress = "auto") -> Run:
@@ -243,76 +243,8 @@ def prepare(inputs: Inputs, config: Config, miner: Miner) -> tuple[WindowedReadi
     >>> len(readings), table.n_rows
     (96, 96)
     """
-    readings = _windows(inputs, config)
-    return readings, _table_for(miner, readings, inputs, config)
-
-
-def _table_for(
-    miner: Miner, readings: WindowedReadings, inputs: Inputs, config: Config
-) -> TransactionTable | FeatureTable:
-    raw = miner.wants == "numbers"
-    return _raw_table(readings, inputs, config) if raw else _table(readings, inputs, config)
-
-
-def _windows(inputs: Inputs, config: Config) -> WindowedReadings:
-    chosen = config.windows
-    return window(
-        inputs.sensors,
-        chosen.every,
-        aggregate=chosen.aggregate,
-        derive=chosen.derive,
-        origin=chosen.origin,
-        timezone=chosen.timezone,
-    )
-
-
-def _table(readings: WindowedReadings, inputs: Inputs, config: Config, like: Like = None) -> TransactionTable:
-    from .enrich import build
-
-    bins, chosen = config.discretize, config.enrich
-    if like is None:
-        discretizer = Discretizer(bins.method, bins.bins, _scope(config), bins.edges)
-    else:
-        known = like if isinstance(like, Discretizer) else like.discretizer
-        if known is None:
-            raise ConfigError("that run has no bins to take over", hint="its miner found its own intervals")
-        discretizer = known
-    frames: Any = slice(None)
-    if bins.fit_until is not None:
-        moment = as_utc(bins.fit_until).replace(tzinfo=None)
-        frames = readings.times < np.datetime64(moment, "us")
-        if not frames.any():
-            raise ConfigError(f"no window lies before fit_until = {bins.fit_until}", where="[discretize]")
-    return build(
-        readings,
-        mode=chosen.mode,
-        graph=inputs.graph,
-        binding=inputs.binding,
-        ontology=inputs.ontology,
-        discretizer=discretizer,
-        fit_frames=frames,
-        hops=chosen.hops,
-        edges=chosen.edges,
-        properties=chosen.properties,
-        patterns=chosen.patterns if isinstance(chosen.patterns, str) else list(chosen.patterns),
-        min_embeddings=chosen.min_embeddings,
-        max_embeddings=chosen.max_embeddings,
-    )
-
-
-def _raw_table(readings: WindowedReadings, inputs: Inputs, config: Config) -> FeatureTable:
-    from .enrich import features
-
-    chosen = config.enrich
-    return features(
-        readings,
-        mode=chosen.mode,
-        graph=inputs.graph,
-        binding=inputs.binding,
-        ontology=inputs.ontology,
-        hops=chosen.hops,
-        properties=chosen.properties,
-    )
+    readings = windowed(inputs, config)
+    return readings, table_for(miner, readings, inputs, config)
 
 
 def _run(config: Config, miner: Miner, load: Callable[[Progress], Inputs], tell: Progress) -> Run:
@@ -324,15 +256,17 @@ def _run(config: Config, miner: Miner, load: Callable[[Progress], Inputs], tell:
     with _timed("read", seconds):
         inputs = load(tell)
     with _timed("windows", seconds):
-        readings = _windows(inputs, config)
+        readings = windowed(inputs, config)
     with _timed("transactions", seconds):
-        table = _table_for(miner, readings, inputs, config)
+        table = table_for(miner, readings, inputs, config)
     with _timed("mine", seconds):
-        found, model = _search(_localised(miner, table, inputs), table, tell)
+        found, model = search(localised(miner, table, inputs), table, tell)
+    interrupted = any(note.startswith("interrupted") for note in found.notes)
     with _timed("refine", seconds):
-        rules = _kept(found, config.refine)
+        # Whoever interrupts a search does not want to wait for what comes after it.
+        worth = found if interrupted else refined(found, table, miner, inputs, config, tell)
+        rules = kept(worth, config.refine)
         described = rules.describe()
-    interrupted = any(note.startswith("interrupted") for note in rules.notes)
     summary = {
         "format": FORMAT,
         "complete": not interrupted,
@@ -341,6 +275,7 @@ def _run(config: Config, miner: Miner, load: Callable[[Progress], Inputs], tell:
         "miner": miner.name,
         "enrichment": config.enrich.mode,
         "rules_found": len(found),
+        "refine": rules.facts.get("refine"),
         "notes": list(dict.fromkeys([*getattr(table, "notes", ()), *rules.notes])),
         "seconds": {stage: round(spent, 4) for stage, spent in seconds.items()},
     }
@@ -349,33 +284,6 @@ def _run(config: Config, miner: Miner, load: Callable[[Progress], Inputs], tell:
     bins = table.discretizer if isinstance(table, TransactionTable) else None
     run = Run(settled, config, summary, provenance, bins, None, table, model)
     return run if target is None else run.save(target, force=config.output.force)
-
-
-def _localised(miner: Miner, table: TransactionTable | FeatureTable, inputs: Inputs) -> Miner:
-    """A miner that is told ``near`` as a number of hops gets the neighbourhoods of this table instead."""
-    hops = getattr(miner, "near", None)
-    if not isinstance(hops, int) or not is_dataclass(miner) or not isinstance(table, TransactionTable):
-        return miner
-    if inputs.graph is None:
-        raise ConfigError("'near' counts hops in the graph, and there is none", hint="give a graph and a binding")
-    return replace(miner, near=within_hops(table, inputs.graph, hops=hops))
-
-
-def _search(miner: Miner, table: TransactionTable | FeatureTable, tell: Progress) -> tuple[RuleSet, Any]:
-    """The rules, and the model behind them where the miner learns one."""
-    train, extract = getattr(miner, "train", None), getattr(miner, "extract", None)
-    if train is None or extract is None:
-        return miner.mine(table, progress=tell), None
-    model = train(table, progress=tell)
-    return extract(model, table, progress=tell), model
-
-
-def _kept(rules: RuleSet, refine: RefineConfig) -> RuleSet:
-    bounds: dict[str, Any] = {f"min_{name}": bound for name, bound in refine.min.items()}
-    bounds |= {f"max_{name}": bound for name, bound in refine.max.items()}
-    if bounds:
-        rules = rules.filter(**bounds)
-    return rules.sort([refine.by, "support"]) if refine.top is None else rules.top(refine.top, by=refine.by)
 
 
 def _hashes(given: InputConfig, readings: WindowedReadings, table: TransactionTable | FeatureTable) -> dict[str, Any]:
@@ -410,16 +318,17 @@ def _is_set(value: Any) -> bool:
     return value is not None and not (isinstance(value, (Mapping, list, tuple)) and not value)
 
 
-def _refinement(given: RefineConfig | Mapping[str, Any] | None, base: RefineConfig) -> RefineConfig:
+def _refinement(given: RefineConfig | Mapping[str, Any] | bool | None, base: RefineConfig) -> RefineConfig:
     if given is None or isinstance(given, RefineConfig):
         return given or base
+    changes = {"apply": given} if isinstance(given, bool) else given
     known = [field.name for field in fields(base)]
-    for name in given:
+    for name in changes:
         if name not in known:
             raise ConfigError(
                 f"unknown setting '{name}' of refine", hint=nearest(name, known) or "there are: " + ", ".join(known)
             )
-    return replace(base, **given)
+    return replace(base, **changes)
 
 
 def _given(section: Any, **values: Any) -> Any:

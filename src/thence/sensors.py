@@ -48,7 +48,11 @@ TIME = pl.Datetime("us", "UTC")
 
 @dataclass(frozen=True)
 class Sensor:
-    """A sensor: its id, the quantity it measures (``kind``), the unit, and whether it reads states or numbers."""
+    """A sensor: its id, the quantity it measures (``kind``), the unit, and whether it reads states or numbers.
+
+    >>> Sensor("t1", "temperature", "°C").categorical
+    False
+    """
 
     id: str
     kind: str = ""

@@ -295,6 +295,10 @@ class FeatureTable:
 
     ``numbers[:, i]`` belongs to ``features[i]`` where ``categories[i]`` is ``None`` (NaN: missing); otherwise the
     column holds codes of ``categories[i]`` as floats. Miners that find their own intervals read this.
+
+    >>> table = FeatureTable((Feature("a"),), np.array([[1.0], [np.nan], [3.0]]), (None,))
+    >>> table.mask(Item.compare(Feature("a"), ">=", 2.0)).tolist()
+    [False, False, True]
     """
 
     features: tuple[Feature, ...]

@@ -73,7 +73,6 @@ def test_two_tables_of_the_paper_agree_where_they_overlap() -> None:
 
 
 def test_every_parameter_is_used_by_a_work_and_described_in_the_guide() -> None:
-    common, _ = read_setup()
     used = {name for work in WORKS.values() for name in work.uses}
     assert used == set(Parameters.__dataclass_fields__)
     described = set(re.findall(r"^\| `(\w+)` \|", GUIDE.read_text(encoding="utf-8"), flags=re.MULTILINE))

@@ -82,9 +82,15 @@ def test_corrected_rules_have_no_static_consequents(toy: Reproduction) -> None:
 def test_page_is_self_contained(toy: Reproduction) -> None:
     text = toy.page.read_text(encoding="utf-8")
     assert "Experiment 2.2" in text
-    assert 'id="figure-' in text or "id='figure-" in text
-    # Nothing is loaded from elsewhere: no script or style by address, no picture.
-    assert not re.search(r"<(script|link|img)[^>]+(src|href)=", text)
+    marks = set(re.findall(r"<div id='(figure-[^']+)'>", text))
+    assert "figure-1-2-time" in marks
+    drawn = re.search(r"const figures = (.*);", text)
+    assert drawn is not None
+    assert set(json.loads(drawn[1].replace("<\\/", "</"))) == marks
+    # Nothing is loaded from elsewhere: outside the scripts there is no address but those within the page.
+    outside = re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)
+    assert "<script" not in outside
+    assert not re.search(r"(src|href)=[\"'](?!#)", outside)
     assert (toy.folder / "1.2" / "time.svg").read_text(encoding="utf-8").startswith("<svg")
     assert (toy.folder / "1.2" / "time.png").read_bytes().startswith(b"\x89PNG")
 
@@ -115,7 +121,7 @@ def test_processes_give_the_same_table(toy: Reproduction, tmp_path: Path) -> Non
 
 
 def test_other_parameters_do_not_mix(toy: Reproduction) -> None:
-    with pytest.raises(RunError, match="likeness was 0.8, is 0.5"):
+    with pytest.raises(RunError, match=r"likeness was 0\.8, is 0\.5"):
         reproduce("6", dataset="toy", repeats=2, quick=True, out=toy.folder, parameters={"likeness": 0.5})
 
 

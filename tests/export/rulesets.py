@@ -62,7 +62,7 @@ def varied() -> RuleSet:
 def _makes_sense(item: Item) -> bool:
     """Hours are numbers of a day, ranks lie between 0 and 1, and above a number there is room for the next one."""
     if item.feature.relative:
-        return isinstance(item.value, float) and 0 < item.value < 1
+        return isinstance(item.value, float) and 0.001 < item.value < 0.999
     if item.feature.role is Role.TIME:
         return isinstance(item.value, float) and 0 <= item.value < 24
     return not isinstance(item.value, float) or abs(item.value) < 1e300

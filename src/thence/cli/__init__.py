@@ -1,4 +1,4 @@
-"""The command line: ``thence demo|mine|show|check|export|datasets``.
+"""The command line: ``thence demo|mine|show|check|export|datasets|generalise|compare|reproduce``.
 
 Commands parse, call the library and print; what they print as tables they also give as JSON. Errors that a user can
 cause are one line on standard error, exit code 1; a wrong usage is 2, Ctrl-C 130.

@@ -32,9 +32,9 @@ RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.", 
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from .. import __version__
+        from importlib.metadata import version
 
-        typer.echo(f"thence {__version__}")
+        typer.echo(f"thence {version('thence')}")
         raise typer.Exit
 
 
@@ -134,6 +134,131 @@ def export(
         print_json(written)
     else:
         say(f"{written['rules']:,} rules as {written['format']} in {written['path']}", quiet=quiet)
+
+
+Dataset = Annotated[str, typer.Option("--dataset", help="A built-in data set.", show_default=False)]
+
+
+@app.command()
+def generalise(
+    dataset: Dataset,
+    enrich: Annotated[
+        list[str] | None, typer.Option(help="none, grounded, existential or lifted; may be repeated [default: all].")
+    ] = None,
+    unseen: Annotated[float, typer.Option(help="The share of nodes that are hidden.")] = 0.3,
+    split: Annotated[str, typer.Option(help="Hide 'random' nodes or a connected 'region'.")] = "random",
+    seed: Annotated[int, typer.Option(help="The seed of the split.")] = 0,
+    other: Annotated[str | None, typer.Option(help="Measure on this data set instead.", show_default=False)] = None,
+    kind: Annotated[list[str] | None, typer.Option(help="Only sensors of this kind; may be repeated.")] = None,
+    windows: Annotated[str, typer.Option(help="The length of a window.")] = "30min",
+    bins: Annotated[int, typer.Option(help="The number of ranges.")] = 10,
+    min_support: Annotated[float, typer.Option()] = 0.02,
+    min_confidence: Annotated[float, typer.Option()] = 0.8,
+    max_antecedents: Annotated[int, typer.Option()] = 2,
+    max_rules: Annotated[int, typer.Option(help="The most rules that are kept.")] = 100,
+    hops: Annotated[int, typer.Option(help="The longest path of a pattern.")] = 2,
+    min_embeddings: Annotated[int, typer.Option(help="The fewest places of a pattern.")] = 3,
+    option: Options = None,
+    other_option: Annotated[list[str] | None, typer.Option(help="key=value for the other data set.")] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Mine on some places and times, measure on others: do the rules hold where they were not learnt?"""
+    from .questions import generalise as ask
+
+    settings: dict[str, object] = {
+        "unseen": unseen,
+        "split": split,
+        "seed": seed,
+        "kinds": kind or None,
+        "windows": windows,
+        "bins": bins,
+        "min_support": min_support,
+        "min_confidence": min_confidence,
+        "max_antecedents": max_antecedents,
+        "max_rules": max_rules,
+        "hops": hops,
+        "min_embeddings": min_embeddings,
+    }
+    if enrich:
+        settings["enrich"] = enrich
+    ask(
+        dataset,
+        assignments(option or (), flag="--option"),
+        other=other,
+        other_options=assignments(other_option or (), flag="--other-option"),
+        settings=settings,
+        as_json=as_json,
+        quiet=quiet,
+    )
+
+
+@app.command()
+def compare(
+    dataset: Dataset,
+    method: Annotated[
+        list[str] | None, typer.Option(help="A miner or an optimiser of TS-NARM; may be repeated [default: all nine].")
+    ] = None,
+    evaluations: Annotated[int, typer.Option(help="Fitness evaluations of TS-NARM.")] = 50_000,
+    population: Annotated[int, typer.Option(help="Population of TS-NARM.")] = 200,
+    windows: Annotated[str, typer.Option(help="The length of a window.")] = "30min",
+    bins: Annotated[int, typer.Option(help="The number of ranges.")] = 10,
+    enrich: Annotated[str, typer.Option(help="none or grounded; Naive SemRL makes its own table.")] = "none",
+    seed: Annotated[int, typer.Option(help="The seed of every method.")] = 0,
+    csv: Annotated[Path | None, typer.Option(help="Write the table here as CSV.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw it here (.svg, .png or .html).")] = None,
+    isolate: Annotated[bool, typer.Option("--isolate", help="A process of its own for each method.")] = False,
+    option: Options = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Put miners side by side on the same data: rules, measures, time, memory, overlap."""
+    from .questions import compare as ask
+
+    ask(
+        dataset,
+        assignments(option or (), flag="--option"),
+        method or (),
+        evaluations=evaluations,
+        population=population,
+        seed=seed,
+        settings={"windows": windows, "bins": bins, "enrich": enrich},
+        csv=csv,
+        plot=plot,
+        isolate=isolate,
+        as_json=as_json,
+        quiet=quiet,
+    )
+
+
+@app.command()
+def reproduce(
+    experiment: Annotated[str, typer.Argument(help="1.1, 1.2, 2.1, 2.2, 3, 4, 5, 6 or all.", show_default=False)],
+    dataset: Annotated[str, typer.Option(help="hanoi, ltown, lbnl-ahu, another data set, or all.")] = "all",
+    repeats: Annotated[int, typer.Option(help="How often each experiment is repeated.")] = 20,
+    quick: Annotated[bool, typer.Option("--quick", help="Small settings: a few minutes on two cores.")] = False,
+    out: Annotated[Path, typer.Option(help="Where repeats and tables are stored.")] = Path("reproduction"),
+    jobs: Annotated[int, typer.Option(help="Repeats that run at the same time.")] = 1,
+    seed: Annotated[int, typer.Option(help="The seed of the first repeat.")] = 0,
+    parameter: Annotated[list[str] | None, typer.Option(help="key=value, replaces a parameter.")] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run the paper's experiments again, its numbers beside ours; a second call continues."""
+    from .questions import reproduce as ask
+
+    ask(
+        experiment,
+        dataset=dataset,
+        repeats=repeats,
+        quick=quick,
+        out=out,
+        jobs=jobs,
+        seed=seed,
+        parameters=assignments(parameter or (), flag="--parameter"),
+        as_json=as_json,
+        quiet=quiet,
+    )
 
 
 @datasets_app.command("list")

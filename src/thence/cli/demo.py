@@ -1,6 +1,6 @@
 """``thence demo``: the main job on a water network that is simulated on the spot.
 
-Lifted rules with one antecedent: few, general, and readable without knowing the network.
+Lifted rules with one antecedent, the fewest that cover the data: general, and readable without knowing the network.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ SETTINGS: dict[str, Any] = {
     "enrich": {"mode": "lifted"},
     "discretize": {"bins": 5},
     "miner": {"name": "exact", "max_antecedents": 1, "min_support": 0.05, "min_confidence": 0.9},
+    "refine": {"cover": True},
     "output": {"also": ["rules.md"]},
 }
 _BEST = 10

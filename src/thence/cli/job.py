@@ -94,6 +94,16 @@ def command(action: Action) -> Callable[..., None]:
         seed: Annotated[
             int | None, typer.Option(help="Of everything random [default: 0].", rich_help_panel=_SEARCH)
         ] = None,
+        refine: Annotated[
+            bool, typer.Option("--refine", help="Keep the rules worth reading.", rich_help_panel=_RESULT)
+        ] = False,
+        significance: Annotated[
+            float | None, typer.Option(help="Refine, and keep what is more than chance.", rich_help_panel=_RESULT)
+        ] = None,
+        cover: Annotated[
+            float | None,
+            typer.Option(help="Refine to the fewest rules that cover this share, 1 for all.", rich_help_panel=_RESULT),
+        ] = None,
         top: Annotated[int | None, typer.Option(help="Keep the best only.", rich_help_panel=_RESULT)] = None,
         by: Annotated[
             str | None,
@@ -135,7 +145,7 @@ def command(action: Action) -> Callable[..., None]:
                 "similarity": similarity,
                 **assignments(setting or (), flag="--set"),
             },
-            "refine": {"top": top, "by": by},
+            "refine": {"apply": refine or None, "significance": significance, "cover": cover, "top": top, "by": by},
             "output": {"path": None if out is None else str(out.absolute()), "force": force or None, "also": also},
         }
         if config is None and dataset is None and sensors is None:

@@ -129,12 +129,25 @@ def _bars_and_time(results: Results, rows: Mapping[str, str], variant: str, titl
         if not counts:
             continue
         colour = altair.Color("method:N", title=None, scale=altair.Scale(range=_SCHEME))
-        x = altair.X("at:O", title=axis, sort=None)
+        x = altair.X("at:O", title=axis, sort=None, axis=altair.Axis(labelAngle=0))
         log = altair.Scale(type="log")
         bars = (
             altair.Chart(altair.Data(values=counts))
             .mark_bar(opacity=0.55)
-            .encode(x=x, xOffset="method:N", y=altair.Y("value:Q", title="rules (bars)", scale=log), color=colour)
+            .encode(
+                x=x,
+                xOffset="method:N",
+                # Bars on a logarithmic axis have no zero to start from: they start at one rule.
+                y=altair.Y(
+                    "value:Q",
+                    title="rules (bars)",
+                    stack=None,
+                    scale=altair.Scale(type="log", domainMin=1),
+                    axis=altair.Axis(grid=False),
+                ),
+                y2=altair.Y2Datum(1),
+                color=colour,
+            )
         )
         lines = (
             altair.Chart(altair.Data(values=times))
@@ -165,11 +178,11 @@ _OPTIMISERS = ("DE", "GA", "PSO", "LSHADE", "jDE")
 
 
 def _evaluations(results: Results) -> dict[str, Any]:
-    """Confidence and number of rules of the optimisers against evaluations, the paper's dotted."""
+    """Confidence and number of rules of the optimisers against evaluations, beside the paper's."""
     altair = require("altair", extra="plots")
     out: dict[str, Any] = {}
     for metric in ("confidence", "rules"):
-        values = _values(results, metric, rows=_OPTIMISERS, variants=("paper", "faithful", "corrected"))
+        values = _values(results, metric, rows=_OPTIMISERS, variants=("paper", "faithful"))
         values = [value for value in values if value["at"] is not None and value["value"] > 0]
         if not values:
             continue
@@ -181,7 +194,7 @@ def _evaluations(results: Results) -> dict[str, Any]:
                 x=altair.X("at:Q", title="evaluations"),
                 y=altair.Y("value:Q", title=HEADINGS[metric], scale=scale),
                 color=altair.Color("row:N", title=None, scale=altair.Scale(range=_SCHEME)),
-                strokeDash=altair.StrokeDash("source:N", title=None),
+                strokeDash=altair.StrokeDash("source:N", title=None, legend=altair.Legend(symbolType="stroke")),
             )
             .properties(width=280)
             .facet(altair.Column("data:N", title=None))

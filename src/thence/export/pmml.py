@@ -11,12 +11,12 @@ import json
 import math
 import re
 import xml.etree.ElementTree as ET
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .. import __version__
 from ..errors import InputError
 from ..items import Item
 from ..itemtext import parse_item
@@ -36,7 +36,7 @@ def write(rules: RuleSet, path: Path) -> None:
     columns = Columns.of(rules)
     root = ET.Element("PMML", {"xmlns": NAMESPACE, "version": "4.4"})
     header = ET.SubElement(root, "Header", {"description": "Association rules"})
-    ET.SubElement(header, "Application", {"name": "Thence", "version": __version__})
+    ET.SubElement(header, "Application", {"name": "Thence", "version": version("thence")})
     dictionary = ET.SubElement(root, "DataDictionary", {"numberOfFields": "2"})
     for name in ("transaction", _FIELD):
         ET.SubElement(dictionary, "DataField", {"name": name, "optype": "categorical", "dataType": "string"})

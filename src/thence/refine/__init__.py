@@ -47,6 +47,7 @@ def refine(
     merge: bool = True,
     cover: bool | float = False,
     min_confidence: float | None = None,
+    min_support: float | None = None,
     ontology: Ontology | None = None,
     denominator: str = "present",
     seed: int = 0,
@@ -55,12 +56,12 @@ def refine(
     """The rules worth reading, with what each step did in ``facts["refine"]`` and in a note.
 
     In order: ``trivia`` drops what is true anyway; ``redundancy`` tells mirror images once; ``significance`` (a level,
-    say 0.05) keeps what is more than chance, compared with the worlds that ``null`` draws; ``redundancy`` lets rules
-    give way to simpler ones, unless they improve on them by more than zero and at least ``improvement``; ``merge``
-    joins the bins that carry the same rule; ``redundancy`` drops what a more general rule covers; ``cover`` keeps the
-    fewest rules that cover all rows that were covered (``True``) or that share of them. ``min_confidence`` is what a
-    joined or simplified rule must reach, by default the lowest confidence among the given rules. Give the bound of
-    the miner if you test significance: fewer chance finds compete then.
+    say 0.05) keeps what is more than chance, compared with the worlds that ``null`` draws; ``merge`` joins the bins
+    that carry the same rule; ``redundancy`` lets rules give way to simpler ones, unless they improve on them by more
+    than zero and at least ``improvement``, and drops what a more general rule covers; ``cover`` keeps the fewest rules
+    that cover all rows that were covered (``True``) or that share of them. ``min_confidence`` is what a joined or
+    simplified rule must reach, by default the lowest confidence among the given rules. Give it and ``min_support`` as
+    the miner had them if you test significance, so that exactly what it could have found by chance competes.
 
     >>> import polars as pl
     >>> from thence.miners.exact import Exact
@@ -79,7 +80,9 @@ def refine(
     if floor is None and len(rules):
         floor = float(rules.measure("confidence").min())
     test: dict[str, Any] = {"alpha": significance, "null": null, "seed": seed, "progress": progress}
-    test |= {"min_confidence": min_confidence or 0.0, "min_support": _lowest_support(rules)}
+    test |= {"min_confidence": min_confidence or 0.0, "min_support": min_support}
+    if min_support is None and len(rules):
+        test["min_support"] = float(rules.measure("support").min())
 
     def simpler(some: RuleSet) -> RuleSet:
         made = simplify(some, table, improvement=improvement, min_confidence=floor, denominator=denominator)
@@ -89,8 +92,8 @@ def refine(
         ("trivia", trivia, lambda some: drop_trivia(some, table, ontology=ontology)),
         ("mirrored", redundancy, lambda some: drop_mirrored(some, table)),
         ("significance", significance is not None, lambda some: p_values(some, table, **test)),
-        ("simpler", redundancy, simpler),
         ("merge", merge, lambda some: merge_intervals(some, table, min_confidence=floor, denominator=denominator)),
+        ("simpler", redundancy, simpler),
         ("covered", redundancy, lambda some: drop_covered(some, table)),
         ("cover", bool(cover), lambda some: smallest_cover(some, table, share=float(cover), progress=progress)),
     ]
@@ -104,10 +107,6 @@ def refine(
         done.append({"step": name, "before": before, "after": len(refined)})
     progress("refining", len(chosen), len(chosen))
     return _reported(rules, refined, done)
-
-
-def _lowest_support(rules: RuleSet) -> float | None:
-    return float(rules.measure("support").min()) if len(rules) else None
 
 
 def _test_new(rules: RuleSet, table: TransactionTable, test: dict[str, Any]) -> RuleSet:

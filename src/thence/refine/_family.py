@@ -19,9 +19,9 @@ from ..errors import MiningError
 from ..transactions import Block
 from ._family_kernel import TOLERANCE, extend_family
 from ._null_kernels import count_pairs
-from ._trials import Board, excess_roots
+from ._trials import Board, Shuffles, excess_roots
 
-__all__ = ["Family", "levels_reached"]
+__all__ = ["Facts", "Family", "levels_reached"]
 
 Ints = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.int32]
@@ -61,6 +61,7 @@ class Family:
     @staticmethod
     def of(
         block: Block,
+        board: Board,
         *,
         min_rows: int,
         min_confidence: float,
@@ -68,7 +69,6 @@ class Family:
         antecedent: Constraint = None,
         consequent: Constraint = None,
     ) -> Family:
-        board = Board.of(block.bank)
         may_left, may_right = item_masks(block, antecedent=antecedent, consequent=consequent)
         moving = np.array([not column.is_static for column in block.columns], bool)
         rows = board.ones[board.row_of].sum(axis=1)
@@ -111,6 +111,27 @@ class Family:
         rows = np.ceil(max(level, 0.0) ** 2 / np.maximum(most, 1e-12) * (1 - TOLERANCE))
         return np.asarray(np.maximum(np.minimum(rows, 2**62).astype(np.int64), max(self.min_rows, 1)))
 
+    def facts(self, shuffles: Shuffles) -> Facts:
+        """The rules of the space whose antecedents do not depend on time."""
+        block = shuffles.block
+        still = np.array([column.is_static for column in block.columns], bool)
+        own = np.flatnonzero(still[block.column_of_item[self.left]])
+        items = []
+        for number in self.left[own].tolist():
+            column = int(block.column_of_item[number])
+            codes = np.zeros(block.columns[column].n_codes, bool)
+            codes[number - int(block.offsets[column])] = True
+            items.append((column, codes))
+        known = self.board.ones[self.board.present_of[self.column]]
+        return Facts(
+            shuffles,
+            tuple(items),
+            self.together[np.ix_(own, own)],
+            self.board.sizes(self.right).T.astype(np.float64),
+            known.T.astype(np.float64),
+            self,
+        )
+
     def longer(self, drawn: Words, both: Ints, levels: Floats) -> Ints:
         """How many rules of two items and more reach each of the ascending levels and not the next."""
         reached = np.zeros(len(levels), np.int64)
@@ -133,3 +154,45 @@ class Family:
                     hint="raise min_support, lower max_antecedents, or test on other data with family='rules'",
                 )
         return reached
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Rules from facts to readings: which items, which may stand together, and the frames of each consequent.
+
+    ``hits`` and ``rows`` are embeddings × consequents: frames in which it holds, and in which it is known.
+    """
+
+    shuffles: Shuffles
+    items: tuple[tuple[int, Bools], ...]
+    together: Bools
+    hits: Floats
+    rows: Floats
+    space: Family
+
+    def statistics(self, draw: int) -> Floats:
+        """The statistics of all these rules in a world with permuted facts; −inf where a bound is missed."""
+        columns = self.shuffles.block.columns
+        masks = np.array([self.shuffles.mask(columns[c], codes, draw) for c, codes in self.items], np.float64)
+        masks = masks.reshape(len(self.items), self.shuffles.block.n_embeddings)
+        share = self.hits.sum(axis=0) / np.maximum(self.rows.sum(axis=0), 1)
+        sets: list[tuple[int, ...]] = [(i,) for i in range(len(self.items))]
+        held_in = masks
+        out = []
+        for length in range(1, self.space.max_antecedents + 1):
+            both, held = held_in @ self.hits, held_in @ self.rows
+            enough = (both >= self.space.min_rows) & (both >= (self.space.min_confidence - TOLERANCE) * held)
+            out.append(np.where(enough, excess_roots(both, held, held * share), -math.inf).reshape(-1))
+            if length == self.space.max_antecedents:
+                break
+            alive = [(own, held_in[at]) for at, own in enumerate(sets) if (both[at] >= self.space.min_rows).any()]
+            grown = [
+                ((*own, new), mask * masks[new])
+                for own, mask in alive
+                for new in range(own[-1] + 1, len(self.items))
+                if all(self.together[new, old] for old in own)
+            ]
+            if not grown:
+                break
+            sets, held_in = [own for own, _ in grown], np.array([mask for _, mask in grown])
+        return np.concatenate([np.zeros(0), *out])

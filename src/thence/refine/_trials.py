@@ -10,7 +10,7 @@ with itself in rearranged worlds only.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
@@ -25,7 +25,17 @@ from ._null_kernels import copy_runs, count_conditional, count_drawn, count_give
 from ._parts import Part, parts_of
 from .nulls import Runs
 
-__all__ = ["Board", "ConditionalTests", "PlaceTests", "Shuffles", "Tests", "TimeTests", "excess_roots", "tests_of"]
+__all__ = [
+    "Board",
+    "Boards",
+    "ConditionalTests",
+    "PlaceTests",
+    "Shuffles",
+    "Tests",
+    "TimeTests",
+    "excess_roots",
+    "tests_of",
+]
 
 Ints = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.int32]
@@ -248,15 +258,37 @@ class PlaceTests:
         return excess_roots(both, held, held * share)
 
 
+@dataclass(frozen=True)
+class Boards:
+    """The bitmaps of each bank, and the permutations of facts of each block, made once."""
+
+    n_draws: int
+    rng: np.random.Generator
+    by_bank: dict[int, Board] = field(default_factory=dict)
+    by_block: dict[int, Shuffles] = field(default_factory=dict)
+
+    def board(self, bank: Bank) -> Board:
+        """The bitmaps of a bank."""
+        key = id(bank.words)  # a board keeps the words, not the bank, alive
+        if key not in self.by_bank:
+            self.by_bank[key] = Board.of(bank)
+        return self.by_bank[key]
+
+    def shuffles(self, block: Block) -> Shuffles:
+        """The permutations of a block."""
+        if id(block) not in self.by_block:
+            self.by_block[id(block)] = Shuffles.of(block, self.n_draws, self.rng)
+        return self.by_block[id(block)]
+
+
 def tests_of(
-    rules: RuleSet, table: TransactionTable, *, n_draws: int, rng: np.random.Generator, simpler: bool
+    rules: RuleSet, table: TransactionTable, boards: Boards, *, simpler: bool
 ) -> tuple[list[tuple[Board, Tests]], list[tuple[Board, Tests]]]:
-    """The tests of association, and those of single items against the rest, each with its block."""
+    """The tests of association, and those of single items against the rest, each with its bitmaps."""
     association: list[tuple[Board, Tests]] = []
     additions: list[tuple[Board, Tests]] = []
     for part in parts_of(rules, table):
-        board = Board.of(part.bank)
-        shuffles = Shuffles.of(part.block, n_draws, rng)
+        board, shuffles = boards.board(part.bank), boards.shuffles(part.block)
         fixed = np.append(part.static, True)
         by_place = fixed[part.left].all(axis=1) | fixed[part.right]
         in_time = np.flatnonzero(~by_place)

@@ -328,19 +328,18 @@ def _range(column: Column, first: int, last: int) -> Interval:
 def _rule_set(cells: _Cells, tests: _Tests, part: Part, rules: RuleSet, chosen: Bools) -> RuleSet:
     """The chosen boxes as rules, without counts."""
     columns = part.block.columns
-    known = len(part.items)
-    items = [
-        rules.items[int(part.items[i])] if i < known else _item(columns[tests.column[i]], tests.masks[i])
-        for i in range(len(tests.column))
-    ]
     left, right = cells.left[chosen], cells.right[chosen]
-    used = np.unique(np.concatenate([left[left >= 0], right]))
-    renumber = np.full(len(items) + 1, -1, np.int32)
+    used = np.unique(np.concatenate([left[left >= 0], right])).tolist()
+    items = tuple(
+        rules.items[int(part.items[i])] if i < len(part.items) else _item(columns[tests.column[i]], tests.masks[i])
+        for i in used
+    )
+    renumber = np.full(len(tests.column) + 1, -1, np.int32)
     renumber[used] = np.arange(len(used))
     zero = np.zeros(len(right), np.int64)
     own = None if rules.pattern_of is None else np.full(len(right), rules.pattern_of[part.rules[0]], np.int32)
     return RuleSet(
-        tuple(items[int(i)] for i in used),
+        items,
         renumber[left],
         renumber[right],
         Counts(zero, zero, zero, zero),
@@ -354,7 +353,7 @@ def _worst_p_values(owner: Ints, rules: RuleSet, part: Part, chosen: Bools) -> d
     out = {}
     for name, column in rules.extras.items():
         if name.startswith("p_"):
-            worst = np.full(len(chosen), -np.inf)
-            np.maximum.at(worst, owner, np.asarray(column, np.float64)[part.rules])
+            worst = np.full(len(chosen), np.nan)  # unknown values do not count
+            np.fmax.at(worst, owner, np.asarray(column, np.float64)[part.rules])
             out[name] = worst[chosen]
     return out

@@ -211,7 +211,7 @@ def simplify(
     (a).value = 'x' → (b).value = 'u'
     """
     if not len(rules):
-        return rules
+        return _with_gain(rules, np.zeros(0))
     floor = float(rules.measure("confidence").min()) if min_confidence is None else min_confidence
     family = _Subsets.of(rules)
     new = np.flatnonzero(family.origin < 0)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -25,11 +25,11 @@ from ..errors import ConfigError
 from ..progress import Progress, silent
 from ..rules import RuleSet
 from ..transactions import TransactionTable
-from ._family import Family
+from ._family import Facts, Family
 from ._family_kernel import TOLERANCE
 from ._parts import parts_of
 from ._tally import Levels, Tally, benjamini_hochberg
-from ._trials import Board, tests_of
+from ._trials import Board, Boards, PlaceTests, Tests, tests_of
 from .nulls import Null, Runs
 
 __all__ = ["Null", "p_values"]
@@ -92,16 +92,19 @@ def p_values(
     if alpha is not None and not 0 < alpha < 1:
         raise ConfigError(f"alpha must lie between 0 and 1, got {alpha!r}")
     if not len(rules):
-        return rules
+        return replace(rules, extras={**rules.extras, "p_value": np.zeros(0), "p_adjusted": np.zeros(0)})
     rng = np.random.default_rng(seed)
     worlds = _Worlds.draw(null or Null(), table, rng)
-    association, additions = tests_of(rules, table, n_draws=worlds.n_draws, rng=rng, simpler=simpler)
+    boards = Boards(worlds.n_draws, rng)
+    association, additions = tests_of(rules, table, boards, simpler=simpler)
     searching = family == "search"
-    spaces = _families(rules, table, min_support, min_confidence, max_antecedents, antecedent, consequent, searching)
+    bounds = {"antecedent": antecedent, "consequent": consequent, "min_confidence": min_confidence}
+    spaces = _families(rules, table, boards, min_support, max_antecedents, bounds) if searching else []
+    facts = _facts(spaces, association, table, boards)
     whole = Tally.of(association, worlds.n_draws, keep=not searching)
     single = Tally.of(additions, worlds.n_draws, keep=True)
     pooling = searching and method == "fdr"
-    levels = _run(whole, single, spaces, worlds, alpha or _INTERESTING, pooling, progress)
+    levels = _run(whole, single, spaces, facts, worlds, alpha or _INTERESTING, pooling, progress)
     columns = _columns(len(rules), whole, single, levels if searching else None, method)
     weakest = np.maximum(columns["p_adjusted"], np.nan_to_num(columns.get("p_simpler", np.zeros(len(rules)))))
     notes = (*rules.notes, _note(worlds, spaces, method, alpha, weakest))
@@ -133,16 +136,12 @@ class _Worlds:
 def _families(
     rules: RuleSet,
     table: TransactionTable,
+    boards: Boards,
     min_support: float | None,
-    min_confidence: float,
     max_antecedents: int | None,
-    antecedent: Constraint,
-    consequent: Constraint,
-    searching: bool,
+    bounds: Mapping[str, Any],
 ) -> list[Family]:
     """The search space of every block, also of those in which nothing was found."""
-    if not searching:
-        return []
     support = float(rules.measure("support").min()) if min_support is None else min_support
     fewest = {part.at: int(rules.counts.n_both[part.rules].min()) for part in parts_of(rules, table)}
     out = []
@@ -150,36 +149,50 @@ def _families(
         rows = math.ceil(support * block.n_rows * (1 - TOLERANCE))
         space = Family.of(
             block,
+            boards.board(block.bank),
             min_rows=max(1, min(rows, fewest.get(at, rows))),
-            min_confidence=min_confidence,
             max_antecedents=max_antecedents or rules.antecedents.shape[1],
-            antecedent=antecedent,
-            consequent=consequent,
+            **bounds,
         )
         out.append(space)
     return out
 
 
+def _facts(
+    spaces: Sequence[Family], association: Sequence[tuple[Board, Tests]], table: TransactionTable, boards: Boards
+) -> list[Facts]:
+    """The part of the space that speaks of facts alone, where some rule does."""
+    if not any(isinstance(tests, PlaceTests) for _, tests in association):
+        return []
+    return [space.facts(boards.shuffles(block)) for space, block in zip(spaces, table.blocks, strict=False)]
+
+
 def _run(
-    whole: Tally, single: Tally, spaces: Sequence[Family], worlds: _Worlds, interesting: float, pooling: bool,
-    progress: Progress,
+    whole: Tally, single: Tally, spaces: Sequence[Family], facts: Sequence[Facts], worlds: _Worlds,
+    interesting: float, pooling: bool, progress: Progress,
 ) -> Levels:  # fmt: skip
     """Visit all worlds; the tallies add up what they say of the tests, the levels what they say of the space."""
     levels = Levels.of(whole.observed, worlds.n_draws)
     boards = {id(board): board for board, _ in [*whole.tests, *single.tests]}
+    boards |= {id(space.board): space.board for space in spaces}
+    about_places = [np.full(len(tests.rules), isinstance(tests, PlaceTests)) for _, tests in whole.tests]
+    placed = np.concatenate(about_places)
     pairs: dict[tuple[int, int], Ints] = {}
     room = _PAIR_BYTES // max(1, sum(8 * len(space.left) * len(space.right) for space in spaces))
 
     def first(draw: int) -> tuple[Floats, Floats, Ints]:
         """The given rules, and all rules with one item, in one world."""
         drawn = {key: board.rearranged(worlds.of(board, draw)) for key, board in boards.items()}
-        reached = levels.nothing()
+        own = whole.look(drawn, draw)
+        reached = levels.histogram(own[placed])
         for number, space in enumerate(spaces):
-            both, statistics = space.pairs(space.board.rearranged(worlds.of(space.board, draw)))
+            both, statistics = space.pairs(drawn[id(space.board)])
             reached += levels.histogram(statistics.reshape(-1))
             if space.max_antecedents > 1 and draw < room:
                 pairs[draw, number] = both
-        return whole.look(drawn, draw), single.look(drawn, draw), reached
+        for some in facts:
+            reached += levels.histogram(some.statistics(draw))
+        return own, single.look(drawn, draw), reached
 
     for draws in _chunks(range(worlds.n_draws)):
         for draw, (own, others, reached) in zip(draws, run_threads(first, draws), strict=True):
@@ -211,6 +224,8 @@ def _run(
             both, statistics = space.pairs(space.board.words)
             levels.real += levels.histogram(statistics.reshape(-1))
             levels.real += space.longer(space.board.words, both, levels.levels)
+        for some in facts:
+            levels.real += levels.histogram(some.statistics(-1))
     return levels
 
 

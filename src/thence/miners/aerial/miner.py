@@ -6,7 +6,7 @@ probability beside its exact measures. Training and extraction know nothing of t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -114,6 +114,8 @@ class Aerial:
     settings: TrainingSettings | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.settings, Mapping):  # as a configuration file has it
+            object.__setattr__(self, "settings", TrainingSettings(**self.settings))
         self._search(None, None, None)
         self._training()
         if self.top_k is not None and self.top_k < 1:

@@ -1,0 +1,293 @@
+"""The measured jobs of the Aerial benchmark. Each runs in a process of its own, so that its peak memory is its own.
+
+A job takes keyword arguments and returns plain numbers; larger results go to files in the folder that it is given.
+"""
+
+from __future__ import annotations
+
+import resource
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from _aerial_tables import hanoi, plant, within
+from numpy.typing import NDArray
+from torch import Tensor
+
+from thence.miners.aerial.autoencoder import Autoencoder, Layout
+from thence.miners.aerial.corruption import visible_features, visible_items
+from thence.miners.aerial.extract import Rules, Search, extract, top
+from thence.miners.aerial.neighbours import Neighbours
+from thence.miners.aerial.train import TrainingSettings, train
+
+Numbers = dict[str, Any]
+
+
+def peak_mb(device: str = "cpu") -> float:
+    """Most memory that this process ever had; on a GPU, the most that torch ever held there."""
+    if device == "cuda":
+        return torch.cuda.max_memory_allocated() / 2**20
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def clock(device: str = "cpu") -> float:
+    if device == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter()
+
+
+def pyaerial_network(model: Autoencoder, codes: NDArray[Any]) -> Any:
+    """Our weights inside pyaerial's own class, with everything that its training leaves on it."""
+    import pandas as pd
+    from aerial.model import AutoEncoder
+
+    counts = model.layout.cardinalities.tolist()
+    names = [f"f{feature:04d}" for feature in range(len(counts))]
+    peer = AutoEncoder(model.layout.n_items, len(counts), layer_dims=list(model.widths[: len(model.widths) // 2 + 1]))
+
+    def linear(weight: Tensor, bias: Tensor) -> torch.nn.Linear:
+        layer = torch.nn.Linear(weight.shape[1], weight.shape[0])
+        layer.weight.data, layer.bias.data = weight.clone(), bias.clone()
+        return layer
+
+    inner = [layer for pair in model.hidden for layer in (linear(*pair), torch.nn.Tanh())]
+    half = len(model.hidden) // 2 * 2
+    peer.encoder = torch.nn.Sequential(linear(model.entry.T, model.entry_bias), torch.nn.Tanh(), *inner[:half])
+    peer.decoder = torch.nn.Sequential(*inner[half:], linear(model.exit, model.exit_bias))
+    offsets = model.layout.offsets
+    peer.feature_value_indices = [
+        {"feature": name, "start": int(offsets[at]), "end": int(offsets[at + 1])} for at, name in enumerate(names)
+    ]
+    peer.feature_values = [f"{name}__{code}" for name, count in zip(names, counts, strict=True) for code in range(count)]
+    one_hot = np.zeros((len(codes), model.layout.n_items), dtype=int)
+    one_hot[np.arange(len(codes))[:, None], offsets[:-1] + codes] = 1
+    peer.input_vectors = pd.DataFrame(one_hot, columns=peer.feature_values)
+    return peer
+
+
+class _SearchDone(Exception):
+    """Carries the rules out of pyaerial before it measures them."""
+
+
+def pyaerial_search(peer: Any, *, frequency: float, strength: float) -> NDArray[np.int64]:
+    """pyaerial's search alone: antecedent items (padded with −1) and consequent per rule, without its measures."""
+    from aerial import rule_extraction
+
+    def stop(rules: list[Any], *_: Any, **__: Any) -> None:
+        raise _SearchDone(rules)
+
+    measure, rule_extraction.calculate_rule_metrics = rule_extraction.calculate_rule_metrics, stop
+    try:
+        rule_extraction.generate_rules(peer, min_rule_frequency=frequency, min_rule_strength=strength)
+    except _SearchDone as done:
+        found = done.args[0]
+    else:
+        found = []
+    finally:
+        rule_extraction.calculate_rule_metrics = measure
+    rules = np.full((len(found), 3), -1, np.int64)
+    for at, rule in enumerate(found):
+        rules[at, : len(rule["antecedent_indices"])] = rule["antecedent_indices"]
+        rules[at, 2] = rule["consequent_index"]
+    return rules
+
+
+def as_frame(codes: NDArray[Any]) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame({f"f{at:04d}": codes[:, at].astype(str) for at in range(codes.shape[1])})
+
+
+def extract_ours(*, model: str, similarity: float, folder: str, device: str, repeat: int) -> Numbers:
+    from thence.miners.aerial.storage import load
+
+    network = load(Path(model)).to(device)
+    search = Search(gate=0.0, consequent=similarity)
+    seconds, asked = [], [0]
+    for _ in range(repeat):
+        start = clock(device)
+        chunks = list(extract(network, search=search, progress=lambda done, total: asked.append(done)))
+        seconds.append(clock(device) - start)
+    rules = Rules.joined(chunks, max_antecedents=2)
+    np.savez(
+        Path(folder) / "ours.npz",
+        rules=np.column_stack([rules.antecedents, rules.consequents]).astype(np.int64),
+        probability=rules.probability,
+    )
+    return {"seconds": min(seconds), "rules": len(rules), "queries": asked[-1], "mb": peak_mb(device)}
+
+
+def extract_pyaerial(*, model: str, similarity: float, folder: str, sensors: int, tables: str) -> Numbers:
+    from thence.miners.aerial.storage import load
+
+    codes, _ = hanoi(sensors, Path(tables))
+    peer = pyaerial_network(load(Path(model)), codes)
+    start = clock()
+    # A frequency below zero lets every combination through, as our gate of zero does.
+    rules = pyaerial_search(peer, frequency=-1.0, strength=similarity)
+    seconds = clock() - start
+    np.savez(Path(folder) / "peer.npz", rules=rules)
+    return {"seconds": seconds, "rules": len(rules), "mb": peak_mb()}
+
+
+def held_out_loss(forward: Any, cardinalities: list[int], codes: NDArray[Any], most: int) -> float:
+    """Mean binary cross-entropy on rows that show one to ``most`` features, for any network with dense input."""
+    layout = Layout.of(cardinalities)
+    generator = torch.Generator().manual_seed(12345)
+    shown = visible_features(layout.n_features, rows=len(codes), most=most, generator=generator)
+    targets = torch.from_numpy(codes.astype(np.int64))
+    items = visible_items(layout, targets, shown)
+    share = torch.from_numpy((1.0 / layout.cardinalities)[layout.feature_of_item]).float()
+    total = 0.0
+    for low in range(0, len(codes), 512):
+        part = items[low : low + 512]
+        dense = torch.cat([share.expand(len(part), -1), torch.zeros(len(part), 1)], dim=1)
+        owner = torch.from_numpy(np.append(layout.feature_of_item, layout.n_features))
+        marked = torch.zeros(len(part), layout.n_features + 1, dtype=torch.bool).scatter_(1, owner[part], True)
+        marked[:, -1] = False
+        dense.masked_fill_(marked[:, owner], 0.0).scatter_(1, part, 1.0)
+        truth = torch.zeros(len(part), layout.n_items)
+        truth.scatter_(1, targets[low : low + 512] + torch.from_numpy(layout.offsets[:-1]), 1.0)
+        with torch.no_grad():
+            out = forward(dense[:, :-1])
+        total += float(torch.nn.functional.binary_cross_entropy(out, truth)) * len(part)
+    return total / len(codes)
+
+
+def _split(codes: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    order = np.random.default_rng(0).permutation(len(codes))
+    return codes[order[2000:]], codes[order[:2000]]
+
+
+def train_ours(*, sensors: int, epochs: int | None, tables: str, device: str) -> Numbers:
+    codes, cardinalities = hanoi(sensors, Path(tables))
+    known, unseen = _split(codes)
+    if device == "cuda":
+        torch.zeros(1, device=device)
+    start = clock(device)
+    result = train(known, cardinalities=cardinalities, settings=TrainingSettings(epochs=epochs, device=device))
+    seconds = clock(device) - start
+    forward = result.model.to("cpu").probabilities
+    losses = {f"loss{most}": held_out_loss(forward, cardinalities, unseen, most) for most in (3, 10)}
+    return {"seconds": seconds, "epochs": len(result.epochs), "mb": peak_mb(device), **losses}
+
+
+def train_pyaerial(*, sensors: int, layers: list[int] | None, epochs: int, tables: str) -> Numbers:
+    from aerial.model import train as train_peer
+
+    codes, cardinalities = hanoi(sensors, Path(tables))
+    known, unseen = _split(codes)
+    frame = as_frame(known)
+    torch.manual_seed(0)
+    start = clock()
+    peer = train_peer(frame, layer_dims=layers, epochs=epochs, show_progress=False, device="cpu")
+    seconds = clock() - start
+    if peer.input_vectors.shape[1] != sum(cardinalities):
+        raise SystemExit("pyaerial saw other items than we did")
+    ranges = [range(block["start"], block["end"]) for block in peer.feature_value_indices]
+    losses = {
+        f"loss{most}": held_out_loss(lambda dense: peer(dense, ranges), cardinalities, unseen, most) for most in (3, 10)
+    }
+    return {"seconds": seconds, "epochs": epochs, "mb": peak_mb(), **losses}
+
+
+def job_ours(*, sensors: int, tables: str) -> Numbers:
+    """Frame in, rules with measures out."""
+    import thence as th
+
+    frame = as_frame(hanoi(sensors, Path(tables))[0])
+    start = clock()
+    table = th.TransactionTable.from_frame(frame)
+    rules = th.Aerial(min_confidence=0.8, min_support=0.0001).mine(table)
+    measured = rules.to_polars()
+    return {"seconds": clock() - start, "rules": len(measured), "coverage": rules.data_coverage, "mb": peak_mb()}
+
+
+def job_pyaerial(*, sensors: int, tables: str, layers: list[int] | None, epochs: int, frequency: float) -> Numbers:
+    from aerial import model, rule_extraction
+
+    frame = as_frame(hanoi(sensors, Path(tables))[0])
+    torch.manual_seed(0)
+    start = clock()
+    peer = model.train(frame, layer_dims=layers, epochs=epochs, show_progress=False, device="cpu")
+    found = rule_extraction.generate_rules(peer, min_rule_frequency=frequency, min_rule_strength=0.8)
+    seconds = clock() - start
+    coverage = found["statistics"].get("data_coverage", 0.0)
+    return {"seconds": seconds, "rules": len(found["rules"]), "coverage": coverage, "mb": peak_mb()}
+
+
+def crossover_exact(*, sensors: int) -> Numbers:
+    """Every rule with at most two antecedents, support 0.01 and confidence 0.8, counted one by one and not kept."""
+    from thence import bits
+    from thence.miners._exact_kernel import mine_exact
+
+    codes = plant(sensors)
+    cardinalities = [10] * sensors
+    start = clock()
+    bitmaps, present = bits.pack_codes(codes, cardinalities=cardinalities)
+    found = 0
+    for block in mine_exact(
+        bitmaps,
+        n_rows=len(codes),
+        feature_of_item=np.repeat(np.arange(sensors), 10),
+        present=present,
+        max_antecedents=2,
+        min_support="0.01",
+        min_confidence="0.8",
+    ):
+        found += len(block.consequents)
+    return {"seconds": clock() - start, "rules": found, "mb": peak_mb()}
+
+
+def aerial_plant(*, sensors: int, hops: int | None, device: str, epochs: int | None, keep: int) -> Numbers:
+    """Train and extract on the made-up plant: all pairs, or pairs within some hops; the most probable rules are kept."""
+    codes = plant(sensors)
+    near = None if hops is None else Neighbours.of(within(sensors, hops))
+    if device == "cuda":
+        torch.zeros(1, device=device)
+    start = clock(device)
+    settings = TrainingSettings(device=device, epochs=epochs)
+    result = train(codes, cardinalities=[10] * sensors, settings=settings, neighbours=near)
+    trained = clock(device)
+    asked = [0]
+    rules = top(
+        result.model,
+        k=keep,
+        search=Search(neighbours=near),
+        progress=lambda done, total: asked.append(done),
+    )
+    done = clock(device)
+    left, right = rules.antecedents, rules.consequents
+    hit = np.ones(len(codes), bool)
+    confidence = []
+    for row, item in zip(left[:2000], right[:2000], strict=True):
+        hit[:] = True
+        for marked in row[row >= 0]:
+            hit &= codes[:, marked // 10] == marked % 10
+        confidence.append(float((codes[hit, item // 10] == item % 10).mean()) if hit.any() else 0.0)
+    return {
+        "train": trained - start,
+        "extract": done - trained,
+        "queries": asked[-1],
+        "loss": result.loss,
+        "rules": len(rules),
+        "confidence": float(np.mean(confidence)) if confidence else 0.0,
+        "mb": peak_mb(device),
+    }
+
+
+JOBS = {
+    job.__name__: job
+    for job in (
+        extract_ours,
+        extract_pyaerial,
+        train_ours,
+        train_pyaerial,
+        job_ours,
+        job_pyaerial,
+        crossover_exact,
+        aerial_plant,
+    )
+}

@@ -1,0 +1,115 @@
+"""``thence generalise|compare|reproduce``: questions that are asked of the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .screen import console, print_json, say
+
+__all__ = ["compare", "generalise", "reproduce"]
+
+
+def _loaded(name: str, options: Mapping[str, Any], *, quiet: bool) -> Any:
+    from .. import datasets
+    from ..progress import bars
+
+    with bars(enabled=False if quiet else None) as progress:
+        return datasets.load(name, progress=progress, **options)
+
+
+def generalise(
+    name: str,
+    options: Mapping[str, Any],
+    *,
+    other: str | None,
+    other_options: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Print how the rules of a data set do on places and times that they were not mined on."""
+    from ..generalise import generalisation
+    from ..progress import bars
+
+    system = _loaded(name, options, quiet=quiet or as_json)
+    far = None if other is None else _loaded(other, other_options, quiet=quiet or as_json)
+    with bars(enabled=False if quiet or as_json else None) as progress:
+        result = generalisation(system, other=far, progress=progress, **settings)
+    if as_json:
+        print_json({"dataset": name, "other": other, **result.to_dict()})
+        return
+    say(str(result), quiet=quiet)
+    for mode, found in result.modes.items():
+        if found.rules:
+            say(f"\n{mode}, the first rules:", quiet=quiet)
+            say("\n".join(found.kept.lines(5)), quiet=quiet)
+
+
+def compare(
+    name: str,
+    options: Mapping[str, Any],
+    methods: Sequence[str],
+    *,
+    evaluations: int,
+    population: int,
+    seed: int,
+    settings: Mapping[str, Any],
+    csv: Path | None,
+    plot: Path | None,
+    isolate: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Print the table of rule qualities of several miners on the same data."""
+    from ..compare import METHODS, published_methods
+    from ..compare import compare as run
+    from ..progress import bars
+
+    system = _loaded(name, options, quiet=quiet or as_json)
+    chosen = published_methods(methods or METHODS, evaluations=evaluations, population=population, seed=seed)
+    with bars(enabled=False if quiet or as_json else None) as progress:
+        result = run(system, chosen, isolate=isolate, progress=progress, **settings)
+    if csv is not None:
+        result.to_csv(csv)
+    if plot is not None:
+        result.plot(plot)
+    if as_json:
+        print_json({"dataset": name, "methods": result.to_polars().to_dicts()})
+    elif not quiet:
+        console().print(result.table())
+        console().print(result.overlap_table())
+
+
+def reproduce(
+    experiment: str,
+    *,
+    dataset: str,
+    repeats: int,
+    quick: bool,
+    out: Path,
+    jobs: int,
+    seed: int,
+    parameters: Mapping[str, Any],
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Run the paper's experiments again and print its numbers beside ours."""
+    from ..experiments import reproduce as run
+
+    result = run(
+        experiment,
+        dataset=dataset,
+        repeats=repeats,
+        quick=quick,
+        out=out,
+        jobs=jobs,
+        seed=seed,
+        parameters=parameters,
+        progress=False if quiet or as_json else "auto",
+    )
+    if as_json:
+        print_json({"experiment": experiment, "folder": str(result.folder), "tables": result.to_dict()})
+    else:
+        say(str(result), quiet=quiet)

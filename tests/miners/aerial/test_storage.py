@@ -1,0 +1,146 @@
+"""Networks come back from disk as they were, and nothing else is accepted."""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import torch
+
+from tests.miners.aerial.networks import lively
+from thence.errors import RunError
+from thence.miners.aerial.storage import load, load_blocks, save, save_blocks
+
+
+@pytest.mark.parametrize("widths", [(4,), (6, 3), (8, 4, 2)])
+def test_save_and_load_is_the_identity(tmp_path, widths):
+    model = lively([3, 0, 4, 1], widths=widths, seed=3)
+    save(model, tmp_path / "new" / "folder")
+    back = load(tmp_path / "new" / "folder")
+    assert back.layout.cardinalities.tolist() == [3, 0, 4, 1]
+    assert back.widths == model.widths
+    for one, other in zip(model.parameters(), back.parameters(), strict=True):
+        assert torch.equal(one, other)
+
+
+@dataclass(frozen=True)
+class Block:
+    columns: np.ndarray
+    features: tuple[str, ...]
+    network: object
+    loss: float
+    epochs: int
+    reason: str | None = None
+
+
+def test_blocks_come_back_with_their_fields(tmp_path):
+    blocks = [
+        Block(np.array([0, 2]), ("pressure of 3", "Zufluss Süd"), lively([2, 3]), 0.25, 7),
+        Block(np.array([], int), (), None, math.nan, 0, "every feature is constant"),
+    ]
+    save_blocks(blocks, tmp_path)
+    first, second = (Block(**fields) for fields in load_blocks(tmp_path))
+    assert (first.columns.tolist(), first.features, first.loss, first.epochs) == (
+        [0, 2],
+        ("pressure of 3", "Zufluss Süd"),
+        0.25,
+        7,
+    )
+    assert torch.equal(first.network.entry, blocks[0].network.entry)
+    assert second.network is None
+    assert math.isnan(second.loss)
+    assert second.reason == "every feature is constant"
+
+
+def change(path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+def spoil_nothing_there(folder):
+    (folder / "model.json").unlink()
+
+
+def spoil_cut_off(folder):
+    text = (folder / "model.json").read_text()
+    (folder / "model.json").write_text(text[: len(text) // 2])
+
+
+def spoil_foreign_json(folder):
+    (folder / "model.json").write_text('{"weights": [1, 2]}')
+
+
+def spoil_later_version(folder):
+    change(folder / "model.json", '"version": 1', '"version": 2')
+
+
+def spoil_missing_weights(folder):
+    (folder / "network-0.safetensors").unlink()
+
+
+def spoil_one_bit(folder):
+    path = folder / "network-0.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+
+
+def spoil_shapes(folder):
+    change(folder / "model.json", "[\n     2,\n     3\n    ]", "[2, 2]")
+
+
+def spoil_path(folder):
+    change(folder / "model.json", "network-0.safetensors", "../network-0.safetensors")
+
+
+def spoil_description(folder):
+    content = json.loads((folder / "model.json").read_text())
+    del content["blocks"][0]["network"]["widths"]
+    (folder / "model.json").write_text(json.dumps(content))
+
+
+def spoil_with_a_pickle(folder):
+    import hashlib
+
+    content = pickle.dumps({"entry.weight": [1.0]})
+    (folder / "network-0.safetensors").write_bytes(content)
+    described = json.loads((folder / "model.json").read_text())
+    described["blocks"][0]["network"]["sha256"] = hashlib.sha256(content).hexdigest()
+    (folder / "model.json").write_text(json.dumps(described))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (spoil_nothing_there, "no stored network here"),
+        (spoil_cut_off, "not JSON"),
+        (spoil_foreign_json, "not a network of Aerial"),
+        (spoil_later_version, "version 2"),
+        (spoil_missing_weights, "weights are missing"),
+        (spoil_one_bit, "not the ones that were stored"),
+        (spoil_shapes, "do not have the shapes"),
+        (spoil_path, "not a file of this folder"),
+        (spoil_description, "not described as it should be"),
+        (spoil_with_a_pickle, "not a safetensors file"),
+    ],
+)
+def test_what_is_foreign_or_damaged_is_refused(tmp_path, spoil, message):
+    save(lively([2, 3]), tmp_path)
+    spoil(tmp_path)
+    with pytest.raises(RunError, match=message) as caught:
+        load(tmp_path)
+    assert str(tmp_path) in str(caught.value)
+
+
+def test_blocks_without_their_fields_are_refused(tmp_path):
+    save(lively([2, 3]), tmp_path)
+    with pytest.raises(RunError, match="a block is not described"):
+        load_blocks(tmp_path)
+    save_blocks([Block(np.array([0]), ("a",), None, 0.5, 1)] * 2, tmp_path)
+    with pytest.raises(RunError, match="one network was expected, 2 are stored"):
+        load(tmp_path)

@@ -1,0 +1,251 @@
+"""Training: learns, repeats itself exactly, copes with gaps and streams, and says so when it cannot learn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from tests.miners.aerial.networks import as_rules
+from thence.errors import ConfigError, InputError, MiningError
+from thence.miners.aerial.extract import Search, extract
+from thence.miners.aerial.neighbours import Neighbours
+from thence.miners.aerial.rows import ArrayRows, why_trivial
+from thence.miners.aerial.train import TrainingSettings, train
+
+SHORT = TrainingSettings(epochs=4)
+
+
+def linked(rows=600, *, seed=0) -> np.ndarray:
+    """Four features: the second repeats the first, the third coarsens it, the fourth is noise."""
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, 4, rows)
+    return np.stack([first, first, first // 2, rng.integers(0, 3, rows)], axis=1).astype(np.int8)
+
+
+LINKED = [4, 4, 2, 3]
+TRUTH = (
+    {((i,), 4 + i) for i in range(4)}
+    | {((4 + i,), i) for i in range(4)}
+    | {((base + i,), 8 + i // 2) for base in (0, 4) for i in range(4)}
+)
+
+
+def same(one, other) -> bool:
+    return all(torch.equal(a, b) for a, b in zip(one.model.parameters(), other.model.parameters(), strict=True))
+
+
+@pytest.mark.parametrize("corruption", ["mask", "gaussian"])
+def test_training_lowers_the_held_out_loss(corruption):
+    result = train(linked(), cardinalities=LINKED, settings=TrainingSettings(corruption=corruption, epochs=12))
+    losses = [epoch.held_out_loss for epoch in result.epochs]
+    assert result.loss == min(losses) < 0.7 * losses[0]
+    assert result.reason is None
+
+
+def test_the_rules_of_a_simple_world_are_found():
+    model = train(linked(), cardinalities=LINKED).model
+    found = as_rules(extract(model, search=Search(max_antecedents=1)))
+    assert found.keys() == TRUTH
+
+
+def test_faithful_settings_learn_too():
+    result = train(linked(2000), cardinalities=LINKED, settings=TrainingSettings.faithful())
+    assert len(result.epochs) == 5
+    assert result.best_epoch == 5
+    assert result.epochs[0].held_out_loss is None
+    assert result.loss < result.epochs[0].loss
+    assert result.model.widths[:3] == (16, 8, 4)
+
+
+@pytest.mark.parametrize("settings", [SHORT, TrainingSettings.faithful(seed=3)], ids=["mask", "faithful"])
+def test_same_seed_same_weights_whatever_the_global_state(settings):
+    torch.manual_seed(0)
+    np.random.seed(0)  # noqa: NPY002 - the point is that the global state does not matter
+    first = train(linked(), cardinalities=LINKED, settings=settings)
+    torch.manual_seed(99)
+    np.random.seed(99)  # noqa: NPY002
+    state, legacy = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+    second = train(linked(), cardinalities=LINKED, settings=settings)
+    assert same(first, second)
+    assert first.epochs == second.epochs
+    assert torch.equal(torch.get_rng_state(), state)
+    assert (np.random.get_state()[1] == legacy).all()  # noqa: NPY002
+
+
+def test_another_seed_gives_other_weights():
+    one, other = (train(linked(), cardinalities=LINKED, settings=TrainingSettings(epochs=2, seed=s)) for s in (0, 1))
+    assert not same(one, other)
+
+
+def test_input_is_not_changed():
+    codes = linked()
+    before = codes.copy()
+    train(codes, cardinalities=LINKED, settings=TrainingSettings(epochs=1))
+    np.testing.assert_array_equal(codes, before)
+    codes.flags.writeable = False
+    train(codes.astype(np.int16), cardinalities=LINKED, settings=TrainingSettings(epochs=1))
+    train(codes, cardinalities=LINKED, settings=TrainingSettings(epochs=1))
+
+
+@pytest.mark.parametrize("corruption", ["mask", "gaussian"])
+def test_missing_values_are_left_out(corruption):
+    rng = np.random.default_rng(1)
+    codes = linked(1000)
+    codes[rng.random(codes.shape) < 0.3] = -1
+    result = train(codes, cardinalities=LINKED, settings=TrainingSettings(corruption=corruption, epochs=16))
+    assert np.isfinite(result.loss)
+    if corruption == "mask":
+        assert as_rules(extract(result.model, search=Search(max_antecedents=1))).keys() == TRUTH
+
+
+def test_a_feature_that_is_always_missing_does_no_harm():
+    codes = np.concatenate([linked(), np.full((600, 2), -1, np.int8)], axis=1)
+    result = train(codes, cardinalities=[*LINKED, 0, 3])
+    found = as_rules(extract(result.model, search=Search(max_antecedents=1)))
+    assert {rule for rule in found if max(*rule[0], rule[1]) < 13} == TRUTH
+
+
+def test_early_stopping_keeps_the_best_weights():
+    # Few rows of pure noise: the network soon learns them by heart, and the held-out loss rises.
+    codes = np.random.default_rng(0).integers(0, 5, (200, 6)).astype(np.int8)
+    settings = TrainingSettings(epochs=200, patience=3, decay=False, held_out=0.3)
+    result = train(codes, cardinalities=[5] * 6, settings=settings)
+    assert result.stopped_early
+    assert len(result.epochs) == result.best_epoch + 3 < 200
+    again = train(
+        codes,
+        cardinalities=[5] * 6,
+        settings=TrainingSettings(epochs=result.best_epoch, early_stopping=False, decay=False, held_out=0.3),
+    )
+    assert same(result, again)
+
+
+def test_progress_hears_of_every_epoch():
+    heard = []
+    result = train(linked(), cardinalities=LINKED, settings=TrainingSettings(epochs=4), progress=heard.append)
+    assert tuple(heard) == result.epochs
+    assert [(epoch.number, epoch.of) for epoch in heard] == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_training_goes_on_from_given_weights():
+    first = train(linked(), cardinalities=LINKED, settings=TrainingSettings(epochs=5))
+    further = train(linked(seed=1), cardinalities=LINKED, settings=TrainingSettings(epochs=5), start=first.model)
+    fresh = train(linked(seed=1), cardinalities=LINKED, settings=TrainingSettings(epochs=5))
+    assert further.epochs[0].loss < fresh.epochs[0].loss
+    assert not same(first, further)
+    with pytest.raises(MiningError, match="other classes"):
+        train(linked(), cardinalities=[4, 4, 2, 4], start=first.model)
+
+
+def test_a_diverged_training_is_an_error():
+    with pytest.raises(MiningError, match="diverged in epoch 1"):
+        train(linked(), cardinalities=LINKED, settings=TrainingSettings(learning_rate=1e38, epochs=3))
+
+
+class Streamed:
+    """Rows that exist only when asked for."""
+
+    def __init__(self, codes: np.ndarray) -> None:
+        self.codes = codes
+        self.largest = 0
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.codes)
+
+    def take(self, indices, /):
+        self.largest = max(self.largest, len(indices))
+        return self.codes[indices].copy()
+
+    def sample(self, rng, size, /):
+        return self.take(rng.integers(0, self.n_rows, size))
+
+
+def test_a_stream_gives_the_same_weights_as_the_array():
+    codes = linked()
+    assert same(
+        train(codes, cardinalities=LINKED, settings=SHORT), train(Streamed(codes), cardinalities=LINKED, settings=SHORT)
+    )
+
+
+def test_long_tables_are_sampled_and_never_read_whole(monkeypatch):
+    monkeypatch.setattr("thence.miners.aerial.rows.SCAN", 500)
+    source = Streamed(linked(20_000))
+    heard = []
+    settings = TrainingSettings(epochs=12, max_rows=1000)
+    result = train(source, cardinalities=LINKED, settings=settings, progress=heard.append)
+    assert source.largest <= 2048  # the held-out rows are the most that is ever asked for at once
+    assert as_rules(extract(result.model, search=Search(max_antecedents=1))).keys() == TRUTH
+
+
+def test_neighbourhoods_are_learnt_without_the_rest():
+    # Twelve pairs of equal features; only the two of a pair are neighbours.
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, (1000, 12)).repeat(2, axis=1).astype(np.int8)
+    near = Neighbours.of([[feature ^ 1] for feature in range(24)])
+    result = train(codes, cardinalities=[3] * 24, neighbours=near)
+    found = as_rules(extract(result.model, search=Search(max_antecedents=1, neighbours=near)))
+    assert found.keys() == {((3 * f + c,), 3 * (f ^ 1) + c) for f in range(24) for c in range(3)}
+    assert result.epochs == train(codes, cardinalities=[3] * 24, neighbours=near).epochs
+
+
+@pytest.mark.parametrize(
+    ("codes", "reason"),
+    [
+        (np.zeros((0, 3), int), "no rows"),
+        (np.zeros((2, 3), int), "2 rows are too few"),
+        (np.arange(10)[:, None] % 3, "1 features are too few"),
+        (np.full((10, 3), -1), "every value is missing"),
+        (np.tile([[0, 2, 1]], (10, 1)), "every feature is constant"),
+        (np.where(np.arange(10)[:, None] % 2 == 0, [[1, 1, 1]], -1), "every feature is constant"),
+        (np.stack([np.arange(10) % 3, np.full(10, -1)], axis=1), "only one feature has any value"),
+    ],
+)
+def test_trivial_tables_say_why(codes, reason):
+    result = train(codes, cardinalities=[3] * codes.shape[1])
+    assert reason in result.reason
+    assert result.epochs == ()
+    assert np.isnan(result.loss)
+    assert why_trivial(codes) is not None
+
+
+def test_a_table_of_four_rows_trains():
+    codes = np.array([[0, 0], [1, 1], [0, 0], [1, 1]])
+    assert train(codes, cardinalities=[2, 2], settings=SHORT).reason is None
+
+
+def test_training_on_the_wrong_rows_is_refused():
+    with pytest.raises(InputError, match="feature 1 has codes 0 to 3, but 3 classes"):
+        train(linked(), cardinalities=[4, 3, 2, 3])
+    with pytest.raises(InputError, match="rows have 4 features, but 2 cardinalities"):
+        train(linked(), cardinalities=[4, 4])
+    with pytest.raises(InputError, match="two-dimensional array of whole numbers"):
+        train(np.zeros((5, 2)), cardinalities=[1, 1])
+    with pytest.raises(InputError, match="two-dimensional"):
+        ArrayRows(np.zeros(5, int))
+    with pytest.raises(ConfigError, match="neighbours name 1 features"):
+        train(linked(), cardinalities=LINKED, neighbours=Neighbours.of([[]]))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"corruption": "dropout"}, "'mask' or 'gaussian'"),
+        ({"epochs": 0}, "epochs must be positive"),
+        ({"learning_rate": -1.0}, "learning_rate must be positive"),
+        ({"noise": -0.5}, "noise must not be negative"),
+        ({"held_out": 1.0}, "held_out must be a share"),
+    ],
+)
+def test_impossible_settings_are_refused(options, message):
+    with pytest.raises(ConfigError, match=message):
+        TrainingSettings(**options)
+
+
+def test_devices_that_are_not_there_are_refused():
+    with pytest.raises(ConfigError, match="unknown device 'quantum'"):
+        train(linked(), cardinalities=LINKED, settings=TrainingSettings(device="quantum"))
+    if not torch.cuda.is_available():
+        with pytest.raises(ConfigError, match="no CUDA device"):
+            train(linked(), cardinalities=LINKED, settings=TrainingSettings(device="cuda"))

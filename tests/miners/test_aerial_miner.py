@@ -1,0 +1,159 @@
+"""Aerial as a miner: tables in, exactly counted rules out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.networks import network
+from thence.constraints import Where
+from thence.counting import count_rules_of
+from thence.discretize import Discretizer
+from thence.enrich import build
+from thence.errors import ConfigError, MiningError, RunError
+from thence.fidelity import fidelity
+from thence.locality import within_hops
+from thence.miners.aerial.miner import Aerial, AerialModel
+from thence.miners.aerial.table_rows import BlockRows
+from thence.miners.exact import Exact
+from thence.transactions import TransactionTable
+from thence.windows import window
+
+
+@pytest.fixture(scope="module")
+def table() -> TransactionTable:
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 4, 1500)
+    b = np.where(rng.random(1500) < 0.05, rng.integers(0, 4, 1500), a)
+    frame = {"a": a, "b": b, "c": a // 2, "d": rng.integers(0, 3, 1500), "k": np.zeros(1500)}
+    return TransactionTable.from_frame(pl.DataFrame({n: v.astype(int).astype(str) for n, v in frame.items()}))
+
+
+@pytest.fixture(scope="module")
+def model(table: TransactionTable) -> AerialModel:
+    return Aerial(seed=1).train(table)
+
+
+def test_rules_are_counted_exactly_and_carry_the_probability(table: TransactionTable, model: AerialModel) -> None:
+    rules = Aerial(seed=1).extract(model, table)
+    assert len(rules) > 0
+    assert count_rules_of(table, list(rules)).counts == rules.counts
+    assert rules.extras["probability"].min() >= 0.8
+    assert rules.data_coverage == 1.0
+    assert not any(rule.consequent.feature.subject == "k" for rule in rules)
+
+
+def test_the_planted_rules_are_found(table: TransactionTable, model: AerialModel) -> None:
+    exact = Exact(max_antecedents=1, min_support=0.05, min_confidence=0.9).mine(table)
+    found = Aerial(seed=1, max_antecedents=1).extract(model, table)
+    assert fidelity(found, exact)["recall"] == 1.0
+
+
+def test_the_same_seed_gives_the_same_rules(table: TransactionTable) -> None:
+    np.random.seed(3)  # noqa: NPY002 - the global state must not matter
+    first = Aerial(seed=4, epochs=2).mine(table)
+    np.random.seed(99)  # noqa: NPY002
+    second = Aerial(seed=4, epochs=2).mine(table)
+    assert [str(r) for r in first] == [str(r) for r in second]
+    assert first.extras["probability"].tolist() == second.extras["probability"].tolist()
+
+
+def test_top_k_and_exact_thresholds(table: TransactionTable, model: AerialModel) -> None:
+    every = Aerial(seed=1).extract(model, table)
+    best = Aerial(seed=1, top_k=5).extract(model, table)
+    assert sorted(best.extras["probability"]) == sorted(every.extras["probability"])[-5:]
+    strict = Aerial(seed=1, min_support=0.1, min_confidence=0.95).extract(model, table)
+    assert strict.measure("support").min() >= 0.1
+    assert strict.measure("confidence").min() >= 0.95
+    assert len(strict) == len(every.filter(min_support=0.1, min_confidence=0.95))
+
+
+def test_constraints_are_honoured(table: TransactionTable, model: AerialModel) -> None:
+    rules = Aerial(seed=1, antecedent=Where(sensor="a"), consequent=Where(sensor="c")).extract(model, table)
+    assert len(rules) == 4
+    assert all(rule.antecedent[0].feature.subject == "a" for rule in rules)
+
+
+def test_a_model_survives_saving(table: TransactionTable, model: AerialModel, tmp_path: Path) -> None:
+    model.save(tmp_path / "model")
+    again = AerialModel.load(tmp_path / "model")
+    ours, theirs = (Aerial(seed=1).extract(m, table) for m in (model, again))
+    assert [str(r) for r in ours] == [str(r) for r in theirs]
+    assert again.loss == model.loss
+    (tmp_path / "model" / "model.json").write_text("{}")
+    with pytest.raises(RunError):
+        AerialModel.load(tmp_path / "model")
+
+
+def test_training_goes_on_with_new_rows(table: TransactionTable, model: AerialModel) -> None:
+    miner = Aerial(seed=1, epochs=1)
+    further = miner.partial_fit(model, table)
+    assert further.blocks[0].features == model.blocks[0].features
+    other = TransactionTable.from_frame(pl.DataFrame({"x": ["1", "2"] * 5, "y": ["1", "2"] * 5}))
+    with pytest.raises(MiningError, match="does not know the feature"):
+        miner.partial_fit(model, other)
+    with pytest.raises(MiningError, match="other features"):
+        miner.extract(model, other)
+
+
+def test_locality_keeps_rules_near_each_other() -> None:
+    net = network(frames=300)
+    table = build(
+        window(net.sensors, "30min"),
+        graph=net.graph,
+        binding=net.binding,
+        discretizer=Discretizer(bins=3, scope="sensor"),
+    )
+    near = within_hops(table, net.graph, hops=1)
+    rules = Aerial(seed=0, similarity=0.5, near=near, epochs=3).mine(table)
+    for rule in rules:
+        places = [item.feature.place for item in (*rule.antecedent, rule.consequent)]
+        for a in places:
+            for b in places:
+                assert a == b or b in net.graph.neighbours(a, hops=1)
+
+
+def test_lifted_tables_are_sampled_row_by_row() -> None:
+    net = network(frames=200)
+    table = build(
+        window(net.sensors, "30min"), mode="lifted", graph=net.graph, binding=net.binding, ontology=net.ontology,
+        discretizer=Discretizer(bins=3, scope="sensor"), min_embeddings=2,
+    )  # fmt: skip
+    for block in table.blocks:
+        rows = BlockRows(block, np.arange(len(block.columns)))
+        chosen = np.random.default_rng(0).integers(0, block.n_rows, 50)
+        assert rows.take(chosen).tolist() == block.flat()[chosen].tolist()
+    rules = Aerial(seed=0, similarity=0.7, max_antecedents=1).mine(table)
+    assert {"probability", "support_time", "support_embeddings"} <= set(rules.extras)
+    assert count_rules_of(table, rules).counts == rules.counts
+
+
+def test_trivial_tables_give_a_reason() -> None:
+    cases = {
+        "fewer than two features": pl.DataFrame({"a": ["x"] * 9, "b": ["y"] * 9}),
+        "too few": pl.DataFrame({"a": ["x", "y"], "b": ["u", "v"]}),
+        "no rows": pl.DataFrame({"a": [], "b": []}, schema={"a": pl.String, "b": pl.String}),
+    }
+    for reason, frame in cases.items():
+        rules = Aerial().mine(TransactionTable.from_frame(frame))
+        assert len(rules) == 0
+        assert any(reason in note for note in rules.notes), rules.notes
+
+
+def test_the_paper_in_one_word(table: TransactionTable) -> None:
+    faithful = Aerial.faithful(seed=2, similarity=0.9)
+    assert faithful.corruption == "gaussian"
+    assert faithful.similarity == 0.9
+    rules = faithful.mine(table.frames(slice(0, 400)))
+    assert any(rule.consequent.feature.subject == "k" for rule in rules), "constants are consequents in the paper"
+
+
+@pytest.mark.parametrize(
+    "settings", [{"similarity": 2}, {"max_antecedents": 0}, {"corruption": "salt"}, {"top_k": 0}, {"search": "wide"}]
+)
+def test_impossible_settings_are_refused(settings: dict) -> None:
+    with pytest.raises(ConfigError):
+        Aerial(**settings)
