@@ -60,7 +60,9 @@ def pyaerial_network(model: Autoencoder, codes: NDArray[Any]) -> Any:
     peer.feature_value_indices = [
         {"feature": name, "start": int(offsets[at]), "end": int(offsets[at + 1])} for at, name in enumerate(names)
     ]
-    peer.feature_values = [f"{name}__{code}" for name, count in zip(names, counts, strict=True) for code in range(count)]
+    peer.feature_values = [
+        f"{name}__{code}" for name, count in zip(names, counts, strict=True) for code in range(count)
+    ]
     one_hot = np.zeros((len(codes), model.layout.n_items), dtype=int)
     one_hot[np.arange(len(codes))[:, None], offsets[:-1] + codes] = 1
     peer.input_vectors = pd.DataFrame(one_hot, columns=peer.feature_values)

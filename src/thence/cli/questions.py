@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,7 @@ def reproduce(
         progress=False if quiet or as_json else "auto",
     )
     if as_json:
-        print_json({"experiment": experiment, "folder": str(result.folder), "tables": result.to_dict()})
+        verdicts = {name: [asdict(verdict) for verdict in found] for name, found in result.verdicts.items()}
+        print_json({"folder": str(result.folder), "page": str(result.page), "verdicts": verdicts})
     else:
         say(str(result), quiet=quiet)

@@ -1,0 +1,284 @@
+"""Aerial next to pyaerial 1.1.0 and to exact mining, on the same tables, in one run.
+
+    python benchmarks/aerial.py                        everything; the better part of an hour on two cores
+    python benchmarks/aerial.py --quick                small sizes, a few minutes
+    python benchmarks/aerial.py --part scale           one part: extraction, training, job, quality, crossover, scale
+    python benchmarks/aerial.py --device cuda          extraction, training and scale on a GPU; numpy and torch suffice
+
+Every contender runs in a process of its own, so that its time and peak memory are its own. *extraction* puts our
+weights into pyaerial's class and asks both for every combination: the rules must be the same, or the script fails.
+*training* asks for a held-out loss at least as good; *job* goes from a frame to rules with measures. *quality* repeats
+with ten seeds and counts every rule exactly. *crossover* looks for the number of sensors from which on a network is
+faster than counting everything. Tables of Hanoi are written to --tables on first use (a machine without polars can
+read them from there).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).parent
+PARTS = ("extraction", "training", "job", "quality", "crossover", "scale")
+TAU = 0.8
+TUNED = {"layers": [50, 12], "epochs": 20}
+PLAIN = {"layers": None, "epochs": 5}
+missed: list[str] = []
+
+
+def measured(job: str, **arguments: Any) -> dict[str, Any]:
+    """Run a job in its own process and return its numbers; the error of a job that fails is shown and kept."""
+    command = [sys.executable, str(HERE / "aerial.py"), "--job", job, "--arguments", json.dumps(arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=HERE)
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or [f"ended with {done.returncode}"])[-1]
+        print(f"  {job} {arguments}: {last}", file=sys.stderr)
+        return {"failed": last}
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def say(line: str = "") -> None:
+    print(line, flush=True)
+
+
+def ratio(name: str, ours: float, theirs: float, *, least: float) -> str:
+    times = theirs / ours
+    if times < least:
+        missed.append(f"{name}: {times:.1f} times, wanted {least:g}")
+    return f"{times:.1f}x" + ("" if times >= least else f" (wanted {least:g}x)")
+
+
+def extraction(options: argparse.Namespace) -> None:
+    say("extraction: same weights, every combination of one and two items, consequents above 0.8; search only")
+    say(
+        f"{'sensors':>8}{'queries':>10}{'rules':>10}{'ours s':>9}{'pyaerial s':>12}{'faster':>10}{'ours MB':>9}{'its MB':>9}"
+    )
+    for sensors in options.sensors:
+        with tempfile.TemporaryDirectory() as place:
+            model = Path(place) / "model"
+            prepare(sensors, model, options)
+            common = {"model": str(model), "similarity": TAU, "folder": place}
+            ours = measured("extract_ours", **common, device=options.device, repeat=3)
+            if options.device == "cuda":
+                say(
+                    f"{sensors:>8}{ours['queries']:>10,}{ours['rules']:>10,}{ours['seconds']:>9.3f}{'':>31}{ours['mb']:>9.0f}"
+                )
+                continue
+            peer = measured("extract_pyaerial", **common, sensors=sensors, tables=options.tables)
+            if "failed" in peer:
+                continue
+            compare(Path(place))
+            faster = ratio(f"extraction, {sensors} sensors", ours["seconds"], peer["seconds"], least=50)
+            if peer["mb"] < ours["mb"]:
+                missed.append(f"extraction, {sensors} sensors: more memory than pyaerial")
+            say(
+                f"{sensors:>8}{ours['queries']:>10,}{ours['rules']:>10,}{ours['seconds']:>9.3f}{peer['seconds']:>12.2f}"
+                f"{faster:>10}{ours['mb']:>9.0f}{peer['mb']:>9.0f}"
+            )
+    say()
+
+
+def prepare(sensors: int, folder: Path, options: argparse.Namespace) -> None:
+    from _aerial_tables import hanoi
+
+    from thence.miners.aerial.storage import save
+    from thence.miners.aerial.train import TrainingSettings, train
+
+    codes, cardinalities = hanoi(sensors, Path(options.tables))
+    result = train(codes, cardinalities=cardinalities, settings=TrainingSettings(device=options.device))
+    save(result.model, folder)
+
+
+def compare(folder: Path) -> None:
+    """Fail unless both found the same rules; a probability within float32's error of the threshold may go either way."""
+    with np.load(folder / "ours.npz") as ours, np.load(folder / "peer.npz") as peer:
+        close = np.abs(ours["probability"] - TAU) < 1e-5
+        sets = [{tuple(rule) for rule in rules.tolist()} for rules in (ours["rules"], peer["rules"])]
+        undecided = {tuple(rule) for rule in ours["rules"][close].tolist()}
+    if len(sets[1]) != len(peer_rules := sets[1]) or (sets[0] ^ peer_rules) - undecided:
+        strange = list((sets[0] ^ sets[1]) - undecided)
+        # What only pyaerial has must be as close to the threshold as what only we have.
+        if len(strange) > 2 + 1e-6 * len(sets[0]):
+            raise SystemExit(f"the rule sets differ in {len(strange)} rules, for example {strange[0]}")
+        say(f"  {len(strange)} of {len(sets[0]):,} rules lie within float32's error of the threshold")
+
+
+def training(options: argparse.Namespace) -> None:
+    say("training on 15,520 rows; loss on 2,000 others that show 1 to 3 (and 1 to 10) features")
+    say(f"{'sensors':>8}  {'contender':<28}{'epochs':>7}{'seconds':>9}{'loss 1-3':>10}{'loss 1-10':>11}{'MB':>7}")
+    for sensors in options.sensors:
+        common = {"sensors": sensors, "tables": options.tables}
+
+        def show(name: str, found: dict[str, Any], sensors: int = sensors) -> None:
+            say(
+                f"{sensors:>8}  {name:<28}{found['epochs']:>7}{found['seconds']:>9.2f}{found['loss3']:>10.4f}"
+                f"{found['loss10']:>11.4f}{found['mb']:>7.0f}"
+            )
+
+        ours = {e: measured("train_ours", **common, epochs=e, device=options.device) for e in (1, 2, 3, 5, None)}
+        for epochs, found in ours.items():
+            show("Aerial" if epochs is None else f"Aerial, {epochs} epochs", found)
+        if options.device == "cuda":
+            continue
+        for name, settings in (("pyaerial, defaults", PLAIN), ("pyaerial, [50, 12]", TUNED)):
+            peer = measured("train_pyaerial", **common, **settings)
+            if "failed" in peer:
+                continue
+            show(name, peer)
+            enough = [found for found in ours.values() if found["loss3"] <= peer["loss3"]]
+            if not enough:
+                missed.append(f"training, {sensors} sensors: {name} reaches a lower loss")
+                continue
+            quickest = min(enough, key=lambda found: found["seconds"])
+            times = ratio(f"training, {sensors} sensors, {name}", quickest["seconds"], peer["seconds"], least=5)
+            say(f"{'':>10}at least as good a loss in {quickest['seconds']:.2f} s: {times} faster")
+    say()
+
+
+def job(options: argparse.Namespace) -> None:
+    say("whole job: frame of categories in, rules with exact measures out (confidence 0.8, support 0.0001)")
+    say(f"{'sensors':>8}  {'contender':<36}{'seconds':>9}{'rules':>9}{'coverage':>10}{'MB':>7}")
+    for sensors in options.sensors:
+        common = {"sensors": sensors, "tables": options.tables}
+        ours = measured("job_ours", **common)
+        say(
+            f"{sensors:>8}  {'Aerial':<36}{ours['seconds']:>9.2f}{ours['rules']:>9,}{ours['coverage']:>10.3f}{ours['mb']:>7.0f}"
+        )
+        for name, settings in (
+            ("pyaerial, defaults, frequency 0.01", {**PLAIN, "frequency": 0.01}),
+            ("pyaerial, [50, 12], frequency 0.01", {**TUNED, "frequency": 0.01}),
+        ):
+            peer = measured("job_pyaerial", **common, **settings)
+            if "failed" in peer:
+                continue
+            # Without rules for every row the job is not the same job.
+            least = 10 if peer["coverage"] > 0.99 else 1
+            times = ratio(f"job, {sensors} sensors, {name}", ours["seconds"], peer["seconds"], least=least)
+            if peer["mb"] < ours["mb"]:
+                missed.append(f"job, {sensors} sensors: more memory than {name}")
+            say(
+                f"{sensors:>8}  {name:<36}{peer['seconds']:>9.2f}{peer['rules']:>9,}{peer['coverage']:>10.3f}"
+                f"{peer['mb']:>7.0f}  {times} faster"
+            )
+    say()
+
+
+def crossover(options: argparse.Namespace) -> None:
+    say("crossover: all rules with up to two antecedents on the made-up plant, exact against Aerial (train + extract)")
+    say(f"{'sensors':>8}{'exact s':>10}{'exact rules':>14}{'Aerial s':>10}{'train':>8}{'extract':>9}")
+    points = []
+    exact_time = 0.0
+    for sensors in (20, 40) if options.quick else (20, 40, 80, 120, 160, 240, 320, 480, 640, 1000):
+        ours = measured("aerial_plant", sensors=sensors, hops=None, device=options.device, epochs=None, keep=100_000)
+        # Exact mining grows with the third power: stop when the next size would take minutes.
+        exact = measured("crossover_exact", sensors=sensors) if exact_time < 60 else {}
+        exact_time = exact.get("seconds", np.inf)
+        total = ours["train"] + ours["extract"]
+        shown = f"{exact_time:>10.2f}{exact['rules']:>14,}" if exact else f"{'':>10}{'':>14}"
+        say(f"{sensors:>8}{shown}{total:>10.2f}{ours['train']:>8.2f}{ours['extract']:>9.2f}")
+        points.append((sensors, exact_time if exact else None, total))
+    known = [(n, e) for n, e, _ in points if e is not None][-3:]
+    slope, start = np.polyfit(*np.log(np.array(known)).T, 1)
+    say(f"exact grows with the power {slope:.2f} of the sensors")
+    longer = [(n, e if e is not None else float(np.exp(start) * n**slope), a) for n, e, a in points]
+    crossing = next((n for n, e, a in longer if a < e), None)
+    say(f"Aerial is faster from about {crossing} sensors on" if crossing else "exact is faster at all these sizes")
+    if options.plot:
+        plot(longer, [n for n, e, _ in points if e is None], Path(options.plot))
+    say()
+
+
+def plot(points: list[tuple[int, float, float]], guessed: list[int], path: Path) -> None:
+    import altair as alt
+
+    rows = []
+    for sensors, exact, neural in points:
+        rows.append({"sensors": sensors, "seconds": neural, "miner": "Aerial, train and extract"})
+        name = "Exact, extrapolated" if sensors in guessed else "Exact"
+        rows.append({"sensors": sensors, "seconds": exact, "miner": name})
+    chart = (
+        alt.Chart(alt.Data(values=rows), width=460, height=280)
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("sensors:Q", scale=alt.Scale(type="log"), title="sensors, ten bins each"),
+            y=alt.Y("seconds:Q", scale=alt.Scale(type="log"), title="seconds on two cores"),
+            color=alt.Color("miner:N", title=None, legend=alt.Legend(orient="top")),
+        )
+    )
+    chart.save(str(path))
+    say(f"plotted to {path.name}")
+
+
+def scale(options: argparse.Namespace) -> None:
+    small = options.quick
+    for name, hops, sizes in (
+        ("pairs within eight hops", 8, (100, 200) if small else (250, 500, 1000, 2000)),
+        ("all pairs", None, (100,) if small else (125, 250, 500, 1000)),
+    ):
+        say(f"scale: {name}, ten bins, 17,520 rows, the 100,000 most probable rules kept")
+        say(
+            f"{'sensors':>8}{'queries':>13}{'train s':>9}{'extract s':>11}{'loss':>8}{'rules':>9}"
+            f"{'confidence':>12}{'MB':>8}"
+        )
+        points = []
+        for sensors in sizes:
+            found = measured(
+                "aerial_plant", sensors=sensors, hops=hops, device=options.device, epochs=None, keep=100_000
+            )
+            if "failed" in found:
+                missed.append(f"scale, {sensors} sensors, {name}: {found['failed']}")
+                continue
+            say(
+                f"{sensors:>8}{found['queries']:>13,}{found['train']:>9.1f}{found['extract']:>11.2f}{found['loss']:>8.4f}"
+                f"{found['rules']:>9,}{found['confidence']:>12.3f}{found['mb']:>8.0f}"
+            )
+            points.append([sensors, found["train"], found["extract"], found["mb"]])
+        if len(points) > 1:
+            logs = np.log(np.array(points))
+            powers = [np.polyfit(logs[:, 0], logs[:, column], 1)[0] for column in (1, 2, 3)]
+            say(
+                "grows with the power {:.2f} (training), {:.2f} (extraction), {:.2f} (memory) of sensors".format(
+                    *powers
+                )
+            )
+        say()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--part", action="append", choices=PARTS)
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--tables", default=str(Path(tempfile.gettempdir()) / "thence-benchmark-tables"))
+    parser.add_argument("--plot", help="file for the picture of the crossover (svg, png or html)")
+    parser.add_argument("--job", help=argparse.SUPPRESS)
+    parser.add_argument("--arguments", default="{}", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.job:
+        from _aerial_jobs import JOBS
+
+        print(json.dumps(JOBS[options.job](**json.loads(options.arguments))))
+        return
+    Path(options.tables).mkdir(parents=True, exist_ok=True)
+    options.sensors = (20,) if options.quick else (20, 60, 97)
+    everything = ("extraction", "training", "scale") if options.device == "cuda" else PARTS
+    for part in options.part or everything:
+        if part == "quality":
+            from _aerial_quality import quality
+
+            missed.extend(quality(options))
+        else:
+            globals()[part](options)
+    if missed:
+        raise SystemExit("missed:\n  " + "\n  ".join(missed))
+
+
+if __name__ == "__main__":
+    main()
