@@ -5,7 +5,10 @@ A job takes keyword arguments and returns plain numbers; larger results go to fi
 
 from __future__ import annotations
 
+import importlib
+import re
 import resource
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -29,7 +32,22 @@ def peak_mb(device: str = "cpu") -> float:
     """Most memory that this process ever had; on a GPU, the most that torch ever held there."""
     if device == "cuda":
         return torch.cuda.max_memory_allocated() / 2**20
+    status = Path("/proc/self/status")
+    if status.exists():  # what getrusage says includes the parent at the time of the fork
+        high = re.search(r"VmHWM:\s+(\d+) kB", status.read_text())
+        if high:
+            return int(high[1]) / 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def pyaerial(module: str) -> Any:
+    """A module of pyaerial, whose package has the same name as the script beside this file."""
+    here = str(Path(__file__).parent)
+    sys.path[:] = [place for place in sys.path if str(Path(place or ".").resolve()) != here]
+    try:
+        return importlib.import_module(f"aerial.{module}")
+    finally:
+        sys.path.insert(0, here)
 
 
 def clock(device: str = "cpu") -> float:
@@ -41,11 +59,12 @@ def clock(device: str = "cpu") -> float:
 def pyaerial_network(model: Autoencoder, codes: NDArray[Any]) -> Any:
     """Our weights inside pyaerial's own class, with everything that its training leaves on it."""
     import pandas as pd
-    from aerial.model import AutoEncoder
 
     counts = model.layout.cardinalities.tolist()
     names = [f"f{feature:04d}" for feature in range(len(counts))]
-    peer = AutoEncoder(model.layout.n_items, len(counts), layer_dims=list(model.widths[: len(model.widths) // 2 + 1]))
+    peer = pyaerial("model").AutoEncoder(
+        model.layout.n_items, len(counts), layer_dims=list(model.widths[: len(model.widths) // 2 + 1])
+    )
 
     def linear(weight: Tensor, bias: Tensor) -> torch.nn.Linear:
         layer = torch.nn.Linear(weight.shape[1], weight.shape[0])
@@ -69,13 +88,13 @@ def pyaerial_network(model: Autoencoder, codes: NDArray[Any]) -> Any:
     return peer
 
 
-class _SearchDone(Exception):
+class _SearchDone(Exception):  # noqa: N818 - nothing went wrong
     """Carries the rules out of pyaerial before it measures them."""
 
 
 def pyaerial_search(peer: Any, *, frequency: float, strength: float) -> NDArray[np.int64]:
     """pyaerial's search alone: antecedent items (padded with −1) and consequent per rule, without its measures."""
-    from aerial import rule_extraction
+    rule_extraction = pyaerial("rule_extraction")
 
     def stop(rules: list[Any], *_: Any, **__: Any) -> None:
         raise _SearchDone(rules)
@@ -100,6 +119,33 @@ def as_frame(codes: NDArray[Any]) -> Any:
     import pandas as pd
 
     return pd.DataFrame({f"f{at:04d}": codes[:, at].astype(str) for at in range(codes.shape[1])})
+
+
+def train_and_save(*, sensors: int, model: str, tables: str, device: str) -> Numbers:
+    from thence.miners.aerial.storage import save
+
+    codes, cardinalities = hanoi(sensors, Path(tables))
+    result = train(codes, cardinalities=cardinalities, settings=TrainingSettings(device=device))
+    save(result.model, Path(model))
+    return {"loss": result.loss}
+
+
+def compare(*, model: str, similarity: float, folder: str) -> Numbers:
+    """How many rules only one side found, and how far the true probability of those is from the threshold."""
+    from thence.miners.aerial.frame import Frame
+    from thence.miners.aerial.storage import load
+
+    with np.load(Path(folder) / "ours.npz") as ours, np.load(Path(folder) / "peer.npz") as peer:
+        sides = [ours["rules"], peer["rules"]]
+    sets = [{tuple(rule) for rule in side.tolist()} for side in sides]
+    twice = sum(len(side) - len(distinct) for side, distinct in zip(sides, sets, strict=True))
+    frame = Frame.of(load(Path(model))).exact
+    furthest = 0.0
+    for rule in sets[0] ^ sets[1]:
+        items = np.array([[item for item in rule[:2] if item >= 0]], dtype=np.int64)
+        probability = frame.marked_probability(frame.states(items), np.array([rule[2]], dtype=np.int64))
+        furthest = max(furthest, abs(float(probability[0]) - similarity))
+    return {"different": len(sets[0] ^ sets[1]), "twice": twice, "furthest": furthest}
 
 
 def extract_ours(*, model: str, similarity: float, folder: str, device: str, repeat: int) -> Numbers:
@@ -177,14 +223,12 @@ def train_ours(*, sensors: int, epochs: int | None, tables: str, device: str) ->
 
 
 def train_pyaerial(*, sensors: int, layers: list[int] | None, epochs: int, tables: str) -> Numbers:
-    from aerial.model import train as train_peer
-
     codes, cardinalities = hanoi(sensors, Path(tables))
     known, unseen = _split(codes)
     frame = as_frame(known)
     torch.manual_seed(0)
     start = clock()
-    peer = train_peer(frame, layer_dims=layers, epochs=epochs, show_progress=False, device="cpu")
+    peer = pyaerial("model").train(frame, layer_dims=layers, epochs=epochs, show_progress=False, device="cpu")
     seconds = clock() - start
     if peer.input_vectors.shape[1] != sum(cardinalities):
         raise SystemExit("pyaerial saw other items than we did")
@@ -208,8 +252,7 @@ def job_ours(*, sensors: int, tables: str) -> Numbers:
 
 
 def job_pyaerial(*, sensors: int, tables: str, layers: list[int] | None, epochs: int, frequency: float) -> Numbers:
-    from aerial import model, rule_extraction
-
+    model, rule_extraction = pyaerial("model"), pyaerial("rule_extraction")
     frame = as_frame(hanoi(sensors, Path(tables))[0])
     torch.manual_seed(0)
     start = clock()
@@ -244,7 +287,7 @@ def crossover_exact(*, sensors: int) -> Numbers:
 
 
 def aerial_plant(*, sensors: int, hops: int | None, device: str, epochs: int | None, keep: int) -> Numbers:
-    """Train and extract on the made-up plant: all pairs, or pairs within some hops; the most probable rules are kept."""
+    """Train and extract on the made-up plant: all pairs, or pairs within some hops; the best rules are kept."""
     codes = plant(sensors)
     near = None if hops is None else Neighbours.of(within(sensors, hops))
     if device == "cuda":
@@ -283,6 +326,8 @@ def aerial_plant(*, sensors: int, hops: int | None, device: str, epochs: int | N
 JOBS = {
     job.__name__: job
     for job in (
+        train_and_save,
+        compare,
         extract_ours,
         extract_pyaerial,
         train_ours,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from _aerial_jobs import as_frame, pyaerial_search
+from _aerial_jobs import as_frame, pyaerial, pyaerial_search
 from _aerial_tables import hanoi
 from numpy.typing import NDArray
 
@@ -149,10 +149,8 @@ def _search_ours(model: Autoencoder, gate: float) -> Found:
 
 
 def _peer(codes: NDArray[Any], seed: int, layers: list[int] | None, epochs: int) -> Any:
-    from aerial.model import train as train_peer
-
     torch.manual_seed(seed)
-    return train_peer(as_frame(codes), layer_dims=layers, epochs=epochs, show_progress=False, device="cpu")
+    return pyaerial("model").train(as_frame(codes), layer_dims=layers, epochs=epochs, show_progress=False, device="cpu")
 
 
 def _search_peer(model: Any, gate: float) -> Found:

@@ -28,6 +28,7 @@ import numpy as np
 HERE = Path(__file__).parent
 PARTS = ("extraction", "training", "job", "quality", "crossover", "scale")
 TAU = 0.8
+FLOAT_ERROR = 1e-5  # pyaerial decides in float32, we decide close calls in float64
 TUNED = {"layers": [50, 12], "epochs": 20}
 PLAIN = {"layers": None, "epochs": 5}
 missed: list[str] = []
@@ -40,6 +41,7 @@ def measured(job: str, **arguments: Any) -> dict[str, Any]:
     if done.returncode:
         last = (done.stderr.strip().splitlines() or [f"ended with {done.returncode}"])[-1]
         print(f"  {job} {arguments}: {last}", file=sys.stderr)
+        missed.append(f"{job} {arguments}: {last}")
         return {"failed": last}
     return json.loads(done.stdout.strip().splitlines()[-1])
 
@@ -57,57 +59,31 @@ def ratio(name: str, ours: float, theirs: float, *, least: float) -> str:
 
 def extraction(options: argparse.Namespace) -> None:
     say("extraction: same weights, every combination of one and two items, consequents above 0.8; search only")
-    say(
-        f"{'sensors':>8}{'queries':>10}{'rules':>10}{'ours s':>9}{'pyaerial s':>12}{'faster':>10}{'ours MB':>9}{'its MB':>9}"
-    )
+    heads = ("sensors", "queries", "rules", "ours s", "pyaerial s", "faster", "ours MB", "its MB")
+    say("".join(f"{head:>12}" for head in heads))
     for sensors in options.sensors:
         with tempfile.TemporaryDirectory() as place:
-            model = Path(place) / "model"
-            prepare(sensors, model, options)
-            common = {"model": str(model), "similarity": TAU, "folder": place}
+            model = str(Path(place) / "model")
+            measured("train_and_save", sensors=sensors, model=model, tables=options.tables, device=options.device)
+            common = {"model": model, "similarity": TAU, "folder": place}
             ours = measured("extract_ours", **common, device=options.device, repeat=3)
+            cells = f"{sensors:>12}{ours['queries']:>12,}{ours['rules']:>12,}{ours['seconds']:>12.3f}"
             if options.device == "cuda":
-                say(
-                    f"{sensors:>8}{ours['queries']:>10,}{ours['rules']:>10,}{ours['seconds']:>9.3f}{'':>31}{ours['mb']:>9.0f}"
-                )
+                say(f"{cells}{'':>24}{ours['mb']:>12.0f}")
                 continue
             peer = measured("extract_pyaerial", **common, sensors=sensors, tables=options.tables)
             if "failed" in peer:
+                say(cells)
                 continue
-            compare(Path(place))
+            found = measured("compare", **common)
+            if found["twice"] or found["furthest"] > FLOAT_ERROR:
+                raise SystemExit(f"the rules of {sensors} sensors should be equal and are not: {found}")
             faster = ratio(f"extraction, {sensors} sensors", ours["seconds"], peer["seconds"], least=50)
             if peer["mb"] < ours["mb"]:
                 missed.append(f"extraction, {sensors} sensors: more memory than pyaerial")
-            say(
-                f"{sensors:>8}{ours['queries']:>10,}{ours['rules']:>10,}{ours['seconds']:>9.3f}{peer['seconds']:>12.2f}"
-                f"{faster:>10}{ours['mb']:>9.0f}{peer['mb']:>9.0f}"
-            )
+            note = f"  ({found['different']} within float32's error of 0.8)" if found["different"] else ""
+            say(f"{cells}{peer['seconds']:>12.2f}{faster:>12}{ours['mb']:>12.0f}{peer['mb']:>12.0f}{note}")
     say()
-
-
-def prepare(sensors: int, folder: Path, options: argparse.Namespace) -> None:
-    from _aerial_tables import hanoi
-
-    from thence.miners.aerial.storage import save
-    from thence.miners.aerial.train import TrainingSettings, train
-
-    codes, cardinalities = hanoi(sensors, Path(options.tables))
-    result = train(codes, cardinalities=cardinalities, settings=TrainingSettings(device=options.device))
-    save(result.model, folder)
-
-
-def compare(folder: Path) -> None:
-    """Fail unless both found the same rules; a probability within float32's error of the threshold may go either way."""
-    with np.load(folder / "ours.npz") as ours, np.load(folder / "peer.npz") as peer:
-        close = np.abs(ours["probability"] - TAU) < 1e-5
-        sets = [{tuple(rule) for rule in rules.tolist()} for rules in (ours["rules"], peer["rules"])]
-        undecided = {tuple(rule) for rule in ours["rules"][close].tolist()}
-    if len(sets[1]) != len(peer_rules := sets[1]) or (sets[0] ^ peer_rules) - undecided:
-        strange = list((sets[0] ^ sets[1]) - undecided)
-        # What only pyaerial has must be as close to the threshold as what only we have.
-        if len(strange) > 2 + 1e-6 * len(sets[0]):
-            raise SystemExit(f"the rule sets differ in {len(strange)} rules, for example {strange[0]}")
-        say(f"  {len(strange)} of {len(sets[0]):,} rules lie within float32's error of the threshold")
 
 
 def training(options: argparse.Namespace) -> None:
@@ -147,10 +123,15 @@ def job(options: argparse.Namespace) -> None:
     say(f"{'sensors':>8}  {'contender':<36}{'seconds':>9}{'rules':>9}{'coverage':>10}{'MB':>7}")
     for sensors in options.sensors:
         common = {"sensors": sensors, "tables": options.tables}
+
+        def show(name: str, found: dict[str, Any], note: str = "", sensors: int = sensors) -> None:
+            say(
+                f"{sensors:>8}  {name:<36}{found['seconds']:>9.2f}{found['rules']:>9,}{found['coverage']:>10.3f}"
+                f"{found['mb']:>7.0f}{note}"
+            )
+
         ours = measured("job_ours", **common)
-        say(
-            f"{sensors:>8}  {'Aerial':<36}{ours['seconds']:>9.2f}{ours['rules']:>9,}{ours['coverage']:>10.3f}{ours['mb']:>7.0f}"
-        )
+        show("Aerial", ours)
         for name, settings in (
             ("pyaerial, defaults, frequency 0.01", {**PLAIN, "frequency": 0.01}),
             ("pyaerial, [50, 12], frequency 0.01", {**TUNED, "frequency": 0.01}),
@@ -163,10 +144,7 @@ def job(options: argparse.Namespace) -> None:
             times = ratio(f"job, {sensors} sensors, {name}", ours["seconds"], peer["seconds"], least=least)
             if peer["mb"] < ours["mb"]:
                 missed.append(f"job, {sensors} sensors: more memory than {name}")
-            say(
-                f"{sensors:>8}  {name:<36}{peer['seconds']:>9.2f}{peer['rules']:>9,}{peer['coverage']:>10.3f}"
-                f"{peer['mb']:>7.0f}  {times} faster"
-            )
+            show(name, peer, f"  {times} faster")
     say()
 
 
@@ -233,7 +211,6 @@ def scale(options: argparse.Namespace) -> None:
                 "aerial_plant", sensors=sensors, hops=hops, device=options.device, epochs=None, keep=100_000
             )
             if "failed" in found:
-                missed.append(f"scale, {sensors} sensors, {name}: {found['failed']}")
                 continue
             say(
                 f"{sensors:>8}{found['queries']:>13,}{found['train']:>9.1f}{found['extract']:>11.2f}{found['loss']:>8.4f}"

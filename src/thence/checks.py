@@ -10,7 +10,7 @@ on tiny tables and recount everything row by row in plain Python, sharing no cod
 
 In a test suite::
 
-    @pytest.mark.parametrize("check", yield_checks(MyMiner()), ids=lambda check: check.__name__)
+    @pytest.mark.parametrize("check", list(yield_checks(MyMiner())), ids=lambda check: check.__name__)
     def test_conformance(check):
         check(MyMiner())
 

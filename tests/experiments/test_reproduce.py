@@ -140,6 +140,9 @@ def test_own_data_by_a_configuration_file(tmp_path: Path) -> None:
     made = reproduce("3", dataset=str(mine), repeats=1, quick=True, out=tmp_path / "out", progress="off")
     assert made.results["3"].repeats == {str(mine): 1}
     assert (tmp_path / "out" / "repeats" / "thresholds" / "mine" / "000.json").is_file()
+    mine.write_text('[input]\ndataset = "toy"\n[windows]\nevery = "2h"\n')
+    with pytest.raises(RunError, match="window was 1h, is 2h"):
+        reproduce("3", dataset=str(mine), repeats=1, quick=True, out=tmp_path / "out", progress="off")
 
 
 def test_text_says_what_it_compares(toy: Reproduction) -> None:

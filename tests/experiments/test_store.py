@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -41,4 +42,9 @@ def test_damaged_file_is_named(tmp_path: Path, text: str) -> None:
 
 
 def test_own_data_are_stored_under_the_name_of_their_file(tmp_path: Path) -> None:
-    assert Store(tmp_path).path("arm-ae", "/somewhere/mine.toml", 0).parent.name == "mine"
+    store = Store(tmp_path)
+    assert store.path("arm-ae", "/somewhere/mine.toml", 0).parent.name == "mine"
+    # Two files of one name are still two data sets.
+    store.save(replace(REPEAT, dataset="/somewhere/mine.toml"))
+    with pytest.raises(RunError, match=r"/somewhere/mine\.toml, not of /elsewhere/mine\.toml"):
+        store.load("arm-ae", "/elsewhere/mine.toml", 3, MADE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 from hypothesis import strategies as st
@@ -17,7 +18,7 @@ from thence.transactions import Block, Column, TransactionTable
 def bins(count: int) -> tuple[Interval, ...]:
     """Adjacent ranges, open at the ends."""
     edges = [-math.inf, *map(float, range(1, count)), math.inf]
-    return tuple(Interval(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True))
+    return tuple(Interval(a, b) for a, b in pairwise(edges))
 
 
 @st.composite
@@ -94,3 +95,11 @@ def counts_are_right(table: TransactionTable, rules: RuleSet) -> bool:
     counts = rules.counts
     stored = np.stack([counts.n, counts.n_antecedent, counts.n_consequent, counts.n_both], axis=1)
     return all(tuple(map(int, row)) == count_rule(table, rule) for row, rule in zip(stored, rules, strict=True))
+
+
+def autoregressive(rng: np.random.Generator, frames: int, memory: float, series: int) -> np.ndarray:
+    """Independent smooth noise, each series turned round by a random number of frames: frames × series."""
+    steps = rng.normal(size=(frames + 300, series))
+    for t in range(1, len(steps)):
+        steps[t] += memory * steps[t - 1]
+    return np.stack([np.roll(one, int(rng.integers(frames))) for one in steps[300:].T], axis=1)

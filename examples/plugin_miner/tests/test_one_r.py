@@ -6,7 +6,7 @@ from thence.checks import yield_checks
 from thence.transactions import TransactionTable
 
 
-@pytest.mark.parametrize("check", yield_checks(OneR()), ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", list(yield_checks(OneR())), ids=lambda check: check.__name__)
 def test_conformance(check):
     check(OneR())
 

@@ -213,7 +213,7 @@ def _sensor_choices(
         own = [s for s in pattern.sensors if s.host == variable.name]
         mask = np.ones(len(index.ids), bool)
         for sensor in own:
-            if sensor.kind and sensor.kind not in carriers.sensors:
+            if sensor.kind and not sensor.optional and sensor.kind not in carriers.sensors:
                 raise PatternError(
                     f"no sensor is of the kind '{sensor.kind}'", hint="known kinds: " + ", ".join(carriers.sensors)
                 )
@@ -231,7 +231,7 @@ def _sensor_choices(
         for slot in pattern.sensors:
             at = row[host[slot.host]]
             kinds = [slot.kind] if slot.kind else list(carriers.sensors)
-            found = [s for kind in kinds for s in carriers.sensors[kind].get(at, ())]
+            found = [s for kind in kinds for s in carriers.sensors.get(kind, {}).get(at, ())]
             options.append(found or [""])
         for choice in product(*options):
             picked = [s for s in choice if s]

@@ -36,7 +36,7 @@ Record = dict[str, Any]
 def aerial(variant: str, p: Parameters, seed: int, **changes: Any) -> Aerial:
     """Aerial as a variant has it: the paper's keeps static columns on both sides, ours leaves constants out."""
     from ..miners.aerial.miner import Aerial
-    from ..miners.aerial.train import TrainingSettings
+    from ..miners.aerial.settings import TrainingSettings
 
     chosen: dict[str, Any] = {"similarity": p.similarity, "max_antecedents": p.antecedents}
     if variant != "faithful":

@@ -68,6 +68,12 @@ class Store:
             raise RunError(f"this stored repeat cannot be read ({error})", where=str(path), hint="delete it") from error
         if not isinstance(data, dict) or data.pop("format", None) != FORMAT:
             raise RunError("this is not a stored repeat of this version", where=str(path), hint="delete it")
+        if data["dataset"] != dataset:
+            raise RunError(
+                f"this repeat is of the data set {data['dataset']}, not of {dataset}",
+                where=str(path),
+                hint="choose another folder with out (--out)",
+            )
         differing = _differences(data["made_with"], json.loads(json.dumps(made_with)))
         if differing:
             raise RunError(

@@ -51,8 +51,12 @@ def source_of(dataset: str) -> Source:
         return sources[dataset]
     if dataset.endswith(".toml"):
         from ..config import Config
+        from ..provenance import hash_files
 
-        return Source(label=dataset, window=Config.from_toml(dataset, check=False).windows.every)
+        every = Config.from_toml(dataset, check=False).windows.every
+        # A changed file is another data set, so that repeats of the two are never mixed.
+        made_from = {"config": hash_files(dataset)[0]["sha256"]}
+        return Source(label=dataset, window=every, options=made_from, quick_options=made_from)
     from ..datasets import info
 
     return Source(label=info(dataset).name)

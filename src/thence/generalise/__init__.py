@@ -176,8 +176,11 @@ def _hide(places: list[str], graph: KnowledgeGraph, share: float, split: str, se
 def _within(mode: str, ground: Ground, hidden: set[str], settings: Settings) -> ModeResult:
     binding, readings = ground.system.binding, ground.readings
     cut = settings.cut(ground)
-    patterns: Any = ground.patterns(settings) if mode == "lifted" else "auto"
     seen = [s.id for s in readings.sensors if binding.get(s.id) not in hidden]
+    patterns: Any = "auto"
+    if mode == "lifted":
+        known = {s.kind for s in readings.sensors if s.id in set(seen)}
+        patterns = [p for p in ground.patterns(settings) if {s.kind for s in p.sensors if not s.optional} <= known]
     train = ground.table(mode, settings.discretizer(mode), cut, patterns=patterns, sensors=seen)
     mined = settings.miner.mine(train.frames(slice(0, cut)))
     if len(mined) == 0:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -27,6 +26,7 @@ from ..progress import Progress, silent
 from ..rules import RuleSet
 from ..transactions import Block, TransactionTable
 from ._flat import MAX_ROWS, canonical_order, flat_codes, one_hot, require_codes
+from ._threads import one_thread
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -109,7 +109,7 @@ class ARMAE:
         if not left.any() or not right.any():
             return RuleSet.empty("no item may stand in an antecedent, or none as a consequent: constants never do")
         codes = flat_codes(block, max_rows=self.max_rows, miner=self.name)
-        with _one_thread():
+        with one_thread():
             layers = self._train(block, codes, items, progress)
             antecedents, consequents = self._extract(layers, left, right, _apart(block, items))
         numbers = np.append(items, -1).astype(np.int32)
@@ -180,19 +180,6 @@ class ARMAE:
                 break
         rules = np.unique(np.concatenate(found), axis=0)
         return rules[:, 1:], rules[:, 0]
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Let torch work on one processor: layers this small gain nothing from more, and lose much where others compute."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _fresh_layers(width: int, generator: Any) -> list[tuple[Tensor, Tensor]]:

@@ -10,7 +10,7 @@ import importlib
 from collections.abc import Mapping
 from importlib.metadata import entry_points
 from types import MappingProxyType
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from ..errors import ConfigError, nearest
 from ..progress import Progress, silent
@@ -23,8 +23,8 @@ __all__ = ["BUILT_IN", "Miner", "make_miner", "miner_names"]
 class Miner(Protocol):
     """A miner. ``wants`` says which table it reads: ``"codes"`` (discretized) or ``"numbers"`` (raw features)."""
 
-    name: str
-    wants: str
+    name: ClassVar[str]
+    wants: ClassVar[str]
 
     def mine(self, table: Any, *, progress: Progress = silent) -> RuleSet:
         """All rules that this miner finds in a table, with exact counts."""

@@ -21,6 +21,7 @@ from ..progress import Progress, silent
 from ..rules import RuleSet
 from ..transactions import TransactionTable
 from ._exact_kernel import RuleBlock, mine_exact
+from ._flat import require_codes
 
 __all__ = ["Exact"]
 
@@ -44,6 +45,7 @@ class Exact:
 
     name: ClassVar[str] = "exact"
     wants: ClassVar[str] = "codes"
+    exhaustive: ClassVar[bool] = True
 
     max_antecedents: int = 2
     min_support: float = 0.01
@@ -71,6 +73,7 @@ class Exact:
 
     def mine(self, table: TransactionTable, *, progress: Progress = silent) -> RuleSet:
         """All rules of a table; an interrupted search returns what it has, with a note."""
+        require_codes(table, self.name)
         parts: list[RuleSet] = []
         room = self.max_rules
         for at in range(len(table.blocks)):

@@ -19,7 +19,7 @@ from ..transactions import TransactionTable
 from .coverage import smallest_cover
 from .intervals import merge_intervals
 from .nulls import Null
-from .redundancy import drop_covered, drop_mirrored, drop_trivia, simplify
+from .redundancy import drop_covered, drop_mirrored, drop_trivia, simplify, with_simpler
 from .significance import p_values
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "refine",
     "simplify",
     "smallest_cover",
+    "with_simpler",
 ]
 
 
@@ -84,6 +85,11 @@ def refine(
     if min_support is None and len(rules):
         test["min_support"] = float(rules.measure("support").min())
 
+    def significant(some: RuleSet) -> RuleSet:
+        if redundancy:
+            some = with_simpler(some, table, min_confidence=floor, denominator=denominator)
+        return p_values(some, table, **test)
+
     def simpler(some: RuleSet) -> RuleSet:
         made = simplify(some, table, improvement=improvement, min_confidence=floor, denominator=denominator)
         return made if significance is None else _test_new(made, table, test)
@@ -91,7 +97,7 @@ def refine(
     steps: list[tuple[str, bool, Callable[[RuleSet], RuleSet]]] = [
         ("trivia", trivia, lambda some: drop_trivia(some, table, ontology=ontology)),
         ("mirrored", redundancy, lambda some: drop_mirrored(some, table)),
-        ("significance", significance is not None, lambda some: p_values(some, table, **test)),
+        ("significance", significance is not None, significant),
         ("merge", merge, lambda some: merge_intervals(some, table, min_confidence=floor, denominator=denominator)),
         ("simpler", redundancy, simpler),
         ("covered", redundancy, lambda some: drop_covered(some, table)),

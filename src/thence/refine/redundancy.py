@@ -25,7 +25,7 @@ from ..transactions import Block, TransactionTable
 from ._parts import Part, parts_of, row_ids
 from ._rule_kernels import dominated_rules
 
-__all__ = ["drop_covered", "drop_mirrored", "drop_trivia", "simplify"]
+__all__ = ["drop_covered", "drop_mirrored", "drop_trivia", "simplify", "with_simpler"]
 
 Ints = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.int32]
@@ -216,10 +216,7 @@ def simplify(
     family = _Subsets.of(rules)
     new = np.flatnonzero(family.origin < 0)
     counted = count_rules_of(table, family.rules(rules, new), denominator=denominator)
-    confidence, frequency = np.empty(len(family.origin)), np.empty(len(family.origin))
-    for measure, out in (("confidence", confidence), ("consequent_support", frequency)):
-        out[new] = counted.measure(measure)
-        out[family.origin >= 0] = rules.measure(measure)[family.origin[family.origin >= 0]]
+    confidence, frequency = (family.measured(m, rules, new, counted) for m in ("confidence", "consequent_support"))
     gain, best = family.gains(confidence, frequency)
     stays = (gain > _EPSILON) & (gain >= improvement - _EPSILON)
     final = family.of_rule
@@ -234,6 +231,36 @@ def simplify(
         _with_gain(counted.take(np.searchsorted(new, fresh)), gain[fresh]),
     ]
     return replace(RuleSet.concat(pieces), notes=rules.notes, facts=rules.facts, coverage_of=rules.coverage_of)
+
+
+def with_simpler(
+    rules: RuleSet, table: TransactionTable, *, min_confidence: float | None = None, denominator: str = "present"
+) -> RuleSet:
+    """The rules, and all their simpler versions that reach a confidence and are better than having no items at all.
+
+    An exhaustive miner finds these anyway; one that learns need not. They are wanted before a test of significance, in
+    which a rule with a superfluous item goes and its simpler version should be there to stay.
+
+    >>> import polars as pl
+    >>> from thence.counting import recount
+    >>> frame = pl.DataFrame({"a": ["x", "x", "y"], "b": ["u", "u", "v"], "c": ["k", "l", "k"]})
+    >>> table = TransactionTable.from_frame(frame)
+    >>> for rule in with_simpler(recount(table, 0, np.array([[0, 4]]), np.array([2])), table):
+    ...     print(rule)
+    (a).value = 'x' ∧ (c).value = 'k' → (b).value = 'u'
+    (a).value = 'x' → (b).value = 'u'
+    """
+    if not len(rules):
+        return rules
+    floor = float(rules.measure("confidence").min()) if min_confidence is None else min_confidence
+    family = _Subsets.of(rules)
+    counted = count_rules_of(table, family.rules(rules, np.flatnonzero(family.origin < 0)), denominator=denominator)
+    confidence = counted.measure("confidence")
+    good = (confidence >= floor) & (confidence > counted.measure("consequent_support"))
+    if not good.any():
+        return rules
+    more = RuleSet.concat([rules, counted.take(np.flatnonzero(good))])
+    return replace(more, notes=rules.notes, facts=rules.facts, coverage_of=rules.coverage_of)
 
 
 def _with_gain(rules: RuleSet, gain: Floats) -> RuleSet:
@@ -289,6 +316,14 @@ class _Subsets:
             patterns=rules.patterns,
             pattern_of=None if rules.pattern_of is None else self.pattern[chosen].astype(np.int32),
         )
+
+    def measured(self, measure: str, rules: RuleSet, new: Ints, counted: RuleSet) -> Floats:
+        """A measure of all versions, from the rules and the newly counted others."""
+        out = np.empty(len(self.origin))
+        out[new] = counted.measure(measure)
+        old = self.origin >= 0
+        out[old] = rules.measure(measure)[self.origin[old]]
+        return out
 
     def gains(self, confidence: Floats, frequency: Floats) -> tuple[Floats, Ints]:
         """The improvement of each version over all simpler ones, and the best of those (−1: the one without items)."""

@@ -18,6 +18,8 @@ from thence.blocks import Block
 from thence.constraints import Constraint, item_masks, trivial_columns
 from thence.counting import recount
 from thence.errors import ConfigError, MiningError
+from thence.miners._flat import require_codes
+from thence.miners._threads import one_thread
 from thence.miners.aerial.autoencoder import Autoencoder
 from thence.miners.aerial.extract import Rules, Search, extract, top
 from thence.miners.aerial.neighbours import Neighbours
@@ -32,6 +34,8 @@ __all__ = ["Aerial", "AerialModel", "BlockModel"]
 
 RESIDENT_CELLS = 1 << 26
 """Codes of a block with at most this many cells are written out for training; larger ones are sampled on the fly."""
+SMALL_ITEMS = 400
+"""Networks of at most this many items are trained on one processor: their steps are too short to share."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +162,7 @@ class Aerial:
 
     def mine(self, table: TransactionTable, *, progress: Progress = silent) -> RuleSet:
         """Train and extract in one step."""
+        require_codes(table, self.name)
         return self.extract(self.train(table, progress=progress), table, progress=progress)
 
     def train(
@@ -182,15 +187,17 @@ class Aerial:
                 progress(stage, epoch.number, epoch.of, f"loss {epoch.judged:.4f}")
 
             rows = BlockRows(block, columns)
-            small = block.n_rows * len(columns) <= RESIDENT_CELLS
-            result = train(
-                ArrayRows(rows.take(np.arange(block.n_rows))) if small else rows,
-                cardinalities=[block.columns[c].n_codes for c in columns],
-                settings=settings,
-                neighbours=self._neighbours(block, columns, at),
-                start=None if before is None else before.network,
-                progress=tell,
-            )
+            resident = block.n_rows * len(columns) <= RESIDENT_CELLS
+            cardinalities = [block.columns[c].n_codes for c in columns]
+            with one_thread(sum(cardinalities) <= SMALL_ITEMS):
+                result = train(
+                    ArrayRows(rows.take(np.arange(block.n_rows))) if resident else rows,
+                    cardinalities=cardinalities,
+                    settings=settings,
+                    neighbours=self._neighbours(block, columns, at),
+                    start=None if before is None else before.network,
+                    progress=tell,
+                )
             network = None if result.reason else result.model
             models.append(BlockModel(columns, features, network, result.loss, len(result.epochs), result.reason))
         return AerialModel(tuple(models))

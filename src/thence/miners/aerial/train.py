@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from thence.errors import ConfigError, MiningError
+from thence.miners.aerial.adam import Adam
 from thence.miners.aerial.autoencoder import Autoencoder, Layout, faithful_widths, initialise, split_blocks
 from thence.miners.aerial.corruption import features_around, noisy_input, visible_features, visible_items
 from thence.miners.aerial.loss import AllFeatures, NearFeatures, Output, gradients, reconstruction_loss
@@ -207,20 +208,17 @@ class _Trainer:
                 yield self._tensor(self.source.take(part))
 
     def run(self, progress: Progress | None) -> Training:
-        leaves = [tensor.requires_grad_(True) for tensor in self.model.parameters()]
-        optimiser = torch.optim.Adam(leaves, lr=self.learning_rate, weight_decay=self.options.weight_decay, fused=True)
+        weights = self.model.parameters()
+        # Our gradients are those of the loss times the number of items, so the decay is, too.
+        optimiser = Adam(weights, weight_decay=self.options.weight_decay * self.layout.n_items)
         history: list[Epoch] = []
-        best, kept, stopped, step = 0, [tensor.detach().clone() for tensor in leaves], False, 0
+        best, kept, stopped, step = 0, [tensor.clone() for tensor in weights], False, 0
         with torch.no_grad():
             for number in range(1, self.epochs + 1):
                 total, count = torch.zeros((), dtype=torch.float64, device=self.device), 0
                 for codes in self._batches():
-                    if self.options.decay:
-                        share = 1.0 - step / self.total_steps
-                        optimiser.param_groups[0]["lr"] = self.learning_rate * share
-                    for leaf, slope in zip(leaves, self._step(codes, total), strict=True):
-                        leaf.grad = slope
-                    optimiser.step()
+                    share = 1.0 - step / self.total_steps if self.options.decay else 1.0
+                    optimiser.step(self._step(codes, total), learning_rate=self.learning_rate * share)
                     step, count = step + 1, count + 1
                 epoch = Epoch(number, self.epochs, float(total) / count, self._judge())
                 self._check(epoch)
@@ -228,7 +226,7 @@ class _Trainer:
                 if progress is not None:
                     progress(epoch)
                 if not self.options.early_stopping or not best or epoch.judged < history[best - 1].judged:
-                    best, kept = number, [tensor.detach().clone() for tensor in leaves]
+                    best, kept = number, [tensor.clone() for tensor in weights]
                 elif number - best >= self.patience:
                     stopped = True
                     break
