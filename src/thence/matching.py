@@ -164,7 +164,7 @@ def embeddings(
     allowed: Mapping[str, npt.NDArray[np.bool_]] | None = None,
     limit: int = 10_000_000,
 ) -> Ints:
-    """All embeddings of a pattern: a row per match, a column per node variable, holding node numbers.
+    """All embeddings of a pattern: a row per match, a column per node variable (``pattern.nodes``), node numbers in it.
 
     ``allowed`` narrows variables to some nodes (those that carry the sensors that the pattern asks for).
 
@@ -174,7 +174,7 @@ def embeddings(
     >>> nodes = [node("p", "Pipe"), node("j", "J"), node("k", "J")]
     >>> g = KnowledgeGraph(nodes, [edge("1", "p", "j"), edge("2", "p", "k")])
     >>> embeddings(Pattern.parse("(a:J)<-[to]-(p:Pipe)-[to]->(b:J)"), GraphIndex(g)).tolist()
-    [[1, 0, 2]]
+    [[0, 1, 2]]
     """
     names = [v.name for v in pattern.nodes]
     masks = {v.name: index.has_label(v.label) for v in pattern.nodes}

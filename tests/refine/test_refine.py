@@ -110,7 +110,7 @@ def test_a_rule_with_a_superfluous_item_leaves_its_simpler_version_to_the_test()
 
 
 def test_a_wider_simpler_rule_that_comes_in_after_joining_is_tested_too() -> None:
-    """One bin of ``a`` does not carry the rule without ``b``, both together do: that rule was not there to be tested."""
+    """A bin of ``a`` does not carry the rule without ``b``, both together do: that rule was not there to be tested."""
     cells = [(1, 1, 1, 20), (1, 0, 1, 10), (1, 0, 0, 10), (2, 1, 1, 20), (2, 0, 1, 16), (2, 0, 0, 4), (0, 1, 0, 60)]
     rows = np.array([cell[:3] for cell in [*cells, (0, 0, 0, 60)] for _ in range(4 * cell[3])])
     rows = np.random.default_rng(0).permutation(rows)

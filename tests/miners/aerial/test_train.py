@@ -140,7 +140,7 @@ def test_training_goes_on_from_given_weights():
 
 def test_a_diverged_training_is_an_error():
     with pytest.raises(MiningError, match="diverged in epoch 1"):
-        train(linked(), cardinalities=LINKED, settings=TrainingSettings(learning_rate=1e38, epochs=3))
+        train(linked(), cardinalities=LINKED, settings=TrainingSettings(learning_rate=1e30, epochs=3))
 
 
 class Streamed:

@@ -209,8 +209,7 @@ class _Trainer:
 
     def run(self, progress: Progress | None) -> Training:
         weights = self.model.parameters()
-        # Our gradients are those of the loss times the number of items, so the decay is, too.
-        optimiser = Adam(weights, weight_decay=self.options.weight_decay * self.layout.n_items)
+        optimiser = Adam(weights, weight_decay=self.options.weight_decay)
         history: list[Epoch] = []
         best, kept, stopped, step = 0, [tensor.clone() for tensor in weights], False, 0
         with torch.no_grad():
