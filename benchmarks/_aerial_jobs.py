@@ -131,40 +131,73 @@ def train_and_save(*, sensors: int, model: str, tables: str, device: str) -> Num
 
 
 def compare(*, model: str, similarity: float, folder: str) -> Numbers:
-    """How many rules only one side found, and how far the true probability of those is from the threshold."""
-    from thence.miners.aerial.frame import Frame
+    """Rules that one side lacks, and how far the nearest of their probabilities is from the threshold.
+
+    pyaerial has no gate like Algorithm 1's, so its rules are put through that gate here, with the plain dense network
+    in double precision, before they are compared with ours behind the gate.
+    """
     from thence.miners.aerial.storage import load
 
-    with np.load(Path(folder) / "ours.npz") as ours, np.load(Path(folder) / "peer.npz") as peer:
-        sides = [ours["rules"], peer["rules"]]
-    sets = [{tuple(rule) for rule in side.tolist()} for side in sides]
-    twice = sum(len(side) - len(distinct) for side, distinct in zip(sides, sets, strict=True))
-    frame = Frame.of(load(Path(model))).exact
-    furthest = 0.0
-    for rule in sets[0] ^ sets[1]:
-        items = np.array([[item for item in rule[:2] if item >= 0]], dtype=np.int64)
-        probability = frame.marked_probability(frame.states(items), np.array([rule[2]], dtype=np.int64))
-        furthest = max(furthest, abs(float(probability[0]) - similarity))
-    return {"different": len(sets[0] ^ sets[1]), "twice": twice, "furthest": furthest}
+    with np.load(Path(folder) / "all.npz") as ours, np.load(Path(folder) / "gated.npz") as gated:
+        sides = [ours["rules"], gated["rules"]]
+    with np.load(Path(folder) / "peer.npz") as peer:
+        rules = peer["rules"]
+    network = load(Path(model)).to("cpu", torch.float64)
+    left, number = np.unique(rules[:, :2], axis=0, return_inverse=True)
+    weakest = _weakest(network, left)[number.reshape(-1)]
+    found: Numbers = {"different": 0, "twice": 0, "furthest": 0.0}
+    for side, theirs in zip(sides, (rules, rules[weakest >= similarity]), strict=True):
+        ours_set, theirs_set = ({tuple(rule) for rule in part.tolist()} for part in (side, theirs))
+        strange = np.array(sorted(ours_set ^ theirs_set), dtype=np.int64).reshape(-1, 3)
+        out = _dense(network, strange[:, :2])
+        distance = np.abs(out[np.arange(len(strange)), strange[:, 2]] - similarity)
+        if side is sides[1]:
+            distance = np.minimum(distance, np.abs(_weakest(network, strange[:, :2]) - similarity))
+        found["different"] += len(strange)
+        found["twice"] += len(side) - len(ours_set) + len(theirs) - len(theirs_set)
+        found["furthest"] = max(found["furthest"], float(distance.max(initial=0.0)))
+    return found
 
 
-def extract_ours(*, model: str, similarity: float, folder: str, device: str, repeat: int) -> Numbers:
+def _dense(network: Autoencoder, antecedents: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Output of the network for test vectors as the paper makes them."""
+    layout = network.layout
+    vectors = network.unknown().numpy()[None].repeat(len(antecedents), axis=0)
+    for column in antecedents.T:
+        rows = np.flatnonzero(column >= 0)
+        owner = layout.feature_of_item[column[rows]]
+        vectors[rows] = np.where(layout.feature_of_item == owner[:, None], 0.0, vectors[rows])
+        vectors[rows, column[rows]] = 1.0
+    return network.probabilities(torch.from_numpy(vectors)).numpy()
+
+
+def _weakest(network: Autoencoder, antecedents: NDArray[np.int64]) -> NDArray[np.float64]:
+    weakest = np.ones(len(antecedents))
+    for low in range(0, len(antecedents), 4096):
+        part = antecedents[low : low + 4096]
+        out = _dense(network, part)
+        for column in part.T:
+            marked = out[np.arange(len(part)), np.maximum(column, 0)]
+            weakest[low : low + 4096] = np.minimum(weakest[low : low + 4096], np.where(column >= 0, marked, 1.0))
+    return weakest
+
+
+def extract_ours(
+    *, model: str, similarity: float, gate: float, name: str, folder: str, device: str, repeat: int
+) -> Numbers:
     from thence.miners.aerial.storage import load
 
     network = load(Path(model)).to(device)
-    search = Search(gate=0.0, consequent=similarity)
+    search = Search(gate=gate, consequent=similarity)
     seconds, asked = [], [0]
     for _ in range(repeat):
         start = clock(device)
         chunks = list(extract(network, search=search, progress=lambda done, total: asked.append(done)))
         seconds.append(clock(device) - start)
+    high = peak_mb(device)
     rules = Rules.joined(chunks, max_antecedents=2)
-    np.savez(
-        Path(folder) / "ours.npz",
-        rules=np.column_stack([rules.antecedents, rules.consequents]).astype(np.int64),
-        probability=rules.probability,
-    )
-    return {"seconds": min(seconds), "rules": len(rules), "queries": asked[-1], "mb": peak_mb(device)}
+    np.savez(Path(folder) / name, rules=np.column_stack([rules.antecedents, rules.consequents]).astype(np.int64))
+    return {"seconds": min(seconds), "rules": len(rules), "queries": asked[-1], "mb": high}
 
 
 def extract_pyaerial(*, model: str, similarity: float, folder: str, sensors: int, tables: str) -> Numbers:

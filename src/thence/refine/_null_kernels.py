@@ -23,25 +23,43 @@ Bools = npt.NDArray[np.bool_]
 
 
 @kernel
+def _copy_bits(line: Words, source: int, target: int, count: int, out: Words) -> None:
+    """Copy at most 64 bits that stay within one word of the target."""
+    first, shift = source // 64, np.uint64(source % 64)
+    value = line[first] >> shift
+    if shift > 0 and first + 1 < line.size:
+        value |= line[first + 1] << (np.uint64(64) - shift)
+    if count < 64:
+        value &= (np.uint64(1) << np.uint64(count)) - np.uint64(1)
+    out[target // 64] |= value << np.uint64(target % 64)
+
+
+@kernel
 def copy_runs(words: Words, source: Ints, target: Ints, length: Ints, out: Words) -> None:
     """Copy runs of bits of every row to where they go; ``out`` is all zero before."""
-    width = words.shape[1]
     for row in range(words.shape[0]):
+        line, made = words[row], out[row]
         for run in range(length.size):
-            stop = target[run] + length[run]
-            at = target[run]
-            while at < stop:
-                word, bit = at // 64, at % 64
-                count = min(64 - bit, stop - at)
-                read = source[run] + at - target[run]
-                first, shift = read // 64, np.uint64(read % 64)
-                value = words[row, first] >> shift
-                if shift > 0 and first + 1 < width:
-                    value |= words[row, first + 1] << (np.uint64(64) - shift)
-                if count < 64:
-                    value &= (np.uint64(1) << np.uint64(count)) - np.uint64(1)
-                out[row, word] |= value << np.uint64(bit)
-                at += count
+            read, write, rest = source[run], target[run], length[run]
+            head = min((64 - write % 64) % 64, rest)
+            if head > 0:
+                _copy_bits(line, read, write, head, made)
+                read, write, rest = read + head, write + head, rest - head
+            # Whole words of the target; the last one is left to the careful copy, which knows where the source ends.
+            full = max(rest // 64 - 1, 0)
+            first, start = read // 64, write // 64
+            shift = np.uint64(read % 64)
+            if shift == 0:
+                for word in range(full):
+                    made[start + word] = line[first + word]
+            else:
+                back = np.uint64(64) - shift
+                for word in range(full):
+                    made[start + word] = (line[first + word] >> shift) | (line[first + word + 1] << back)
+            read, write, rest = read + 64 * full, write + 64 * full, rest - 64 * full
+            while rest > 0:
+                _copy_bits(line, read, write, min(64, rest), made)
+                read, write, rest = read + 64, write + 64, rest - 64
 
 
 @kernel
@@ -153,20 +171,24 @@ def count_conditional(
     held: Ints,
     expected: Floats,
 ) -> None:
-    """Counts of rules of which one ``item`` alone is read from ``drawn``, among the frames that hold the ``rest``."""
+    """Counts of rules of which one ``item`` alone is read from ``drawn``, among the frames that hold the ``rest``.
+
+    Trials with the same rest and consequent follow each other, and share what is put together for them.
+    """
     hits = np.empty(words.shape[1], np.uint64)
     known = np.empty(words.shape[1], np.uint64)
     for embedding in range(row_of.shape[1]):
         for trial in range(right.size):
             moved = drawn[row_of[item[trial], embedding]]
-            _and_rows(words, row_of, rest[trial], embedding, known)
-            consequent = words[row_of[right[trial], embedding]]
-            for word in range(known.size):
-                hits[word] = known[word] & consequent[word]
-            present = present_of[column[trial], embedding]
-            if present != 1:
+            if trial == 0 or right[trial] != right[trial - 1] or not _same_row(rest, trial, trial - 1):
+                _and_rows(words, row_of, rest[trial], embedding, known)
+                consequent = words[row_of[right[trial], embedding]]
                 for word in range(known.size):
-                    known[word] &= words[present, word]
+                    hits[word] = known[word] & consequent[word]
+                present = present_of[column[trial], embedding]
+                if present != 1:
+                    for word in range(known.size):
+                        known[word] &= words[present, word]
             rows = and_count(known, moved)
             both[trial] += and_count(hits, moved)
             held[trial] += rows

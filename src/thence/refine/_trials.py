@@ -162,6 +162,8 @@ class ConditionalTests:
 
     @staticmethod
     def of(board: Board, rules: Ints, rest: Indices, item: Indices, right: Indices) -> ConditionalTests:
+        order = np.lexsort([item, right, *rest.T[::-1]])  # what has the same rest and consequent follows each other
+        rules, rest, item, right = rules[order], rest[order], item[order], right[order]
         column = board.column_of_item[right]
         hits, rows = given(board, rest, right)
         return ConditionalTests(

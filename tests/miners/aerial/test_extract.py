@@ -13,6 +13,7 @@ from tests.miners.aerial.oracle import algorithm_1
 from thence.errors import ConfigError
 from thence.miners.aerial.autoencoder import initialise
 from thence.miners.aerial.extract import Rules, Search, best, extract, itemsets, parts, top
+from thence.miners.aerial.frame import Frame
 from thence.miners.aerial.neighbours import Neighbours
 
 
@@ -98,6 +99,18 @@ def test_wide_blocks_of_more_queries_than_a_batch_holds():
     rules, _ = algorithm_1(model, gate=0.5, consequent=0.5, antecedents=2)
     assert len(rules) > 0
     assert as_rules(extract(model, search=search)).keys() == rules.keys()
+
+
+def test_long_and_short_lists_of_states_give_the_same_probabilities(monkeypatch):
+    model = lively([4, 3, 4, 2], seed=2)
+    frame = Frame.of(model)
+    rng = np.random.default_rng(0)
+    states = frame.states(rng.integers(0, 13, (300, 2)))
+    items = rng.integers(0, 13, 300)
+    short = frame.marked_probability(states, items)
+    monkeypatch.setattr("thence.miners.aerial.frame.FEW", 0)
+    torch.testing.assert_close(frame.marked_probability(states, items), short)
+    assert frame.marked_probability(states[:0], items[:0]).shape == (0,)
 
 
 def test_a_threshold_that_is_hit_exactly():

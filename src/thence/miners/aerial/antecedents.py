@@ -239,7 +239,7 @@ class _Asker:
         """Keep what passes, with close calls decided in double precision."""
         values = weakest.cpu().numpy()
         keep = values >= self.gate
-        close = np.flatnonzero(np.abs(values - self.gate) <= UNSURE)
+        close = np.flatnonzero((np.abs(values - self.gate) <= UNSURE) & (self.gate > 0))
         for low in range(0, len(close), self.batch):
             part = close[low : low + self.batch]
             _, exact = _weakest(self.frame.exact, items[part])

@@ -30,7 +30,10 @@ __all__ = ["Epoch", "Training", "TrainingSettings", "train"]
 Progress = Callable[["Epoch"], None]
 
 STEPS = 600
-"""Optimiser steps for up to a thousand items, when the number of epochs is not given; more items get more."""
+"""Optimiser steps of a moderate table, when the number of epochs is not given."""
+
+SHOWINGS = 120
+"""How often each item shall at least be shown; this decides for tables of thousands of items."""
 
 HELD_OUT_ROWS = 2048
 SMALLEST_HELD_OUT = 16
@@ -160,11 +163,13 @@ class _Trainer:
         self.held_out, self.train_ids = self._split()
         usable = source.n_rows if self.train_ids is None else len(self.train_ids)
         self.rows_per_epoch = min(usable, options.max_rows)
-        # A step over neighbourhoods is cheap next to the optimiser's: it can take more rows.
-        largest = 8 if self.neighbours is None else 10
-        self.batch = options.batch_size or _batch_size(self.rows_per_epoch, largest)
+        # A step over neighbourhoods is cheap next to the optimiser's part of it, so it takes more rows.
+        per_epoch, largest = (64, 256) if self.neighbours is None else (16, 1024)
+        self.batch = options.batch_size or _power_of_two(self.rows_per_epoch / per_epoch, 16, largest)
         per_epoch = math.ceil(self.rows_per_epoch / self.batch)
-        self.epochs = options.epochs or max(3, math.ceil(_steps(self.layout) / per_epoch))
+        shown = self.batch * (1 + options.most_visible) / 2
+        steps = max(STEPS, math.ceil(SHOWINGS * self.layout.n_items / shown))
+        self.epochs = options.epochs or max(3, math.ceil(steps / per_epoch))
         self.patience = options.patience or max(5, self.epochs // 3)
         self.total_steps = self.epochs * per_epoch
         self.learning_rate = options.learning_rate or _learning_rate(self.layout)
@@ -307,13 +312,8 @@ def _worth_it(neighbours: Neighbours | None, options: TrainingSettings) -> bool:
     return 4 * (largest + 1) <= neighbours.n_features
 
 
-def _batch_size(rows: int, largest: int) -> int:
-    """A power of two that gives a table of moderate size about 64 steps per epoch."""
-    return int(2 ** min(largest, max(4, round(math.log2(max(rows, 1) / 64)))))
-
-
-def _steps(layout: Layout) -> int:
-    return math.ceil(STEPS * max(1.0, math.sqrt(layout.n_items / 1000)))
+def _power_of_two(wanted: float, least: int, most: int) -> int:
+    return min(most, max(least, 1 << round(math.log2(max(wanted, 1.0)))))
 
 
 def _learning_rate(layout: Layout) -> float:
