@@ -200,6 +200,15 @@ def extract_ours(
     return {"seconds": min(seconds), "rules": len(rules), "queries": asked[-1], "mb": high}
 
 
+def same_rules(*, folder: str, names: list[str]) -> Numbers:
+    """Whether files of rules hold the same rules, each once."""
+    found = []
+    for name in names:
+        with np.load(Path(folder) / name) as stored:
+            found.append(stored["rules"][np.lexsort(stored["rules"].T)])
+    return {"same": all(np.array_equal(found[0], other) for other in found[1:]), "rules": len(found[0])}
+
+
 def extract_pyaerial(*, model: str, similarity: float, folder: str, sensors: int, tables: str) -> Numbers:
     from thence.miners.aerial.storage import load
 
@@ -276,12 +285,14 @@ def job_ours(*, sensors: int, tables: str) -> Numbers:
     """Frame in, rules with measures out."""
     import thence as th
 
+    miner, read = th.Aerial(min_confidence=0.8, min_support=0.0001), th.TransactionTable.from_frame
     frame = as_frame(hanoi(sensors, Path(tables))[0])
     start = clock()
-    table = th.TransactionTable.from_frame(frame)
-    rules = th.Aerial(min_confidence=0.8, min_support=0.0001).mine(table)
-    measured = rules.to_polars()
-    return {"seconds": clock() - start, "rules": len(measured), "coverage": rules.data_coverage, "mb": peak_mb()}
+    rules = miner.mine(read(frame))
+    for name in ("support", "confidence", "zhang"):
+        rules.measure(name)
+    coverage = rules.data_coverage
+    return {"seconds": clock() - start, "rules": len(rules), "coverage": coverage, "mb": peak_mb()}
 
 
 def job_pyaerial(*, sensors: int, tables: str, layers: list[int] | None, epochs: int, frequency: float) -> Numbers:
@@ -360,6 +371,7 @@ JOBS = {
     job.__name__: job
     for job in (
         train_and_save,
+        same_rules,
         compare,
         extract_ours,
         extract_pyaerial,

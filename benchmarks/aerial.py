@@ -71,6 +71,10 @@ def extraction(options: argparse.Namespace) -> None:
                 name: measured("extract_ours", **common, gate=gate, name=f"{name}.npz", device=options.device, repeat=3)
                 for name, gate in (("gated", TAU), ("all", 0.0))
             }
+            if options.device == "cuda":
+                measured("extract_ours", **common, gate=TAU, name="cpu.npz", device="cpu", repeat=1)
+                if not measured("same_rules", folder=place, names=["gated.npz", "cpu.npz"]).get("same"):
+                    raise SystemExit(f"the rules of {sensors} sensors differ between CPU and GPU")
             peer = (
                 {}
                 if options.device == "cuda"
@@ -206,10 +210,10 @@ def plot(points: list[tuple[int, float, float]], guessed: list[int], path: Path)
 
 
 def scale(options: argparse.Namespace) -> None:
-    small = options.quick
+    small, more = options.quick, 2 if options.device == "cuda" else 1
     for name, hops, sizes in (
-        ("pairs within eight hops", 8, (100, 200) if small else (250, 500, 1000, 2000)),
-        ("all pairs", None, (100,) if small else (125, 250, 500, 1000)),
+        ("pairs within eight hops", 8, (100, 200) if small else (250 * more, 500 * more, 1000 * more, 2000 * more)),
+        ("all pairs", None, (100,) if small else (125 * more, 250 * more, 500 * more, 1000 * more)),
     ):
         say(f"scale: {name}, ten bins, 17,520 rows, the 100,000 most probable rules kept")
         say(

@@ -7,7 +7,7 @@ import os
 # Workers share the cores: several threads each would only wait for one another (torch spins while it waits).
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from hypothesis import HealthCheck, settings  # noqa: E402
+from hypothesis import HealthCheck, settings
 
 # Tests never time: a slow machine must not fail them. In CI examples are the same each time.
 settings.register_profile(

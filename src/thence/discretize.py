@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -59,7 +60,7 @@ class Binning:
     def intervals(self) -> tuple[Interval, ...]:
         """The ranges of the codes, open at both outer ends."""
         bounds = [-math.inf, *self.edges.tolist(), math.inf]
-        return tuple(Interval(low, high) for low, high in zip(bounds[:-1], bounds[1:], strict=True))
+        return tuple(Interval(low, high) for low, high in pairwise(bounds))
 
     def encode(self, values: npt.NDArray[Any]) -> Codes:
         """Codes of numbers; NaN is −1, and so is a number that a binning of distinct values has never seen."""

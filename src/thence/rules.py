@@ -250,9 +250,9 @@ class RuleSet:
     ) -> RuleSet:
         """The rules that meet every condition.
 
-        ``min_<measure>`` and ``max_<measure>`` bound any measure, as keywords or in ``bounds``; ``feature`` is a part of the text of some item of
-        the rule, ``antecedent`` and ``consequent`` the same for one side, ``kind`` is the kind of a sensor or the
-        class of a node in the rule.
+        ``min_<measure>`` and ``max_<measure>`` bound any measure, as keywords or in ``bounds``; ``feature`` is a part
+        of the text of some item of the rule, ``antecedent`` and ``consequent`` the same for one side, ``kind`` is the
+        kind of a sensor or the class of a node in the rule.
         """
         keep = np.ones(len(self), bool)
         for name, bound in {**(bounds or {}), **more_bounds}.items():
