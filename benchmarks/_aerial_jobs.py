@@ -312,21 +312,23 @@ def crossover_exact(*, sensors: int) -> Numbers:
     from thence import bits
     from thence.miners._exact_kernel import mine_exact
 
+    def count(codes: NDArray[Any]) -> int:
+        bitmaps, present = bits.pack_codes(codes, cardinalities=[10] * codes.shape[1])
+        blocks = mine_exact(
+            bitmaps,
+            n_rows=len(codes),
+            feature_of_item=np.repeat(np.arange(codes.shape[1]), 10),
+            present=present,
+            max_antecedents=2,
+            min_support="0.01",
+            min_confidence="0.8",
+        )
+        return sum(len(block.consequents) for block in blocks)
+
     codes = plant(sensors)
-    cardinalities = [10] * sensors
+    count(codes[:1000, :4])  # loads the compiled code
     start = clock()
-    bitmaps, present = bits.pack_codes(codes, cardinalities=cardinalities)
-    found = 0
-    for block in mine_exact(
-        bitmaps,
-        n_rows=len(codes),
-        feature_of_item=np.repeat(np.arange(sensors), 10),
-        present=present,
-        max_antecedents=2,
-        min_support="0.01",
-        min_confidence="0.8",
-    ):
-        found += len(block.consequents)
+    found = count(codes)
     return {"seconds": clock() - start, "rules": found, "mb": peak_mb()}
 
 

@@ -37,7 +37,7 @@ missed: list[str] = []
 def measured(job: str, **arguments: Any) -> dict[str, Any]:
     """Run a job in its own process and return its numbers; the error of a job that fails is shown and kept."""
     command = [sys.executable, str(HERE / "aerial.py"), "--job", job, "--arguments", json.dumps(arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=HERE)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         last = (done.stderr.strip().splitlines() or [f"ended with {done.returncode}"])[-1]
         print(f"  {job} {arguments}: {last}", file=sys.stderr)
@@ -215,7 +215,8 @@ def scale(options: argparse.Namespace) -> None:
         ("pairs within eight hops", 8, (100, 200) if small else (250 * more, 500 * more, 1000 * more, 2000 * more)),
         ("all pairs", None, (100,) if small else (125 * more, 250 * more, 500 * more, 1000 * more)),
     ):
-        say(f"scale: {name}, ten bins, 17,520 rows, the 100,000 most probable rules kept")
+        say(f"scale: {name}, ten bins, 17,520 rows, the 100,000 most probable rules kept;")
+        say("'confidence' is the exact mean of the 2,000 most probable")
         say(
             f"{'sensors':>8}{'queries':>13}{'train s':>9}{'extract s':>11}{'loss':>8}{'rules':>9}"
             f"{'confidence':>12}{'MB':>8}"

@@ -109,11 +109,13 @@ def _supports(bank: Bank, found: EmbeddingCounts) -> dict[str, npt.NDArray[Any]]
     """The two further supports of a lifted rule, and how its confidence spreads over embeddings."""
     applies = np.maximum(found.applicable, 1)
     mean = found.confidence_sum / applies
+    variance = found.confidence_squares / applies - mean**2
+    variance[variance < 1e-14] = 0.0  # what is left there is rounding
     return {
         "support_time": found.frames / max(bank.n_frames, 1),
         "support_embeddings": found.embeddings / max(bank.n_embeddings, 1),
         "confidence_low": np.where(found.applicable > 0, found.confidence_low, 0.0),
-        "confidence_spread": np.sqrt(np.maximum(found.confidence_squares / applies - mean**2, 0.0)),
+        "confidence_spread": np.sqrt(variance),
     }
 
 

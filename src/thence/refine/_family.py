@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -91,8 +92,8 @@ class Family:
             max_antecedents,
         )
 
-    def pairs(self, drawn: Words) -> tuple[Ints, Floats]:
-        """Rows and statistics of all rules with one item, antecedents × consequents; −inf where a bound is missed."""
+    def pairs(self, drawn: Words, level: float) -> tuple[Ints, Floats]:
+        """Rows of all rules with one item, antecedents × consequents, and the statistics that can reach a level."""
         shape = (len(self.left), len(self.right))
         both, held, expected = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape)
         board = self.board
@@ -100,15 +101,15 @@ class Family:
             board.words, drawn, board.row_of, board.present_of, self.left, self.right, self.column,
             self.allowed, self.size, self.base, both, held, expected,
         )  # fmt: skip
-        counts = (both >= self.min_rows) & (both >= (self.min_confidence - TOLERANCE) * held) & (both > 0)
-        return both, np.where(counts, excess_roots(both, held, expected), -math.inf)
+        chosen = (both >= self.need(level)) & (both >= (self.min_confidence - TOLERANCE) * held)
+        return both, excess_roots(both[chosen], held[chosen], expected[chosen])
 
     def need(self, level: float) -> Ints:
         """Per consequent the least number of shared rows with which a rule can reach a level."""
         rarest = np.where(self.base > 0, self.base, 1.0).min(axis=1, initial=1.0)
         # A rule without a miss has the largest statistic for its rows: the root of 2 · rows · ln(1 / frequency).
         most = 2 * np.log(1 / np.maximum(rarest, 1e-300))
-        rows = np.ceil(max(level, 0.0) ** 2 / np.maximum(most, 1e-12) * (1 - TOLERANCE))
+        rows = np.ceil(max(level, 0.0) ** 2 / np.maximum(most, 1e-12) * (1 - 4 * TOLERANCE))
         return np.asarray(np.maximum(np.minimum(rows, 2**62).astype(np.int64), max(self.min_rows, 1)))
 
     def facts(self, shuffles: Shuffles) -> Facts:
@@ -132,6 +133,21 @@ class Family:
             self,
         )
 
+    @cached_property
+    def least(self) -> Ints:
+        """The rows that two items must share with a consequent to be confident enough; they do not move."""
+        shape = (len(self.left), len(self.left))
+        if self.min_confidence <= 0 or self.max_antecedents < 2:
+            return shared(np.zeros(shape, np.int64), np.int64)
+        both, held, expected = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape)
+        board = self.board
+        count_pairs(
+            board.words, board.words, board.row_of, board.present_of, self.left, self.left,
+            shared(board.column_of_item[self.left], np.int32), self.together, self.size, board.base(self.left),
+            both, held, expected,
+        )  # fmt: skip
+        return shared(np.floor((self.min_confidence - TOLERANCE) * both), np.int64)
+
     def longer(self, drawn: Words, both: Ints, levels: Floats) -> Ints:
         """How many rules of two items and more reach each of the ascending levels and not the next."""
         reached = np.zeros(len(levels), np.int64)
@@ -139,14 +155,18 @@ class Family:
             return reached
         need = self.need(float(levels[0]))
         board = self.board
+        # Where the consequent may be unknown, a rule is counted over fewer rows than its antecedent holds in.
+        always = (board.present_of == 1).all(axis=1)
+        nothing = shared(np.zeros_like(self.least), np.int64)
         for c in range(len(self.right)):
             alone = np.where(self.allowed[:, c], both[:, c], 0)
             if int((alone >= need[c]).sum()) < 2:
                 continue
             fits = extend_family(
                 board.words, drawn, board.row_of, board.present_of, self.left, int(self.right[c]),
-                int(self.column[c]), self.base[c], shared(alone, np.int64), self.together, int(need[c]),
-                self.min_confidence, self.max_antecedents, _MAX_SETS, levels, reached,
+                int(self.column[c]), self.base[c], shared(alone, np.int64), self.together,
+                self.least if always[self.column[c]] else nothing, int(need[c]), self.min_confidence,
+                self.max_antecedents, _MAX_SETS, levels, reached,
             )  # fmt: skip
             if not fits:
                 raise MiningError(

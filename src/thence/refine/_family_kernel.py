@@ -37,8 +37,12 @@ def reach(levels: Floats, value: float) -> int:
 
 
 @kernel
-def _joined(sets: Indices, together: Bools, limit: int) -> tuple[Indices, bool]:
-    """Sets of one item more, from pairs that share all but the last; false when there are more than ``limit``."""
+def _joined(sets: Indices, together: Bools, alone: Ints, least: Ints, last: bool, limit: int) -> tuple[Indices, bool]:
+    """Sets of one item more, from pairs that share all but the last; false when there are more than ``limit``.
+
+    A set of the last length that cannot be confident enough is left out: it holds in at most ``alone`` rows of any of
+    its items together with the consequent, and two items need ``least`` of them.
+    """
     count, length = sets.shape
     room = 1024
     out = np.empty((room, length + 1), np.int32)
@@ -50,7 +54,10 @@ def _joined(sets: Indices, together: Bools, limit: int) -> tuple[Indices, bool]:
                 shared_ = shared_ and sets[a, place] == sets[b, place]
             if not shared_:
                 break
-            if not together[sets[a, length - 1], sets[b, length - 1]]:
+            one, two = sets[a, length - 1], sets[b, length - 1]
+            if not together[one, two]:
+                continue
+            if last and length == 1 and min(alone[one], alone[two]) < least[one, two]:
                 continue
             if made == limit:
                 return out[:made], False
@@ -102,6 +109,7 @@ def extend_family(
     base: Floats,
     alone: Ints,
     together: Bools,
+    least: Ints,
     need: int,
     min_confidence: float,
     max_length: int,
@@ -112,7 +120,8 @@ def extend_family(
     """Count, for one consequent, the rules of two items and more that reach each level; false when there are too many.
 
     ``alone[a]`` are the frames that item ``left[a]`` shares with the consequent, ``together[a, b]`` says whether two
-    items may stand in one rule, ``need`` is the least number of shared frames that matters.
+    items may stand in one rule, ``least[a, b]`` how many shared frames two need to be confident enough, ``need`` how
+    many any rule needs to matter.
     """
     few = np.flatnonzero(alone >= need)
     sets = np.empty((few.size, 1), np.int32)
@@ -121,7 +130,7 @@ def extend_family(
     buffer = np.empty(words.shape[1], np.uint64)
     items = np.empty(max_length, np.int32)
     for length in range(2, max_length + 1):
-        candidates, fits = _joined(sets, together, limit)
+        candidates, fits = _joined(sets, together, alone, least, length == max_length, limit)
         if not fits:
             return False
         counts = np.zeros(candidates.shape[0], np.int64)

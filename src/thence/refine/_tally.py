@@ -93,6 +93,11 @@ class Levels:
         levels = levels[levels > 0]
         return Levels(levels, np.zeros(n_draws, np.int64), *(np.zeros(len(levels), np.int64) for _ in range(2)))
 
+    @property
+    def lowest(self) -> float:
+        """The level below which nothing matters."""
+        return float(self.levels[0]) if len(self.levels) else np.inf
+
     def nothing(self) -> Ints:
         """No rule at any level."""
         return np.zeros(len(self.levels), np.int64)

@@ -186,8 +186,8 @@ def _run(
         own = whole.look(drawn, draw)
         reached = levels.histogram(own[placed])
         for number, space in enumerate(spaces):
-            both, statistics = space.pairs(drawn[id(space.board)])
-            reached += levels.histogram(statistics.reshape(-1))
+            both, statistics = space.pairs(drawn[id(space.board)], levels.lowest)
+            reached += levels.histogram(statistics)
             if space.max_antecedents > 1 and draw < room:
                 pairs[draw, number] = both
         for some in facts:
@@ -210,7 +210,9 @@ def _run(
         for number, space in enumerate(spaces):
             drawn = space.board.rearranged(worlds.of(space.board, draw))
             both = pairs.get((draw, number))
-            reached[alive:] += space.longer(drawn, space.pairs(drawn)[0] if both is None else both, open_levels)
+            reached[alive:] += space.longer(
+                drawn, space.pairs(drawn, math.inf)[0] if both is None else both, open_levels
+            )
         return reached
 
     if len(open_levels) and any(space.max_antecedents > 1 for space in spaces):
@@ -221,8 +223,8 @@ def _run(
             progress("testing longer rules", rest.index(draws[-1]) + 1, len(rest))
     if pooling:
         for space in spaces:
-            both, statistics = space.pairs(space.board.words)
-            levels.real += levels.histogram(statistics.reshape(-1))
+            both, statistics = space.pairs(space.board.words, levels.lowest)
+            levels.real += levels.histogram(statistics)
             levels.real += space.longer(space.board.words, both, levels.levels)
         for some in facts:
             levels.real += levels.histogram(some.statistics(-1))
