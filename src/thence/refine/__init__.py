@@ -19,8 +19,9 @@ from ..transactions import TransactionTable
 from .coverage import smallest_cover
 from .intervals import merge_intervals
 from .nulls import Null
-from .redundancy import drop_covered, drop_mirrored, drop_trivia, simplify, with_simpler
+from .redundancy import drop_covered, drop_mirrored, drop_trivia
 from .significance import p_values
+from .simpler import simplify, with_simpler
 
 __all__ = [
     "Null",
