@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ("README.md", "docs/index.md", "docs/guide/lifted-rules.md", "docs/guide/which-enrichment.md")
+PAGES = (
+    "README.md",
+    "docs/index.md",
+    "docs/guide/aerial.md",
+    "docs/guide/lifted-rules.md",
+    "docs/guide/which-enrichment.md",
+)
 
 
 def _blocks(page: str) -> list[str]:

@@ -139,8 +139,9 @@ def refined(
 
     if "null" in steps:
         steps["null"] = Null(**steps["null"])
-    # The miner's own bound, so that no rule that it could not have found competes in a test of significance.
-    steps.setdefault("min_confidence", getattr(miner, "min_confidence", None))
+    # The miner's own bounds, so that no rule that it could not have found competes in a test of significance.
+    for bound in ("min_confidence", "min_support"):
+        steps.setdefault(bound, getattr(miner, bound, None))
     denominator = getattr(miner, "denominator", "present")
     return refine(
         rules, table, ontology=inputs.ontology, denominator=denominator, seed=config.seed, progress=tell, **steps
