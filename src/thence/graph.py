@@ -283,7 +283,7 @@ class KnowledgeGraph:
 
         Dated values and units travel as the graph attributes ``dated`` and ``property_units``.
         """
-        nx = require("networkx", extra="networkx")
+        networkx = require("networkx", extra="networkx")
         taken = [n.id for n in self._nodes.values() if "labels" in n.properties]
         taken += [e.id for e in self._edges.values() if "labels" in e.properties]
         if taken:
@@ -291,7 +291,7 @@ class KnowledgeGraph:
                 f"a property is called 'labels', which networkx needs for the labels: {', '.join(taken)}",
                 hint="rename the property, or use to_dict()",
             )
-        result = nx.MultiDiGraph()
+        result: nx.MultiDiGraph[str] = networkx.MultiDiGraph()
         for node in self._nodes.values():
             result.add_node(node.id)
             result.nodes[node.id].update(labels=sorted(node.labels), **node.properties)
