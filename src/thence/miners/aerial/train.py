@@ -35,6 +35,11 @@ STEPS = 600
 SHOWINGS = 120
 """How often each item shall at least be shown; this decides for tables of thousands of items."""
 
+WIDE, SHOWN_FIRST, FALLING = 100, 64, 0.8
+"""Masked training of more features than ``WIDE`` begins with up to ``SHOWN_FIRST`` visible ones and comes down to few
+over this share of its steps. A row that shows three of many features says nothing about most of the others; a network
+that has only seen such rows needs many times as long to find out which features belong together."""
+
 HELD_OUT_ROWS = 2048
 SMALLEST_HELD_OUT = 16
 """With fewer held-out rows than this their loss is noise, and the training loss decides instead."""
@@ -171,7 +176,8 @@ class _Trainer:
         steps = max(STEPS, math.ceil(SHOWINGS * self.layout.n_items / shown))
         self.epochs = options.epochs or max(3, math.ceil(steps / per_epoch))
         self.patience = options.patience or max(5, self.epochs // 3)
-        self.total_steps = self.epochs * per_epoch
+        self.total_steps, self.step = self.epochs * per_epoch, 0
+        self.wide = self.neighbours is None and options.corruption == "mask" and self.layout.n_features > WIDE
         self.learning_rate = options.learning_rate or _learning_rate(self.layout)
         self.unknown = self.model.unknown()
         self.resident = self._resident()
@@ -216,14 +222,15 @@ class _Trainer:
         weights = self.model.parameters()
         optimiser = Adam(weights, weight_decay=self.options.weight_decay)
         history: list[Epoch] = []
-        best, kept, stopped, step = 0, [tensor.clone() for tensor in weights], False, 0
+        best, kept, stopped = 0, [tensor.clone() for tensor in weights], False
         with torch.no_grad():
             for number in range(1, self.epochs + 1):
                 total, count = torch.zeros((), dtype=torch.float64, device=self.device), 0
                 for codes in self._batches():
-                    share = 1.0 - step / self.total_steps if self.options.decay else 1.0
-                    optimiser.step(self._step(codes, total), learning_rate=self.learning_rate * share)
-                    step, count = step + 1, count + 1
+                    share = 1.0 - self.step / self.total_steps if self.options.decay else 1.0
+                    slopes = self._slopes(self._ask(codes, self.hide, self._most_visible()), total)
+                    optimiser.step(slopes, learning_rate=self.learning_rate * share)
+                    self.step, count = self.step + 1, count + 1
                 epoch = Epoch(number, self.epochs, float(total) / count, self._judge())
                 self._check(epoch)
                 history.append(epoch)
@@ -231,17 +238,23 @@ class _Trainer:
                     progress(epoch)
                 if not self.options.early_stopping or not best or epoch.judged < history[best - 1].judged:
                     best, kept = number, [tensor.clone() for tensor in weights]
-                elif number - best >= self.patience:
+                elif number - max(best, self.epochs * FALLING if self.wide else 0) >= self.patience:
                     stopped = True
                     break
         return Training(self.model.with_parameters(kept), tuple(history), best, stopped)
 
-    def _ask(self, codes: Tensor, generator: torch.Generator) -> _Question:
+    def _most_visible(self) -> int:
+        """How many features a row of the coming step may show."""
+        if not self.wide:
+            return self.options.most_visible
+        left = 1.0 - self.step / (FALLING * self.total_steps)
+        return max(self.options.most_visible, round(SHOWN_FIRST * left))
+
+    def _ask(self, codes: Tensor, generator: torch.Generator, most: int) -> _Question:
         """Hide what the network shall not see of a batch."""
         if self.options.corruption == "gaussian":
             dense = noisy_input(self.layout, codes, unknown=self.unknown, noise=self.options.noise, generator=generator)
             return _Question(codes, dense, None, AllFeatures(self.layout))
-        most = self.options.most_visible
         if self.neighbours is None:
             shown = visible_features(self.layout.n_features, rows=len(codes), most=most, generator=generator)
             return _Question(codes, None, visible_items(self.layout, codes, shown), AllFeatures(self.layout))
@@ -265,17 +278,16 @@ class _Trainer:
         padded = torch.cat([deltas, torch.zeros_like(deltas[:1])])
         return torch.nn.functional.embedding_bag(question.items, padded, mode="sum").add_(origin)
 
-    def _step(self, codes: Tensor, total: Tensor) -> list[Tensor]:
+    def _slopes(self, question: _Question, total: Tensor) -> list[Tensor]:
         """Gradients of all parameters for one batch; its loss is added to ``total``."""
-        question = self._ask(codes, self.hide)
         found = gradients(self.model, self._first(question), question.codes, question.output)
         if question.dense is not None:
             entry = question.dense.T @ found.first
         else:
             assert question.items is not None
-            spread = found.first.unsqueeze(1).expand(-1, question.items.shape[1], -1)
-            n_items = self.layout.n_items
-            deltas = torch.ops.aten.embedding_dense_backward(spread, question.items, n_items + 1, n_items, False)
+            deltas = torch.zeros(self.layout.n_items + 1, found.first.shape[1], device=self.device)
+            for column in question.items.T:
+                deltas.index_add_(0, column, found.first)
             # Only the deltas learn here. The mean row of a block is not a freedom of its own: it moves the origin,
             # as the bias does, and with every item pulling at it the origin would jump by the number of features
             # times the learning rate in each step.
@@ -291,7 +303,7 @@ class _Trainer:
         codes = self._tensor(self.held_out)
         total = 0.0
         for start in range(0, len(codes), self.batch):
-            question = self._ask(codes[start : start + self.batch], generator)
+            question = self._ask(codes[start : start + self.batch], generator, self.options.most_visible)
             loss = reconstruction_loss(self.model, self._first(question), question.codes, question.output)
             total += float(loss) * len(codes[start : start + self.batch])
         return total / len(codes)
