@@ -41,6 +41,11 @@ def share(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
+def zhang(result) -> str:
+    """Mean of Zhang's metric over the kept rules, where they were mined."""
+    return share(float(result.kept.measure("zhang").mean())) if len(result.kept) else "–"
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -48,8 +53,10 @@ def main() -> None:
     parser.add_argument("--only", help="part of the name of a case")
     parser.add_argument("--seed", type=int, default=7)
     arguments = parser.parse_args()
-    print("| data | enrichment | mined | rules kept | seen coverage | confidence | unseen coverage | confidence | s |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    print(
+        "| data | enrichment | mined | kept | Zhang | seen coverage | confidence | unseen coverage | confidence | s |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|---|")
     for title, case in (QUICK if arguments.quick else CASES).items():
         if arguments.only and arguments.only.lower() not in title.lower():
             continue
@@ -64,8 +71,8 @@ def main() -> None:
             result = th.generalisation(system, enrich=mode, unseen=0.3, seed=arguments.seed, **settings).modes[mode]
             seconds = time.perf_counter() - start
             print(
-                f"| {title} | {mode} | {result.mined:,} | {result.rules} | {share(result.seen_coverage)} "
-                f"| {share(result.seen_confidence)} | {share(result.unseen_coverage)} "
+                f"| {title} | {mode} | {result.mined:,} | {result.rules} | {zhang(result)} "
+                f"| {share(result.seen_coverage)} | {share(result.seen_confidence)} | {share(result.unseen_coverage)} "
                 f"| {share(result.unseen_confidence)} | {seconds:.1f} |",
                 flush=True,
             )
