@@ -307,7 +307,7 @@ def job_pyaerial(*, sensors: int, tables: str, layers: list[int] | None, epochs:
     return {"seconds": seconds, "rules": len(found["rules"]), "coverage": coverage, "mb": peak_mb()}
 
 
-def crossover_exact(*, sensors: int) -> Numbers:
+def exact_plant(*, sensors: int, zones: int) -> Numbers:
     """Every rule with at most two antecedents, support 0.01 and confidence 0.8, counted one by one and not kept."""
     from thence import bits
     from thence.miners._exact_kernel import mine_exact
@@ -325,48 +325,58 @@ def crossover_exact(*, sensors: int) -> Numbers:
         )
         return sum(len(block.consequents) for block in blocks)
 
-    codes = plant(sensors)
+    codes = plant(sensors, zones=zones)
     count(codes[:1000, :4])  # loads the compiled code
     start = clock()
     found = count(codes)
     return {"seconds": clock() - start, "rules": found, "mb": peak_mb()}
 
 
-def aerial_plant(*, sensors: int, hops: int | None, device: str, epochs: int | None, keep: int) -> Numbers:
-    """Train and extract on the made-up plant: all pairs, or pairs within some hops; the best rules are kept."""
-    codes = plant(sensors)
+def aerial_plant(*, sensors: int, zones: int | None, hops: int | None, device: str, keep: int | None) -> Numbers:
+    """Train and extract on the made-up plant: all pairs, or pairs within some hops.
+
+    With ``keep`` the most probable rules are kept and the first of them counted; without, rules are streamed past.
+    """
+    codes = plant(sensors, zones=zones)
     near = None if hops is None else Neighbours.of(within(sensors, hops))
     if device == "cuda":
         torch.zeros(1, device=device)
     start = clock(device)
-    settings = TrainingSettings(device=device, epochs=epochs)
+    settings = TrainingSettings(device=device)
     result = train(codes, cardinalities=[10] * sensors, settings=settings, neighbours=near)
     trained = clock(device)
-    asked = [0]
-    rules = top(
-        result.model,
-        k=keep,
-        search=Search(neighbours=near),
-        progress=lambda done, total: asked.append(done),
-    )
+    asked, search = [0], Search(neighbours=near)
+
+    def note(done: int, total: int) -> None:
+        asked[0] = done
+
+    if keep is None:
+        rules = Rules.none(2)
+        found = sum(len(chunk) for chunk in extract(result.model, search=search, progress=note))
+    else:
+        rules = top(result.model, k=keep, search=search, progress=note)
+        found = len(rules)
     done = clock(device)
-    left, right = rules.antecedents, rules.consequents
-    hit = np.ones(len(codes), bool)
-    confidence = []
-    for row, item in zip(left[:2000], right[:2000], strict=True):
-        hit[:] = True
-        for marked in row[row >= 0]:
-            hit &= codes[:, marked // 10] == marked % 10
-        confidence.append(float((codes[hit, item // 10] == item % 10).mean()) if hit.any() else 0.0)
     return {
         "train": trained - start,
         "extract": done - trained,
-        "queries": asked[-1],
+        "queries": asked[0],
         "loss": result.loss,
-        "rules": len(rules),
-        "confidence": float(np.mean(confidence)) if confidence else 0.0,
+        "rules": found,
+        "confidence": _mean_confidence(codes, rules),
         "mb": peak_mb(device),
     }
+
+
+def _mean_confidence(codes: NDArray[Any], rules: Rules, most: int = 2000) -> float:
+    """Exact confidence of the first rules, on average."""
+    found = []
+    for left, right in zip(rules.antecedents[:most], rules.consequents[:most], strict=True):
+        holds = np.ones(len(codes), bool)
+        for item in left[left >= 0]:
+            holds &= codes[:, item // 10] == item % 10
+        found.append(float((codes[holds, right // 10] == right % 10).mean()) if holds.any() else 0.0)
+    return float(np.mean(found)) if found else 0.0
 
 
 JOBS = {
@@ -381,7 +391,7 @@ JOBS = {
         train_pyaerial,
         job_ours,
         job_pyaerial,
-        crossover_exact,
+        exact_plant,
         aerial_plant,
     )
 }

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 Codes = NDArray[np.int8]
 
 ROWS, BINS = 17_520, 10
-AREA = 20  # sensors that follow the same hidden state
+ZONE = 20  # sensors that follow the same hidden state, unless said otherwise
 
 
 def hanoi(sensors: int, folder: Path) -> tuple[Codes, list[int]]:
@@ -28,21 +28,21 @@ def hanoi(sensors: int, folder: Path) -> tuple[Codes, list[int]]:
         return stored["codes"], stored["cardinalities"].tolist()
 
 
-def plant(sensors: int, *, rows: int = ROWS, noise: float = 0.03, seed: int = 0) -> Codes:
-    """Areas of twenty sensors, each following a slow hidden state of its own and the plant's common load.
+def plant(sensors: int, *, zones: int | None = None, rows: int = ROWS, noise: float = 0.03, seed: int = 0) -> Codes:
+    """Zones of sensors, each zone following a slow hidden state of its own and the plant's common load.
 
-    Readings of an area agree up to a little noise, areas agree only as far as the common load goes; every sensor is cut
-    at its own deciles.
+    Readings of a zone agree up to a little noise, zones agree only as far as the common load goes; every sensor is cut
+    at its own deciles. Without a number of zones, a zone has twenty sensors.
     """
     rng = np.random.default_rng(seed)
-    areas = max(1, sensors // AREA)
-    hidden = rng.normal(size=(rows, areas + 1)).astype(np.float32)
+    zones = max(1, sensors // ZONE) if zones is None else zones
+    hidden = rng.normal(size=(rows, zones + 1)).astype(np.float32)
     for row in range(1, rows):
         hidden[row] = 0.95 * hidden[row - 1] + np.sqrt(1 - 0.95**2, dtype=np.float32) * hidden[row]
     states = 0.8 * hidden[:, 1:] + 0.6 * hidden[:, :1]
     codes = np.empty((rows, sensors), np.int8)
     for sensor in range(sensors):
-        reading = states[:, sensor * areas // sensors] + noise * rng.normal(size=rows).astype(np.float32)
+        reading = states[:, sensor * zones // sensors] + noise * rng.normal(size=rows).astype(np.float32)
         edges = np.quantile(reading, np.arange(1, BINS) / BINS)
         codes[:, sensor] = np.searchsorted(edges, reading, side="right")
     return codes

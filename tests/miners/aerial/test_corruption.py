@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
+import pytest
 import torch
 
 from thence.miners.aerial.autoencoder import Layout, initialise
@@ -12,7 +13,9 @@ from thence.miners.aerial.corruption import features_around, noisy_input, visibl
 from thence.miners.aerial.neighbours import Neighbours
 
 
-def test_every_number_and_every_choice_of_features_is_equally_likely():
+@pytest.mark.parametrize("many", [0, 8], ids=["ranked", "drawn"])
+def test_every_number_and_every_choice_of_features_is_equally_likely(many, monkeypatch):
+    monkeypatch.setattr("thence.miners.aerial.corruption.MANY", many)
     rows = 60_000
     shown = visible_features(5, rows=rows, most=3, generator=torch.Generator().manual_seed(0)).numpy()
     sizes = (shown >= 0).sum(axis=1)

@@ -8,6 +8,7 @@ import torch
 
 from tests.miners.aerial.networks import as_rules
 from thence.errors import ConfigError, InputError, MiningError
+from thence.miners.aerial import train as train_module
 from thence.miners.aerial.extract import Search, extract
 from thence.miners.aerial.neighbours import Neighbours
 from thence.miners.aerial.rows import ArrayRows, why_trivial
@@ -177,6 +178,28 @@ def test_long_tables_are_sampled_and_never_read_whole(monkeypatch):
     result = train(source, cardinalities=LINKED, settings=settings, progress=heard.append)
     assert source.largest <= 2048  # the held-out rows are the most that is ever asked for at once
     assert as_rules(extract(result.model, search=Search(max_antecedents=1))).keys() == TRUTH
+
+
+def test_wide_tables_begin_with_many_visible_features(monkeypatch):
+    shown = []
+    drawn = train_module.visible_features
+
+    def watch(n_features, *, rows, most, generator):
+        shown.append(most)
+        return drawn(n_features, rows=rows, most=most, generator=generator)
+
+    monkeypatch.setattr(train_module, "WIDE", 5)
+    monkeypatch.setattr(train_module, "SHOWN_FIRST", 6)
+    monkeypatch.setattr(train_module, "visible_features", watch)
+    codes = np.random.default_rng(0).integers(0, 3, (300, 4)).repeat(2, axis=1).astype(np.int8)
+    settings = TrainingSettings(epochs=10, held_out=0.0)
+    first = train(codes, cardinalities=[3] * 8, settings=settings)
+    assert shown[0] == 6
+    assert shown[-1] == 3
+    assert shown == sorted(shown, reverse=True)
+    monkeypatch.setattr(train_module, "WIDE", 8)
+    assert not same(first, train(codes, cardinalities=[3] * 8, settings=settings))
+    assert set(shown[len(shown) // 2 :]) == {3}
 
 
 def test_neighbourhoods_are_learnt_without_the_rest():

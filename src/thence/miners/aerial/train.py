@@ -32,7 +32,7 @@ Progress = Callable[["Epoch"], None]
 STEPS = 600
 """Optimiser steps of a moderate table, when the number of epochs is not given."""
 
-SHOWINGS = 120
+SHOWINGS = 200
 """How often each item shall at least be shown; this decides for tables of thousands of items."""
 
 WIDE, SHOWN_FIRST, FALLING = 100, 64, 0.8
