@@ -200,6 +200,22 @@ def extract_ours(
     return {"seconds": min(seconds), "rules": len(rules), "queries": asked[-1], "mb": high}
 
 
+def full_and_grow(*, sensors: int, antecedents: int, tables: str, device: str) -> Numbers:
+    """The same network searched in both ways."""
+    codes, cardinalities = hanoi(sensors, Path(tables))
+    network = train(codes, cardinalities=cardinalities, settings=TrainingSettings(device=device)).model
+    found: Numbers = {}
+    for kind in ("full", "grow"):
+        asked = [0]
+        search = Search(search=kind, max_antecedents=antecedents)  # type: ignore[arg-type]
+        start = clock(device)
+        rules = 0
+        for chunk in extract(network, search=search, progress=lambda done, _, asked=asked: asked.append(done)):
+            rules += len(chunk)
+        found[kind] = {"seconds": clock(device) - start, "rules": rules, "queries": asked[-1]}
+    return found
+
+
 def same_rules(*, folder: str, names: list[str]) -> Numbers:
     """Whether files of rules hold the same rules, each once."""
     found = []
@@ -383,6 +399,7 @@ JOBS = {
     job.__name__: job
     for job in (
         train_and_save,
+        full_and_grow,
         same_rules,
         compare,
         extract_ours,

@@ -2,8 +2,8 @@
 
     python benchmarks/aerial.py                        everything; the better part of an hour on two cores
     python benchmarks/aerial.py --quick                small sizes, a few minutes
-    python benchmarks/aerial.py --part scale           one part: extraction, training, job, quality, crossover, scale
-    python benchmarks/aerial.py --device cuda          extraction, training and scale on a GPU; numpy and torch suffice
+    python benchmarks/aerial.py --part scale           one of: extraction, search, training, job, quality, crossover, scale
+    python benchmarks/aerial.py --device cuda          extraction, search, training, scale on a GPU; numpy and torch do
 
 Every contender runs in a process of its own, so that its time and peak memory are its own. *extraction* puts our
 weights into pyaerial's class and asks both for every combination: the rules must be the same, or the script fails.
@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 HERE = Path(__file__).parent
-PARTS = ("extraction", "training", "job", "quality", "crossover", "scale")
+PARTS = ("extraction", "search", "training", "job", "quality", "crossover", "scale")
 TAU = 0.8
 ZONES = 8
 FLOAT_ERROR = 1e-5  # pyaerial decides in float32, we decide close calls in float64
@@ -99,6 +99,21 @@ def extraction(options: argparse.Namespace) -> None:
                 say(line)
             if known and found["different"]:
                 say(f"  {found['different']} rules lie within float32's error of the threshold")
+    say()
+
+
+def search(options: argparse.Namespace) -> None:
+    say("search: every combination ('full') against extending only what passed the gate ('grow')")
+    say(f"{'sensors':>8}{'antecedents':>13}{'':>6}{'queries':>13}{'rules':>13}{'seconds':>9}")
+    for sensors, antecedents in ((20, 2), (20, 3)) if options.quick else ((20, 2), (20, 3), (97, 2)):
+        common = {"sensors": sensors, "antecedents": antecedents, "tables": options.tables}
+        found = measured("full_and_grow", **common, device=options.device)
+        for kind in ("full", "grow") if "failed" not in found else ():
+            one = found[kind]
+            line = (
+                f"{sensors:>8}{antecedents:>13}{kind:>6}{one['queries']:>13,}{one['rules']:>13,}{one['seconds']:>9.2f}"
+            )
+            say(line)
     say()
 
 
@@ -263,7 +278,7 @@ def main() -> None:
         return
     Path(options.tables).mkdir(parents=True, exist_ok=True)
     options.sensors = (20,) if options.quick else (20, 60, 97)
-    everything = ("extraction", "training", "scale") if options.device == "cuda" else PARTS
+    everything = ("extraction", "search", "training", "scale") if options.device == "cuda" else PARTS
     for part in options.part or everything:
         if part == "quality":
             from _aerial_quality import quality

@@ -131,11 +131,27 @@ def test_lifted_tables_are_sampled_row_by_row() -> None:
     assert count_rules_of(table, rules).counts == rules.counts
 
 
+def test_what_never_holds_is_not_shown(table: TransactionTable, model: AerialModel) -> None:
+    rules = Aerial(seed=1, similarity=0.0).extract(model, table)
+    assert rules.counts.n_both.min() > 0
+    assert any("never hold" in note for note in rules.notes), rules.notes
+
+
+def test_thresholds_that_nothing_reaches_are_named(table: TransactionTable, model: AerialModel) -> None:
+    rules = Aerial(seed=1, min_support=0.99).extract(model, table)
+    assert len(rules) == 0
+    assert any("none of" in note and "min_support" in note for note in rules.notes), rules.notes
+
+
 def test_trivial_tables_give_a_reason() -> None:
     cases = {
         "fewer than two features": pl.DataFrame({"a": ["x"] * 9, "b": ["y"] * 9}),
         "too few": pl.DataFrame({"a": ["x", "y"], "b": ["u", "v"]}),
         "no rows": pl.DataFrame({"a": [], "b": []}, schema={"a": pl.String, "b": pl.String}),
+        "two features": pl.DataFrame({"a": ["x", "y"] * 9}),
+        "features ever change": pl.DataFrame(
+            {"a": [None] * 9, "b": [None] * 9}, schema={"a": pl.String, "b": pl.String}
+        ),
     }
     for reason, frame in cases.items():
         rules = Aerial().mine(TransactionTable.from_frame(frame))

@@ -1,8 +1,9 @@
 """Adam on plain tensors.
 
 The same steps as ``torch.optim.Adam``, which takes longer to import (it brings a compiler along) than a table of
-twenty sensors takes to train. Long tensors are updated a cache-sized piece at a time. This module must not know what
-the tensors mean.
+twenty sensors takes to train. All weights lie in one buffer: a network has a dozen small tensors, and a dozen times
+six operations on them would take longer than the arithmetic. Long buffers are updated a cache-sized piece at a time.
+This module must not know what the tensors mean.
 """
 
 from __future__ import annotations
@@ -19,40 +20,45 @@ PIECE = 1 << 17
 
 
 class Adam:
-    """Adaptive steps for some tensors, which are changed in place.
+    """Adaptive steps for copies of some tensors: ``tensors`` are views of one buffer, ``flat``, changed in place.
 
-    >>> weight = torch.ones(2)
-    >>> Adam([weight], weight_decay=0.0).step([torch.tensor([1.0, -2.0])], learning_rate=0.1)
-    >>> [round(float(value), 3) for value in weight]
+    >>> optimiser = Adam([torch.ones(2)], weight_decay=0.0)
+    >>> optimiser.step([torch.tensor([1.0, -2.0])], learning_rate=0.1)
+    >>> [round(float(value), 3) for value in optimiser.tensors[0]]
     [0.9, 1.1]
     """
 
     def __init__(
         self,
-        tensors: Sequence[Tensor],
+        start: Sequence[Tensor],
         *,
         weight_decay: float,
         betas: tuple[float, float] = (0.9, 0.999),
         epsilon: float = 1e-8,
     ) -> None:
-        self.tensors = [tensor.view(-1) for tensor in tensors]
-        self.means = [torch.zeros_like(tensor) for tensor in self.tensors]
-        self.squares = [torch.zeros_like(tensor) for tensor in self.tensors]
+        self.shapes = [tensor.shape for tensor in start]
+        self.flat = torch.cat([tensor.detach().reshape(-1) for tensor in start])
+        self.tensors = self.views(self.flat)
+        self.mean, self.square = torch.zeros_like(self.flat), torch.zeros_like(self.flat)
         self.weight_decay, self.betas, self.epsilon = weight_decay, betas, epsilon
         self.count = 0
 
+    def views(self, flat: Tensor) -> list[Tensor]:
+        """A buffer as tensors of the shapes that were given, without a copy."""
+        parts = flat.split([shape.numel() for shape in self.shapes])
+        return [part.view(shape) for part, shape in zip(parts, self.shapes, strict=True)]
+
     def step(self, slopes: Sequence[Tensor], *, learning_rate: float) -> None:
-        """One step against the gradients, which are overwritten."""
+        """One step against the gradients."""
         self.count += 1
         first, second = self.betas
         size = learning_rate / (1.0 - first**self.count)
         root = math.sqrt(1.0 - second**self.count)
-        for tensor, slope, mean, square in zip(self.tensors, slopes, self.means, self.squares, strict=True):
-            flat = slope.reshape(-1)
-            piece = PIECE if tensor.device.type == "cpu" else max(len(tensor), 1)
-            for low in range(0, len(tensor), piece):
-                at = slice(low, low + piece)
-                pull = flat[at].add_(tensor[at], alpha=self.weight_decay)
-                moved = mean[at].lerp_(pull, 1.0 - first)
-                spread = square[at].mul_(second).addcmul_(pull, pull, value=1.0 - second)
-                tensor[at].addcdiv_(moved, spread.sqrt().div_(root).add_(self.epsilon), value=-size)
+        slope = torch.cat([tensor.reshape(-1) for tensor in slopes])
+        piece = PIECE if slope.device.type == "cpu" else max(len(slope), 1)
+        for low in range(0, len(slope), piece):
+            at = slice(low, low + piece)
+            pull = slope[at].add_(self.flat[at], alpha=self.weight_decay)
+            moved = self.mean[at].lerp_(pull, 1.0 - first)
+            spread = self.square[at].mul_(second).addcmul_(pull, pull, value=1.0 - second)
+            self.flat[at].addcdiv_(moved, spread.sqrt().div_(root).add_(self.epsilon), value=-size)

@@ -19,7 +19,7 @@ from thence.errors import ConfigError
 from thence.miners.aerial.antecedents import Passed, passed
 from thence.miners.aerial.autoencoder import Autoencoder, Layout
 from thence.miners.aerial.consequents import Implied, Outputs
-from thence.miners.aerial.frame import Frame
+from thence.miners.aerial.frame import UNSURE, Frame
 from thence.miners.aerial.neighbours import Neighbours
 
 __all__ = ["Itemsets", "Rules", "Search", "best", "extract", "itemsets", "parts", "top"]
@@ -152,7 +152,11 @@ def top(
     wanted = Search() if search is None else search
     kept = Rules.none(wanted.max_antecedents)
     for answer, outputs in _survivors(model, wanted, first, progress):
-        found = outputs.implied(answer, wanted.consequent_threshold)
+        threshold = wanted.consequent_threshold
+        if len(kept) == k:
+            # Close calls are decided in double precision, what is kept in single: leave room for both.
+            threshold = max(threshold, float(kept.probability[-1]) - 2 * UNSURE)
+        found = outputs.implied(answer, threshold)
         if len(kept) == k:
             high = found.probability >= kept.probability[-1]
             found = Implied(found.rows[high], found.items[high], found.probability[high])

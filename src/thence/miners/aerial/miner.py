@@ -220,12 +220,22 @@ class Aerial:
         rules = RuleSet.concat(parts)
         if self.top_k is not None and len(parts) > 1:
             rules = rules.sort("probability").take(np.arange(min(self.top_k, len(rules))))
+        proposed = len(rules)
+        rules = rules.take(np.flatnonzero(rules.counts.n_both > 0))
+        if len(rules) < proposed:
+            notes.append(f"{proposed - len(rules):,} proposals of the network never hold in the table: left out")
         bounds = {f"min_{n}": b for n in ("support", "confidence") if (b := getattr(self, f"min_{n}")) is not None}
         rules = rules.filter(bounds=bounds) if bounds else rules
         if len(rules) == 0:
-            why = notes or [f"the network reconstructs nothing with similarity {self.similarity:g}: lower it"]
-            return RuleSet.empty(*table.notes, *why, facts=parts[0].facts)
+            if not notes or proposed:
+                notes.append(self._why_none(proposed))
+            return RuleSet.empty(*table.notes, *notes, facts=parts[0].facts)
         return replace(rules, notes=(*rules.notes, *notes))
+
+    def _why_none(self, proposed: int) -> str:
+        if not proposed:
+            return f"the network reconstructs nothing with similarity {self.similarity:g}: lower it"
+        return f"none of {proposed:,} proposals reaches the exact thresholds: lower min_support or min_confidence"
 
     def _extract_block(self, model: AerialModel, table: TransactionTable, at: int, progress: Progress) -> RuleSet:
         block, learnt = table.blocks[at], model.blocks[at]

@@ -158,7 +158,8 @@ class _Trainer:
     ) -> None:
         self.options, self.source = options, source
         self.layout, self.device = model.layout, model.device
-        self.model = model.with_parameters([tensor.detach().clone() for tensor in model.parameters()])
+        self.optimiser = Adam(model.parameters(), weight_decay=options.weight_decay)
+        self.model = model.with_parameters(self.optimiser.tensors)
         self.neighbours = neighbours if _worth_it(neighbours, options) else None
         # A different stream for each purpose, so that one more draw in one place moves nothing elsewhere.
         order, hide, judge = (int(seed) for seed in np.random.SeedSequence(options.seed).generate_state(3))
@@ -168,9 +169,7 @@ class _Trainer:
         self.held_out, self.train_ids = self._split()
         usable = source.n_rows if self.train_ids is None else len(self.train_ids)
         self.rows_per_epoch = min(usable, options.max_rows)
-        # A step over neighbourhoods is cheap next to the optimiser's part of it, so it takes more rows.
-        per_epoch, largest = (64, 256) if self.neighbours is None else (16, 1024)
-        self.batch = options.batch_size or _power_of_two(self.rows_per_epoch / per_epoch, 16, largest)
+        self.batch = options.batch_size or self._batch_size()
         per_epoch = math.ceil(self.rows_per_epoch / self.batch)
         shown = self.batch * (1 + options.most_visible) / 2
         steps = max(STEPS, math.ceil(SHOWINGS * self.layout.n_items / shown))
@@ -191,6 +190,15 @@ class _Trainer:
             return (self.source.sample(self.order, size) if size else None), None
         ids = self.order.permutation(n_rows)
         return (self.source.take(ids[:size]) if size else None), ids[size:]
+
+    def _batch_size(self) -> int:
+        """Rows per step. The wider a table, the more a step of the optimiser costs, and the more rows it takes.
+
+        A step over neighbourhoods is cheap next to the optimiser's part of it, so it takes the most.
+        """
+        if self.neighbours is not None:
+            return _power_of_two(self.rows_per_epoch / 16, 16, 1024)
+        return _power_of_two(self.rows_per_epoch / (64 if self.layout.n_features > WIDE else 128), 16, 256)
 
     def _resident(self) -> Tensor | None:
         """All codes on the device when they are in memory anyway; saves a copy per batch."""
@@ -219,10 +227,9 @@ class _Trainer:
                 yield self._tensor(self.source.take(part))
 
     def run(self, progress: Progress | None) -> Training:
-        weights = self.model.parameters()
-        optimiser = Adam(weights, weight_decay=self.options.weight_decay)
+        optimiser = self.optimiser
         history: list[Epoch] = []
-        best, kept, stopped = 0, [tensor.clone() for tensor in weights], False
+        best, kept, stopped = 0, optimiser.flat.clone(), False
         with torch.no_grad():
             for number in range(1, self.epochs + 1):
                 total, count = torch.zeros((), dtype=torch.float64, device=self.device), 0
@@ -237,11 +244,11 @@ class _Trainer:
                 if progress is not None:
                     progress(epoch)
                 if not self.options.early_stopping or not best or epoch.judged < history[best - 1].judged:
-                    best, kept = number, [tensor.clone() for tensor in weights]
+                    best, kept = number, optimiser.flat.clone()
                 elif number - max(best, self.epochs * FALLING if self.wide else 0) >= self.patience:
                     stopped = True
                     break
-        return Training(self.model.with_parameters(kept), tuple(history), best, stopped)
+        return Training(self.model.with_parameters(optimiser.views(kept)), tuple(history), best, stopped)
 
     def _most_visible(self) -> int:
         """How many features a row of the coming step may show."""
