@@ -2,7 +2,7 @@
 
     python benchmarks/aerial.py                        everything; the better part of an hour on two cores
     python benchmarks/aerial.py --quick                small sizes, a few minutes
-    python benchmarks/aerial.py --part scale           one of: extraction, search, training, job, quality, crossover, scale
+    python benchmarks/aerial.py --part scale           or extraction, search, training, job, quality, crossover
     python benchmarks/aerial.py --device cuda          extraction, search, training, scale on a GPU; numpy and torch do
 
 Every contender runs in a process of its own, so that its time and peak memory are its own. *extraction* puts our
@@ -17,9 +17,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -36,15 +38,21 @@ missed: list[str] = []
 
 
 def measured(job: str, **arguments: Any) -> dict[str, Any]:
-    """Run a job in its own process and return its numbers; the error of a job that fails is shown and kept."""
+    """Run a job in its own process and return its numbers, or why it failed; a failure of ours is remembered."""
     command = [sys.executable, str(HERE / "aerial.py"), "--job", job, "--arguments", json.dumps(arguments)]
+    start = time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or [f"ended with {done.returncode}"])[-1]
-        print(f"  {job} {arguments}: {last}", file=sys.stderr)
-        missed.append(f"{job} {arguments}: {last}")
-        return {"failed": last}
-    return json.loads(done.stdout.strip().splitlines()[-1])
+    if not done.returncode:
+        return json.loads(done.stdout.strip().splitlines()[-1])
+    seconds = time.perf_counter() - start
+    if done.returncode == -signal.SIGKILL:
+        why = f"killed for lack of memory after {seconds:.0f} s"
+    else:
+        why = (done.stderr.strip().splitlines() or [f"ended with {done.returncode}"])[-1]
+    print(f"  {job} {arguments}: {why}", file=sys.stderr)
+    if not job.endswith("_pyaerial"):
+        missed.append(f"{job} {arguments}: {why}")
+    return {"failed": why}
 
 
 def say(line: str = "") -> None:
@@ -86,6 +94,8 @@ def extraction(options: argparse.Namespace) -> None:
                 found = measured("compare", **common)
                 if found.get("twice", 1) or found["furthest"] > FLOAT_ERROR:
                     raise SystemExit(f"the rules of {sensors} sensors should be equal and are not: {found}")
+            if "failed" in peer:
+                say(f"  pyaerial with {sensors} sensors: {peer['failed']}")
             for name, least in (("gated", 50), ("all", 10)):
                 mine = ours[name]
                 line = f"{sensors:>11}{mine['queries']:>11,}{name:>11}{mine['rules']:>11,}{mine['seconds']:>11.3f}"
@@ -137,6 +147,7 @@ def training(options: argparse.Namespace) -> None:
         for name, settings in (("pyaerial, defaults", PLAIN), ("pyaerial, [50, 12]", TUNED)):
             peer = measured("train_pyaerial", **common, **settings)
             if "failed" in peer:
+                say(f"{sensors:>8}  {name:<28} {peer['failed']}")
                 continue
             show(name, peer)
             enough = [found for found in ours.values() if found["loss3"] <= peer["loss3"]]
@@ -151,13 +162,13 @@ def training(options: argparse.Namespace) -> None:
 
 def job(options: argparse.Namespace) -> None:
     say("whole job: frame of categories in, rules with exact measures out (confidence 0.8, support 0.0001)")
-    say(f"{'sensors':>8}  {'contender':<36}{'seconds':>9}{'rules':>9}{'coverage':>10}{'MB':>7}")
+    say(f"{'sensors':>8}  {'contender':<36}{'seconds':>9}{'rules':>11}{'coverage':>10}{'MB':>7}")
     for sensors in options.sensors:
         common = {"sensors": sensors, "tables": options.tables}
 
         def show(name: str, found: dict[str, Any], note: str = "", sensors: int = sensors) -> None:
             say(
-                f"{sensors:>8}  {name:<36}{found['seconds']:>9.2f}{found['rules']:>9,}{found['coverage']:>10.3f}"
+                f"{sensors:>8}  {name:<36}{found['seconds']:>9.2f}{found['rules']:>11,}{found['coverage']:>10.3f}"
                 f"{found['mb']:>7.0f}{note}"
             )
 
@@ -169,6 +180,7 @@ def job(options: argparse.Namespace) -> None:
         ):
             peer = measured("job_pyaerial", **common, **settings)
             if "failed" in peer:
+                say(f"{sensors:>8}  {name:<36} {peer['failed']}")
                 continue
             # Without rules for every row the job is not the same job.
             least = 10 if peer["coverage"] > 0.99 else 1

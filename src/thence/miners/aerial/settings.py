@@ -13,8 +13,7 @@ from thence.errors import ConfigError
 __all__ = ["LEARNING_RATE", "TrainingSettings"]
 
 LEARNING_RATE = 5e-3
-"""The paper's. Tables of more than a thousand items start lower: their rows show each item ever more rarely, and Adam
-answers rare gradients with steps that are the larger."""
+"""The paper's."""
 
 
 @dataclass(frozen=True)

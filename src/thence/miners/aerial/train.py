@@ -40,6 +40,9 @@ WIDE, SHOWN_FIRST, FALLING = 100, 64, 0.8
 over this share of its steps. A row that shows three of many features says nothing about most of the others; a network
 that has only seen such rows needs many times as long to find out which features belong together."""
 
+MODERATE_ITEMS = 1000
+"""Up to so many items, every layer learns at the full rate."""
+
 HELD_OUT_ROWS = 2048
 SMALLEST_HELD_OUT = 16
 """With fewer held-out rows than this their loss is noise, and the training loss decides instead."""
@@ -158,7 +161,9 @@ class _Trainer:
     ) -> None:
         self.options, self.source = options, source
         self.layout, self.device = model.layout, model.device
-        self.optimiser = Adam(model.parameters(), weight_decay=options.weight_decay)
+        self.learning_rate = options.learning_rate or LEARNING_RATE
+        paces = [1.0] * len(model.parameters()) if options.learning_rate else _paces(model)
+        self.optimiser = Adam(model.parameters(), weight_decay=options.weight_decay, paces=paces)
         self.model = model.with_parameters(self.optimiser.tensors)
         self.neighbours = neighbours if _worth_it(neighbours, options) else None
         # A different stream for each purpose, so that one more draw in one place moves nothing elsewhere.
@@ -177,7 +182,6 @@ class _Trainer:
         self.patience = options.patience or max(5, self.epochs // 3)
         self.total_steps, self.step = self.epochs * per_epoch, 0
         self.wide = self.neighbours is None and options.corruption == "mask" and self.layout.n_features > WIDE
-        self.learning_rate = options.learning_rate or _learning_rate(self.layout)
         self.unknown = self.model.unknown()
         self.resident = self._resident()
 
@@ -335,5 +339,13 @@ def _power_of_two(wanted: float, least: int, most: int) -> int:
     return min(most, max(least, 1 << round(math.log2(max(wanted, 1.0)))))
 
 
-def _learning_rate(layout: Layout) -> float:
-    return float(LEARNING_RATE * min(1.0, (1000 / max(layout.n_items, 1)) ** 0.75))
+def _paces(model: Autoencoder) -> list[float]:
+    """Factors on the learning rate, per tensor: the more items a table has, the slower, the first layer most of all.
+
+    A row shows each item of a wide table ever more rarely, and Adam answers rare gradients with steps that are the
+    larger. That upsets the first layer, which only hears of the items shown, and hardly the last one, which is told
+    of all items or of whole neighbourhoods.
+    """
+    wide = min(1.0, MODERATE_ITEMS / max(model.layout.n_items, 1))
+    inner = len(model.parameters()) - 3
+    return [wide**0.9, *[wide**0.5] * inner, wide**0.25, wide**0.25]
