@@ -197,7 +197,7 @@ def crossover(options: argparse.Namespace) -> None:
     say(f"{'sensors':>8}{'exact s':>10}{'its rules':>14}{'Aerial s':>10}{'train':>9}{'extract':>9}{'its rules':>14}")
     points: list[tuple[int, float | None, float]] = []
     exact_time = 0.0
-    for sensors in (20, 40) if options.quick else (20, 40, 80, 120, 160, 240, 320, 480, 640, 1000):
+    for sensors in (20, 40) if options.quick else (20, 40, 80, 160, 320, 640, 1000, 2000):
         ours = measured("aerial_plant", sensors=sensors, zones=ZONES, hops=None, device=options.device, keep=None)
         # Exact mining grows with the third power: stop when the next size would take many minutes.
         exact = measured("exact_plant", sensors=sensors, zones=ZONES) if exact_time < 100 else {}

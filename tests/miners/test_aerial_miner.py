@@ -143,6 +143,14 @@ def test_thresholds_that_nothing_reaches_are_named(table: TransactionTable, mode
     assert any("none of" in note and "min_support" in note for note in rules.notes), rules.notes
 
 
+def test_a_network_that_learnt_little_is_named() -> None:
+    rng = np.random.default_rng(0)
+    noise = {name: rng.integers(0, 4, 500).astype(str) for name in map(str, range(60))}
+    rules = Aerial(seed=0, epochs=1).mine(TransactionTable.from_frame(pl.DataFrame(noise)))
+    assert len(rules) == 0
+    assert any("learnt little" in note for note in rules.notes), rules.notes
+
+
 def test_trivial_tables_give_a_reason() -> None:
     cases = {
         "fewer than two features": pl.DataFrame({"a": ["x"] * 9, "b": ["y"] * 9}),

@@ -49,7 +49,7 @@ class Adam:
 
     def views(self, flat: Tensor) -> list[Tensor]:
         """A buffer as tensors of the shapes that were given, without a copy."""
-        parts = flat.split([shape.numel() for shape in self.shapes])
+        parts = torch.split(flat, [shape.numel() for shape in self.shapes])
         return [part.view(shape) for part, shape in zip(parts, self.shapes, strict=True)]
 
     def step(self, slopes: Sequence[Tensor], *, learning_rate: float) -> None:

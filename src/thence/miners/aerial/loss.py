@@ -166,14 +166,21 @@ class NearFeatures:
         into.exit_bias.index_add_(0, places, flat.sum(dim=-1).reshape(-1))
 
 
-def _right(tile: Tile) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Probabilities, hits, what each cell leaves to the right answer, and which targets are known."""
-    probabilities = torch.softmax(tile.logits, dim=1)
-    codes = tile.codes.unsqueeze(1)
-    classes = torch.arange(probabilities.shape[1], dtype=codes.dtype, device=codes.device)
-    hits = codes == classes.unsqueeze(-1)
-    right = torch.where(hits, probabilities, 1.0 - probabilities).clamp_(min=CLOSEST)
-    return probabilities, hits, right, codes >= 0
+@dataclass(frozen=True, eq=False)
+class _Answers:
+    """What a tile says, with everything that loss and gradient both need."""
+
+    probabilities: Tensor  # (blocks, classes, cells)
+    others: Tensor  # the same, one minus each
+    place: Tensor  # (blocks, 1, cells): class of the target, zero where it is unknown
+    known: Tensor  # (blocks, cells)
+
+    @staticmethod
+    def of(tile: Tile) -> _Answers:
+        probabilities = torch.softmax(tile.logits, dim=1)
+        others = (1.0 - probabilities).clamp_(min=CLOSEST)
+        place = tile.codes.clamp(min=0).long().unsqueeze(1)
+        return _Answers(probabilities, others, place, tile.codes >= 0)
 
 
 class _Mean:
@@ -183,13 +190,15 @@ class _Mean:
         self.total = torch.zeros((), dtype=torch.float64, device=device)
         self.cells = torch.zeros((), dtype=torch.float64, device=device)
 
-    def add(self, tile: Tile, right: Tensor, known: Tensor) -> None:
-        """Add a part; ``right`` is overwritten. A class that a feature does not have is no cell."""
-        self.total -= (right.log_() * known).sum(dtype=torch.float64)
+    def add(self, tile: Tile, answers: _Answers) -> None:
+        """Add a part; one minus the probabilities is overwritten. A class that a feature does not have is no cell."""
+        hit = answers.probabilities.gather(1, answers.place).clamp_(min=CLOSEST)
+        logs = answers.others.scatter_(1, answers.place, hit).log_().sum(dim=1)
+        self.total -= (logs * answers.known).sum(dtype=torch.float64)
         if tile.padded:
-            self.cells += (known & (tile.logits > -torch.inf)).sum()
+            self.cells += (answers.known.unsqueeze(1) & (tile.logits > -torch.inf)).sum()
         else:
-            self.cells += known.sum() * tile.logits.shape[1]
+            self.cells += answers.known.sum() * tile.logits.shape[1]
 
     def value(self) -> Tensor:
         return self.total / self.cells.clamp(min=1.0)
@@ -200,8 +209,7 @@ def reconstruction_loss(model: Autoencoder, first: Tensor, codes: Tensor, output
     states = model.through(first)
     mean = _Mean(first.device)
     for tile in output.tiles(model, states, codes):
-        _, _, right, known = _right(tile)
-        mean.add(tile, right, known)
+        mean.add(tile, _Answers.of(tile))
     return mean.value()
 
 
@@ -214,11 +222,11 @@ def gradients(model: Autoencoder, first: Tensor, codes: Tensor, output: Output) 
     sums = _Sums(torch.zeros_like(last), torch.zeros_like(model.exit), torch.zeros_like(model.exit_bias))
     mean = _Mean(first.device)
     for tile in output.tiles(model, last, codes):
-        probabilities, hits, right, known = _right(tile)
-        slope = (probabilities / right).masked_fill_(hits, -1.0)
-        mean.add(tile, right, known)
-        slope -= probabilities.mul_(slope.sum(dim=1, keepdim=True))
-        slope *= known * (1.0 / len(codes))
+        answers = _Answers.of(tile)
+        slope = (answers.probabilities / answers.others).scatter_(1, answers.place, -1.0)
+        mean.add(tile, answers)
+        slope -= answers.probabilities.mul_(slope.sum(dim=1, keepdim=True))
+        slope *= (answers.known * (1.0 / len(codes))).unsqueeze(1)
         output.pull(model, tile, slope, last, sums)
     back = sums.states
     inner: list[Tensor] = []

@@ -23,7 +23,7 @@ from thence.miners._threads import one_thread
 from thence.miners.aerial.autoencoder import Autoencoder
 from thence.miners.aerial.extract import Rules, Search, extract, top
 from thence.miners.aerial.neighbours import Neighbours
-from thence.miners.aerial.rows import ArrayRows
+from thence.miners.aerial.rows import ArrayRows, loss_of_knowing_nothing
 from thence.miners.aerial.table_rows import BlockRows
 from thence.miners.aerial.train import Epoch, TrainingSettings, train
 from thence.progress import Progress, silent
@@ -36,6 +36,9 @@ RESIDENT_CELLS = 1 << 26
 """Codes of a block with at most this many cells are written out for training; larger ones are sampled on the fly."""
 SMALL_ITEMS = 400
 """Networks of at most this many items are trained on one processor: their steps are too short to share."""
+
+DIAGNOSED_ROWS, LEARNT_LITTLE = 10_000, 0.9
+"""Rows looked at to say why nothing was found, and the share of the loss of knowing nothing that is no better."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,14 +231,24 @@ class Aerial:
         rules = rules.filter(bounds=bounds) if bounds else rules
         if len(rules) == 0:
             if not notes or proposed:
-                notes.append(self._why_none(proposed))
+                notes.append(self._why_none(proposed, model, table))
             return RuleSet.empty(*table.notes, *notes, facts=parts[0].facts)
         return replace(rules, notes=(*rules.notes, *notes))
 
-    def _why_none(self, proposed: int) -> str:
-        if not proposed:
-            return f"the network reconstructs nothing with similarity {self.similarity:g}: lower it"
-        return f"none of {proposed:,} proposals reaches the exact thresholds: lower min_support or min_confidence"
+    def _why_none(self, proposed: int, model: AerialModel, table: TransactionTable) -> str:
+        if proposed:
+            return f"none of {proposed:,} proposals reaches the exact thresholds: lower min_support or min_confidence"
+        for learnt, block in zip(model.blocks, table.blocks, strict=True):
+            if learnt.network is None or block.n_rows == 0:
+                continue
+            codes = BlockRows(block, learnt.columns).sample(np.random.default_rng(self.seed), DIAGNOSED_ROWS)
+            nothing = loss_of_knowing_nothing(codes, learnt.network.layout.cardinalities)
+            if learnt.loss > LEARNT_LITTLE * nothing:
+                return (
+                    f"the network has learnt little (loss {learnt.loss:.3f}, {nothing:.3f} without looking at"
+                    " anything): train longer (epochs), or say which features belong together (near)"
+                )
+        return f"the network reconstructs nothing with similarity {self.similarity:g}: lower it"
 
     def _extract_block(self, model: AerialModel, table: TransactionTable, at: int, progress: Progress) -> RuleSet:
         block, learnt = table.blocks[at], model.blocks[at]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from thence.errors import InputError
 
-__all__ = ["ArrayRows", "Codes", "RowSource", "why_trivial"]
+__all__ = ["ArrayRows", "Codes", "RowSource", "loss_of_knowing_nothing", "why_trivial"]
 
 Codes = NDArray[np.integer]
 """Rows × features of class codes, −1 where the value is missing."""
@@ -91,6 +91,21 @@ def scan(rows: RowSource, seed: int) -> Codes:
     if rows.n_rows <= SCAN:
         return rows.take(np.arange(rows.n_rows, dtype=np.int64))
     return rows.sample(np.random.default_rng(seed), SCAN)
+
+
+def loss_of_knowing_nothing(codes: Codes, cardinalities: NDArray[np.int64]) -> float:
+    """Mean binary cross-entropy of always answering with how often each class occurs: what a network has to beat.
+
+    >>> round(loss_of_knowing_nothing(np.array([[0, 0], [1, 0]]), np.array([2, 2])), 3)
+    0.347
+    """
+    losses = []
+    for feature, classes in enumerate(cardinalities):
+        known = codes[:, feature][codes[:, feature] >= 0]
+        share = np.bincount(known, minlength=int(classes)) / max(len(known), 1)
+        rest = 1.0 - share
+        losses.append(-(share * np.log(np.where(share > 0, share, 1.0)) + rest * np.log(np.where(rest > 0, rest, 1.0))))
+    return float(np.concatenate(losses).mean()) if losses else float("nan")
 
 
 def why_trivial(codes: Codes) -> str | None:

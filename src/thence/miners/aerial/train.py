@@ -29,19 +29,22 @@ __all__ = ["Epoch", "Training", "TrainingSettings", "train"]
 
 Progress = Callable[["Epoch"], None]
 
-STEPS = 600
+STEPS = 500
 """Optimiser steps of a moderate table, when the number of epochs is not given."""
 
 SHOWINGS = 200
 """How often each item shall at least be shown; this decides for tables of thousands of items."""
 
-WIDE, SHOWN_FIRST, FALLING = 100, 64, 0.8
-"""Masked training of more features than ``WIDE`` begins with up to ``SHOWN_FIRST`` visible ones and comes down to few
-over this share of its steps. A row that shows three of many features says nothing about most of the others; a network
-that has only seen such rows needs many times as long to find out which features belong together."""
+SHOWN_FIRST, FALLING = 64, 0.8
+"""Masked training begins with up to ``SHOWN_FIRST`` visible features and comes down to few over this share of its
+steps. A row that shows three of many features says nothing about most of the others; a network that has only seen
+such rows needs many times as long to find out which features belong together."""
 
 MODERATE_ITEMS = 1000
 """Up to so many items, every layer learns at the full rate."""
+
+PRODUCT_ITEMS = 32
+"""Up to so many items per visible feature, a matrix product is quicker than adding row by row."""
 
 HELD_OUT_ROWS = 2048
 SMALLEST_HELD_OUT = 16
@@ -174,14 +177,16 @@ class _Trainer:
         self.held_out, self.train_ids = self._split()
         usable = source.n_rows if self.train_ids is None else len(self.train_ids)
         self.rows_per_epoch = min(usable, options.max_rows)
-        self.batch = options.batch_size or self._batch_size()
+        # A step over neighbourhoods is cheap next to the optimiser's part of it, so it takes more rows.
+        per_epoch, largest = (64, 256) if self.neighbours is None else (16, 1024)
+        self.batch = options.batch_size or _power_of_two(self.rows_per_epoch / per_epoch, 16, largest)
         per_epoch = math.ceil(self.rows_per_epoch / self.batch)
         shown = self.batch * (1 + options.most_visible) / 2
         steps = max(STEPS, math.ceil(SHOWINGS * self.layout.n_items / shown))
         self.epochs = options.epochs or max(3, math.ceil(steps / per_epoch))
         self.patience = options.patience or max(5, self.epochs // 3)
         self.total_steps, self.step = self.epochs * per_epoch, 0
-        self.wide = self.neighbours is None and options.corruption == "mask" and self.layout.n_features > WIDE
+        self.falls = self.neighbours is None and options.corruption == "mask"
         self.unknown = self.model.unknown()
         self.resident = self._resident()
 
@@ -194,15 +199,6 @@ class _Trainer:
             return (self.source.sample(self.order, size) if size else None), None
         ids = self.order.permutation(n_rows)
         return (self.source.take(ids[:size]) if size else None), ids[size:]
-
-    def _batch_size(self) -> int:
-        """Rows per step. The wider a table, the more a step of the optimiser costs, and the more rows it takes.
-
-        A step over neighbourhoods is cheap next to the optimiser's part of it, so it takes the most.
-        """
-        if self.neighbours is not None:
-            return _power_of_two(self.rows_per_epoch / 16, 16, 1024)
-        return _power_of_two(self.rows_per_epoch / (64 if self.layout.n_features > WIDE else 128), 16, 256)
 
     def _resident(self) -> Tensor | None:
         """All codes on the device when they are in memory anyway; saves a copy per batch."""
@@ -249,14 +245,14 @@ class _Trainer:
                     progress(epoch)
                 if not self.options.early_stopping or not best or epoch.judged < history[best - 1].judged:
                     best, kept = number, optimiser.flat.clone()
-                elif number - max(best, self.epochs * FALLING if self.wide else 0) >= self.patience:
+                elif number - max(best, self.epochs * FALLING if self.falls else 0) >= self.patience:
                     stopped = True
                     break
         return Training(self.model.with_parameters(optimiser.views(kept)), tuple(history), best, stopped)
 
     def _most_visible(self) -> int:
         """How many features a row of the coming step may show."""
-        if not self.wide:
+        if not self.falls:
             return self.options.most_visible
         left = 1.0 - self.step / (FALLING * self.total_steps)
         return max(self.options.most_visible, round(SHOWN_FIRST * left))
@@ -296,9 +292,7 @@ class _Trainer:
             entry = question.dense.T @ found.first
         else:
             assert question.items is not None
-            deltas = torch.zeros(self.layout.n_items + 1, found.first.shape[1], device=self.device)
-            for column in question.items.T:
-                deltas.index_add_(0, column, found.first)
+            deltas = _gathered(question.items, found.first, self.layout.n_items + 1)
             # Only the deltas learn here. The mean row of a block is not a freedom of its own: it moves the origin,
             # as the bias does, and with every item pulling at it the origin would jump by the number of features
             # times the learning rate in each step.
@@ -333,6 +327,17 @@ def _worth_it(neighbours: Neighbours | None, options: TrainingSettings) -> bool:
         return False
     largest = int(np.diff(neighbours.starts).max(initial=0))
     return 4 * (largest + 1) <= neighbours.n_features
+
+
+def _gathered(items: Tensor, slopes: Tensor, n_items: int) -> Tensor:
+    """Sum of the slopes of all rows that show an item, per item: one product where rows show many of few items."""
+    if n_items <= PRODUCT_ITEMS * items.shape[1]:
+        shown = torch.zeros(len(items), n_items, device=slopes.device).scatter_(1, items, 1.0)
+        return shown.T @ slopes
+    total = torch.zeros(n_items, slopes.shape[1], device=slopes.device)
+    for column in items.T:
+        total.index_add_(0, column, slopes)
+    return total
 
 
 def _power_of_two(wanted: float, least: int, most: int) -> int:
