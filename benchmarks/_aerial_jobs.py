@@ -323,28 +323,36 @@ def job_pyaerial(*, sensors: int, tables: str, layers: list[int] | None, epochs:
     return {"seconds": seconds, "rules": len(found["rules"]), "coverage": coverage, "mb": peak_mb()}
 
 
-def exact_plant(*, sensors: int, zones: int) -> Numbers:
-    """Every rule with at most two antecedents, support 0.01 and confidence 0.8, counted one by one and not kept."""
+def exact_plant(*, sensors: int, zones: int | None, hops: int | None = None) -> Numbers:
+    """Every rule with at most two antecedents, support 0.01 and confidence 0.8, counted one by one and not kept.
+
+    With ``hops``, sensors that stand together lie within one stretch of the pipeline, so each stretch is mined for
+    itself; a rule that fits into several stretches is found in each of them.
+    """
     from thence import bits
     from thence.miners._exact_kernel import mine_exact
 
-    def count(codes: NDArray[Any]) -> int:
+    def count(codes: NDArray[Any], width: int) -> int:
         bitmaps, present = bits.pack_codes(codes, cardinalities=[10] * codes.shape[1])
-        blocks = mine_exact(
-            bitmaps,
-            n_rows=len(codes),
-            feature_of_item=np.repeat(np.arange(codes.shape[1]), 10),
-            present=present,
-            max_antecedents=2,
-            min_support="0.01",
-            min_confidence="0.8",
-        )
-        return sum(len(block.consequents) for block in blocks)
+        found = 0
+        for first in range(codes.shape[1] - width + 1):
+            items = slice(10 * first, 10 * (first + width))
+            blocks = mine_exact(
+                bitmaps[items],
+                n_rows=len(codes),
+                feature_of_item=np.repeat(np.arange(width), 10),
+                present=None if present is None else present[first : first + width],
+                max_antecedents=2,
+                min_support="0.01",
+                min_confidence="0.8",
+            )
+            found += sum(len(block.consequents) for block in blocks)
+        return found
 
     codes = plant(sensors, zones=zones)
-    count(codes[:1000, :4])  # loads the compiled code
+    count(codes[:1000, :4], 4)  # loads the compiled code
     start = clock()
-    found = count(codes)
+    found = count(codes, sensors if hops is None else hops + 1)
     return {"seconds": clock() - start, "rules": found, "mb": peak_mb()}
 
 

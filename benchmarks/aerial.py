@@ -31,6 +31,7 @@ HERE = Path(__file__).parent
 PARTS = ("extraction", "search", "training", "job", "quality", "crossover", "scale")
 TAU = 0.8
 ZONES = 8
+KEPT = 100_000  # most probable rules that a large search keeps
 FLOAT_ERROR = 1e-5  # pyaerial decides in float32, we decide close calls in float64
 TUNED = {"layers": [50, 12], "epochs": 20}
 PLAIN = {"layers": None, "epochs": 5}
@@ -192,29 +193,45 @@ def job(options: argparse.Namespace) -> None:
 
 
 def crossover(options: argparse.Namespace) -> None:
-    say("crossover: all rules with up to two antecedents on a made-up plant of eight zones; exact (support 0.01,")
-    say("confidence 0.8) against Aerial (similarity 0.8; train and extract), rules counted and not kept")
-    say(f"{'sensors':>8}{'exact s':>10}{'its rules':>14}{'Aerial s':>10}{'train':>9}{'extract':>9}{'its rules':>14}")
-    points: list[tuple[int, float | None, float]] = []
+    say("crossover: all pairs as antecedents on a made-up plant of eight zones; exact (support 0.01, confidence 0.8,")
+    say("rules counted and not kept) against Aerial (similarity 0.8, the 100,000 most probable rules kept)")
+    say(
+        f"{'sensors':>8}{'exact s':>10}{'its rules':>14}{'Aerial s':>10}{'train':>9}{'extract':>9}"
+        f"{'loss':>8}{'confidence':>12}{'MB':>6}"
+    )
+    points: list[tuple[int, float | None, float, float]] = []
     exact_time = 0.0
-    for sensors in (20, 40) if options.quick else (20, 40, 80, 160, 320, 640, 1000, 2000):
-        ours = measured("aerial_plant", sensors=sensors, zones=ZONES, hops=None, device=options.device, keep=None)
+    for sensors in (20, 40) if options.quick else (20, 40, 80, 160, 320, 640, 1000):
         # Exact mining grows with the third power: stop when the next size would take many minutes.
-        exact = measured("exact_plant", sensors=sensors, zones=ZONES) if exact_time < 100 else {}
+        exact = measured("exact_plant", sensors=sensors, zones=ZONES) if exact_time < 60 else {}
         exact_time = exact.get("seconds", np.inf)
-        total = ours["train"] + ours["extract"]
         shown = f"{exact_time:>10.2f}{exact['rules']:>14,}" if exact else f"{'':>10}{'':>14}"
-        say(f"{sensors:>8}{shown}{total:>10.2f}{ours['train']:>9.2f}{ours['extract']:>9.2f}{ours['rules']:>14,}")
-        points.append((sensors, exact_time if exact else None, total))
-    known = [(n, e) for n, e, _ in points if e is not None][-3:]
-    slope, start = np.polyfit(*np.log(np.array(known)).T, 1)
-    say(f"exact grows with the power {slope:.2f} of the sensors")
-    longer = [(n, e if e is not None else float(np.exp(start) * n**slope), a) for n, e, a in points]
+        ours = measured("aerial_plant", sensors=sensors, zones=ZONES, hops=None, device=options.device, keep=KEPT)
+        if "failed" in ours:
+            continue
+        total = ours["train"] + ours["extract"]
+        say(
+            f"{sensors:>8}{shown}{total:>10.2f}{ours['train']:>9.2f}{ours['extract']:>9.2f}"
+            f"{ours['loss']:>8.4f}{ours['confidence']:>12.3f}{ours['mb']:>6.0f}"
+        )
+        points.append((sensors, exact_time if exact else None, total, ours["mb"]))
+    exact_power, start = fitted([(n, e) for n, e, _, _ in points if e is not None][-3:])
+    ours_power, _ = fitted([(n, a) for n, _, a, _ in points][-3:])
+    memory, _ = fitted([(n, m) for n, _, _, m in points][-3:])
+    say(f"the last sizes grow with the power {exact_power:.2f} of the sensors (exact) and {ours_power:.2f} (Aerial;")
+    say(f"its memory with {memory:.2f})")
+    longer = [(n, e if e is not None else float(np.exp(start) * n**exact_power), a) for n, e, a, _ in points]
     crossing = next((n for n, e, a in longer if a < e), None)
     say(f"Aerial is faster from about {crossing} sensors on" if crossing else "exact is faster at all these sizes")
     if options.plot:
-        plot(longer, [n for n, e, _ in points if e is None], Path(options.plot))
+        plot(longer, [n for n, e, _, _ in points if e is None], Path(options.plot))
     say()
+
+
+def fitted(points: list[tuple[int, float]]) -> tuple[float, float]:
+    """Power and logarithm of the factor of the power law through some points."""
+    slope, start = np.polyfit(*np.log(np.array(points)).T, 1)
+    return float(slope), float(start)
 
 
 def plot(points: list[tuple[int, float, float]], guessed: list[int], path: Path) -> None:
@@ -239,37 +256,30 @@ def plot(points: list[tuple[int, float, float]], guessed: list[int], path: Path)
 
 
 def scale(options: argparse.Namespace) -> None:
-    small, more = options.quick, 2 if options.device == "cuda" else 1
-    for name, hops, zones, sizes in (
-        ("zones of twenty sensors, pairs within eight hops", 8, None, (100, 200) if small else (250, 500, 1000, 2000)),
-        ("eight zones, all pairs", None, ZONES, (100,) if small else (125, 250, 500, 1000)),
-    ):
+    cuda = options.device == "cuda"
+    near = ("zones of twenty sensors, pairs within eight hops", 8, None, (250, 500, 1000, 2000))
+    # Without a GPU, all pairs are the crossover's business.
+    kinds = [near, ("eight zones, all pairs", None, ZONES, (250, 500, 1000))] if cuda else [near]
+    for name, hops, zones, sizes in kinds:
         say(f"scale: {name}, ten bins, 17,520 rows, the 100,000 most probable rules kept;")
-        say("'confidence' is the exact mean of the 2,000 most probable")
-        say(
-            f"{'sensors':>8}{'queries':>13}{'train s':>9}{'extract s':>11}{'loss':>8}{'rules':>9}"
-            f"{'confidence':>12}{'MB':>8}"
-        )
+        say("'confidence' is the exact mean of the 2,000 most probable; 'exact' mines every stretch of nine sensors")
+        heads = ("train s", "extract s", "loss", "rules", "confidence", "MB", "exact s")
+        say(f"{'sensors':>8}{'queries':>13}" + "".join(f"{head:>11}" for head in heads))
         points = []
-        for sensors in sizes:
-            found = measured(
-                "aerial_plant", sensors=sensors * more, zones=zones, hops=hops, device=options.device, keep=100_000
-            )
+        for sensors in (100, 200) if options.quick else (*sizes, 4000) if cuda and hops else sizes:
+            found = measured("aerial_plant", sensors=sensors, zones=zones, hops=hops, device=options.device, keep=KEPT)
             if "failed" in found:
                 continue
+            exact = {} if cuda else measured("exact_plant", sensors=sensors, zones=zones, hops=hops)
             say(
-                f"{sensors * more:>8}{found['queries']:>13,}{found['train']:>9.1f}{found['extract']:>11.2f}"
-                f"{found['loss']:>8.4f}{found['rules']:>9,}{found['confidence']:>12.3f}{found['mb']:>8.0f}"
+                f"{sensors:>8}{found['queries']:>13,}{found['train']:>11.1f}{found['extract']:>11.2f}"
+                f"{found['loss']:>11.4f}{found['rules']:>11,}{found['confidence']:>11.3f}{found['mb']:>11.0f}"
+                + (f"{exact['seconds']:>11.2f}" if exact else "")
             )
-            points.append([sensors, found["train"], found["extract"], found["mb"]])
+            points.append((sensors, found["train"], found["extract"], found["mb"]))
         if len(points) > 1:
-            logs = np.log(np.array(points))
-            powers = [np.polyfit(logs[:, 0], logs[:, column], 1)[0] for column in (1, 2, 3)]
-            say(
-                "grows with the power {:.2f} (training), {:.2f} (extraction), {:.2f} (memory) of sensors".format(
-                    *powers
-                )
-            )
+            powers = [fitted([(point[0], point[column]) for point in points])[0] for column in (1, 2, 3)]
+            say("grows with the power {:.2f} (training), {:.2f} (extraction), {:.2f} (memory)".format(*powers))
         say()
 
 
