@@ -22,8 +22,8 @@ from torch import Tensor
 from thence.miners.aerial.autoencoder import Autoencoder, Layout
 from thence.miners.aerial.corruption import visible_features, visible_items
 from thence.miners.aerial.extract import Rules, Search, extract, top
-from thence.miners.aerial.neighbours import Neighbours
 from thence.miners.aerial.train import TrainingSettings, train
+from thence.miners.neighbours import Neighbours
 
 Numbers = dict[str, Any]
 
@@ -324,35 +324,32 @@ def job_pyaerial(*, sensors: int, tables: str, layers: list[int] | None, epochs:
 
 
 def exact_plant(*, sensors: int, zones: int | None, hops: int | None = None) -> Numbers:
-    """Every rule with at most two antecedents, support 0.01 and confidence 0.8, counted one by one and not kept.
-
-    With ``hops``, sensors that stand together lie within one stretch of the pipeline, so each stretch is mined for
-    itself; a rule that fits into several stretches is found in each of them.
-    """
+    """Every rule with at most two antecedents, support 0.01 and confidence 0.8, counted one by one and not kept."""
     from thence import bits
     from thence.miners._exact_kernel import mine_exact
+    from thence.miners._exact_near import mine_near
 
-    def count(codes: NDArray[Any], width: int) -> int:
+    def count(codes: NDArray[Any], near: Neighbours | None) -> int:
         bitmaps, present = bits.pack_codes(codes, cardinalities=[10] * codes.shape[1])
-        found = 0
-        for first in range(codes.shape[1] - width + 1):
-            items = slice(10 * first, 10 * (first + width))
-            blocks = mine_exact(
-                bitmaps[items],
-                n_rows=len(codes),
-                feature_of_item=np.repeat(np.arange(width), 10),
-                present=None if present is None else present[first : first + width],
-                max_antecedents=2,
-                min_support="0.01",
-                min_confidence="0.8",
-            )
-            found += sum(len(block.consequents) for block in blocks)
-        return found
+        wanted: Numbers = {
+            "feature_of_item": np.repeat(np.arange(codes.shape[1]), 10),
+            "n_rows": len(codes),
+            "present": present,
+            "max_antecedents": 2,
+            "min_support": "0.01",
+            "min_confidence": "0.8",
+        }
+        if near is None:
+            return sum(len(block) for block in mine_exact(bitmaps, **wanted))
+        every = np.ones(len(bitmaps), bool)
+        allowed = {"near": near, "antecedent_ok": every, "consequent_ok": every, "max_rules": 1 << 60}
+        return sum(len(block) for block in mine_near(bitmaps, **allowed, **wanted))
 
     codes = plant(sensors, zones=zones)
-    count(codes[:1000, :4], 4)  # loads the compiled code
+    count(codes[:1000, :4], None)  # loads the compiled code
+    near = None if hops is None else Neighbours.of(within(sensors, hops))
     start = clock()
-    found = count(codes, sensors if hops is None else hops + 1)
+    found = count(codes, near)
     return {"seconds": clock() - start, "rules": found, "mb": peak_mb()}
 
 

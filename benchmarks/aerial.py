@@ -262,7 +262,7 @@ def scale(options: argparse.Namespace) -> None:
     kinds = [near, ("eight zones, all pairs", None, ZONES, (250, 500, 1000))] if cuda else [near]
     for name, hops, zones, sizes in kinds:
         say(f"scale: {name}, ten bins, 17,520 rows, the 100,000 most probable rules kept;")
-        say("'confidence' is the exact mean of the 2,000 most probable; 'exact' mines every stretch of nine sensors")
+        say("'confidence' is the exact mean of the 2,000 most probable; 'exact' is Exact with the same pairs")
         heads = ("train s", "extract s", "loss", "rules", "confidence", "MB", "exact s")
         say(f"{'sensors':>8}{'queries':>13}" + "".join(f"{head:>11}" for head in heads))
         points = []

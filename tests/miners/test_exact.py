@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import polars as pl
@@ -14,6 +16,7 @@ from tests.tables import all_rules, count_by_hand, factorised_tables, plain_tabl
 from thence.constraints import Where
 from thence.errors import ConfigError
 from thence.miners.exact import Exact
+from thence.rules import RuleSet
 from thence.transactions import TransactionTable
 
 
@@ -113,3 +116,43 @@ def test_no_rules_come_with_a_reason() -> None:
 def test_impossible_settings_are_refused(settings_: dict) -> None:
     with pytest.raises(ConfigError):
         Exact(**settings_)
+
+
+def counted(rules: RuleSet) -> dict[str, tuple[int, ...]]:
+    counts = rules.counts
+    columns = (counts.n, counts.n_antecedent, counts.n_consequent, counts.n_both)
+    return {str(rule): tuple(int(column[at]) for column in columns) for at, rule in enumerate(rules)}
+
+
+@given(table=st.one_of(plain_tables(), factorised_tables()), data=st.data())
+def test_near_keeps_exactly_the_rules_among_neighbours(table: TransactionTable, data: st.DataObject) -> None:
+    block = table.blocks[0]
+    n = len(block.columns)
+    drawn = np.array(data.draw(st.lists(st.booleans(), min_size=n * n, max_size=n * n)), bool).reshape(n, n)
+    near = drawn | drawn.T
+    miner = Exact(min_support=0.05, min_confidence=0.5)
+    column = {str(feature.feature): at for at, feature in enumerate(block.columns)}
+    every = miner.mine(table)
+    wanted = counted(every)
+    for rule in every:
+        columns = [column[str(item.feature)] for item in (*rule.antecedent, rule.consequent)]
+        if not all(near[a, b] for a, b in combinations(columns, 2)):
+            del wanted[str(rule)]
+    assert counted(replace(miner, near=[near]).mine(table)) == wanted
+
+
+def test_near_must_fit_the_table(table: TransactionTable) -> None:
+    for near, message in (([[[1], [0]]], "lists 2 features"), ([], "lists nothing"), (2, "needs a graph")):
+        with pytest.raises(ConfigError, match=message):
+            Exact(near=near).mine(table)  # type: ignore[arg-type]
+
+
+def test_near_is_capped_like_any_search(table: TransactionTable) -> None:
+    n = len(table.blocks[0].columns)
+    near = [[[other for other in range(n) if other != one] for one in range(n)]]
+    every = Exact(near=near).mine(table)
+    assert sorted(map(str, every)) == sorted(map(str, Exact().mine(table)))
+    capped = Exact(near=near, max_rules=len(every) - 1).mine(table)
+    assert len(capped) == len(every) - 1
+    assert any("stopped at" in note for note in capped.notes)
+    assert not any("stopped at" in note for note in Exact(near=near, max_rules=len(every)).mine(table).notes)

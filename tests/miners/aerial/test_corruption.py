@@ -10,7 +10,7 @@ import torch
 
 from thence.miners.aerial.autoencoder import Layout, initialise
 from thence.miners.aerial.corruption import features_around, noisy_input, visible_features, visible_items
-from thence.miners.aerial.neighbours import Neighbours
+from thence.miners.neighbours import Neighbours
 
 
 @pytest.mark.parametrize("many", [0, 8], ids=["ranked", "drawn"])

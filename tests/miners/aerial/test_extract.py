@@ -14,7 +14,7 @@ from thence.errors import ConfigError
 from thence.miners.aerial.autoencoder import initialise
 from thence.miners.aerial.extract import Rules, Search, best, extract, itemsets, parts, top
 from thence.miners.aerial.frame import Frame
-from thence.miners.aerial.neighbours import Neighbours
+from thence.miners.neighbours import Neighbours
 
 
 @st.composite

@@ -10,7 +10,7 @@ from tests.miners.aerial.networks import lively
 from thence.miners.aerial import loss as loss_module
 from thence.miners.aerial.autoencoder import Autoencoder
 from thence.miners.aerial.loss import AllFeatures, NearFeatures, gradients, reconstruction_loss
-from thence.miners.aerial.neighbours import Neighbours
+from thence.miners.neighbours import Neighbours
 
 CARDINALITIES = [[3, 3, 3, 3], [2, 4, 3, 1, 4], [5], [2, 0, 3]]
 

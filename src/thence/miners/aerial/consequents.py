@@ -15,7 +15,7 @@ from torch import Tensor
 
 from thence.miners.aerial.antecedents import Passed
 from thence.miners.aerial.frame import UNSURE, Frame, full_precision
-from thence.miners.aerial.neighbours import Neighbours
+from thence.miners.neighbours import Neighbours
 
 __all__ = ["Implied", "Outputs"]
 

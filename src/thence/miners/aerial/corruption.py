@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from thence.miners.aerial.autoencoder import Layout
-from thence.miners.aerial.neighbours import Neighbours
+from thence.miners.neighbours import Neighbours
 
 MANY = 8
 """From so many visible features on, ranking random numbers is quicker than drawing one feature after the other."""

@@ -20,7 +20,7 @@ from thence.miners.aerial.antecedents import Passed, passed
 from thence.miners.aerial.autoencoder import Autoencoder, Layout
 from thence.miners.aerial.consequents import Implied, Outputs
 from thence.miners.aerial.frame import UNSURE, Frame
-from thence.miners.aerial.neighbours import Neighbours
+from thence.miners.neighbours import Neighbours
 
 __all__ = ["Itemsets", "Rules", "Search", "best", "extract", "itemsets", "parts", "top"]
 

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from thence.miners.aerial.autoencoder import Autoencoder, Layout
-from thence.miners.aerial.neighbours import Neighbours
+from thence.miners.neighbours import Neighbours
 
 __all__ = ["AllFeatures", "Gradients", "NearFeatures", "Output", "gradients", "reconstruction_loss"]
 

@@ -22,10 +22,10 @@ from thence.miners._flat import require_codes
 from thence.miners._threads import one_thread
 from thence.miners.aerial.autoencoder import Autoencoder
 from thence.miners.aerial.extract import Rules, Search, extract, top
-from thence.miners.aerial.neighbours import Neighbours
 from thence.miners.aerial.rows import ArrayRows, loss_of_knowing_nothing
 from thence.miners.aerial.table_rows import BlockRows
 from thence.miners.aerial.train import Epoch, TrainingSettings, train
+from thence.miners.neighbours import Neighbours, near_columns
 from thence.progress import Progress, silent
 from thence.rules import RuleSet
 from thence.transactions import TransactionTable
@@ -290,11 +290,7 @@ class Aerial:
 
     def _neighbours(self, block: Block, columns: NDArray[np.int64], at: int) -> Neighbours | None:
         """Features that may stand together: near in the graph, and not two names of the same readings."""
-        given = None if self.near is None else Neighbours.of(self.near[at])
-        if given is not None and given.n_features != len(block.columns):
-            raise ConfigError(
-                f"'near' lists {given.n_features} features for block {at + 1}, the table has {len(block.columns)}"
-            )
+        given = None if self.near is None else near_columns(self.near, at, len(block.columns))
         trivial = trivial_columns(block)
         if trivial is not None:
             allowed = ~trivial[np.ix_(columns, columns)]

@@ -21,9 +21,9 @@ from thence.miners.aerial.adam import Adam
 from thence.miners.aerial.autoencoder import Autoencoder, Layout, faithful_widths, initialise, split_blocks
 from thence.miners.aerial.corruption import features_around, noisy_input, visible_features, visible_items
 from thence.miners.aerial.loss import AllFeatures, NearFeatures, Output, gradients, reconstruction_loss
-from thence.miners.aerial.neighbours import Neighbours
 from thence.miners.aerial.rows import ArrayRows, Codes, RowSource, check_codes, scan, why_trivial
 from thence.miners.aerial.settings import LEARNING_RATE, TrainingSettings
+from thence.miners.neighbours import Neighbours
 
 __all__ = ["Epoch", "Training", "TrainingSettings", "train"]
 

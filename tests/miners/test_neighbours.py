@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thence.errors import ConfigError
-from thence.miners.aerial.neighbours import Neighbours
+from thence.miners.neighbours import Neighbours
 
 
 @given(st.integers(0, 6), st.integers(0, 10**6))

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thence.errors import ConfigError
 
-__all__ = ["Neighbours"]
+__all__ = ["Neighbours", "near_columns"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,3 +98,20 @@ def _symmetric(n_features: int, left: NDArray[np.int64], right: NDArray[np.int64
     ends = keys // n_features if n_features else keys
     starts = np.searchsorted(ends, np.arange(n_features + 1))
     return Neighbours(starts.astype(np.int64), keys - ends * n_features)
+
+
+def near_columns(near: Sequence[Any] | int, block: int, n_columns: int) -> Neighbours:
+    """The neighbours that a miner was given for one block of a table, checked."""
+    if isinstance(near, int):
+        raise ConfigError(
+            "'near' as a number of hops needs a graph",
+            hint=f"near=th.within_hops(table, graph, hops={near})",
+        )
+    found = Neighbours.of(near[block]) if block < len(near) else None
+    if found is None or found.n_features != n_columns:
+        listed = "nothing" if found is None else f"{found.n_features} features"
+        raise ConfigError(
+            f"'near' lists {listed} for block {block + 1}, which has {n_columns}",
+            hint="make it with th.within_hops from the same table",
+        )
+    return found
