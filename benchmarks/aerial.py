@@ -203,7 +203,7 @@ def crossover(options: argparse.Namespace) -> None:
     exact_time = 0.0
     for sensors in (20, 40) if options.quick else (20, 40, 80, 160, 320, 640, 1000):
         # Exact mining grows with the third power: stop when the next size would take many minutes.
-        exact = measured("exact_plant", sensors=sensors, zones=ZONES) if exact_time < 60 else {}
+        exact = measured("exact_plant", sensors=sensors, zones=ZONES) if exact_time < 100 else {}
         exact_time = exact.get("seconds", np.inf)
         shown = f"{exact_time:>10.2f}{exact['rules']:>14,}" if exact else f"{'':>10}{'':>14}"
         ours = measured("aerial_plant", sensors=sensors, zones=ZONES, hops=None, device=options.device, keep=KEPT)
