@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -25,7 +23,7 @@ from .files import Parameters
 if TYPE_CHECKING:
     from ..miners.aerial.miner import Aerial
 
-__all__ = ["GAPS", "aerial", "exact", "measured", "min_support_from", "one_thread", "timed", "warm_up"]
+__all__ = ["GAPS", "aerial", "exact", "measured", "min_support_from", "timed", "warm_up"]
 
 GAPS = {"faithful": "zero", "corrected": "missing", "lifted": "missing"}
 _MEASURES = ("support", "rule_coverage", "confidence", "zhang")
@@ -98,19 +96,6 @@ def moving(rules: RuleSet) -> RuleSet:
     """The rules whose consequent is a reading, not a static property."""
     static = np.array([item.feature.aspect is not Aspect.MEASUREMENT for item in rules.items], bool)
     return rules.take(np.flatnonzero(~static[rules.consequents])) if len(rules) else rules
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Let torch use one thread: results and times then do not depend on the cores at hand."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 @cache

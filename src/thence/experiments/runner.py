@@ -198,7 +198,8 @@ def _stored(store: Store, task: Task) -> Repeat | None:
 
 def perform(task: Task, tell: Callable[[str], None] = lambda note: None) -> Repeat:
     """Do one repeat."""
-    from .methods import one_thread, warm_up
+    from ..miners._threads import one_thread
+    from .methods import warm_up
 
     with one_thread():
         warm_up()
