@@ -28,13 +28,3 @@ def test_the_same_steps_as_torch(piece, weight_decay, monkeypatch):
         optimiser.step(slopes, learning_rate=rate)
         for one, other in zip(optimiser.tensors, theirs, strict=True):
             torch.testing.assert_close(one, other.detach(), rtol=1e-5, atol=1e-6)
-
-
-def test_a_tensor_moves_at_its_own_pace(monkeypatch):
-    monkeypatch.setattr(adam_module, "PIECE", 3)
-    start = [torch.ones(4), torch.ones(2), torch.ones(5)]
-    optimiser = Adam(start, weight_decay=0.0, paces=[1.0, 0.5, 0.5])
-    optimiser.step([torch.ones_like(tensor) for tensor in start], learning_rate=0.1)
-    for tensor, moved in zip(optimiser.tensors, (0.1, 0.05, 0.05), strict=True):
-        torch.testing.assert_close(tensor, torch.full_like(tensor, 1.0 - moved))
-    assert all(bool((tensor == 1.0).all()) for tensor in start)

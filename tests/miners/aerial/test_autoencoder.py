@@ -9,7 +9,7 @@ import torch
 from tests.miners.aerial.networks import lively
 from tests.miners.aerial.oracle import DenseNetwork
 from thence.errors import ConfigError
-from thence.miners.aerial.autoencoder import Layout, default_widths, faithful_widths, initialise, split_blocks
+from thence.miners.aerial.autoencoder import Layout, default_widths, faithful_widths, initialise
 
 
 @pytest.mark.parametrize("cardinalities", [[3, 3], [2, 4, 1], [2, 0, 3, 2]], ids=str)
@@ -34,12 +34,17 @@ def test_marking_items_is_adding_their_deltas(cardinalities):
     torch.testing.assert_close(vector @ model.entry + model.entry_bias, origin + deltas[items].sum(dim=0))
 
 
-def test_taking_off_block_means_is_its_own_transpose():
-    layout = Layout.of([2, 3, 2])
-    left, right = (torch.randn(7, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(s)) for s in (0, 1))
-    assert float((split_blocks(left, layout)[1] * right).sum()) == pytest.approx(
-        float((left * split_blocks(right, layout)[1]).sum())
-    )
+@pytest.mark.parametrize("cardinalities", [[3, 3], [2, 4, 1], [2, 0, 3, 2]], ids=str)
+def test_a_centred_network_says_the_same_of_marked_and_unknown_features(cardinalities):
+    model = lively(cardinalities, widths=(5, 3), seed=2).to("cpu", torch.float64)
+    before = model.entry.clone()
+    centred = model.centred()
+    assert torch.equal(model.entry, before)
+    vectors = model.unknown().repeat(2, 1)
+    vectors[1, : cardinalities[0]] = torch.eye(cardinalities[0], dtype=torch.float64)[0]
+    torch.testing.assert_close(centred.probabilities(vectors), model.probabilities(vectors))
+    torch.testing.assert_close(centred.origin_and_deltas()[0], centred.entry_bias)
+    torch.testing.assert_close(centred.origin_and_deltas()[1], centred.entry)
 
 
 def test_initial_weights_are_xavier_uniform_with_zero_biases():

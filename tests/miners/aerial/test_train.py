@@ -12,7 +12,7 @@ from tests.miners.aerial.networks import as_rules
 from thence.errors import ConfigError, InputError, MiningError
 from thence.miners.aerial import train as train_module
 from thence.miners.aerial.extract import Search, extract
-from thence.miners.aerial.rows import ArrayRows, why_trivial
+from thence.miners.aerial.rows import ArrayRows, loss_of_knowing_nothing, why_trivial
 from thence.miners.aerial.train import TrainingSettings, train
 from thence.miners.neighbours import Neighbours
 
@@ -204,6 +204,23 @@ def test_training_begins_with_many_visible_features(monkeypatch):
     monkeypatch.setattr(train_module, "SHOWN_FIRST", 0)
     assert not same(first, train(codes, cardinalities=[3] * 8, settings=settings))
     assert set(shown) == {3}
+
+
+def test_unknown_features_of_a_trained_network_add_nothing():
+    """Otherwise each feature would shift the origin a little in every step, and wide tables would not be learnt."""
+    codes = np.random.default_rng(0).integers(0, 3, (300, 1)).repeat(6, axis=1)
+    model = train(codes, cardinalities=[3, 3, 3, 4, 3, 4], settings=TrainingSettings(epochs=5)).model
+    origin, deltas = model.origin_and_deltas()
+    torch.testing.assert_close(deltas, model.entry, atol=1e-5, rtol=0.0)
+    torch.testing.assert_close(origin, model.entry_bias, atol=1e-5, rtol=0.0)
+
+
+def test_a_wide_table_of_one_hidden_state_is_learnt():
+    """Eight thousand items: what shifts the origin with every feature keeps this from being learnt at all."""
+    rng = np.random.default_rng(0)
+    codes = np.where(rng.random((600, 2000)) < 0.05, rng.integers(0, 4, (600, 2000)), rng.integers(0, 4, (600, 1)))
+    result = train(codes, cardinalities=[4] * 2000, settings=TrainingSettings(epochs=24, widths=(16, 8)))
+    assert result.loss < 0.6 * loss_of_knowing_nothing(codes, np.full(2000, 4))
 
 
 def test_neighbourhoods_are_learnt_without_the_rest():

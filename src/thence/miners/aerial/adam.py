@@ -22,8 +22,6 @@ PIECE = 1 << 17
 class Adam:
     """Adaptive steps for copies of some tensors: ``tensors`` are views of one buffer, ``flat``, changed in place.
 
-    ``paces`` are factors on the learning rate, one per tensor (all one, when not given).
-
     >>> optimiser = Adam([torch.ones(2)], weight_decay=0.0)
     >>> optimiser.step([torch.tensor([1.0, -2.0])], learning_rate=0.1)
     >>> [round(float(value), 3) for value in optimiser.tensors[0]]
@@ -35,14 +33,12 @@ class Adam:
         start: Sequence[Tensor],
         *,
         weight_decay: float,
-        paces: Sequence[float] | None = None,
         betas: tuple[float, float] = (0.9, 0.999),
         epsilon: float = 1e-8,
     ) -> None:
         self.shapes = [tensor.shape for tensor in start]
         self.flat = torch.cat([tensor.detach().reshape(-1) for tensor in start])
         self.tensors = self.views(self.flat)
-        self.runs = _runs([shape.numel() for shape in self.shapes], paces or [1.0] * len(start))
         self.mean, self.square = torch.zeros_like(self.flat), torch.zeros_like(self.flat)
         self.weight_decay, self.betas, self.epsilon = weight_decay, betas, epsilon
         self.count = 0
@@ -59,28 +55,10 @@ class Adam:
         size = learning_rate / (1.0 - first**self.count)
         root = math.sqrt(1.0 - second**self.count)
         slope = torch.cat([tensor.reshape(-1) for tensor in slopes])
-        for first_cell, end, pace in self.runs:
-            piece = PIECE if slope.device.type == "cpu" else max(end - first_cell, 1)
-            for low in range(first_cell, end, piece):
-                at = slice(low, min(low + piece, end))
-                pull = slope[at].add_(self.flat[at], alpha=self.weight_decay)
-                moved = self.mean[at].lerp_(pull, 1.0 - first)
-                spread = self.square[at].mul_(second).addcmul_(pull, pull, value=1.0 - second)
-                self.flat[at].addcdiv_(moved, spread.sqrt().div_(root).add_(self.epsilon), value=-size * pace)
-
-
-def _runs(sizes: Sequence[int], paces: Sequence[float]) -> list[tuple[int, int, float]]:
-    """Stretches of the buffer that move at the same pace: start, end, pace.
-
-    >>> _runs([2, 3, 1], [1.0, 1.0, 0.5])
-    [(0, 5, 1.0), (5, 6, 0.5)]
-    """
-    runs: list[tuple[int, int, float]] = []
-    low = 0
-    for size, pace in zip(sizes, paces, strict=True):
-        if runs and runs[-1][2] == pace:
-            runs[-1] = (runs[-1][0], low + size, pace)
-        else:
-            runs.append((low, low + size, pace))
-        low += size
-    return runs
+        piece = PIECE if slope.device.type == "cpu" else max(len(slope), 1)
+        for low in range(0, len(slope), piece):
+            at = slice(low, low + piece)
+            pull = slope[at].add_(self.flat[at], alpha=self.weight_decay)
+            moved = self.mean[at].lerp_(pull, 1.0 - first)
+            spread = self.square[at].mul_(second).addcmul_(pull, pull, value=1.0 - second)
+            self.flat[at].addcdiv_(moved, spread.sqrt().div_(root).add_(self.epsilon), value=-size)

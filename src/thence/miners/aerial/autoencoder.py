@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -88,21 +88,24 @@ class Layout:
         return tuple(found)
 
 
-def split_blocks(matrix: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
-    """Sum over features of the mean row of their block, and the matrix with each block's mean row taken off.
+def centre_blocks(matrix: Tensor, layout: Layout) -> Tensor:
+    """Take the mean row of each feature's block off its rows, in place; return the sum of these mean rows.
 
-    Both are linear, and taking off the mean is its own transpose: training uses the same function backwards.
+    >>> rows = torch.tensor([[1.0], [3.0], [5.0]])
+    >>> centre_blocks(rows, Layout.of([2, 1])), rows.flatten().tolist()
+    (tensor([7.]), [-1.0, 1.0, 0.0])
     """
-    total = torch.zeros_like(matrix[:1]).sum(dim=0)
-    centred = torch.empty_like(matrix)
+    total = matrix.new_zeros(matrix.shape[1])
     for group in layout.groups:
         first, last = int(group.items[0, 0]), int(group.items[-1, -1]) + 1
         places = slice(first, last) if group.contiguous else torch.from_numpy(group.items.reshape(-1))
         rows = matrix[places].view(len(group.features), group.classes, -1)
         means = rows.mean(dim=1, keepdim=True)
         total += means.sum(dim=(0, 1))
-        centred[places] = (rows - means).view(-1, matrix.shape[1])
-    return total, centred
+        rows -= means
+        if not group.contiguous:
+            matrix[places] = rows.view(-1, matrix.shape[1])
+    return total
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,8 +163,14 @@ class Autoencoder:
 
     def origin_and_deltas(self) -> tuple[Tensor, Tensor]:
         """``z0`` (the first pre-activation with everything unknown) and ``D`` (what marking an item changes)."""
-        means, deltas = split_blocks(self.entry, self.layout)
+        deltas = self.entry.clone()
+        means = centre_blocks(deltas, self.layout)
         return self.entry_bias + means, deltas
+
+    def centred(self) -> Autoencoder:
+        """The same network for marked and unknown features, with the unknown ones adding nothing."""
+        origin, deltas = self.origin_and_deltas()
+        return replace(self, entry=deltas, entry_bias=origin)
 
     def through(self, first: Tensor) -> Tensor:
         """Last hidden activation for a batch of first pre-activations, which are overwritten."""

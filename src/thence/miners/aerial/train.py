@@ -18,7 +18,7 @@ from torch import Tensor
 
 from thence.errors import ConfigError, MiningError
 from thence.miners.aerial.adam import Adam
-from thence.miners.aerial.autoencoder import Autoencoder, Layout, faithful_widths, initialise, split_blocks
+from thence.miners.aerial.autoencoder import Autoencoder, Layout, centre_blocks, faithful_widths, initialise
 from thence.miners.aerial.corruption import features_around, noisy_input, visible_features, visible_items
 from thence.miners.aerial.loss import AllFeatures, NearFeatures, Output, gradients, reconstruction_loss
 from thence.miners.aerial.rows import ArrayRows, Codes, RowSource, check_codes, scan, why_trivial
@@ -39,9 +39,6 @@ SHOWN_FIRST, FALLING = 64, 0.8
 """Masked training begins with up to ``SHOWN_FIRST`` visible features and comes down to few over this share of its
 steps. A row that shows three of many features says nothing about most of the others; a network that has only seen
 such rows needs many times as long to find out which features belong together."""
-
-MODERATE_ITEMS = 1000
-"""Up to so many items, every layer learns at the full rate."""
 
 PRODUCT_ITEMS = 32
 """Up to so many items per visible feature, a matrix product is quicker than adding row by row."""
@@ -165,8 +162,10 @@ class _Trainer:
         self.options, self.source = options, source
         self.layout, self.device = model.layout, model.device
         self.learning_rate = options.learning_rate or LEARNING_RATE
-        paces = [1.0] * len(model.parameters()) if options.learning_rate else _paces(model)
-        self.optimiser = Adam(model.parameters(), weight_decay=options.weight_decay, paces=paces)
+        self.masked = options.corruption == "mask"
+        if self.masked:
+            model = model.centred()
+        self.optimiser = Adam(model.parameters(), weight_decay=options.weight_decay)
         self.model = model.with_parameters(self.optimiser.tensors)
         self.neighbours = neighbours if _worth_it(neighbours, options) else None
         # A different stream for each purpose, so that one more draw in one place moves nothing elsewhere.
@@ -186,7 +185,7 @@ class _Trainer:
         self.epochs = options.epochs or max(3, math.ceil(steps / per_epoch))
         self.patience = options.patience or max(5, self.epochs // 3)
         self.total_steps, self.step = self.epochs * per_epoch, 0
-        self.falls = self.neighbours is None and options.corruption == "mask"
+        self.falls = self.neighbours is None and self.masked
         self.unknown = self.model.unknown()
         self.resident = self._resident()
 
@@ -237,6 +236,10 @@ class _Trainer:
                     share = 1.0 - self.step / self.total_steps if self.options.decay else 1.0
                     slopes = self._slopes(self._ask(codes, self.hide, self._most_visible()), total)
                     optimiser.step(slopes, learning_rate=self.learning_rate * share)
+                    if self.masked:
+                        # Adam's steps do not keep the blocks centred. Left alone, their means would shift the origin,
+                        # by one small step per feature, and thousands of features would throw the first layer about.
+                        centre_blocks(self.model.entry, self.layout)
                     self.step, count = self.step + 1, count + 1
                 epoch = Epoch(number, self.epochs, float(total) / count, self._judge())
                 self._check(epoch)
@@ -259,7 +262,7 @@ class _Trainer:
 
     def _ask(self, codes: Tensor, generator: torch.Generator, most: int) -> _Question:
         """Hide what the network shall not see of a batch."""
-        if self.options.corruption == "gaussian":
+        if not self.masked:
             dense = noisy_input(self.layout, codes, unknown=self.unknown, noise=self.options.noise, generator=generator)
             return _Question(codes, dense, None, AllFeatures(self.layout))
         if self.neighbours is None:
@@ -281,9 +284,9 @@ class _Trainer:
         if question.dense is not None:
             return torch.addmm(self.model.entry_bias, question.dense, self.model.entry)
         assert question.items is not None
-        origin, deltas = self.model.origin_and_deltas()
-        padded = torch.cat([deltas, torch.zeros_like(deltas[:1])])
-        return torch.nn.functional.embedding_bag(question.items, padded, mode="sum").add_(origin)
+        entry = self.model.entry  # centred: what marking an item adds
+        padded = torch.cat([entry, torch.zeros_like(entry[:1])])
+        return torch.nn.functional.embedding_bag(question.items, padded, mode="sum").add_(self.model.entry_bias)
 
     def _slopes(self, question: _Question, total: Tensor) -> list[Tensor]:
         """Gradients of all parameters for one batch; its loss is added to ``total``."""
@@ -292,11 +295,7 @@ class _Trainer:
             entry = question.dense.T @ found.first
         else:
             assert question.items is not None
-            deltas = _gathered(question.items, found.first, self.layout.n_items + 1)
-            # Only the deltas learn here. The mean row of a block is not a freedom of its own: it moves the origin,
-            # as the bias does, and with every item pulling at it the origin would jump by the number of features
-            # times the learning rate in each step.
-            _, entry = split_blocks(deltas[:-1], self.layout)
+            entry = _gathered(question.items, found.first, self.layout.n_items + 1)[:-1]
         total += found.loss
         return [entry, found.first.sum(dim=0), *found.inner, found.exit, found.exit_bias]
 
@@ -342,15 +341,3 @@ def _gathered(items: Tensor, slopes: Tensor, n_items: int) -> Tensor:
 
 def _power_of_two(wanted: float, least: int, most: int) -> int:
     return min(most, max(least, 1 << round(math.log2(max(wanted, 1.0)))))
-
-
-def _paces(model: Autoencoder) -> list[float]:
-    """Factors on the learning rate, per tensor: the more items a table has, the slower, the first layer most of all.
-
-    A row shows each item of a wide table ever more rarely, and Adam answers rare gradients with steps that are the
-    larger. That upsets the first layer, which only hears of the items shown, and hardly the last one, which is told
-    of all items or of whole neighbourhoods.
-    """
-    wide = min(1.0, MODERATE_ITEMS / max(model.layout.n_items, 1))
-    inner = len(model.parameters()) - 3
-    return [wide**0.9, *[wide**0.5] * inner, wide**0.25, wide**0.25]
