@@ -1,25 +1,34 @@
 """What a marked combination implies: the items of other features above the threshold (lines 11 to 13 of Algorithm 1).
 
 Only combinations that passed the gate come here, and only the output rows of features that may be a consequent are
-computed: all of them, or the neighbours of the combination. This module must not enumerate combinations.
+computed: all of them, or the neighbours of the combination. On processors a compiled loop looks for likely classes,
+and a search that keeps only the most probable rules looks at a sketch of the outputs first. This module must not
+enumerate combinations.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from thence.miners._threads import one_thread
 from thence.miners.aerial.antecedents import Passed
 from thence.miners.aerial.frame import UNSURE, Frame, full_precision
+from thence.miners.aerial.sketch import LEAST_STATES, Sketch
 from thence.miners.neighbours import Neighbours
 
 __all__ = ["Implied", "Outputs"]
 
 Numbers = NDArray[np.int64]
+
+SHARED_CELLS = 1 << 20
+"""From so many outputs on, the processors share the work."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +45,11 @@ class Implied:
         rows = np.concatenate([part.rows for part in parts] or [np.empty(0, np.int64)])
         items = np.concatenate([part.items for part in parts] or [np.empty(0, np.int64)])
         probability = np.concatenate([part.probability for part in parts] or [np.empty(0, np.float32)])
-        # One key sorts faster than two, and most of it is in order already.
-        order = np.argsort(rows * (int(items.max(initial=0)) + 1) + items, kind="stable")
+        # One key sorts faster than two, and mostly all is in order already.
+        keys = rows * (int(items.max(initial=0)) + 1) + items
+        if (keys[1:] > keys[:-1]).all():
+            return Implied(rows, items, probability)
+        order = np.argsort(keys, kind="stable")
         return Implied(rows[order], items[order], probability[order])
 
 
@@ -49,7 +61,7 @@ class _Block:
     items: NDArray[np.int64]  # (classes, features)
     weight: Tensor  # (classes * features, width)
     bias: Tensor
-    ok: Tensor | None  # (classes, features); None where all may be a consequent
+    ok: NDArray[np.bool_]  # (classes, features)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,21 +72,47 @@ class Outputs:
     consequent_ok: NDArray[np.bool_]
     near: Neighbours | None
     batch_bytes: int
+    sketches: tuple[Sketch | None, ...] = ()  # one per block, once there are any
+    sketched_at: float = field(default=0.0)
+
+    @cached_property
+    def features(self) -> NDArray[np.int64]:
+        """The features that have an item to imply."""
+        return np.unique(self.frame.layout.feature_of_item[self.consequent_ok])
+
+    @cached_property
+    def blocks(self) -> list[_Block]:
+        """The output rows of all these features."""
+        return self._blocks(self.features)
+
+    def sketched(self, passed: Passed, threshold: float) -> Outputs:
+        """Outputs that first look at fewer dimensions, where that saves work at such a high threshold."""
+        if self.near is not None or self.frame.device.type != "cpu" or len(passed.items) < LEAST_STATES:
+            return self
+        # A higher threshold needs fewer dimensions: worth another look each time it is half way to certainty.
+        if 1.0 - threshold > 0.5 * (1.0 - self.sketched_at):
+            return self
+        sketches = tuple(
+            Sketch.of(passed.states, block.weight, block.bias, classes=len(block.items), lead=_lead(threshold))
+            for block in self.blocks
+        )
+        return replace(self, sketches=sketches, sketched_at=threshold)
 
     def implied(self, passed: Passed, threshold: float) -> Implied:
         """The items above the threshold, for every combination that passed."""
-        layout = self.frame.layout
-        features = np.unique(layout.feature_of_item[self.consequent_ok])
-        if not len(passed.items) or not len(features):
+        if not len(passed.items) or not len(self.features):
             return Implied.joined([])
         with full_precision():
-            if self.near is None:
-                every = np.arange(len(passed.items))
-                parts = [
-                    part for block in self._blocks(features) for part in self._ask(block, passed, every, threshold)
-                ]
-                return Implied.joined(parts)
-            return Implied.joined(self._around(features, passed, self.near, threshold))
+            if self.near is not None:
+                return Implied.joined(self._around(self.features, passed, self.near, threshold))
+            every = np.arange(len(passed.items))
+            sketches = self.sketches or (None,) * len(self.blocks)
+            parts = [
+                part
+                for block, sketch in zip(self.blocks, sketches, strict=True)
+                for part in self._ask(block, passed, every, threshold, sketch)
+            ]
+            return Implied.joined(parts)
 
     def _around(self, features: NDArray[np.int64], passed: Passed, near: Neighbours, threshold: float) -> list[Implied]:
         """Combinations with the same first feature share the features that may follow."""
@@ -101,36 +139,39 @@ class Outputs:
             items = layout.offsets[members] + np.arange(classes)[:, None]
             rows = torch.from_numpy(items.reshape(-1)).to(self.frame.device)
             ok = self.consequent_ok[items]
-            blocks.append(
-                _Block(
-                    members,
-                    items,
-                    self.frame.exit[rows],
-                    self.frame.exit_bias[rows],
-                    None if ok.all() else torch.from_numpy(ok).to(self.frame.device),
-                )
-            )
+            blocks.append(_Block(members, items, self.frame.exit[rows], self.frame.exit_bias[rows], ok))
         return blocks
 
-    def _ask(self, block: _Block, passed: Passed, rows: NDArray[np.int64], threshold: float) -> list[Implied]:
+    def _ask(
+        self,
+        block: _Block,
+        passed: Passed,
+        rows: NDArray[np.int64],
+        threshold: float,
+        sketch: Sketch | None = None,
+    ) -> list[Implied]:
         """Whole output rows for some combinations, a bounded number of cells at a time."""
         layout = self.frame.layout
         classes, count = block.items.shape
-        step = max(1, self.batch_bytes // (16 * classes * count))
         position = np.full(layout.n_features, -1, np.int64)
         position[block.features] = np.arange(count)
-        parts = []
-        for low in range(0, len(rows), step):
-            part = rows[low : low + step]
+        search = _compiled if self.frame.device.type == "cpu" and threshold - UNSURE >= 0.5 else _above
+        shared = search is _compiled and len(rows) * classes * count >= SHARED_CELLS
+
+        def ask(part: NDArray[np.int64]) -> Implied:
             states = passed.states[torch.from_numpy(part).to(self.frame.device)]
-            logits = torch.addmm(block.bias, states, block.weight.T).view(len(part), classes, count)
             own = position[layout.feature_of_item[passed.items[part]]]
-            taken = np.zeros((len(part), count + 1), np.bool_)
-            np.put_along_axis(taken, own, True, axis=1)
-            free = torch.from_numpy(~taken[:, :-1]).to(self.frame.device)
-            row, cell, values = _above(logits, free, block.ok, threshold - UNSURE)
-            parts.append(self._decide(passed, part[row], block.items.reshape(-1)[cell], values, threshold))
-        return parts
+            row, cell, values = search(block, states, own, threshold - UNSURE, sketch)
+            return self._decide(passed, part[row], block.items.reshape(-1)[cell], values, threshold)
+
+        step = max(1, self.batch_bytes // (16 * classes * count))
+        pieces = [rows[low : low + step] for low in range(0, len(rows), step)]
+        if not shared:
+            return [ask(piece) for piece in pieces]
+        from thence.bits import run_threads
+
+        with one_thread():
+            return run_threads(ask, pieces)
 
     def _decide(
         self,
@@ -150,11 +191,50 @@ class Outputs:
         return Implied(rows[keep], items[keep], values[keep])
 
 
-def _above(
-    logits: Tensor, free: Tensor, ok: Tensor | None, threshold: float
-) -> tuple[Numbers, Numbers, NDArray[np.float32]]:
-    """Row, cell (class by class) and softmax of what lies above a threshold, among free features and allowed items."""
-    _, classes, count = logits.shape
+def _lead(threshold: float) -> float:
+    """By how much a class has to lead every other one of its feature to be above a threshold."""
+    return math.log(threshold / (1.0 - threshold)) if threshold < 1.0 else math.inf
+
+
+Hits = tuple[Numbers, Numbers, NDArray[np.float32]]
+"""Row, cell (class by class) and softmax of what lies above a threshold."""
+
+
+def _compiled(block: _Block, states: Tensor, own: Numbers, threshold: float, sketch: Sketch | None) -> Hits:
+    """What lies above a threshold of at least one half, on processors."""
+    from thence.miners.aerial._winners import winners
+
+    classes, count = block.items.shape
+    if sketch is None:
+        logits = torch.addmm(block.bias, states, block.weight.T)
+        loose = reach = np.empty(0, np.float32)
+        apart = np.empty((0, 0, 0), np.float32)
+    else:
+        logits, reach = sketch.logits(states)
+        loose, apart = sketch.loose, sketch.apart
+    return winners(
+        logits.view(len(states), classes, count).numpy(),
+        own,
+        block.ok,
+        _lead(threshold),
+        threshold,
+        loose,
+        apart,
+        reach,
+        states.numpy(),
+        block.weight.numpy(),
+        block.bias.numpy(),
+    )
+
+
+def _above(block: _Block, states: Tensor, own: Numbers, threshold: float, _: Sketch | None) -> Hits:
+    """What lies above any threshold, on any device."""
+    classes, count = block.items.shape
+    logits = torch.addmm(block.bias, states, block.weight.T).view(len(states), classes, count)
+    taken = np.zeros((len(states), count + 1), np.bool_)
+    np.put_along_axis(taken, own, True, axis=1)
+    free = torch.from_numpy(~taken[:, :-1]).to(logits.device)
+    ok = None if block.ok.all() else torch.from_numpy(block.ok).to(logits.device)
     if threshold < 0.5:
         probability = torch.softmax(logits, dim=1)
         hits = (probability > threshold) & free.unsqueeze(1)

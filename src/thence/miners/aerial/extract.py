@@ -129,7 +129,8 @@ def extract(
     """
     wanted = Search() if search is None else search
     threshold = wanted.consequent_threshold
-    for answer, outputs in _survivors(model, wanted, first, progress):
+    frame, outputs = _sides(model, wanted)
+    for answer in _survivors(frame, wanted, first, progress):
         found = outputs.implied(answer, threshold)
         if len(found.rows):
             yield _as_rules(answer, found, wanted.max_antecedents)
@@ -145,24 +146,30 @@ def top(
 ) -> Rules:
     """The ``k`` rules with the highest probability; ties go to the smaller item numbers.
 
-    At most ``k`` rules and one batch are in memory: what falls below the current ``k``-th is never kept.
+    At most a quarter more than ``k`` rules and one batch are in memory: what falls below the ``k``-th is not kept.
     """
     if k < 1:
         raise ConfigError(f"k must be at least 1, got {k}")
     wanted = Search() if search is None else search
-    kept = Rules.none(wanted.max_antecedents)
-    for answer, outputs in _survivors(model, wanted, first, progress):
+    kept, more, floor = Rules.none(wanted.max_antecedents), list[Rules](), 0.0
+    frame, outputs = _sides(model, wanted)
+    for answer in _survivors(frame, wanted, first, progress):
         threshold = wanted.consequent_threshold
         if len(kept) == k:
             # Close calls are decided in double precision, what is kept in single: leave room for both.
-            threshold = max(threshold, float(kept.probability[-1]) - 2 * UNSURE)
+            threshold = max(threshold, floor - 2 * UNSURE)
+            outputs = outputs.sketched(answer, threshold)
         found = outputs.implied(answer, threshold)
-        if len(kept) == k:
-            high = found.probability >= kept.probability[-1]
-            found = Implied(found.rows[high], found.items[high], found.probability[high])
-        if len(found.rows):
-            kept = best([kept, _as_rules(answer, found, wanted.max_antecedents)], k=k)
-    return kept
+        high = found.probability >= floor
+        found = Implied(found.rows[high], found.items[high], found.probability[high])
+        if not len(found.rows):
+            continue
+        more.append(_as_rules(answer, found, wanted.max_antecedents))
+        # Sorting is not free, and the floor rises slowly.
+        if sum(map(len, more)) >= (k - len(kept) or k // 4):
+            kept, more = best([kept, *more], k=k), []
+            floor = float(kept.probability[-1]) if len(kept) == k else 0.0
+    return best([kept, *more], k=k)
 
 
 def best(chunks: Iterable[Rules], *, k: int) -> Rules:
@@ -185,7 +192,7 @@ def itemsets(
 ) -> Iterator[Itemsets]:
     """Stream the combinations that the network takes for frequent: those that pass the gate."""
     wanted = Search() if search is None else search
-    for answer, _ in _survivors(model, wanted, first, progress):
+    for answer in _survivors(_sides(model, wanted)[0], wanted, first, progress):
         if len(answer.items):
             yield Itemsets(_padded(answer.items, wanted.max_antecedents), answer.weakest)
 
@@ -202,34 +209,33 @@ def parts(model: Autoencoder, *, count: int, search: Search | None = None) -> li
     return [range(int(low), int(high)) for low, high in pairwise(bounds)]
 
 
-def _survivors(
-    model: Autoencoder, wanted: Search, first: range | None, progress: Progress | None
-) -> Iterator[tuple[Passed, Outputs]]:
-    layout = model.layout
-    _check(layout, wanted)
+def _sides(model: Autoencoder, wanted: Search) -> tuple[Frame, Outputs]:
+    """The network laid out for queries, and its consequent side."""
+    _check(model.layout, wanted)
     frame = Frame.of(model)
-    batch_bytes = wanted.batch_bytes or (BATCH_BYTES_CUDA if model.device.type == "cuda" else BATCH_BYTES_CPU)
-    every = np.ones(layout.n_items, np.bool_)
-    outputs = Outputs(
-        frame,
-        every if wanted.consequent_ok is None else wanted.consequent_ok,
-        wanted.neighbours,
-        batch_bytes,
-    )
+    ok = np.ones(model.layout.n_items, np.bool_) if wanted.consequent_ok is None else wanted.consequent_ok
+    return frame, Outputs(frame, ok, wanted.neighbours, _batch_bytes(frame, wanted))
+
+
+def _batch_bytes(frame: Frame, wanted: Search) -> int:
+    return wanted.batch_bytes or (BATCH_BYTES_CUDA if frame.device.type == "cuda" else BATCH_BYTES_CPU)
+
+
+def _survivors(frame: Frame, wanted: Search, first: range | None, progress: Progress | None) -> Iterator[Passed]:
+    layout = frame.layout
     span = range(layout.n_features) if first is None else first
-    weights = _weights(layout, wanted)[span.start : span.stop]
-    total, asked = int(weights.sum()), 0
+    total, asked = int(_weights(layout, wanted)[span.start : span.stop].sum()), 0
     for answer in passed(
         frame,
-        antecedent_ok=every if wanted.antecedent_ok is None else wanted.antecedent_ok,
+        antecedent_ok=np.ones(layout.n_items, np.bool_) if wanted.antecedent_ok is None else wanted.antecedent_ok,
         near=wanted.neighbours,
         gate=wanted.gate_threshold,
         most=wanted.max_antecedents,
         search=wanted.search,
         first=span,
-        batch_bytes=batch_bytes,
+        batch_bytes=_batch_bytes(frame, wanted),
     ):
-        yield answer, outputs
+        yield answer
         asked += answer.asked
         if progress is not None:
             progress(asked, max(total, asked))
