@@ -301,7 +301,7 @@ def job_ours(*, sensors: int, tables: str) -> Numbers:
     """Frame in, rules with measures out."""
     import thence as th
 
-    miner, read = th.Aerial(min_confidence=0.8, min_support=0.0001), th.TransactionTable.from_frame
+    miner, read = th.Aerial(min_support=0.0001), th.TransactionTable.from_frame
     frame = as_frame(hanoi(sensors, Path(tables))[0])
     start = clock()
     rules = miner.mine(read(frame))

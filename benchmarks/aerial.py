@@ -3,7 +3,7 @@
     python benchmarks/aerial.py                        everything; the better part of an hour on two cores
     python benchmarks/aerial.py --quick                small sizes, a few minutes
     python benchmarks/aerial.py --part scale           or extraction, search, training, job, quality, crossover
-    python benchmarks/aerial.py --device cuda          extraction, search, training, scale on a GPU; numpy and torch do
+    python benchmarks/aerial.py --device cuda          all but job and quality, on a GPU; numpy, torch and numba do
 
 Every contender runs in a process of its own, so that its time and peak memory are its own. *extraction* puts our
 weights into pyaerial's class and asks both for every combination: the rules must be the same, or the script fails.
@@ -193,39 +193,62 @@ def job(options: argparse.Namespace) -> None:
 
 
 def crossover(options: argparse.Namespace) -> None:
+    """Aerial against exact mining as sensors grow; with ``--points``, together with what other machines measured."""
+    cuda = options.device == "cuda"
+    store = Path(options.points) if options.points else None
+    points: dict[str, dict[str, float]] = json.loads(store.read_text()) if store and store.exists() else {}
+    exact, ours = points.setdefault("Exact", {}), points.setdefault(f"Aerial, {machine(options.device)}", {})
     say("crossover: all pairs as antecedents on a made-up plant of eight zones; exact (support 0.01, confidence 0.8,")
     say("rules counted and not kept) against Aerial (similarity 0.8, the 100,000 most probable rules kept)")
     say(
-        f"{'sensors':>8}{'exact s':>10}{'its rules':>14}{'Aerial s':>10}{'train':>9}{'extract':>9}"
-        f"{'loss':>8}{'confidence':>12}{'MB':>6}"
+        f"{'sensors':>8}{'exact s':>10}{'Aerial s':>10}{'train':>9}{'extract':>9}{'loss':>8}{'confidence':>12}{'MB':>7}"
     )
-    points: list[tuple[int, float | None, float, float]] = []
-    exact_time = 0.0
-    for sensors in (20, 40) if options.quick else (20, 40, 80, 160, 320, 640, 1000):
-        # Exact mining grows with the third power: stop when the next size would take many minutes.
-        exact = measured("exact_plant", sensors=sensors, zones=ZONES) if exact_time < 100 else {}
-        exact_time = exact.get("seconds", np.inf)
-        shown = f"{exact_time:>10.2f}{exact['rules']:>14,}" if exact else f"{'':>10}{'':>14}"
-        ours = measured("aerial_plant", sensors=sensors, zones=ZONES, hops=None, device=options.device, keep=KEPT)
-        if "failed" in ours:
+    memory = []
+    for sensors in (20, 40) if options.quick else (20, 40, 80, 160, 320, 640, 1000, *((2000,) if cuda else ())):
+        key = str(sensors)
+        # Exact mining grows with the third power: stop when the next size would take much more than ten minutes.
+        if not cuda and key not in exact and max(exact.values(), default=0.0) < 100:
+            found = measured("exact_plant", sensors=sensors, zones=ZONES)
+            if "failed" not in found:
+                exact[key] = found["seconds"]
+        found = measured("aerial_plant", sensors=sensors, zones=ZONES, hops=None, device=options.device, keep=KEPT)
+        if "failed" in found:
             continue
-        total = ours["train"] + ours["extract"]
+        ours[key] = found["train"] + found["extract"]
+        memory.append((sensors, found["mb"]))
+        shown = f"{exact[key]:>10.2f}" if key in exact else f"{'':>10}"
         say(
-            f"{sensors:>8}{shown}{total:>10.2f}{ours['train']:>9.2f}{ours['extract']:>9.2f}"
-            f"{ours['loss']:>8.4f}{ours['confidence']:>12.3f}{ours['mb']:>6.0f}"
+            f"{sensors:>8}{shown}{ours[key]:>10.2f}{found['train']:>9.2f}{found['extract']:>9.2f}"
+            f"{found['loss']:>8.4f}{found['confidence']:>12.3f}{found['mb']:>7.0f}"
         )
-        points.append((sensors, exact_time if exact else None, total, ours["mb"]))
-    exact_power, start = fitted([(n, e) for n, e, _, _ in points if e is not None][-3:])
-    ours_power, _ = fitted([(n, a) for n, _, a, _ in points][-3:])
-    memory, _ = fitted([(n, m) for n, _, _, m in points][-3:])
-    say(f"the last sizes grow with the power {exact_power:.2f} of the sensors (exact) and {ours_power:.2f} (Aerial;")
-    say(f"its memory with {memory:.2f})")
-    longer = [(n, e if e is not None else float(np.exp(start) * n**exact_power), a) for n, e, a, _ in points]
-    crossing = next((n for n, e, a in longer if a < e), None)
-    say(f"Aerial is faster from about {crossing} sensors on" if crossing else "exact is faster at all these sizes")
+        if store:
+            store.write_text(json.dumps(points, indent=1))
+    for name, times in points.items():
+        if len(times) > 2:
+            power, _ = law(times)
+            say(f"{name}: the last three sizes grow with the power {power:.2f} of the sensors")
+    say(f"memory of the last three with {fitted(memory[-3:])[0]:.2f}")
+    if exact:
+        power, start = law(exact)
+        guess = {key: exact.get(key, float(np.exp(start) * int(key) ** power)) for key in ours}
+        crossing = next((key for key in ours if ours[key] < guess[key]), None)
+        say(f"Aerial is faster from {crossing} sensors on" if crossing else "exact is faster at all these sizes")
     if options.plot:
-        plot(longer, [n for n, e, _, _ in points if e is None], Path(options.plot))
+        plot(points, Path(options.plot))
     say()
+
+
+def machine(device: str) -> str:
+    if device == "cpu":
+        return "two cores"
+    import torch
+
+    return torch.cuda.get_device_name().removeprefix("NVIDIA ")
+
+
+def law(times: dict[str, float]) -> tuple[float, float]:
+    """The power law of the last three sizes."""
+    return fitted([(int(key), seconds) for key, seconds in times.items()][-3:])
 
 
 def fitted(points: list[tuple[int, float]]) -> tuple[float, float]:
@@ -234,53 +257,56 @@ def fitted(points: list[tuple[int, float]]) -> tuple[float, float]:
     return float(slope), float(start)
 
 
-def plot(points: list[tuple[int, float, float]], guessed: list[int], path: Path) -> None:
+def plot(points: dict[str, dict[str, float]], path: Path) -> None:
+    """Measured points of all machines, and exact mining extrapolated by its power law to the largest size."""
     import altair as alt
 
-    rows = []
-    for sensors, exact, neural in points:
-        rows.append({"sensors": sensors, "seconds": neural, "miner": "Aerial, train and extract"})
-        name = "Exact, extrapolated" if sensors in guessed else "Exact"
-        rows.append({"sensors": sensors, "seconds": exact, "miner": name})
-    chart = (
-        alt.Chart(alt.Data(values=rows), width=460, height=280)
-        .mark_line(point=True)
-        .encode(
-            x=alt.X("sensors:Q", scale=alt.Scale(type="log"), title="sensors, ten bins each"),
-            y=alt.Y("seconds:Q", scale=alt.Scale(type="log"), title="seconds on two cores"),
-            color=alt.Color("miner:N", title=None, legend=alt.Legend(orient="top")),
-        )
+    rows = [
+        {"sensors": int(key), "seconds": seconds, "miner": name, "kind": "measured"}
+        for name, times in points.items()
+        for key, seconds in times.items()
+    ]
+    power, start = law(points["Exact"])
+    last, largest = max(map(int, points["Exact"])), max(row["sensors"] for row in rows)
+    for sensors in (last, largest):
+        seconds = float(np.exp(start) * sensors**power) if sensors != last else points["Exact"][str(last)]
+        rows.append({"sensors": sensors, "seconds": seconds, "miner": "Exact", "kind": "extrapolated"})
+    lines = alt.Chart(alt.Data(values=rows), width=520, height=320).encode(
+        x=alt.X("sensors:Q", scale=alt.Scale(type="log"), title="sensors, ten bins each; all pairs as antecedents"),
+        y=alt.Y("seconds:Q", scale=alt.Scale(type="log"), title="seconds"),
+        color=alt.Color("miner:N", title=None, legend=alt.Legend(orient="top")),
     )
-    chart.save(str(path))
+    kind = alt.StrokeDash("kind:N", title=None, sort=["measured", "extrapolated"], legend=alt.Legend(orient="top"))
+    measured_only = lines.transform_filter("datum.kind == 'measured'").mark_point(filled=True)
+    (lines.mark_line().encode(strokeDash=kind) + measured_only).save(str(path))
     say(f"plotted to {path.name}")
 
 
 def scale(options: argparse.Namespace) -> None:
+    """Time and memory as sensors grow, with rules among neighbours only; all pairs are the crossover's business."""
     cuda = options.device == "cuda"
-    near = ("zones of twenty sensors, pairs within eight hops", 8, None, (250, 500, 1000, 2000))
-    # Without a GPU, all pairs are the crossover's business.
-    kinds = [near, ("eight zones, all pairs", None, ZONES, (250, 500, 1000))] if cuda else [near]
-    for name, hops, zones, sizes in kinds:
-        say(f"scale: {name}, ten bins, 17,520 rows, the 100,000 most probable rules kept;")
-        say("'confidence' is the exact mean of the 2,000 most probable; 'exact' is Exact with the same pairs")
-        heads = ("train s", "extract s", "loss", "rules", "confidence", "MB", "exact s")
-        say(f"{'sensors':>8}{'queries':>13}" + "".join(f"{head:>11}" for head in heads))
-        points = []
-        for sensors in (100, 200) if options.quick else (*sizes, 4000) if cuda and hops else sizes:
-            found = measured("aerial_plant", sensors=sensors, zones=zones, hops=hops, device=options.device, keep=KEPT)
-            if "failed" in found:
-                continue
-            exact = {} if cuda else measured("exact_plant", sensors=sensors, zones=zones, hops=hops)
-            say(
-                f"{sensors:>8}{found['queries']:>13,}{found['train']:>11.1f}{found['extract']:>11.2f}"
-                f"{found['loss']:>11.4f}{found['rules']:>11,}{found['confidence']:>11.3f}{found['mb']:>11.0f}"
-                + (f"{exact['seconds']:>11.2f}" if exact else "")
-            )
-            points.append((sensors, found["train"], found["extract"], found["mb"]))
-        if len(points) > 1:
-            powers = [fitted([(point[0], point[column]) for point in points])[0] for column in (1, 2, 3)]
-            say("grows with the power {:.2f} (training), {:.2f} (extraction), {:.2f} (memory)".format(*powers))
-        say()
+    say(
+        "scale: zones of twenty sensors, pairs within eight hops, ten bins, 17,520 rows, the 100,000 most probable rules"
+    )
+    say("kept; 'confidence' is the exact mean of the 2,000 most probable; 'exact' is Exact with the same pairs")
+    heads = ("train s", "extract s", "loss", "rules", "confidence", "MB", "exact s")
+    say(f"{'sensors':>8}{'queries':>13}" + "".join(f"{head:>11}" for head in heads))
+    points = []
+    for sensors in (100, 200) if options.quick else (250, 500, 1000, 2000, *((4000,) if cuda else ())):
+        found = measured("aerial_plant", sensors=sensors, zones=None, hops=8, device=options.device, keep=KEPT)
+        if "failed" in found:
+            continue
+        exact = {} if cuda else measured("exact_plant", sensors=sensors, zones=None, hops=8)
+        say(
+            f"{sensors:>8}{found['queries']:>13,}{found['train']:>11.1f}{found['extract']:>11.2f}"
+            f"{found['loss']:>11.4f}{found['rules']:>11,}{found['confidence']:>11.3f}{found['mb']:>11.0f}"
+            + (f"{exact['seconds']:>11.2f}" if exact else "")
+        )
+        points.append((sensors, found["train"], found["extract"], found["mb"]))
+    if len(points) > 1:
+        powers = [fitted([(point[0], point[column]) for point in points])[0] for column in (1, 2, 3)]
+        say("grows with the power {:.2f} (training), {:.2f} (extraction), {:.2f} (memory)".format(*powers))
+    say()
 
 
 def main() -> None:
@@ -289,6 +315,7 @@ def main() -> None:
     parser.add_argument("--part", action="append", choices=PARTS)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--tables", default=str(Path(tempfile.gettempdir()) / "thence-benchmark-tables"))
+    parser.add_argument("--points", help="file of crossover points, to add to what other machines measured")
     parser.add_argument("--plot", help="file for the picture of the crossover (svg, png or html)")
     parser.add_argument("--job", help=argparse.SUPPRESS)
     parser.add_argument("--arguments", default="{}", help=argparse.SUPPRESS)
@@ -300,7 +327,7 @@ def main() -> None:
         return
     Path(options.tables).mkdir(parents=True, exist_ok=True)
     options.sensors = (20,) if options.quick else (20, 60, 97)
-    everything = ("extraction", "search", "training", "scale") if options.device == "cuda" else PARTS
+    everything = ("extraction", "search", "training", "crossover", "scale") if options.device == "cuda" else PARTS
     for part in options.part or everything:
         if part == "quality":
             from _aerial_quality import quality

@@ -205,13 +205,13 @@ def test_a_process_of_its_own_gives_the_same_rules(table):
 def test_peak_memory_is_that_of_the_run(table):
     class Hungry(Exact):
         def mine(self, table, **rest):
-            hoard = np.ones(30 << 17)  # 30 MB
+            hoard = np.ones(100 << 17)  # 100 MB: too much for what earlier tests have freed and the process kept
             return super().mine(table, **rest) if hoard.any() else RuleSet.empty()
 
     peak = run_here(Hungry(), table).peak_bytes
     if peak is None:
         pytest.skip("this system does not tell")
-    assert 25 < peak / 2**20 < 200
+    assert 95 < peak / 2**20 < 300
 
 
 @pytest.mark.parametrize("page", ["baselines.md", "compare.md"])

@@ -62,13 +62,23 @@ def test_the_same_seed_gives_the_same_rules(table: TransactionTable) -> None:
 
 
 def test_top_k_and_exact_thresholds(table: TransactionTable, model: AerialModel) -> None:
-    every = Aerial(seed=1).extract(model, table)
+    every = Aerial(seed=1, min_confidence=0).extract(model, table)
     best = Aerial(seed=1, top_k=5).extract(model, table)
     assert sorted(best.extras["probability"]) == sorted(every.extras["probability"])[-5:]
     strict = Aerial(seed=1, min_support=0.1, min_confidence=0.95).extract(model, table)
     assert strict.measure("support").min() >= 0.1
     assert strict.measure("confidence").min() >= 0.95
     assert len(strict) == len(every.filter(min_support=0.1, min_confidence=0.95))
+
+
+@pytest.mark.parametrize("settings", [{"similarity": 0.4}, {"similarity": 0.1, "consequent_similarity": 0.4}])
+def test_the_exact_confidence_reaches_what_was_asked_of_the_network(table, model, settings: dict[str, float]) -> None:
+    shown = Aerial(seed=1, **settings).extract(model, table)
+    every = Aerial(seed=1, min_confidence=0, **settings).extract(model, table)
+    assert every.measure("confidence").min() < 0.4 <= shown.measure("confidence").min()
+    assert len(shown) == len(every.filter(min_confidence=0.4))
+    left_out = len(every) - len(shown)
+    assert any(f"{left_out:,} proposals have an exact confidence below 0.4" in note for note in shown.notes)
 
 
 def test_constraints_are_honoured(table: TransactionTable, model: AerialModel) -> None:

@@ -32,11 +32,14 @@ Record = dict[str, Any]
 
 
 def aerial(variant: str, p: Parameters, seed: int, **changes: Any) -> Aerial:
-    """Aerial as a variant has it: the paper's keeps static columns on both sides, ours leaves constants out."""
+    """Aerial as a variant has it: the paper's keeps static columns on both sides, ours leaves constants out.
+
+    What the network proposes is judged, so no exact confidence is asked for.
+    """
     from ..miners.aerial.miner import Aerial
     from ..miners.aerial.settings import TrainingSettings
 
-    chosen: dict[str, Any] = {"similarity": p.similarity, "max_antecedents": p.antecedents}
+    chosen: dict[str, Any] = {"similarity": p.similarity, "max_antecedents": p.antecedents, "min_confidence": 0.0}
     if variant != "faithful":
         return Aerial(seed=seed, settings=TrainingSettings(max_rows=p.training_rows), **(chosen | changes))
     training = replace(

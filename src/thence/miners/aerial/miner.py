@@ -85,9 +85,11 @@ class Aerial:
 
     ``similarity`` is the threshold for marked items and for consequents; ``consequent_similarity`` sets the second
     apart. ``search="grow"`` extends only antecedents that passed. ``top_k`` keeps the most probable rules.
-    ``min_support`` and ``min_confidence`` are exact and applied after the recount. ``near`` says, per block, which
-    features may stand together (:func:`thence.within_hops` makes it from a graph). Columns that never change are left
-    out, since everything implies them; ``keep_constants`` keeps them, as the paper does.
+    ``min_support`` and ``min_confidence`` are exact and applied after the recount; the confidence has to reach the
+    threshold of the consequents unless ``min_confidence`` says otherwise (0: show whatever the network proposes).
+    ``near`` says, per block, which features may stand together (:func:`thence.within_hops` makes it from a graph).
+    Columns that never change are left out, since everything implies them; ``keep_constants`` keeps them, as the paper
+    does.
 
     >>> import polars as pl
     >>> a = np.arange(400) % 4
@@ -134,9 +136,15 @@ class Aerial:
 
     @classmethod
     def faithful(cls, *, seed: int = 0, device: str = "cpu", **changes: Any) -> Aerial:
-        """The paper's settings: gaussian noise 0.5, five epochs, static columns among the consequents."""
+        """The paper's settings: gaussian noise 0.5, five epochs, static columns among the consequents, and every
+        proposal of the network that holds at least once."""
         settings = TrainingSettings.faithful(seed=seed, device=device)
-        chosen: dict[str, Any] = {"corruption": "gaussian", "context_consequents": True, "keep_constants": True}
+        chosen: dict[str, Any] = {
+            "corruption": "gaussian",
+            "context_consequents": True,
+            "keep_constants": True,
+            "min_confidence": 0.0,
+        }
         return cls(seed=seed, device=device, settings=settings, **(chosen | changes))
 
     def _training(self) -> TrainingSettings:
@@ -227,17 +235,30 @@ class Aerial:
         rules = rules.take(np.flatnonzero(rules.counts.n_both > 0))
         if len(rules) < proposed:
             notes.append(f"{proposed - len(rules):,} proposals of the network never hold in the table: left out")
-        bounds = {f"min_{n}": b for n in ("support", "confidence") if (b := getattr(self, f"min_{n}")) is not None}
-        rules = rules.filter(bounds=bounds) if bounds else rules
+        for name, bound in (("support", self.min_support), ("confidence", self._least_confidence)):
+            if bound is not None and bound > 0:
+                before = len(rules)
+                rules = rules.filter(bounds={f"min_{name}": bound})
+                if len(rules) < before:
+                    notes.append(f"{before - len(rules):,} proposals have an exact {name} below {bound:g}: left out")
         if len(rules) == 0:
             if not notes or proposed:
                 notes.append(self._why_none(proposed, model, table))
             return RuleSet.empty(*table.notes, *notes, facts=parts[0].facts)
         return replace(rules, notes=(*rules.notes, *notes))
 
+    @property
+    def _least_confidence(self) -> float:
+        """The network's probability stands for a confidence: unless told otherwise, the exact one has to be as high."""
+        if self.min_confidence is not None:
+            return self.min_confidence
+        return self.similarity if self.consequent_similarity is None else self.consequent_similarity
+
     def _why_none(self, proposed: int, model: AerialModel, table: TransactionTable) -> str:
         if proposed:
-            return f"none of {proposed:,} proposals reaches the exact thresholds: lower min_support or min_confidence"
+            bounds = f"confidence {self._least_confidence:g}"
+            bounds = bounds if self.min_support is None else f"support {self.min_support:g} and {bounds}"
+            return f"none of {proposed:,} proposals reaches an exact {bounds}: lower min_support or min_confidence"
         for learnt, block in zip(model.blocks, table.blocks, strict=True):
             if learnt.network is None or block.n_rows == 0:
                 continue
