@@ -19,7 +19,7 @@ from _aerial_tables import hanoi, plant, within
 from numpy.typing import NDArray
 from torch import Tensor
 
-from thence.miners.aerial.autoencoder import Autoencoder, Layout
+from thence.miners.aerial.autoencoder import Autoencoder, Layout, initialise
 from thence.miners.aerial.corruption import visible_features, visible_items
 from thence.miners.aerial.extract import Rules, Search, extract, top
 from thence.miners.aerial.train import TrainingSettings, train
@@ -360,8 +360,9 @@ def aerial_plant(*, sensors: int, zones: int | None, hops: int | None, device: s
     """
     codes = plant(sensors, zones=zones)
     near = None if hops is None else Neighbours.of(within(sensors, hops))
-    if device == "cuda":
-        torch.zeros(1, device=device)
+    top(
+        initialise([2, 2, 2]).to(device), k=1, search=Search(gate=0.0, consequent=0.5)
+    )  # loads the compiled code, or wakes the device
     start = clock(device)
     settings = TrainingSettings(device=device)
     result = train(codes, cardinalities=[10] * sensors, settings=settings, neighbours=near)

@@ -285,10 +285,8 @@ def plot(points: dict[str, dict[str, float]], path: Path) -> None:
 def scale(options: argparse.Namespace) -> None:
     """Time and memory as sensors grow, with rules among neighbours only; all pairs are the crossover's business."""
     cuda = options.device == "cuda"
-    say(
-        "scale: zones of twenty sensors, pairs within eight hops, ten bins, 17,520 rows, the 100,000 most probable rules"
-    )
-    say("kept; 'confidence' is the exact mean of the 2,000 most probable; 'exact' is Exact with the same pairs")
+    say("scale: zones of twenty sensors, pairs within eight hops, ten bins, 17,520 rows, the 100,000 most probable")
+    say("rules kept; 'confidence' is the exact mean of the 2,000 most probable; 'exact' is Exact with the same pairs")
     heads = ("train s", "extract s", "loss", "rules", "confidence", "MB", "exact s")
     say(f"{'sensors':>8}{'queries':>13}" + "".join(f"{head:>11}" for head in heads))
     points = []

@@ -231,9 +231,9 @@ def _above(block: _Block, states: Tensor, own: Numbers, threshold: float, _: Ske
     """What lies above any threshold, on any device."""
     classes, count = block.items.shape
     logits = torch.addmm(block.bias, states, block.weight.T).view(len(states), classes, count)
-    taken = np.zeros((len(states), count + 1), np.bool_)
-    np.put_along_axis(taken, own, True, axis=1)
-    free = torch.from_numpy(~taken[:, :-1]).to(logits.device)
+    # Features of other blocks are sent to a spare column.
+    places = torch.from_numpy(np.where(own < 0, count, own)).to(logits.device)
+    free = torch.ones(len(states), count + 1, dtype=torch.bool, device=logits.device).scatter_(1, places, False)[:, :-1]
     ok = None if block.ok.all() else torch.from_numpy(block.ok).to(logits.device)
     if threshold < 0.5:
         probability = torch.softmax(logits, dim=1)
