@@ -248,7 +248,7 @@ def machine(device: str) -> str:
 
 def law(times: dict[str, float]) -> tuple[float, float]:
     """The power law of the last three sizes."""
-    return fitted([(int(key), seconds) for key, seconds in times.items()][-3:])
+    return fitted(sorted((int(key), seconds) for key, seconds in times.items())[-3:])
 
 
 def fitted(points: list[tuple[int, float]]) -> tuple[float, float]:
