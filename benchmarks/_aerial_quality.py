@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from _aerial_jobs import as_frame, pyaerial, pyaerial_search
-from _aerial_tables import hanoi
+from _aerial_tables import UNTUNED, hanoi, untuned
 from numpy.typing import NDArray
 
 import thence as th
@@ -21,109 +22,175 @@ from thence.miners.aerial.extract import Rules, Search, extract, top
 from thence.miners.aerial.train import TrainingSettings, train
 
 TAU, SUPPORT = 0.8, 0.01
+LAYERS, EPOCHS = [50, 12], 20
 Found = NDArray[np.int64]  # antecedent items padded with −1, consequent
+
+OURS, OURS_LOW, OURS_AS_MANY = "Aerial", "Aerial, gate 0.01", "Aerial, as many as pyaerial at 0.8"
+PEER_LOW, PEER_MIDDLE, PEER = (f"pyaerial, [50, 12], frequency {frequency}" for frequency in (0.01, 0.5, 0.8))
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a network proposed, and what the library returned of it after the exact count."""
+
+    proposals: int
+    proposed_confidence: float
+    proposed_zhang: float
+    right: float
+    returned: int
+    support: float
+    confidence: float
+    zhang: float
+    coverage: float
+    recall: float
 
 
 def quality(options: argparse.Namespace) -> list[str]:
-    """Print the table; the return value says what was wanted and not reached."""
-    seeds = range(2) if options.quick else range(10)
-    codes, cardinalities = hanoi(20, Path(options.tables))
-    table = th.TransactionTable.from_frame(as_frame(codes))
-    exact = _exact(codes, cardinalities)
-    print(f"quality: Hanoi, 20 sensors, own deciles, {len(seeds)} seeds; threshold {TAU} on the network's probability.")
+    """Print the tables; the return value says what was wanted and not reached."""
     print(
-        f"Recall against the {len(exact):,} rules with confidence {TAU} and support {SUPPORT}; 'right' is the share of"
+        f"quality: threshold {TAU} on the network's probability, at most two antecedents. 'Returned' is what the public"
     )
-    print(f"proposals with an exact confidence of at least {TAU}, 'kept' what remains of them (support 0.0001).")
     print(
-        f"{'':<38}{'rules':>8}{'± sd':>7}{'support':>9}{'confid.':>9}{'Zhang':>8}{'right':>7}{'cover':>7}{'recall':>8}"
-        f"  |{'kept':>7}{'± sd':>7}{'confid.':>9}{'Zhang':>8}{'cover':>7}"
+        f"call gives: both libraries leave out an exact confidence below {TAU} (pyaerial also a support below 0.0001)."
     )
-    _print("Exact, support 0.01", [_row(exact, table, exact)])
-    rows: dict[str, list[list[float]]] = {}
+    print(
+        f"Recall against all rules with confidence {TAU} and support {SUPPORT}; 'right' is the share of proposals whose"
+    )
+    print(f"exact confidence is at least {TAU}.")
+    rows = _hanoi(range(2) if options.quick else range(10), Path(options.tables))
+    if not options.quick:
+        for name in UNTUNED:
+            _untuned(name, range(5), Path(options.tables))
+    return _missed(rows)
 
-    def note(name: str, found: Found) -> int:
-        rows.setdefault(name, []).append(_row(found, table, exact))
+
+def _hanoi(seeds: range, folder: Path) -> dict[str, list[Judged]]:
+    codes, cardinalities = hanoi(20, folder)
+    scale = _Scale.of(codes, cardinalities)
+    rows: dict[str, list[Judged]] = {}
+
+    def note(name: str, found: Found, *, ours: bool) -> int:
+        rows.setdefault(name, []).append(scale.judge(found, least_support=0.0 if ours else 0.0001))
         return len(found)
 
     for seed in seeds:
-        peer = _peer(codes, seed, [50, 12], 20)
-        as_many = note(PEER, _search_peer(peer, TAU))
-        note(PEER_LOW, _search_peer(peer, 0.01))
+        peer = _peer(codes, seed, LAYERS, EPOCHS)
+        for name, frequency in ((PEER_LOW, 0.01), (PEER_MIDDLE, 0.5), (PEER, 0.8)):
+            as_many = note(name, _search_peer(peer, frequency), ours=False)
         ours = _ours(codes, cardinalities, TrainingSettings(seed=seed))
-        note(OURS, _search_ours(ours, TAU))
-        note(OURS_AS_MANY, _search_ours(ours, TAU, k=as_many))
-        note(OURS_LOW, _search_ours(ours, 0.01))
-        note("Aerial.faithful", _search_ours(_ours(codes, cardinalities, TrainingSettings.faithful(seed=seed)), TAU))
+        note(OURS, _search_ours(ours, TAU), ours=True)
+        note(OURS_LOW, _search_ours(ours, 0.01), ours=True)
+        note(OURS_AS_MANY, _search_ours(ours, TAU, k=as_many), ours=True)
+        faithful = _ours(codes, cardinalities, TrainingSettings.faithful(seed=seed))
+        note("Aerial.faithful", _search_ours(faithful, TAU), ours=True)
         plain = _peer(codes, seed, None, 5)
-        note("pyaerial, defaults, gate 0.8", _search_peer(plain, TAU))
-        note("pyaerial, defaults, gate 0.01", _search_peer(plain, 0.01))
+        for frequency in (0.01, 0.5):
+            note(f"pyaerial, defaults, frequency {frequency}", _search_peer(plain, frequency), ours=False)
+        if seed == 0:
+            _check_public(scale.table, peer, rows)
+    _heads(f"Hanoi, 20 sensors, {len(codes):,} rows, {len(seeds)} seeds", scale)
     for name in sorted(rows):
         _print(name, rows[name])
     print()
-    return _judge({name: np.array(values) for name, values in rows.items()})
+    return rows
 
 
-OURS, OURS_LOW, OURS_AS_MANY = "Aerial", "Aerial, gate 0.01", "Aerial, as many as pyaerial at 0.8"
-PEER, PEER_LOW = "pyaerial, [50, 12], gate 0.8", "pyaerial, [50, 12], gate 0.01"
+def _untuned(name: str, seeds: range, folder: Path) -> None:
+    """Ours and pyaerial's on a table that had no part in choosing any setting."""
+    codes, cardinalities = untuned(name, folder)
+    scale = _Scale.of(codes, cardinalities)
+    _heads(
+        f"{name}, {codes.shape[1]} sensors, {len(codes):,} rows, {len(seeds)} seeds; not used to choose a setting",
+        scale,
+    )
+    ours = [_ours(codes, cardinalities, TrainingSettings(seed=seed)) for seed in seeds]
+    _print(OURS, [scale.judge(_search_ours(model, TAU), least_support=0.0) for model in ours])
+    _print(OURS_LOW, [scale.judge(_search_ours(model, 0.01), least_support=0.0) for model in ours])
+    peers = [_peer(codes, seed, LAYERS, EPOCHS) for seed in seeds]
+    for label, frequency in ((PEER_LOW, 0.01), (PEER, 0.8)):
+        _print(label, [scale.judge(_search_peer(peer, frequency), least_support=0.0001) for peer in peers])
+    print()
 
 
-def _judge(rows: dict[str, NDArray[np.float64]]) -> list[str]:
-    """Ours against pyaerial where it covers all data: confidence, Zhang, coverage and spread.
-
-    First the proposals at the same gate, as they are. Then two further views: what the exact count keeps of them,
-    against pyaerial's low gate, and equally many proposals, since a longer list goes further down.
-    """
-    missed = []
-    plain, kept = (2, 3), (8, 9)
-    for ours, peer, columns in (
-        (OURS, PEER, plain),
-        (OURS_LOW, PEER_LOW, plain),
-        (OURS, PEER_LOW, kept),
-        (OURS_AS_MANY, PEER, plain),
-    ):
-        for label, column in zip(("confidence", "Zhang"), columns, strict=True):
-            means = [rows[name][:, column].mean() for name in (ours, peer)]
-            if means[0] < means[1]:
-                missed.append(f"quality: {label} of {peer} is higher: {means[1]:.3f}, {ours} has {means[0]:.3f}")
-        if rows[ours][:, 5].min() < 0.999:
-            missed.append(f"quality: {ours} does not cover all data")
-    for ours, peer in ((OURS, PEER), (OURS_LOW, PEER_LOW)):
-        spread = [rows[name][:, 0].std() / rows[name][:, 0].mean() for name in (ours, peer)]
-        if spread[0] > spread[1]:
-            missed.append(f"quality: rule count of {peer} varies less: {spread[1]:.3f}, {ours} {spread[0]:.3f}")
+def _missed(rows: dict[str, list[Judged]]) -> list[str]:
+    """Ours against pyaerial where it covers all data: what both return at the same threshold."""
+    ours, peer = _mean(rows[OURS]), _mean(rows[PEER_LOW])
+    missed = [
+        f"quality: {name} of {PEER_LOW} is higher: {getattr(peer, name):.4f} against {getattr(ours, name):.4f}"
+        for name in ("confidence", "zhang")
+        if getattr(ours, name) < getattr(peer, name)
+    ]
+    if min(row.coverage for row in rows[OURS]) < 0.999:
+        missed.append("quality: Aerial does not cover all data")
+    spread = [np.std([row.returned for row in rows[n]]) / _mean(rows[n]).returned for n in (OURS, PEER_LOW)]
+    if spread[0] > spread[1]:
+        missed.append(
+            f"quality: the number of rules of {PEER_LOW} varies less: {spread[1]:.3f} against {spread[0]:.3f}"
+        )
     return missed
 
 
-def _row(found: Found, table: th.TransactionTable, exact: Found) -> list[float]:
-    if not len(found):
-        return [0.0] * 12
-    rules = recount(table, 0, found[:, :-1], found[:, -1])
-    support, confidence, zhang = (np.nan_to_num(rules.measure(name)) for name in ("support", "confidence", "zhang"))
-    right = confidence >= TAU
-    keep = np.flatnonzero(right & (support >= 0.0001))
-    kept = rules.take(keep)
-    hits = np.isin(_keys(exact), _keys(found)).mean()
-    return [
-        len(found),
-        support.mean(),
-        confidence.mean(),
-        zhang.mean(),
-        right.mean(),
-        th.counting.data_coverage(table, rules),
-        hits,
-        len(keep),
-        confidence[keep].mean() if len(keep) else 0.0,
-        zhang[keep].mean() if len(keep) else 0.0,
-        th.counting.data_coverage(table, kept) if len(keep) else 0.0,
-    ]
+def _check_public(table: th.TransactionTable, peer: Any, rows: dict[str, list[Judged]]) -> None:
+    """The numbers of returned rules are those of the public calls, or the script fails."""
+    ours = len(th.Aerial(seed=0).mine(table))
+    theirs = pyaerial("rule_extraction").generate_rules(peer, min_rule_frequency=0.01, min_rule_strength=TAU)["rules"]
+    expected = (rows[OURS][0].returned, rows[PEER_LOW][0].returned)
+    if (ours, len(theirs)) != expected:
+        raise SystemExit(f"the public calls return {ours} and {len(theirs)} rules, we counted {expected}")
 
 
-def _print(name: str, values: list[list[float]]) -> None:
-    mean, sd = np.mean(values, axis=0), np.std(values, axis=0)
+@dataclass(frozen=True)
+class _Scale:
+    """A table and its exact rules, to judge others by."""
+
+    table: th.TransactionTable
+    exact: Found
+
+    @staticmethod
+    def of(codes: NDArray[Any], cardinalities: list[int]) -> _Scale:
+        return _Scale(th.TransactionTable.from_frame(as_frame(codes)), _exact(codes, cardinalities))
+
+    def judge(self, found: Found, *, least_support: float) -> Judged:
+        if not len(found):
+            return Judged(0, 0.0, 0.0, 0.0, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        rules = recount(self.table, 0, found[:, :-1], found[:, -1])
+        support, confidence, zhang = (np.nan_to_num(rules.measure(name)) for name in ("support", "confidence", "zhang"))
+        right = confidence >= TAU
+        keep = np.flatnonzero(right & (support >= least_support) & (rules.counts.n_both > 0))
+        some = len(keep) > 0
+        return Judged(
+            len(found),
+            float(confidence.mean()),
+            float(zhang.mean()),
+            float(right.mean()),
+            len(keep),
+            float(support[keep].mean()) if some else 0.0,
+            float(confidence[keep].mean()) if some else 0.0,
+            float(zhang[keep].mean()) if some else 0.0,
+            th.counting.data_coverage(self.table, rules.take(keep)) if some else 0.0,
+            float(np.isin(_keys(self.exact), _keys(found[keep])).mean()),
+        )
+
+
+def _heads(title: str, scale: _Scale) -> None:
+    print(title)
     print(
-        f"{name:<38}{mean[0]:>8.0f}{sd[0]:>7.0f}{mean[1]:>9.4f}{mean[2]:>9.3f}{mean[3]:>8.3f}{mean[4]:>7.3f}"
-        f"{mean[5]:>7.3f}{mean[6]:>8.3f}  |{mean[7]:>7.0f}{sd[7]:>7.0f}{mean[8]:>9.3f}{mean[9]:>8.3f}{mean[10]:>7.3f}",
+        f"{'':<38}{'proposals':>10}{'± sd':>7}{'confid.':>9}{'Zhang':>8}{'right':>7}  |{'returned':>9}{'± sd':>7}"
+        f"{'support':>9}{'confid.':>9}{'Zhang':>8}{'cover':>7}{'recall':>8}"
+    )
+    _print("Exact, support 0.01", [scale.judge(scale.exact, least_support=0.0)])
+
+
+def _mean(rows: list[Judged]) -> Judged:
+    return Judged(*np.mean([astuple(row) for row in rows], axis=0))
+
+
+def _print(name: str, rows: list[Judged]) -> None:
+    mean, spread = _mean(rows), Judged(*np.std([astuple(row) for row in rows], axis=0))
+    print(
+        f"{name:<38}{mean.proposals:>10.0f}{spread.proposals:>7.0f}{mean.proposed_confidence:>9.3f}"
+        f"{mean.proposed_zhang:>8.3f}{mean.right:>7.3f}  |{mean.returned:>9.0f}{spread.returned:>7.0f}"
+        f"{mean.support:>9.4f}{mean.confidence:>9.3f}{mean.zhang:>8.3f}{mean.coverage:>7.3f}{mean.recall:>8.3f}",
         flush=True,
     )
 

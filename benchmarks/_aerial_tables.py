@@ -28,6 +28,34 @@ def hanoi(sensors: int, folder: Path) -> tuple[Codes, list[int]]:
         return stored["codes"], stored["cardinalities"].tolist()
 
 
+UNTUNED = {
+    "L-Town": ("ltown", "5min"),
+    "Net3": ("net3", "30min"),
+    "LBNL": ("lbnl-ahu", "15min"),
+    "CityBench": ("citybench", "15min"),
+}
+
+
+def untuned(name: str, folder: Path) -> tuple[Codes, list[int]]:
+    """Up to twenty sensors of a data set on which no setting was chosen: own deciles, windows without gaps."""
+    path = folder / f"{name}.npz"
+    if not path.exists():
+        import thence as th
+
+        dataset, windows = UNTUNED[name]
+        table = th.transactions(th.datasets.load(dataset).sensors, windows=windows, bins=10, scope="sensor")
+        moving = [column.feature for column in table.blocks[0].columns if not column.is_constant]
+        chosen = np.linspace(0, len(moving) - 1, min(20, len(moving))).round().astype(int)
+        codes = table.select([moving[place] for place in chosen]).codes
+        codes = codes[(codes >= 0).all(axis=1)]
+        codes = codes[:, [len(np.unique(column)) > 1 for column in codes.T]]
+        ranks = [np.unique(column, return_inverse=True)[1] for column in codes.T]
+        codes = np.column_stack(ranks).astype(np.int8)
+        np.savez_compressed(path, codes=codes, cardinalities=codes.max(axis=0) + 1)
+    with np.load(path) as stored:
+        return stored["codes"], stored["cardinalities"].tolist()
+
+
 def plant(sensors: int, *, zones: int | None = None, rows: int = ROWS, noise: float = 0.03, seed: int = 0) -> Codes:
     """Zones of sensors, each zone following a slow hidden state of its own and the plant's common load.
 

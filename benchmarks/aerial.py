@@ -207,7 +207,8 @@ def crossover(options: argparse.Namespace) -> None:
     for sensors in (20, 40) if options.quick else (20, 40, 80, 160, 320, 640, 1000, *((2000,) if cuda else ())):
         key = str(sensors)
         # Exact mining grows with the third power: stop when the next size would take much more than ten minutes.
-        if not cuda and key not in exact and max(exact.values(), default=0.0) < 100:
+        smaller = [seconds for size, seconds in exact.items() if int(size) < sensors]
+        if not cuda and key not in exact and max(smaller, default=0.0) < 100:
             found = measured("exact_plant", sensors=sensors, zones=ZONES)
             if "failed" not in found:
                 exact[key] = found["seconds"]
