@@ -70,7 +70,7 @@ def _hanoi(seeds: range, folder: Path) -> dict[str, list[Judged]]:
     rows: dict[str, list[Judged]] = {}
 
     def note(name: str, found: Found, *, ours: bool) -> int:
-        rows.setdefault(name, []).append(scale.judge(found, least_support=0.0 if ours else 0.0001))
+        rows.setdefault(name, []).append(scale.judge(found, ours=ours))
         return len(found)
 
     for seed in seeds:
@@ -104,11 +104,11 @@ def _untuned(name: str, seeds: range, folder: Path) -> None:
         scale,
     )
     ours = [_ours(codes, cardinalities, TrainingSettings(seed=seed)) for seed in seeds]
-    _print(OURS, [scale.judge(_search_ours(model, TAU), least_support=0.0) for model in ours])
-    _print(OURS_LOW, [scale.judge(_search_ours(model, 0.01), least_support=0.0) for model in ours])
+    _print(OURS, [scale.judge(_search_ours(model, TAU), ours=True) for model in ours])
+    _print(OURS_LOW, [scale.judge(_search_ours(model, 0.01), ours=True) for model in ours])
     peers = [_peer(codes, seed, LAYERS, EPOCHS) for seed in seeds]
     for label, frequency in ((PEER_LOW, 0.01), (PEER, 0.8)):
-        _print(label, [scale.judge(_search_peer(peer, frequency), least_support=0.0001) for peer in peers])
+        _print(label, [scale.judge(_search_peer(peer, frequency), ours=False) for peer in peers])
     print()
 
 
@@ -150,13 +150,17 @@ class _Scale:
     def of(codes: NDArray[Any], cardinalities: list[int]) -> _Scale:
         return _Scale(th.TransactionTable.from_frame(as_frame(codes)), _exact(codes, cardinalities))
 
-    def judge(self, found: Found, *, least_support: float) -> Judged:
+    def judge(self, found: Found, *, ours: bool) -> Judged:
+        """Each library filters in its own way: ours at full precision, pyaerial after rounding to three decimals."""
         if not len(found):
             return Judged(0, 0.0, 0.0, 0.0, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
         rules = recount(self.table, 0, found[:, :-1], found[:, -1])
         support, confidence, zhang = (np.nan_to_num(rules.measure(name)) for name in ("support", "confidence", "zhang"))
         right = confidence >= TAU
-        keep = np.flatnonzero(right & (support >= least_support) & (rules.counts.n_both > 0))
+        if ours:
+            keep = np.flatnonzero(right & (rules.counts.n_both > 0))
+        else:
+            keep = np.flatnonzero((confidence.round(3) >= TAU) & (support.round(3) >= 0.0001))
         some = len(keep) > 0
         return Judged(
             len(found),
@@ -178,7 +182,7 @@ def _heads(title: str, scale: _Scale) -> None:
         f"{'':<38}{'proposals':>10}{'± sd':>7}{'confid.':>9}{'Zhang':>8}{'right':>7}  |{'returned':>9}{'± sd':>7}"
         f"{'support':>9}{'confid.':>9}{'Zhang':>8}{'cover':>7}{'recall':>8}"
     )
-    _print("Exact, support 0.01", [scale.judge(scale.exact, least_support=0.0)])
+    _print("Exact, support 0.01", [scale.judge(scale.exact, ours=True)])
 
 
 def _mean(rows: list[Judged]) -> Judged:
