@@ -9,7 +9,7 @@ enumerate combinations.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -73,7 +73,7 @@ class Outputs:
     near: Neighbours | None
     batch_bytes: int
     sketches: tuple[Sketch | None, ...] = ()  # one per block, once there are any
-    sketched_at: float = field(default=0.0)
+    sketched_at: float = 0.0
 
     @cached_property
     def features(self) -> NDArray[np.int64]:
