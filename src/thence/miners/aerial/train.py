@@ -32,9 +32,9 @@ Progress = Callable[["Epoch"], None]
 STEPS = 500
 """Optimiser steps of a moderate table, when the number of epochs is not given."""
 
-SHOWINGS, SHOWINGS_FALLING = 200, 100
-"""How often each item shall at least be shown in rows that show few; this decides for tables of thousands of items.
-Fewer do where training begins with rows that show many."""
+SHOWINGS, SHOWINGS_WIDE = 200, 100
+"""How often each item shall at least be shown in rows that show few; this decides for tables of few rows or of thousands
+of items. Fewer do for wide tables, where training begins with rows that show many."""
 
 WIDE_ITEMS = 4000
 """From so many items on, a step of the optimiser takes as long as some hundred rows, and batches are larger."""
@@ -181,13 +181,15 @@ class _Trainer:
         usable = source.n_rows if self.train_ids is None else len(self.train_ids)
         self.rows_per_epoch = min(usable, options.max_rows)
         # A step over neighbourhoods is cheap next to the optimiser's part of it, so it takes more rows.
-        wide = self.layout.n_items > WIDE_ITEMS
-        per_epoch, largest = (32 if wide else 64, 512 if wide else 256) if self.neighbours is None else (16, 1024)
+        wide = self.neighbours is None and self.layout.n_items > WIDE_ITEMS
+        per_epoch, largest = (64, 256) if self.neighbours is None else (16, 1024)
+        if wide:
+            per_epoch, largest = 32, 512
         self.batch = options.batch_size or _power_of_two(self.rows_per_epoch / per_epoch, 16, largest)
         per_epoch = math.ceil(self.rows_per_epoch / self.batch)
         self.falls = self.neighbours is None and self.masked
-        showings = SHOWINGS_FALLING if self.falls else SHOWINGS
         shown = self.batch * (1 + options.most_visible) / 2
+        showings = SHOWINGS_WIDE if wide else SHOWINGS
         steps = max(STEPS, math.ceil(showings * self.layout.n_items / shown))
         self.epochs = options.epochs or max(3, math.ceil(steps / per_epoch))
         self.patience = options.patience or max(5, self.epochs // 3)
