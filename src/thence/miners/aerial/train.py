@@ -33,8 +33,8 @@ STEPS = 500
 """Optimiser steps of a moderate table, when the number of epochs is not given."""
 
 SHOWINGS, SHOWINGS_WIDE = 200, 100
-"""How often each item shall at least be shown in rows that show few; this decides for tables of few rows or of thousands
-of items. Fewer do for wide tables, where training begins with rows that show many."""
+"""How often each item shall at least be shown in rows that show few; this decides for tables of few rows or of
+thousands of items. Fewer do for wide tables, where training begins with rows that show many."""
 
 WIDE_ITEMS = 4000
 """From so many items on, a step of the optimiser takes as long as some hundred rows, and batches are larger."""
