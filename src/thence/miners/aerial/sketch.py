@@ -22,12 +22,10 @@ LEAST_STATES = 512
 """States that it takes to see in which directions they vary."""
 LEAST_WIDTH, LEAST_CELLS = 96, 1000
 """Smaller networks gain nothing."""
-STEP = 16
-"""Dimensions are tried in such steps."""
-AGAIN = 3.0
-"""What is computed again one by one takes so many times as long as in one product."""
-WORTHWHILE = 0.8
-"""The share of the work of a full product above which a sketch is not worth it."""
+STEP, LARGEST_SHARE = 16, 3
+"""Dimensions are tried in such steps, up to the third part of all."""
+TOLERABLE = 0.25
+"""How far, as a share of the lead that is looked for, a typical feature may be off."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +40,12 @@ class Sketch:
 
     @cached_property
     def loose(self) -> NDArray[np.float32]:
-        """The largest error per feature, per distance."""
+        """The largest of these per feature."""
         return np.asarray(self.apart.max(axis=(1, 2), initial=0.0))
 
     @staticmethod
     def of(states: Tensor, weight: Tensor, bias: Tensor, *, classes: int, lead: float) -> Sketch | None:
-        """The sketch that saves most for some typical states and the lead that is looked for; ``None`` where none does.
+        """The smallest sketch that is close enough for some typical states, or ``None`` where it would not help.
 
         Output rows stand class by class: the cells of the first class of all features, then those of the second.
         """
@@ -56,16 +54,13 @@ class Sketch:
             return None
         centre = states.mean(dim=0)
         directions = torch.linalg.eigh(torch.cov(states.T)).eigenvectors.flip(1)
-        best, cheapest = None, WORTHWHILE
-        for dimensions in range(STEP, width, STEP):
-            if dimensions / width >= cheapest:
-                break
+        for dimensions in range(STEP, width // LARGEST_SHARE + 1, STEP):
             few = directions[:, :dimensions].contiguous()
             sketch = Sketch.along(few, centre, weight, bias, classes=classes)
-            cost = dimensions / width + AGAIN * sketch.undecided(states[:LEAST_STATES], lead)
-            if cost < cheapest:
-                best, cheapest = sketch, cost
-        return best
+            _, reach = sketch.logits(states[:LEAST_STATES])
+            if np.median(sketch.loose) * np.median(reach) <= TOLERABLE * lead:
+                return sketch
+        return None
 
     @staticmethod
     def along(directions: Tensor, centre: Tensor, weight: Tensor, bias: Tensor, *, classes: int) -> Sketch:
@@ -81,10 +76,3 @@ class Sketch:
         along = moved @ self.directions
         reach = (moved - along @ self.directions.T).norm(dim=1)
         return torch.addmm(self.bias, along, self.weight.T), reach.numpy()
-
-    def undecided(self, states: Tensor, lead: float) -> float:
-        """The share of features in which some class may have such a lead, as far as the sketch can tell."""
-        logits, reach = self.logits(states)
-        highest = logits.view(len(states), -1, len(self.loose)).topk(min(2, self.apart.shape[1]), dim=1).values
-        slack = torch.from_numpy(np.outer(reach, self.loose))
-        return float((highest[:, 0] - highest[:, -1] > lead - slack).float().mean())
