@@ -58,6 +58,23 @@ def mark_ftrs(network, ftr_list, init_vector, antecedent_ok):
             yield tuple(classes), vector
 
 
+def alone(network, item):
+    """Output when one item is marked and nothing else."""
+    vector = equal_prob_vector(network)
+    block = next(block for block in network.blocks if item in block)
+    vector[block.start : block.stop] = 0.0
+    vector[item] = 1.0
+    return network.forward(vector)
+
+
+def implied(network, pair):
+    """How far two items imply each other; of an item and itself, how far it comes back."""
+    first, second = (alone(network, item) for item in pair)
+    return (first[pair[0]] * first[pair[1]] * second[pair[0]] * second[pair[1]]) ** (
+        0.5 if pair[0] != pair[1] else 0.25
+    )
+
+
 def algorithm_1(
     model: Autoencoder,
     *,
@@ -68,11 +85,13 @@ def algorithm_1(
     consequent_ok=None,
     compatible=None,
     grow: bool = False,
+    mutual: bool = False,
 ):
     """Rules {(antecedent items, consequent item): probability} and passing itemsets {items: weakest probability}.
 
     ``compatible`` is a square table of features that may stand together; ``grow`` asks a combination only when all
-    its parts that are one smaller have passed. Neither is in the paper's listing; with neither it is the listing.
+    its parts that are one smaller have passed; ``mutual`` asks instead that its items, marked alone, imply one another.
+    None of these is in the paper's listing; with none it is the listing.
     """
     network = DenseNetwork(model)
     n_items, n_features = sum(len(block) for block in network.blocks), len(network.blocks)
@@ -90,9 +109,15 @@ def algorithm_1(
                 if grow and size > 1 and not all(part in sets for part in combinations(marked, size - 1)):
                     continue
                 out_probs = network.forward(vector)
-                if any(out_probs[item] < gate for item in marked):
+                if mutual:
+                    weakest = min(
+                        implied(network, pair) for pair in combinations(marked if size > 1 else marked * 2, 2)
+                    )
+                else:
+                    weakest = min(out_probs[item] for item in marked)
+                if weakest < gate or (mutual and any(alone(network, item)[item] < gate for item in marked)):
                     continue
-                sets[marked] = min(out_probs[item] for item in marked)
+                sets[marked] = weakest
                 for feature in range(n_features):
                     if feature in ftr_list or not all(compatible[feature, other] for other in ftr_list):
                         continue

@@ -37,6 +37,7 @@ def searches(draw):
         "consequent": float(draw(st.sampled_from([0.0, 0.5, 0.8]) | st.floats(0, 1))),
         "max_antecedents": draw(st.integers(1, 3)),
         "search": draw(st.sampled_from(["full", "grow"])),
+        "gate_by": draw(st.sampled_from(["marked", "mutual"])),
         "antecedent_ok": rng.random(n_items) < 0.7 if draw(st.booleans()) else None,
         "consequent_ok": rng.random(n_items) < 0.7 if draw(st.booleans()) else None,
         "neighbours": None if compatible is None else Neighbours.of(compatible),
@@ -55,6 +56,7 @@ def expected(model, search: Search, compatible):
         consequent_ok=search.consequent_ok,
         compatible=compatible,
         grow=search.search == "grow",
+        mutual=search.gate_by == "mutual",
     )
 
 
@@ -198,6 +200,30 @@ def test_grow_asks_fewer_queries():
     assert 24 < asked["grow"] < asked["full"]
 
 
+@pytest.mark.parametrize("near", [False, True])
+def test_the_mutual_gate_does_not_depend_on_how_pairs_are_cut_into_tiles(near, monkeypatch):
+    rng = np.random.default_rng(0)
+    model = lively(rng.integers(1, 5, 12), seed=3, spread=1.2)
+    upper = np.triu(rng.random((12, 12)) < 0.7, 1)
+    chosen = {"neighbours": Neighbours.of(upper | upper.T)} if near else {}
+    search = Search(gate=0.02, consequent=0.6, max_antecedents=3, gate_by="mutual", **chosen)
+    whole = as_rules(extract(model, search=search))
+    assert len(whole) > 50
+    assert max(len(left) for left, _ in whole) == 3
+    monkeypatch.setattr("thence.miners.aerial.mutual.FIRST_ITEMS", 3)
+    monkeypatch.setattr("thence.miners.aerial.mutual.OTHER_ITEMS", 5)
+    assert as_rules(extract(model, search=search)) == pytest.approx(whole, abs=1e-6)
+
+
+def test_the_mutual_gate_judges_all_pairs():
+    model = lively([3, 4, 2, 3], seed=0)
+    seen = []
+    search = Search(gate=0.0, gate_by="mutual")
+    list(extract(model, search=search, progress=lambda done, total: seen.append((done, total))))
+    assert seen[-1] == (12 + 12 + 6 + 9 + 8 + 12 + 6, 12 + 12 + 6 + 9 + 8 + 12 + 6)
+    assert len(as_sets(itemsets(model, search=search))) == seen[-1][0]
+
+
 def test_progress_runs_up_to_the_announced_total():
     model = lively([3, 4, 2], seed=0)
     seen = []
@@ -223,8 +249,8 @@ def test_trivial_networks_do_not_crash(cardinalities):
     model = initialise(cardinalities)
     nothing = np.zeros(sum(cardinalities), bool)
     search = Search(similarity=0.5, max_antecedents=3, consequent_ok=nothing)
-    for kind in ("full", "grow"):
-        chosen = Search(similarity=0.5, max_antecedents=3, search=kind, consequent_ok=nothing)
+    for kind in ({"search": "full"}, {"search": "grow"}, {"gate_by": "mutual"}):
+        chosen = Search(similarity=0.5, max_antecedents=3, **kind, consequent_ok=nothing)
         assert as_rules(extract(model, search=chosen)) == {}
     assert len(top(model, k=3, search=search)) == 0
     assert parts(model, count=3, search=Search(antecedent_ok=nothing)) == []
@@ -260,6 +286,7 @@ def test_joined_keeps_the_width_when_there_is_nothing():
         ({"gate": -0.1}, "gate must lie"),
         ({"max_antecedents": 0}, "max_antecedents must be at least 1"),
         ({"search": "deep"}, "'full' or 'grow'"),
+        ({"gate_by": "hand"}, "'marked' or 'mutual'"),
         ({"batch_bytes": 0}, "batch_bytes must be positive"),
     ],
 )

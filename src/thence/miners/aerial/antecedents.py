@@ -17,15 +17,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from thence.miners.aerial.combinations import Items, Level, joined_parts, ragged
 from thence.miners.aerial.frame import UNSURE, Frame, full_precision, share_of
 from thence.miners.neighbours import Neighbours
 
 __all__ = ["Passed", "passed"]
-
-Items = NDArray[np.int64]
-
-COMBINATIONS = 1 << 20
-"""Combinations listed at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +144,7 @@ def _combinations(universe: _Universe, prefixes: NDArray[np.int64], more: int) -
             yield prefixes
         return
     counts, begin = universe.later(prefixes[:, -1])
-    for rows, steps in _ragged(counts):
+    for rows, steps in ragged(counts):
         listed = begin[rows] + steps
         if universe.near is not None:
             listed = universe.near.members[listed]
@@ -159,20 +155,6 @@ def _combinations(universe: _Universe, prefixes: NDArray[np.int64], more: int) -
             rows, listed = rows[fits], listed[fits]
         extended = np.concatenate([prefixes[rows], listed[:, None]], axis=1)
         yield from _combinations(universe, extended, more - 1)
-
-
-def _ragged(counts: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Row numbers, each as often as its count says, and the running number within the row; bounded pieces."""
-    totals = np.cumsum(counts)
-    low = 0
-    while low < len(counts):
-        done = int(totals[low - 1]) if low else 0
-        high = max(low + 1, int(np.searchsorted(totals, done + COMBINATIONS, side="right")))
-        part = counts[low:high]
-        rows = np.repeat(np.arange(low, high), part)
-        if len(rows):
-            yield rows, np.arange(len(rows)) - np.repeat(totals[low:high] - part - done, part)
-        low = high
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,7 +259,7 @@ def _grow(asker: _Asker, universe: _Universe, *, near: Neighbours | None, most: 
     frame, layout = asker.frame, asker.frame.layout
     onwards = range(first.start, layout.n_features)
     end = int(layout.offsets[min(first.stop, layout.n_features)])
-    levels: list[_Level] = []
+    levels: list[Level] = []
     for size in range(1, most + 1):
         span = first if size == most else onwards
         if size == 1:
@@ -290,7 +272,7 @@ def _grow(asker: _Asker, universe: _Universe, *, near: Neighbours | None, most: 
             pairs = _combinations(narrowed, narrowed.ranks(span), 1)
             answers = (answer for ranks in pairs for answer in asker.grid(narrowed, ranks))
         else:
-            joined = _joined(levels, near, layout.feature_of_item, end if size == most else layout.n_items)
+            joined = joined_parts(levels, near, layout.feature_of_item, end if size == most else layout.n_items)
             answers = (answer for items in joined for answer in asker.listed(items))
         found = []
         for answer in answers:
@@ -300,51 +282,4 @@ def _grow(asker: _Asker, universe: _Universe, *, near: Neighbours | None, most: 
         survivors = np.concatenate(found) if found else np.empty((0, size), np.int64)
         if not len(survivors):
             return
-        levels.append(_Level.of(survivors, levels, layout.n_items))
-
-
-@dataclass(frozen=True, eq=False)
-class _Level:
-    """Combinations of one size that passed, in lexicographic order; a key is (number of its prefix, last item)."""
-
-    items: Items
-    prefix: NDArray[np.int64]
-    keys: NDArray[np.int64]
-
-    @staticmethod
-    def of(items: Items, lower: list[_Level], n_items: int) -> _Level:
-        items = items[np.lexsort(items.T[::-1])]
-        prefix = _number(items[:, :-1], lower, n_items)
-        return _Level(items, prefix, prefix * n_items + items[:, -1])
-
-
-def _number(items: Items, levels: list[_Level], n_items: int) -> NDArray[np.int64]:
-    """Number of each combination among those of its size that passed, or −1; nothing at all has number 0."""
-    number = np.zeros(len(items), np.int64)
-    for slot in range(items.shape[1]):
-        keys = levels[slot].keys
-        asked = number * n_items + items[:, slot]
-        place = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
-        number = np.where((number >= 0) & (keys[place] == asked), place, -1)
-    return number
-
-
-def _joined(
-    levels: list[_Level], near: Neighbours | None, feature_of_item: NDArray[np.int64], end: int
-) -> Iterator[Items]:
-    """Combinations one item larger, all of whose parts passed, and whose first item stands before ``end``."""
-    level, n_items = levels[-1], len(feature_of_item)
-    base = level.items[: int(np.searchsorted(level.items[:, 0], end))]
-    stop = np.searchsorted(level.prefix, level.prefix[: len(base)], side="right")
-    for rows, steps in _ragged(stop - np.arange(len(base)) - 1):
-        added = level.items[rows + 1 + steps, -1]
-        left, right = feature_of_item[base[rows, -1]], feature_of_item[added]
-        fits = left != right
-        if near is not None:
-            fits &= near.together(left, right)
-        items = np.concatenate([base[rows[fits]], added[fits, None]], axis=1)
-        # Leaving out one of the last two items gives the two parts that were joined.
-        for slot in range(items.shape[1] - 2):
-            items = items[_number(np.delete(items, slot, axis=1), levels, n_items) >= 0]
-        if len(items):
-            yield items
+        levels.append(Level.of(survivors, levels, layout.n_items))

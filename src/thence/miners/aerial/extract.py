@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from thence.miners.aerial.antecedents import Passed, passed
 from thence.miners.aerial.autoencoder import Autoencoder, Layout
 from thence.miners.aerial.consequents import Implied, Outputs
 from thence.miners.aerial.frame import UNSURE, Frame
+from thence.miners.aerial.mutual import mutual
 from thence.miners.neighbours import Neighbours
 
 __all__ = ["Itemsets", "Rules", "Search", "best", "extract", "itemsets", "parts", "top"]
@@ -36,8 +37,10 @@ class Search:
     """What to look for.
 
     ``similarity`` is the paper's threshold; ``gate`` replaces it for the marked items and ``consequent`` for the
-    implied ones. ``antecedent_ok`` and ``consequent_ok`` say which items may stand on which side (all, when not
-    given), and ``neighbours`` which features may stand together at all.
+    implied ones. ``gate_by="marked"`` is the paper's gate: every marked item of a combination comes back;
+    ``"mutual"`` asks whether its items, each marked alone, imply one another, and makes ``search`` meaningless.
+    ``antecedent_ok`` and ``consequent_ok`` say which items may stand on which side (all, when not given), and
+    ``neighbours`` which features may stand together at all.
 
     >>> Search(similarity=0.9).gate_threshold
     0.9
@@ -48,6 +51,7 @@ class Search:
     consequent: float | None = None
     max_antecedents: int = 2
     search: Literal["full", "grow"] = "full"
+    gate_by: Literal["marked", "mutual"] = "marked"
     antecedent_ok: NDArray[np.bool_] | None = None
     consequent_ok: NDArray[np.bool_] | None = None
     neighbours: Neighbours | None = None
@@ -62,6 +66,8 @@ class Search:
             raise ConfigError(f"max_antecedents must be at least 1, got {self.max_antecedents}")
         if self.search not in ("full", "grow"):
             raise ConfigError(f"search must be 'full' or 'grow', got {self.search!r}")
+        if self.gate_by not in ("marked", "mutual"):
+            raise ConfigError(f"gate_by must be 'marked' or 'mutual', got {self.gate_by!r}")
         if self.batch_bytes is not None and self.batch_bytes < 1:
             raise ConfigError(f"batch_bytes must be positive, got {self.batch_bytes}")
 
@@ -224,17 +230,21 @@ def _batch_bytes(frame: Frame, wanted: Search) -> int:
 def _survivors(frame: Frame, wanted: Search, first: range | None, progress: Progress | None) -> Iterator[Passed]:
     layout = frame.layout
     span = range(layout.n_features) if first is None else first
-    total, asked = int(_weights(layout, wanted)[span.start : span.stop].sum()), 0
-    for answer in passed(
-        frame,
-        antecedent_ok=np.ones(layout.n_items, np.bool_) if wanted.antecedent_ok is None else wanted.antecedent_ok,
-        near=wanted.neighbours,
-        gate=wanted.gate_threshold,
-        most=wanted.max_antecedents,
-        search=wanted.search,
-        first=span,
-        batch_bytes=_batch_bytes(frame, wanted),
-    ):
+    weights = _weights(layout, wanted)
+    total, asked = int(weights[span.start : span.stop].sum()), 0
+    common: dict[str, Any] = {
+        "antecedent_ok": np.ones(layout.n_items, np.bool_) if wanted.antecedent_ok is None else wanted.antecedent_ok,
+        "near": wanted.neighbours,
+        "gate": wanted.gate_threshold,
+        "most": wanted.max_antecedents,
+        "first": span,
+        "batch_bytes": _batch_bytes(frame, wanted),
+    }
+    if wanted.gate_by == "mutual":
+        answers = mutual(frame, weights=weights, **common)
+    else:
+        answers = passed(frame, search=wanted.search, **common)
+    for answer in answers:
         yield answer
         asked += answer.asked
         if progress is not None:

@@ -1,0 +1,210 @@
+"""The other gate: combinations whose items imply one another.
+
+An item passes alone when the network gives it back; two items pass when, marked alone, each brings back itself and the
+other: ``sqrt(P(a|a) P(b|a) P(b|b) P(a|b))`` reaches the threshold. A larger combination passes when every two of its
+items do, so that the geometric mean over all its pairs reaches the threshold as well. Two items are judged by what the
+network says of each alone, so a search among n items asks n questions before it asks about pairs, and asks only about
+pairs that passed. This module must not look at consequents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from thence.miners.aerial.antecedents import Passed
+from thence.miners.aerial.combinations import Items, Level, joined_parts, number_of
+from thence.miners.aerial.frame import UNSURE, Frame, full_precision
+from thence.miners.neighbours import Neighbours
+
+__all__ = ["mutual"]
+
+Means = NDArray[np.float32]
+
+FIRST_ITEMS, OTHER_ITEMS = 256, 2048
+"""Items whose pairs are looked at together: these many against those many."""
+
+
+def mutual(
+    frame: Frame,
+    *,
+    antecedent_ok: NDArray[np.bool_],
+    near: Neighbours | None,
+    gate: float,
+    most: int,
+    first: range,
+    batch_bytes: int,
+    weights: NDArray[np.float64],
+) -> Iterator[Passed]:
+    """All combinations of one to ``most`` items that pass and whose first feature lies in ``first``.
+
+    ``weights`` says how many combinations begin with each feature; so many are reported as asked when all pairs that
+    begin with it have been judged, though most of them never come before the network.
+    """
+    layout = frame.layout
+    end = int(layout.offsets[min(first.stop, layout.n_features)])
+    batch = max(1, batch_bytes // (8 * frame.widest))
+    allowed = np.flatnonzero(antecedent_ok & (layout.feature_of_item >= first.start))
+    with full_precision():
+        judge = _Judge.of(frame, allowed, gate, batch)
+    singles, mine = judge.items[:, None], judge.items < end
+    yield from _asked(frame, singles[mine], judge.own.exp().cpu().numpy()[mine], batch, 0)
+    if most == 1 or not len(singles):
+        return
+    kept, means, reached = [np.empty((0, 2), np.int64)], [np.empty(0, np.float32)], first.start
+    for features in _ranges(layout.feature_of_item[judge.items], FIRST_ITEMS):
+        if most == 2 and features.start >= first.stop:
+            break
+        with full_precision():
+            pairs, mean = judge.pairs(features, near)
+        if most > 2:
+            kept.append(pairs)
+            means.append(mean)
+        mine = pairs[:, 0] < end
+        done = int(weights[reached : min(features.stop, first.stop)].sum())
+        yield from _asked(frame, pairs[mine], mean[mine], batch, done)
+        reached = features.stop
+    if most == 2:
+        return
+    pairs, mean = np.concatenate(kept), np.concatenate(means)
+    levels = [Level.of(singles, [], layout.n_items)]
+    survivors = pairs
+    for size in range(3, most + 1):
+        if not len(survivors):
+            return
+        levels.append(Level.of(survivors, levels, layout.n_items))
+        found = []
+        # What begins later is needed only to build on.
+        for items in joined_parts(levels, near, layout.feature_of_item, end if size == most else layout.n_items):
+            mine = items[:, 0] < end
+            yield from _asked(frame, items[mine], _least(items[mine], levels, mean, layout.n_items), batch, 0)
+            found.append(items)
+        survivors = np.concatenate(found) if found else np.empty((0, size), np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Judge:
+    """What the network says of each item alone: the items that come back, in order, and their states."""
+
+    frame: Frame
+    gate: float
+    batch: int
+    items: Items
+    states: Tensor
+    own: Tensor  # logarithm of the probability with which an item comes back
+
+    @staticmethod
+    def of(frame: Frame, allowed: Items, gate: float, batch: int) -> _Judge:
+        states, own = [frame.origin.new_empty((0, frame.exit.shape[1]))], [frame.origin.new_empty(0)]
+        for low in range(0, len(allowed), batch):
+            part = allowed[low : low + batch]
+            states.append(frame.states(part[:, None]))
+            own.append(frame.marked_probability(states[-1], part))
+        share = torch.cat(own)
+        values = share.cpu().numpy()
+        keep = values >= gate
+        close = np.flatnonzero((np.abs(values - gate) <= UNSURE) & (gate > 0))
+        if len(close):
+            exact = frame.exact
+            keep[close] = (exact.marked_probability(exact.states(allowed[close, None]), allowed[close]) >= gate).cpu()
+        rows = torch.from_numpy(np.flatnonzero(keep)).to(frame.device)
+        return _Judge(frame, gate, batch, allowed[keep], torch.cat(states)[rows], share[rows].log())
+
+    def pairs(self, features: range, near: Neighbours | None) -> tuple[Items, Means]:
+        """Pairs that pass and begin in a range of features, in lexicographic order, and their means."""
+        owner = self.frame.layout.feature_of_item[self.items]
+        here = _span(owner, features)
+        found, means = [np.empty((0, 2), np.int64)], [np.empty(0, np.float32)]
+        for others in _ranges(owner[here.start :], OTHER_ITEMS):
+            there = _span(owner, others)
+            if near is not None and not _any_near(near, features, others):
+                continue
+            mean = (self._says(here, there) + self._says(there, here).T).mul_(0.5).exp_()
+            hits = (mean >= self.gate - UNSURE).nonzero().cpu().numpy()
+            left, right = here.start + hits[:, 0], there.start + hits[:, 1]
+            fits = owner[left] < owner[right]
+            if near is not None:
+                fits &= near.together(owner[left], owner[right])
+            chosen = torch.from_numpy(hits[fits]).to(self.frame.device)
+            found.append(np.column_stack([self.items[left[fits]], self.items[right[fits]]]))
+            means.append(mean[chosen[:, 0], chosen[:, 1]].cpu().numpy())
+        items, values = np.concatenate(found), np.concatenate(means)
+        order = np.lexsort(items.T[::-1])
+        items, values = items[order], values[order]
+        keep = self._decided(items, values)
+        return items[keep], values[keep]
+
+    def _says(self, marked: range, asked: range) -> Tensor:
+        """Logarithm of ``P(a|a) P(b|a)`` for every marked item ``a`` and every item ``b`` asked for."""
+        layout, device = self.frame.layout, self.frame.device
+        states, wanted = self.states[marked.start : marked.stop], self.items[asked.start : asked.stop]
+        answer = states.new_empty((len(states), len(wanted)))
+        owner = layout.feature_of_item[wanted]
+        for classes in np.unique(layout.cardinalities[owner]):
+            columns = np.flatnonzero(layout.cardinalities[owner] == classes)
+            members, place = np.unique(owner[columns], return_inverse=True)
+            outputs = torch.from_numpy((layout.offsets[members][:, None] + np.arange(classes)).reshape(-1)).to(device)
+            logits = torch.addmm(self.frame.exit_bias[outputs], states, self.frame.exit[outputs].T)
+            shares = logits.view(len(states), len(members), int(classes)).log_softmax(dim=2).flatten(1)
+            cells = place * classes + wanted[columns] - layout.offsets[owner[columns]]
+            answer[:, torch.from_numpy(columns).to(device)] = shares[:, torch.from_numpy(cells).to(device)]
+        return answer + self.own[marked.start : marked.stop, None]
+
+    def _decided(self, items: Items, values: Means) -> NDArray[np.bool_]:
+        """Which pairs pass, with close calls decided in double precision."""
+        keep = values >= self.gate
+        close = np.flatnonzero((np.abs(values - self.gate) <= UNSURE) & (self.gate > 0))
+        exact = self.frame.exact
+        for low in range(0, len(close), self.batch):
+            part = close[low : low + self.batch]
+            product = torch.ones(len(part), dtype=torch.float64, device=exact.device)
+            for marked, other in ((0, 1), (1, 0)):
+                states = exact.states(items[part, marked, None])
+                product *= exact.marked_probability(states, items[part, marked])
+                product *= exact.marked_probability(states, items[part, other])
+            keep[part] = (product.sqrt_() >= self.gate).cpu().numpy()
+        return keep
+
+
+def _asked(frame: Frame, items: Items, values: Means, batch: int, asked: int) -> Iterator[Passed]:
+    """Put combinations that passed before the network, a bounded number at a time; one answer at least."""
+    for low in range(0, max(len(items), 1), batch):
+        part = items[low : low + batch]
+        with full_precision():
+            yield Passed(part, frame.states(part), values[low : low + batch], asked if low == 0 else 0)
+
+
+def _least(items: Items, levels: list[Level], means: Means, n_items: int) -> Means:
+    """The smallest mean among the pairs of each combination."""
+    least = np.ones(len(items), np.float32)
+    for left in range(items.shape[1]):
+        for right in range(left + 1, items.shape[1]):
+            least = np.minimum(least, means[number_of(items[:, [left, right]], levels[:2], n_items)])
+    return least
+
+
+def _ranges(owner: NDArray[np.int64], most: int) -> Iterator[range]:
+    """Ranges of features that hold at most so many of some items (or are one feature), given the feature of each."""
+    features, counts = np.unique(owner, return_counts=True)
+    totals, low = np.cumsum(counts), 0
+    while low < len(features):
+        done = int(totals[low - 1]) if low else 0
+        high = max(low + 1, int(np.searchsorted(totals, done + most, side="right")))
+        yield range(int(features[low]), int(features[high - 1]) + 1)
+        low = high
+
+
+def _span(owner: NDArray[np.int64], features: range) -> range:
+    """Where the items of a range of features lie."""
+    low, high = np.searchsorted(owner, [features.start, features.stop])
+    return range(int(low), int(high))
+
+
+def _any_near(near: Neighbours, left: range, right: range) -> bool:
+    members = near.members[near.starts[left.start] : near.starts[left.stop]]
+    return bool(((members >= right.start) & (members < right.stop)).any())
