@@ -21,7 +21,7 @@ from torch import Tensor
 
 from thence.miners.aerial.autoencoder import Autoencoder, Layout, initialise
 from thence.miners.aerial.corruption import visible_features, visible_items
-from thence.miners.aerial.extract import Rules, Search, extract, top
+from thence.miners.aerial.extract import Rules, Search, extract, itemsets, top
 from thence.miners.aerial.train import TrainingSettings, train
 from thence.miners.neighbours import Neighbours
 
@@ -130,33 +130,34 @@ def train_and_save(*, sensors: int, model: str, tables: str, device: str) -> Num
     return {"loss": result.loss}
 
 
-def compare(*, model: str, similarity: float, folder: str) -> Numbers:
+def compare(*, model: str, similarity: float, folder: str, side: str) -> Numbers:
     """Rules that one side lacks, and how far the nearest of their probabilities is from the threshold.
 
-    pyaerial has no gate like Algorithm 1's, so its rules are put through that gate here, with the plain dense network
-    in double precision, before they are compared with ours behind the gate.
+    pyaerial has no gate like Algorithm 1's, so for that its rules of all queries are put through the gate here, with
+    the plain dense network in double precision, before they are compared with ours behind the gate.
     """
     from thence.miners.aerial.storage import load
 
-    with np.load(Path(folder) / "all.npz") as ours, np.load(Path(folder) / "gated.npz") as gated:
-        sides = [ours["rules"], gated["rules"]]
-    with np.load(Path(folder) / "peer.npz") as peer:
-        rules = peer["rules"]
+    with np.load(Path(folder) / f"{side}-cpu.npz") as ours:
+        mine = ours["rules"]
+    with np.load(Path(folder) / f"{'all' if side == 'gated' else side}-peer.npz") as peer:
+        theirs = peer["rules"]
     network = load(Path(model)).to("cpu", torch.float64)
-    left, number = np.unique(rules[:, :2], axis=0, return_inverse=True)
-    weakest = _weakest(network, left)[number.reshape(-1)]
-    found: Numbers = {"different": 0, "twice": 0, "furthest": 0.0}
-    for side, theirs in zip(sides, (rules, rules[weakest >= similarity]), strict=True):
-        ours_set, theirs_set = ({tuple(rule) for rule in part.tolist()} for part in (side, theirs))
-        strange = np.array(sorted(ours_set ^ theirs_set), dtype=np.int64).reshape(-1, 3)
-        out = _dense(network, strange[:, :2])
-        distance = np.abs(out[np.arange(len(strange)), strange[:, 2]] - similarity)
-        if side is sides[1]:
-            distance = np.minimum(distance, np.abs(_weakest(network, strange[:, :2]) - similarity))
-        found["different"] += len(strange)
-        found["twice"] += len(side) - len(ours_set) + len(theirs) - len(theirs_set)
-        found["furthest"] = max(found["furthest"], float(distance.max(initial=0.0)))
-    return found
+    gates = {"gated": _weakest, "mutual": _mutual}
+    if side == "gated":
+        left, number = np.unique(theirs[:, :2], axis=0, return_inverse=True)
+        theirs = theirs[_weakest(network, left)[number.reshape(-1)] >= similarity]
+    ours_set, theirs_set = ({tuple(rule) for rule in part.tolist()} for part in (mine, theirs))
+    strange = np.array(sorted(ours_set ^ theirs_set), dtype=np.int64).reshape(-1, 3)
+    out = _dense(network, strange[:, :2])
+    distance = np.abs(out[np.arange(len(strange)), strange[:, 2]] - similarity)
+    if side in gates and len(strange):
+        distance = np.minimum(distance, np.abs(gates[side](network, strange[:, :2]) - similarity))
+    return {
+        "different": len(strange),
+        "twice": len(mine) - len(ours_set) + len(theirs) - len(theirs_set),
+        "furthest": float(distance.max(initial=0.0)),
+    }
 
 
 def _dense(network: Autoencoder, antecedents: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -182,13 +183,22 @@ def _weakest(network: Autoencoder, antecedents: NDArray[np.int64]) -> NDArray[np
     return weakest
 
 
+def _mutual(network: Autoencoder, antecedents: NDArray[np.int64]) -> NDArray[np.float64]:
+    """How far two items imply each other, or how far a single one comes back."""
+    left, right = antecedents[:, 0], np.where(antecedents[:, 1] < 0, antecedents[:, 0], antecedents[:, 1])
+    rows = np.arange(len(antecedents))
+    first, second = (_dense(network, column[:, None]) for column in (left, right))
+    product = first[rows, left] * first[rows, right] * second[rows, left] * second[rows, right]
+    return product ** np.where(antecedents[:, 1] < 0, 0.25, 0.5)
+
+
 def extract_ours(
-    *, model: str, similarity: float, gate: float, name: str, folder: str, device: str, repeat: int
+    *, model: str, similarity: float, gate: float, gate_by: str, name: str, folder: str, device: str, repeat: int
 ) -> Numbers:
     from thence.miners.aerial.storage import load
 
     network = load(Path(model)).to(device)
-    search = Search(gate=gate, consequent=similarity)
+    search = Search(gate=gate, consequent=similarity, gate_by=gate_by)  # type: ignore[arg-type]
     seconds, asked = [], [0]
     for _ in range(repeat):
         start = clock(device)
@@ -200,19 +210,24 @@ def extract_ours(
     return {"seconds": min(seconds), "rules": len(rules), "queries": asked[-1], "mb": high}
 
 
-def full_and_grow(*, sensors: int, antecedents: int, tables: str, device: str) -> Numbers:
-    """The same network searched in both ways."""
+def ways_to_search(*, sensors: int, antecedents: int, tables: str, device: str) -> Numbers:
+    """The same network searched in all ways."""
     codes, cardinalities = hanoi(sensors, Path(tables))
     network = train(codes, cardinalities=cardinalities, settings=TrainingSettings(device=device)).model
     found: Numbers = {}
-    for kind in ("full", "grow"):
+    ways: Numbers = {"full": {"search": "full"}, "grow": {"search": "grow"}, "mutual": {"gate_by": "mutual"}}
+    for kind, way in ways.items():
         asked = [0]
-        search = Search(search=kind, max_antecedents=antecedents)  # type: ignore[arg-type]
+        search = Search(max_antecedents=antecedents, **way)
         start = clock(device)
         rules = 0
         for chunk in extract(network, search=search, progress=lambda done, _, asked=asked: asked.append(done)):
             rules += len(chunk)
-        found[kind] = {"seconds": clock(device) - start, "rules": rules, "queries": asked[-1]}
+        seconds = clock(device) - start
+        if kind == "mutual":  # judges all, but puts before the network only single items and what passed
+            larger = sum(int((chunk.items[:, 1] >= 0).sum()) for chunk in itemsets(network, search=search))
+            asked.append(network.layout.n_items + larger)
+        found[kind] = {"seconds": seconds, "rules": rules, "queries": asked[-1]}
     return found
 
 
@@ -225,17 +240,20 @@ def same_rules(*, folder: str, names: list[str]) -> Numbers:
     return {"same": all(np.array_equal(found[0], other) for other in found[1:]), "rules": len(found[0])}
 
 
-def extract_pyaerial(*, model: str, similarity: float, folder: str, sensors: int, tables: str) -> Numbers:
+def extract_pyaerial(
+    *, model: str, similarity: float, folder: str, sensors: int, tables: str, frequency: float, name: str, repeat: int
+) -> Numbers:
     from thence.miners.aerial.storage import load
 
     codes, _ = hanoi(sensors, Path(tables))
     peer = pyaerial_network(load(Path(model)), codes)
-    start = clock()
-    # A frequency below zero lets every combination through, as our gate of zero does.
-    rules = pyaerial_search(peer, frequency=-1.0, strength=similarity)
-    seconds = clock() - start
-    np.savez(Path(folder) / "peer.npz", rules=rules)
-    return {"seconds": seconds, "rules": len(rules), "mb": peak_mb()}
+    seconds = []
+    for _ in range(repeat):
+        start = clock()
+        rules = pyaerial_search(peer, frequency=frequency, strength=similarity)
+        seconds.append(clock() - start)
+    np.savez(Path(folder) / name, rules=rules)
+    return {"seconds": min(seconds), "rules": len(rules), "mb": peak_mb()}
 
 
 def held_out_loss(forward: Any, cardinalities: list[int], codes: NDArray[Any], most: int) -> float:
@@ -353,7 +371,9 @@ def exact_plant(*, sensors: int, zones: int | None, hops: int | None = None) -> 
     return {"seconds": clock() - start, "rules": found, "mb": peak_mb()}
 
 
-def aerial_plant(*, sensors: int, zones: int | None, hops: int | None, device: str, keep: int | None) -> Numbers:
+def aerial_plant(
+    *, sensors: int, zones: int | None, hops: int | None, device: str, gate_by: str, keep: int | None
+) -> Numbers:
     """Train and extract on the made-up plant: all pairs, or pairs within some hops.
 
     With ``keep`` the most probable rules are kept and the first of them counted; without, rules are streamed past.
@@ -367,7 +387,7 @@ def aerial_plant(*, sensors: int, zones: int | None, hops: int | None, device: s
     settings = TrainingSettings(device=device)
     result = train(codes, cardinalities=[10] * sensors, settings=settings, neighbours=near)
     trained = clock(device)
-    asked, search = [0], Search(neighbours=near)
+    asked, search = [0], Search(neighbours=near, gate_by=gate_by)  # type: ignore[arg-type]
 
     def note(done: int, total: int) -> None:
         asked[0] = done
@@ -405,7 +425,7 @@ JOBS = {
     job.__name__: job
     for job in (
         train_and_save,
-        full_and_grow,
+        ways_to_search,
         same_rules,
         compare,
         extract_ours,

@@ -68,61 +68,73 @@ def ratio(name: str, ours: float, theirs: float, *, least: float) -> str:
 
 
 def extraction(options: argparse.Namespace) -> None:
-    say("extraction: same weights, the same queries (every combination of one and two items); search only.")
-    say("'gated' is Algorithm 1, 'all' keeps the rules of all queries, as pyaerial does when it asks them all")
+    say("extraction: same weights; search only. 'gated' is Algorithm 1 and 'all' keeps the rules of all queries, both")
+    say(
+        "next to pyaerial asking every combination of one and two items; 'mutual' is pyaerial's own gate at 0.8 on both"
+    )
+    say("sides. What should be equal is compared rule by rule")
     heads = ("sensors", "queries", "", "rules", "ours s", "pyaerial s", "faster", "ours MB", "its MB")
     say("".join(f"{head:>11}" for head in heads))
     for sensors in options.sensors:
         with tempfile.TemporaryDirectory() as place:
-            model = str(Path(place) / "model")
-            measured("train_and_save", sensors=sensors, model=model, tables=options.tables, device=options.device)
-            common = {"model": model, "similarity": TAU, "folder": place}
-            ours = {
-                name: measured("extract_ours", **common, gate=gate, name=f"{name}.npz", device=options.device, repeat=3)
-                for name, gate in (("gated", TAU), ("all", 0.0))
-            }
-            if options.device == "cuda":
-                measured("extract_ours", **common, gate=TAU, name="cpu.npz", device="cpu", repeat=1)
-                if not measured("same_rules", folder=place, names=["gated.npz", "cpu.npz"]).get("same"):
-                    raise SystemExit(f"the rules of {sensors} sensors differ between CPU and GPU")
-            peer = (
-                {}
-                if options.device == "cuda"
-                else measured("extract_pyaerial", **common, sensors=sensors, tables=options.tables)
-            )
-            known = bool(peer) and "failed" not in peer
-            if known:
-                found = measured("compare", **common)
-                if found.get("twice", 1) or found["furthest"] > FLOAT_ERROR:
-                    raise SystemExit(f"the rules of {sensors} sensors should be equal and are not: {found}")
-            if "failed" in peer:
-                say(f"  pyaerial with {sensors} sensors: {peer['failed']}")
-            for name, least in (("gated", 50), ("all", 10)):
-                mine = ours[name]
-                line = f"{sensors:>11}{mine['queries']:>11,}{name:>11}{mine['rules']:>11,}{mine['seconds']:>11.3f}"
-                if known:
-                    faster = ratio(f"extraction, {name}, {sensors}", mine["seconds"], peer["seconds"], least=least)
-                    line += f"{peer['seconds']:>11.2f}{faster:>11}{mine['mb']:>11.0f}{peer['mb']:>11.0f}"
-                    if peer["mb"] < mine["mb"]:
-                        missed.append(f"extraction, {name}, {sensors} sensors: more memory than pyaerial")
-                else:
-                    line += f"{'':>22}{mine['mb']:>11.0f}"
-                say(line)
-            if known and found["different"]:
-                say(f"  {found['different']} rules lie within float32's error of the threshold")
+            _extraction(options, sensors, place)
     say()
 
 
+def _extraction(options: argparse.Namespace, sensors: int, place: str) -> None:
+    model = str(Path(place) / "model")
+    measured("train_and_save", sensors=sensors, model=model, tables=options.tables, device=options.device)
+    common = {"model": model, "similarity": TAU, "folder": place}
+    searches = {"gated": (TAU, "marked"), "all": (0.0, "marked"), "mutual": (TAU, "mutual")}
+
+    def extract(name: str, device: str, repeat: int) -> dict[str, Any]:
+        gate, gate_by = searches[name]
+        stored = f"{name}-{device}.npz"
+        return measured("extract_ours", **common, gate=gate, gate_by=gate_by, name=stored, device=device, repeat=repeat)
+
+    ours = {name: extract(name, options.device, 3) for name in searches}
+    peers: dict[str, dict[str, Any]] = {}
+    if options.device == "cuda":
+        for name in ("gated", "mutual"):
+            extract(name, "cpu", 1)
+            if not measured("same_rules", folder=place, names=[f"{name}-cuda.npz", f"{name}-cpu.npz"]).get("same"):
+                raise SystemExit(f"the rules of {sensors} sensors ({name}) differ between CPU and GPU")
+    else:
+        settings = {**common, "sensors": sensors, "tables": options.tables}
+        # A frequency below zero lets every combination through, as our gate of zero does.
+        for name, frequency, repeat in (("all", -1.0, 3 if sensors == 20 else 1), ("mutual", TAU, 3)):
+            asked = {"frequency": frequency, "name": f"{name}-peer.npz", "repeat": repeat}
+            peers[name] = measured("extract_pyaerial", **settings, **asked)
+        peers["gated"] = peers["all"]
+    for name, least in (("gated", 50), ("all", 10), ("mutual", 10)):
+        mine, peer = ours[name], peers.get(name)
+        line = f"{sensors:>11}{mine['queries']:>11,}{name:>11}{mine['rules']:>11,}{mine['seconds']:>11.4f}"
+        if peer is None or "failed" in peer:
+            say(line + f"{'':>22}{mine['mb']:>11.0f}" + (f"  pyaerial: {peer['failed']}" if peer else ""))
+            continue
+        found = measured("compare", **common, side=name)
+        if found.get("twice", 1) or found["furthest"] > FLOAT_ERROR:
+            raise SystemExit(f"the rules of {sensors} sensors ({name}) should be equal and are not: {found}")
+        faster = ratio(f"extraction, {name}, {sensors}", mine["seconds"], peer["seconds"], least=least)
+        line += f"{peer['seconds']:>11.2f}{faster:>11}{mine['mb']:>11.0f}{peer['mb']:>11.0f}"
+        if peer["mb"] < mine["mb"]:
+            missed.append(f"extraction, {name}, {sensors} sensors: more memory than pyaerial")
+        if found["different"]:
+            line += f"  {found['different']} rules within float32's error of a threshold"
+        say(line)
+
+
 def search(options: argparse.Namespace) -> None:
-    say("search: every combination ('full') against extending only what passed the gate ('grow')")
-    say(f"{'sensors':>8}{'antecedents':>13}{'':>6}{'queries':>13}{'rules':>13}{'seconds':>9}")
+    say("search: every combination ('full'), extending only what passed the gate ('grow'), and the other gate")
+    say("('mutual': items that imply one another), all at 0.8")
+    say(f"{'sensors':>8}{'antecedents':>13}{'':>8}{'queries':>13}{'rules':>13}{'seconds':>9}")
     for sensors, antecedents in ((20, 2), (20, 3)) if options.quick else ((20, 2), (20, 3), (97, 2)):
         common = {"sensors": sensors, "antecedents": antecedents, "tables": options.tables}
-        found = measured("full_and_grow", **common, device=options.device)
-        for kind in ("full", "grow") if "failed" not in found else ():
+        found = measured("ways_to_search", **common, device=options.device)
+        for kind in ("full", "grow", "mutual") if "failed" not in found else ():
             one = found[kind]
             line = (
-                f"{sensors:>8}{antecedents:>13}{kind:>6}{one['queries']:>13,}{one['rules']:>13,}{one['seconds']:>9.2f}"
+                f"{sensors:>8}{antecedents:>13}{kind:>8}{one['queries']:>13,}{one['rules']:>13,}{one['seconds']:>9.2f}"
             )
             say(line)
     say()
@@ -197,14 +209,15 @@ def crossover(options: argparse.Namespace) -> None:
     cuda = options.device == "cuda"
     store = Path(options.points) if options.points else None
     points: dict[str, dict[str, float]] = json.loads(store.read_text()) if store and store.exists() else {}
-    exact, ours = points.setdefault("Exact", {}), points.setdefault(f"Aerial, {machine(options.device)}", {})
+    gate = "" if options.gate_by == "marked" else ", mutual gate"
+    exact, ours = points.setdefault("Exact", {}), points.setdefault(f"Aerial{gate}, {machine(options.device)}", {})
     say("crossover: all pairs as antecedents on a made-up plant of eight zones; exact (support 0.01, confidence 0.8,")
-    say("rules counted and not kept) against Aerial (similarity 0.8, the 100,000 most probable rules kept)")
+    say("rules counted and not kept) against Aerial (similarity 0.8, the 100,000 most probable rules kept)" + gate)
     say(
         f"{'sensors':>8}{'exact s':>10}{'Aerial s':>10}{'train':>9}{'extract':>9}{'loss':>8}{'confidence':>12}{'MB':>7}"
     )
-    memory = []
-    for sensors in (20, 40) if options.quick else (20, 40, 80, 160, 320, 640, 1000, *((2000,) if cuda else ())):
+    memory, where = [], {"device": options.device, "gate_by": options.gate_by}
+    for sensors in (20, 40) if options.quick else (20, 40, 80, 160, 320, 640, 1000, *((2000,) if cuda or gate else ())):
         key = str(sensors)
         # Exact mining grows with the third power: stop when the next size would take much more than ten minutes.
         smaller = [seconds for size, seconds in exact.items() if int(size) < sensors]
@@ -212,7 +225,7 @@ def crossover(options: argparse.Namespace) -> None:
             found = measured("exact_plant", sensors=sensors, zones=ZONES)
             if "failed" not in found:
                 exact[key] = found["seconds"]
-        found = measured("aerial_plant", sensors=sensors, zones=ZONES, hops=None, device=options.device, keep=KEPT)
+        found = measured("aerial_plant", sensors=sensors, zones=ZONES, hops=None, keep=KEPT, **where)
         if "failed" in found:
             continue
         ours[key] = found["train"] + found["extract"]
@@ -290,9 +303,9 @@ def scale(options: argparse.Namespace) -> None:
     say("rules kept; 'confidence' is the exact mean of the 2,000 most probable; 'exact' is Exact with the same pairs")
     heads = ("train s", "extract s", "loss", "rules", "confidence", "MB", "exact s")
     say(f"{'sensors':>8}{'queries':>13}" + "".join(f"{head:>11}" for head in heads))
-    points = []
+    points, where = [], {"device": options.device, "gate_by": options.gate_by}
     for sensors in (100, 200) if options.quick else (250, 500, 1000, 2000, *((4000,) if cuda else ())):
-        found = measured("aerial_plant", sensors=sensors, zones=None, hops=8, device=options.device, keep=KEPT)
+        found = measured("aerial_plant", sensors=sensors, zones=None, hops=8, keep=KEPT, **where)
         if "failed" in found:
             continue
         exact = {} if cuda else measured("exact_plant", sensors=sensors, zones=None, hops=8)
@@ -313,6 +326,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--part", action="append", choices=PARTS)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--gate-by", choices=("marked", "mutual"), default="marked", help="of crossover and scale")
     parser.add_argument("--tables", default=str(Path(tempfile.gettempdir()) / "thence-benchmark-tables"))
     parser.add_argument("--points", help="file of crossover points, to add to what other machines measured")
     parser.add_argument("--plot", help="file for the picture of the crossover (svg, png or html)")
