@@ -209,15 +209,17 @@ def crossover(options: argparse.Namespace) -> None:
     cuda = options.device == "cuda"
     store = Path(options.points) if options.points else None
     points: dict[str, dict[str, float]] = json.loads(store.read_text()) if store and store.exists() else {}
-    gate = "" if options.gate_by == "marked" else ", mutual gate"
-    exact, ours = points.setdefault("Exact", {}), points.setdefault(f"Aerial{gate}, {machine(options.device)}", {})
+    gate = "mutual gate" if options.gate_by == "mutual" else "paper's gate"
+    exact, ours = points.setdefault("Exact", {}), points.setdefault(f"Aerial, {gate}, {machine(options.device)}", {})
     say("crossover: all pairs as antecedents on a made-up plant of eight zones; exact (support 0.01, confidence 0.8,")
-    say("rules counted and not kept) against Aerial (similarity 0.8, the 100,000 most probable rules kept)" + gate)
+    say("rules counted and not kept) against Aerial (similarity 0.8, the 100,000 most probable rules kept), " + gate)
     say(
         f"{'sensors':>8}{'exact s':>10}{'Aerial s':>10}{'train':>9}{'extract':>9}{'loss':>8}{'confidence':>12}{'MB':>7}"
     )
     memory, where = [], {"device": options.device, "gate_by": options.gate_by}
-    for sensors in (20, 40) if options.quick else (20, 40, 80, 160, 320, 640, 1000, *((2000,) if cuda or gate else ())):
+    for sensors in (
+        (20, 40) if options.quick else (20, 40, 80, 160, 320, 640, 1000, *((2000,) if cuda or "mutual" in gate else ()))
+    ):
         key = str(sensors)
         # Exact mining grows with the third power: stop when the next size would take much more than ten minutes.
         smaller = [seconds for size, seconds in exact.items() if int(size) < sensors]
@@ -285,12 +287,15 @@ def plot(points: dict[str, dict[str, float]], path: Path) -> None:
     for sensors in (last, largest):
         seconds = float(np.exp(start) * sensors**power) if sensors != last else points["Exact"][str(last)]
         rows.append({"sensors": sensors, "seconds": seconds, "miner": "Exact", "kind": "extrapolated"})
+    sizes = sorted({row["sensors"] for row in rows})
+    powers = [10.0**power for power in range(-2, 6)]
+    across = alt.Scale(type="log", nice=False, domain=[0.9 * sizes[0], 1.1 * sizes[-1]])
     lines = alt.Chart(alt.Data(values=rows), width=520, height=320).encode(
-        x=alt.X("sensors:Q", scale=alt.Scale(type="log"), title="sensors, ten bins each; all pairs as antecedents"),
-        y=alt.Y("seconds:Q", scale=alt.Scale(type="log"), title="seconds"),
-        color=alt.Color("miner:N", title=None, legend=alt.Legend(orient="top")),
+        x=alt.X("sensors:Q", scale=across, title="sensors, all pairs as antecedents", axis=alt.Axis(values=sizes)),
+        y=alt.Y("seconds:Q", scale=alt.Scale(type="log"), title="seconds", axis=alt.Axis(values=powers)),
+        color=alt.Color("miner:N", title=None, legend=alt.Legend(orient="right", labelLimit=240)),
     )
-    kind = alt.StrokeDash("kind:N", title=None, sort=["measured", "extrapolated"], legend=alt.Legend(orient="top"))
+    kind = alt.StrokeDash("kind:N", title=None, sort=["measured", "extrapolated"], legend=alt.Legend(orient="right"))
     measured_only = lines.transform_filter("datum.kind == 'measured'").mark_point(filled=True)
     (lines.mark_line().encode(strokeDash=kind) + measured_only).save(str(path))
     say(f"plotted to {path.name}")
