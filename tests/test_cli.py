@@ -404,6 +404,23 @@ def test_every_command_has_help(command: list[str]) -> None:
         assert succeed(*command, "-h") == out
 
 
+def test_the_help_shows_the_defaults_that_hold() -> None:
+    out = " ".join(succeed("mine", "--help").replace("│", " ").split())
+    config = th.Config()
+    holds = {
+        "windows": config.windows.every,
+        "aggregate": config.windows.aggregate,
+        "enrich": config.enrich.mode,
+        "bins": config.discretize.bins,
+        "method": config.discretize.method,
+        "miner": config.miner.name,
+        "seed": config.seed,
+        "by": config.refine.by,
+    }
+    told = dict(re.findall(r"--([a-z-]+) <[a-z]+> [^<]*?\(default: (\w+)\)", out))
+    assert told == {option: str(value) for option, value in holds.items()}
+
+
 def test_the_version_is_printed() -> None:
     assert succeed("--version") == f"thence {th.__version__}\n"
 

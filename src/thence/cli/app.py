@@ -50,7 +50,7 @@ def root(
 
 @app.command()
 def demo(
-    out: Annotated[Path | None, typer.Option(help="The run folder to write [default: runs/demo].")] = None,
+    out: Annotated[Path | None, typer.Option(help="The run folder to write (default: runs/demo).")] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -143,7 +143,7 @@ Dataset = Annotated[str, typer.Option("--dataset", help="A built-in data set.", 
 def generalise(
     dataset: Dataset,
     enrich: Annotated[
-        list[str] | None, typer.Option(help="none, grounded, existential or lifted; may be repeated [default: all].")
+        list[str] | None, typer.Option(help="none, grounded, existential or lifted; may be repeated (default: all).")
     ] = None,
     unseen: Annotated[float, typer.Option(help="The share of nodes that are hidden.")] = 0.3,
     split: Annotated[str, typer.Option(help="Hide 'random' nodes or a connected 'region'.")] = "random",
@@ -197,7 +197,7 @@ def generalise(
 def compare(
     dataset: Dataset,
     method: Annotated[
-        list[str] | None, typer.Option(help="A miner or an optimiser of TS-NARM; may be repeated [default: all nine].")
+        list[str] | None, typer.Option(help="A miner or an optimiser of TS-NARM; may be repeated (default: all nine).")
     ] = None,
     evaluations: Annotated[int, typer.Option(help="Fitness evaluations of TS-NARM.")] = 50_000,
     population: Annotated[int, typer.Option(help="Population of TS-NARM.")] = 200,

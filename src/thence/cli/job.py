@@ -52,17 +52,17 @@ def command(action: Action) -> Callable[..., None]:
         start: Annotated[str | None, typer.Option(help="Only readings from here on.", rich_help_panel=_INPUT)] = None,
         end: Annotated[str | None, typer.Option(help="Only readings before this time.", rich_help_panel=_INPUT)] = None,
         windows: Annotated[
-            str | None, typer.Option(help="Length of a window [default: 30min].", rich_help_panel=_TABLE)
+            str | None, typer.Option(help="Length of a window (default: 30min).", rich_help_panel=_TABLE)
         ] = None,
         aggregate: Annotated[
-            str | None, typer.Option(help="How a window becomes one value [default: mean].", rich_help_panel=_TABLE)
+            str | None, typer.Option(help="How a window becomes one value (default: mean).", rich_help_panel=_TABLE)
         ] = None,
         derive: Annotated[
             list[str] | None, typer.Option(help="Also: change, hour, weekday.", rich_help_panel=_TABLE)
         ] = None,
         enrich: Annotated[
             str | None,
-            typer.Option(help="none, grounded, existential or lifted [default: none].", rich_help_panel=_TABLE),
+            typer.Option(help="none, grounded, existential or lifted (default: none).", rich_help_panel=_TABLE),
         ] = None,
         hops: Annotated[
             int | None, typer.Option(help="How far around a sensor the graph is looked at.", rich_help_panel=_TABLE)
@@ -71,20 +71,27 @@ def command(action: Action) -> Callable[..., None]:
             list[str] | None, typer.Option(help="A graph pattern for lifted rules.", rich_help_panel=_TABLE)
         ] = None,
         bins: Annotated[
-            int | None, typer.Option(help="Bins per quantity [default: 10].", rich_help_panel=_TABLE)
+            int | None, typer.Option(help="Bins per quantity (default: 10).", rich_help_panel=_TABLE)
         ] = None,
         scope: Annotated[
             str | None, typer.Option(help="Bins per 'kind' or per 'sensor'.", rich_help_panel=_TABLE)
         ] = None,
         method: Annotated[
-            str | None, typer.Option(help="How bins are found [default: frequency].", rich_help_panel=_TABLE)
+            str | None, typer.Option(help="How bins are found (default: frequency).", rich_help_panel=_TABLE)
         ] = None,
         miner: Annotated[
-            str | None, typer.Option(help="Which miner [default: exact].", rich_help_panel=_SEARCH)
+            str | None, typer.Option(help="Which miner (default: exact).", rich_help_panel=_SEARCH)
         ] = None,
-        min_support: Annotated[float | None, typer.Option(rich_help_panel=_SEARCH, show_default=False)] = None,
-        min_confidence: Annotated[float | None, typer.Option(rich_help_panel=_SEARCH, show_default=False)] = None,
-        max_antecedents: Annotated[int | None, typer.Option(rich_help_panel=_SEARCH, show_default=False)] = None,
+        min_support: Annotated[
+            float | None, typer.Option(help="Least share of the rows in which a rule holds.", rich_help_panel=_SEARCH)
+        ] = None,
+        min_confidence: Annotated[
+            float | None,
+            typer.Option(help="Least share of its antecedent in which a rule holds.", rich_help_panel=_SEARCH),
+        ] = None,
+        max_antecedents: Annotated[
+            int | None, typer.Option(help="Most items on the left of a rule.", rich_help_panel=_SEARCH)
+        ] = None,
         similarity: Annotated[
             float | None, typer.Option(help="The threshold of a neural miner.", rich_help_panel=_SEARCH)
         ] = None,
@@ -92,7 +99,7 @@ def command(action: Action) -> Callable[..., None]:
             list[str] | None, typer.Option("--set", help="key=value, a setting of the miner.", rich_help_panel=_SEARCH)
         ] = None,
         seed: Annotated[
-            int | None, typer.Option(help="Of everything random [default: 0].", rich_help_panel=_SEARCH)
+            int | None, typer.Option(help="Of everything random (default: 0).", rich_help_panel=_SEARCH)
         ] = None,
         refine: Annotated[
             bool, typer.Option("--refine", help="Keep the rules worth reading.", rich_help_panel=_RESULT)
@@ -107,7 +114,7 @@ def command(action: Action) -> Callable[..., None]:
         top: Annotated[int | None, typer.Option(help="Keep the best only.", rich_help_panel=_RESULT)] = None,
         by: Annotated[
             str | None,
-            typer.Option(help="The measure that rules are ordered by [default: zhang].", rich_help_panel=_RESULT),
+            typer.Option(help="The measure that rules are ordered by (default: zhang).", rich_help_panel=_RESULT),
         ] = None,
         out: Annotated[Path | None, typer.Option(help="The run folder to write.", rich_help_panel=_RESULT)] = None,
         force: Annotated[

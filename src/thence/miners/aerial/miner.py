@@ -84,8 +84,8 @@ class Aerial:
     """Rules that a denoising autoencoder reconstructs with at least this similarity.
 
     ``similarity`` is the threshold for marked items and for consequents; ``consequent_similarity`` sets the second
-    apart. ``search="grow"`` extends only antecedents that passed; ``gate_by="mutual"`` lets those pass whose items imply
-    one another, which is faster by far among many sensors. ``top_k`` keeps the most probable rules.
+    apart. ``search="grow"`` extends only antecedents that passed; ``gate_by="mutual"`` lets those pass whose items
+    imply one another, which is faster by far among many sensors. ``top_k`` keeps the most probable rules.
     ``min_support`` and ``min_confidence`` are exact and applied after the recount; the confidence has to reach the
     threshold of the consequents unless ``min_confidence`` says otherwise (0: show whatever the network proposes).
     ``near`` says, per block, which features may stand together (:func:`thence.within_hops` makes it from a graph).
