@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -79,6 +80,17 @@ def test_the_exact_confidence_reaches_what_was_asked_of_the_network(table, model
     assert len(shown) == len(every.filter(min_confidence=0.4))
     left_out = len(every) - len(shown)
     assert any(f"{left_out:,} proposals have an exact confidence below 0.4" in note for note in shown.notes)
+
+
+def test_the_mutual_gate_finds_a_part_of_what_no_gate_finds(table: TransactionTable, model: AerialModel) -> None:
+    def found(**settings: Any) -> set[tuple[int, ...]]:
+        rules = Aerial(seed=0, consequent_similarity=0.8, **settings).extract(model, table)
+        assert (rules.measure("confidence") >= 0.8).all()
+        return {(*left.tolist(), right) for left, right in zip(rules.antecedents, rules.consequents, strict=True)}
+
+    every = found(similarity=0.0)
+    assert found(similarity=0.0, gate_by="mutual") == every
+    assert set() < found(similarity=0.5, gate_by="mutual") < every
 
 
 def test_constraints_are_honoured(table: TransactionTable, model: AerialModel) -> None:
@@ -186,7 +198,15 @@ def test_the_paper_in_one_word(table: TransactionTable) -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [{"similarity": 2}, {"max_antecedents": 0}, {"corruption": "salt"}, {"top_k": 0}, {"search": "wide"}]
+    "settings",
+    [
+        {"similarity": 2},
+        {"max_antecedents": 0},
+        {"corruption": "salt"},
+        {"top_k": 0},
+        {"search": "wide"},
+        {"gate_by": "hand"},
+    ],
 )
 def test_impossible_settings_are_refused(settings: dict) -> None:
     with pytest.raises(ConfigError):

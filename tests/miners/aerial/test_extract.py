@@ -222,6 +222,9 @@ def test_the_mutual_gate_judges_all_pairs():
     list(extract(model, search=search, progress=lambda done, total: seen.append((done, total))))
     assert seen[-1] == (12 + 12 + 6 + 9 + 8 + 12 + 6, 12 + 12 + 6 + 9 + 8 + 12 + 6)
     assert len(as_sets(itemsets(model, search=search))) == seen[-1][0]
+    alone = Search(gate=0.0, gate_by="mutual", max_antecedents=1)
+    list(extract(model, search=alone, progress=lambda done, total: seen.append((done, total))))
+    assert seen[-1] == (12, 12)
 
 
 def test_progress_runs_up_to_the_announced_total():

@@ -53,7 +53,8 @@ def mutual(
     with full_precision():
         judge = _Judge.of(frame, allowed, gate, batch)
     singles, mine = judge.items[:, None], judge.items < end
-    yield from _asked(frame, singles[mine], judge.own.exp().cpu().numpy()[mine], batch, 0)
+    done = int(weights[first.start : first.stop].sum()) if most == 1 else 0
+    yield from _asked(frame, singles[mine], judge.own.exp().cpu().numpy()[mine], batch, done)
     if most == 1 or not len(singles):
         return
     kept, means, reached = [np.empty((0, 2), np.int64)], [np.empty(0, np.float32)], first.start
@@ -69,22 +70,19 @@ def mutual(
         done = int(weights[reached : min(features.stop, first.stop)].sum())
         yield from _asked(frame, pairs[mine], mean[mine], batch, done)
         reached = features.stop
-    if most == 2:
-        return
-    pairs, mean = np.concatenate(kept), np.concatenate(means)
     levels = [Level.of(singles, [], layout.n_items)]
-    survivors = pairs
+    survivors, mean = np.concatenate(kept), np.concatenate(means)
     for size in range(3, most + 1):
         if not len(survivors):
             return
         levels.append(Level.of(survivors, levels, layout.n_items))
-        found = []
+        found = [np.empty((0, size), np.int64)]
         # What begins later is needed only to build on.
         for items in joined_parts(levels, near, layout.feature_of_item, end if size == most else layout.n_items):
+            found.append(items)
             mine = items[:, 0] < end
             yield from _asked(frame, items[mine], _least(items[mine], levels, mean, layout.n_items), batch, 0)
-            found.append(items)
-        survivors = np.concatenate(found) if found else np.empty((0, size), np.int64)
+        survivors = np.concatenate(found)
 
 
 @dataclass(frozen=True, eq=False)
