@@ -36,8 +36,7 @@ def searches(draw):
         "gate": float(draw(st.sampled_from([0.0, 0.3, 0.5, 0.8]) | st.floats(0, 1))),
         "consequent": float(draw(st.sampled_from([0.0, 0.5, 0.8]) | st.floats(0, 1))),
         "max_antecedents": draw(st.integers(1, 3)),
-        "search": draw(st.sampled_from(["full", "grow"])),
-        "gate_by": draw(st.sampled_from(["marked", "mutual"])),
+        **draw(st.sampled_from([{"search": "full"}, {"search": "grow"}, {"gate_by": "mutual"}])),
         "antecedent_ok": rng.random(n_items) < 0.7 if draw(st.booleans()) else None,
         "consequent_ok": rng.random(n_items) < 0.7 if draw(st.booleans()) else None,
         "neighbours": None if compatible is None else Neighbours.of(compatible),
@@ -290,6 +289,7 @@ def test_joined_keeps_the_width_when_there_is_nothing():
         ({"max_antecedents": 0}, "max_antecedents must be at least 1"),
         ({"search": "deep"}, "'full' or 'grow'"),
         ({"gate_by": "hand"}, "'marked' or 'mutual'"),
+        ({"gate_by": "mutual", "search": "grow"}, "says nothing"),
         ({"batch_bytes": 0}, "batch_bytes must be positive"),
     ],
 )

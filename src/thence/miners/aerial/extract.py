@@ -38,7 +38,7 @@ class Search:
 
     ``similarity`` is the paper's threshold; ``gate`` replaces it for the marked items and ``consequent`` for the
     implied ones. ``gate_by="marked"`` is the paper's gate: every marked item of a combination comes back;
-    ``"mutual"`` asks whether its items, each marked alone, imply one another, and makes ``search`` meaningless.
+    ``"mutual"`` asks whether its items, each marked alone, imply one another, and knows no ``search="grow"``.
     ``antecedent_ok`` and ``consequent_ok`` say which items may stand on which side (all, when not given), and
     ``neighbours`` which features may stand together at all.
 
@@ -68,6 +68,11 @@ class Search:
             raise ConfigError(f"search must be 'full' or 'grow', got {self.search!r}")
         if self.gate_by not in ("marked", "mutual"):
             raise ConfigError(f"gate_by must be 'marked' or 'mutual', got {self.gate_by!r}")
+        if self.gate_by == "mutual" and self.search == "grow":
+            raise ConfigError(
+                "search='grow' says nothing where gate_by='mutual', which asks only what passed anyway",
+                hint="leave search out",
+            )
         if self.batch_bytes is not None and self.batch_bytes < 1:
             raise ConfigError(f"batch_bytes must be positive, got {self.batch_bytes}")
 
