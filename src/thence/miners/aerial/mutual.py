@@ -146,10 +146,11 @@ class _Judge:
         for classes in np.unique(layout.cardinalities[owner]):
             columns = np.flatnonzero(layout.cardinalities[owner] == classes)
             members, place = np.unique(owner[columns], return_inverse=True)
-            outputs = torch.from_numpy((layout.offsets[members][:, None] + np.arange(classes)).reshape(-1)).to(device)
+            # Class by class: a softmax over a short last axis takes far longer.
+            outputs = torch.from_numpy((layout.offsets[members] + np.arange(classes)[:, None]).reshape(-1)).to(device)
             logits = torch.addmm(self.frame.exit_bias[outputs], states, self.frame.exit[outputs].T)
-            shares = logits.view(len(states), len(members), int(classes)).log_softmax(dim=2).flatten(1)
-            cells = place * classes + wanted[columns] - layout.offsets[owner[columns]]
+            shares = logits.view(len(states), int(classes), len(members)).log_softmax(dim=1).flatten(1)
+            cells = (wanted[columns] - layout.offsets[owner[columns]]) * len(members) + place
             answer[:, torch.from_numpy(columns).to(device)] = shares[:, torch.from_numpy(cells).to(device)]
         return answer + self.own[marked.start : marked.stop, None]
 
@@ -174,7 +175,8 @@ def _asked(frame: Frame, items: Items, values: Means, batch: int, asked: int) ->
     for low in range(0, max(len(items), 1), batch):
         part = items[low : low + batch]
         with full_precision():
-            yield Passed(part, frame.states(part), values[low : low + batch], asked if low == 0 else 0)
+            states = frame.states(part)
+        yield Passed(part, states, values[low : low + batch], asked if low == 0 else 0)
 
 
 def _least(items: Items, levels: list[Level], means: Means, n_items: int) -> Means:
