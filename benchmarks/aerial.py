@@ -106,7 +106,7 @@ def _extraction(options: argparse.Namespace, sensors: int, place: str) -> None:
             asked = {"frequency": frequency, "name": f"{name}-peer.npz", "repeat": repeat}
             peers[name] = measured("extract_pyaerial", **settings, **asked)
         peers["gated"] = peers["all"]
-    for name, least in (("gated", 50), ("all", 10), ("mutual", 1)):
+    for name, least in (("gated", 50), ("all", 10), ("mutual", 10)):
         mine, peer = ours[name], peers.get(name)
         line = f"{sensors:>11}{mine['queries']:>11,}{name:>11}{mine['rules']:>11,}{mine['seconds']:>11.4f}"
         if peer is None or "failed" in peer:
