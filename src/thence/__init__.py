@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import datasets as datasets
+    from .assurance import assured as assured
     from .binding import Binding as Binding
     from .binding import bind as bind
     from .compare import compare as compare
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
 
 _MODULES = MappingProxyType(
     {
+        "assurance": ("assured",),
         "binding": ("Binding", "bind"),
         "compare": ("compare",),
         "config": ("Config",),

@@ -9,7 +9,7 @@ embeddings × frames. This module works on plain arrays and counts nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -70,6 +70,23 @@ class Bank:
             np.concatenate([self.column_of_item, columns]),
             self.n_frames,
         )
+
+    def between(self, start: int, stop: int) -> Bank:
+        """The bank of the frames from ``start`` to before ``stop``.
+
+        >>> codes = np.array([[0, 1, 0]], np.int16)
+        >>> bank = build_bank([(codes, np.zeros(1, np.int32), 2)], n_frames=3, n_embeddings=1).between(1, 3)
+        >>> [f"{int(bank.words[row, 0]):02b}" for row in bank.row_of[:, 0]], bank.n_frames
+        (['10', '01'], 2)
+        """
+        n_frames = stop - start
+        width, first, shift = n_words(n_frames), start // 64, np.uint64(start % 64)
+        words = self.words[:, first : first + width] >> shift
+        if shift:
+            after = self.words[:, first + 1 : first + 1 + width]
+            words[:, : after.shape[1]] |= after << (np.uint64(64) - shift)
+        words &= full_mask(n_frames)
+        return replace(self, words=words, n_frames=n_frames)
 
     def flat(self, embeddings: slice = slice(None)) -> tuple[Words, Words | None, int]:
         """Bitmaps over frames × embeddings written out: of all items, of all columns (or ``None``), and the rows."""

@@ -118,6 +118,7 @@ class RefineConfig:
     trivia: bool | None = None
     redundancy: bool | None = None
     improvement: float | None = None
+    assurance: float | None = None
     significance: float | None = None
     merge: bool | None = None
     cover: bool | float | None = None
@@ -135,7 +136,7 @@ class RefineConfig:
     @property
     def steps(self) -> dict[str, Any] | None:
         """The settings of the refinement that are given, or ``None`` where there is to be none."""
-        names = ("trivia", "redundancy", "improvement", "significance", "merge", "cover", "min_confidence")
+        names = ("trivia", "redundancy", "improvement", "assurance", "significance", "merge", "cover", "min_confidence")
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         if self.null:
             given["null"] = dict(self.null)

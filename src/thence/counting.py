@@ -8,7 +8,7 @@ value satisfies no item. By default the counts of a rule are taken over the rows
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from ._count_bits import count_rules, cover, full_mask
 from ._count_embeddings import EmbeddingCounts, count_embeddings
+from ._count_stretches import sum_stretches
 from .bank import Bank
 from .bits import Words, pack_mask, popcount, unpack
 from .errors import MiningError
@@ -24,7 +25,7 @@ from .measures import Counts
 from .rules import Rule, RuleSet
 from .transactions import FeatureTable, TransactionTable
 
-__all__ = ["count_rules_of", "data_coverage", "merge", "recount", "rule_rows"]
+__all__ = ["StretchSums", "count_rules_of", "count_stretches", "data_coverage", "merge", "recount", "rule_rows"]
 
 Indices = npt.NDArray[np.int32]
 Table = TransactionTable | FeatureTable
@@ -139,7 +140,7 @@ def count_rules_of(table: Table, rules: RuleSet | Iterable[Rule], *, denominator
         counts, supports = _count_raw(table, rules, denominator)
     else:
         counts, supports = _count_blocks(table, rules, denominator)
-    kept = {name: column for name, column in rules.extras.items() if name not in _SUPPORTS}
+    kept = {name: column for name, column in rules.extras.items() if name not in _OF_A_TABLE}
     return replace(
         rules,
         counts=counts,
@@ -150,6 +151,8 @@ def count_rules_of(table: Table, rules: RuleSet | Iterable[Rule], *, denominator
 
 
 _SUPPORTS = ("support_time", "support_embeddings", "confidence_low", "confidence_spread")
+# What was found out about rules on one table, and must not be read beside their counts on another.
+_OF_A_TABLE = (*_SUPPORTS, "assured_confidence", "improvement", "p_value", "p_adjusted", "p_simpler")
 
 
 def _count_raw(table: FeatureTable, rules: RuleSet, denominator: str) -> tuple[Counts, dict[str, npt.NDArray[Any]]]:
@@ -233,6 +236,52 @@ def _count_blocks(
     return Counts(*counted), supports if lifted else {}
 
 
+@dataclass(frozen=True)
+class StretchSums:
+    """How the counts of each rule vary between stretches of time, as sums that add up over further stretches.
+
+    With ``n`` rows of a stretch that satisfy the antecedent and ``k`` that satisfy both, these are the number of
+    stretches with ``n > 0`` and the sums of n, k, n², nk and k² over them.
+    """
+
+    stretches: npt.NDArray[np.int64]
+    n: npt.NDArray[np.int64]
+    k: npt.NDArray[np.int64]
+    nn: npt.NDArray[np.int64]
+    nk: npt.NDArray[np.int64]
+    kk: npt.NDArray[np.int64]
+
+
+def count_stretches(
+    table: TransactionTable, rules: RuleSet, *, stretches: int, denominator: str = "present"
+) -> StretchSums:
+    """The counts of rules in equal, successive stretches of time (of fewer, where there are fewer frames).
+
+    A block of one frame knows no time: each of its rows is a stretch.
+
+    >>> import polars as pl
+    >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "x", "y"], "b": ["u", "u", "v", "v"]}))
+    >>> sums = count_stretches(table, recount(table, 0, np.array([[0]]), np.array([2])), stretches=2)
+    >>> sums.stretches.tolist(), sums.nn.tolist(), sums.kk.tolist()
+    ([2], [5], [4])
+    """
+    sums = np.zeros((6, len(rules)), np.int64)
+    for at, chosen in _by_block(table, rules) if len(rules) else ():
+        left, right = rules.antecedents[chosen], rules.consequents[chosen]
+        used = np.unique(np.concatenate([left[left >= 0], right]))
+        bank, numbers = _bank_items(table, at, rules.items, used.tolist())
+        left, right = numbers[left], numbers[right]
+        if bank.n_frames == 1:
+            counts, _ = _count_items(bank, left, right, denominator)
+            n, k = counts.n_antecedent, counts.n_both
+            sums[:, chosen] = np.stack([n, n, k, n, k, k])
+            continue
+        sums[:, chosen] = sum_stretches(
+            bank, antecedents=left, consequents=right, stretches=stretches, denominator=denominator
+        )
+    return StretchSums(*sums)
+
+
 def data_coverage(table: Table, rules: RuleSet) -> float:
     """Share of the rows in which the antecedent of at least one rule holds; over all blocks of a lifted table.
 
@@ -294,7 +343,7 @@ def merge(rules: RuleSet, later: RuleSet) -> RuleSet:
     """The same rules with the counts of two disjoint sets of rows added up.
 
     Both must hold the same rules in the same order, as :func:`count_rules_of` gives them. Supports over frames and
-    embeddings do not add up and are left out.
+    embeddings do not add up and are left out, and so is what was tested on either set of rows alone.
     """
     if len(rules) != len(later) or list(rules) != list(later):
         raise MiningError(
@@ -303,5 +352,5 @@ def merge(rules: RuleSet, later: RuleSet) -> RuleSet:
     facts = dict(rules.facts)
     facts.pop("data_coverage", None)
     facts["n_transactions"] = (facts.get("n_transactions") or 0) + (later.facts.get("n_transactions") or 0)
-    extras = {name: column for name, column in rules.extras.items() if name not in _SUPPORTS}
+    extras = {name: column for name, column in rules.extras.items() if name not in _OF_A_TABLE}
     return replace(rules, counts=rules.counts + later.counts, extras=extras, facts=facts, coverage_of=None)

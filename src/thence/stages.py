@@ -139,9 +139,11 @@ def refined(
 
     if "null" in steps:
         steps["null"] = Null(**steps["null"])
-    # The miner's own bounds, so that no rule that it could not have found competes in a test of significance.
-    for bound in ("min_confidence", "min_support"):
+    # The miner's own bounds: joined rules keep them, and no rule that it could not have found competes in a test.
+    for bound in ("min_confidence", "min_support", "assurance"):
         steps.setdefault(bound, getattr(miner, bound, None))
+    if steps["min_confidence"] is None:
+        steps["min_confidence"] = getattr(miner, "least_confidence", None)
     denominator = getattr(miner, "denominator", "present")
     return refine(
         rules, table, ontology=inputs.ontology, denominator=denominator, seed=config.seed, progress=tell, **steps

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from tests.networks import network
+from thence.assurance import assured
 from thence.constraints import Where
 from thence.counting import count_rules_of
 from thence.discretize import Discretizer
@@ -66,7 +67,7 @@ def test_top_k_and_exact_thresholds(table: TransactionTable, model: AerialModel)
     every = Aerial(seed=1, min_confidence=0).extract(model, table)
     best = Aerial(seed=1, top_k=5).extract(model, table)
     assert sorted(best.extras["probability"]) == sorted(every.extras["probability"])[-5:]
-    strict = Aerial(seed=1, min_support=0.1, min_confidence=0.95).extract(model, table)
+    strict = Aerial(seed=1, min_support=0.1, min_confidence=0.95, assurance=0).extract(model, table)
     assert strict.measure("support").min() >= 0.1
     assert strict.measure("confidence").min() >= 0.95
     assert len(strict) == len(every.filter(min_support=0.1, min_confidence=0.95))
@@ -74,12 +75,41 @@ def test_top_k_and_exact_thresholds(table: TransactionTable, model: AerialModel)
 
 @pytest.mark.parametrize("settings", [{"similarity": 0.4}, {"similarity": 0.1, "consequent_similarity": 0.4}])
 def test_the_exact_confidence_reaches_what_was_asked_of_the_network(table, model, settings: dict[str, float]) -> None:
-    shown = Aerial(seed=1, **settings).extract(model, table)
+    shown = Aerial(seed=1, assurance=0, **settings).extract(model, table)
     every = Aerial(seed=1, min_confidence=0, **settings).extract(model, table)
     assert every.measure("confidence").min() < 0.4 <= shown.measure("confidence").min()
     assert len(shown) == len(every.filter(min_confidence=0.4))
     left_out = len(every) - len(shown)
     assert any(f"{left_out:,} proposals have an exact confidence below 0.4" in note for note in shown.notes)
+
+
+def test_the_confidence_is_reached_with_assurance_unless_told_otherwise(table, model) -> None:
+    every = Aerial(seed=1, similarity=0.4, assurance=0).extract(model, table)
+    shown = Aerial(seed=1, similarity=0.4).extract(model, table)
+    sure = assured(every, table, min_confidence=0.4)
+    assert 0 < len(shown) < len(every)
+    assert list(shown) == list(sure)
+    assert shown.measure("assured_confidence").tolist() == sure.measure("assured_confidence").tolist()
+    left_out = len(every) - len(shown)
+    told = f"{left_out:,} proposals reach the confidence 0.4, but not with an assurance of 0.95"
+    assert any(told in note for note in shown.notes)
+    assert "assured_confidence" not in every.extras
+    stricter = Aerial(seed=1, similarity=0.4, assurance=0.999).extract(model, table)
+    assert set(stricter) < set(shown)
+
+
+def test_an_assurance_that_nothing_reaches_says_so() -> None:
+    few = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "y"] * 6, "b": ["u", "v"] * 6}))
+    assert len(Aerial(seed=0, assurance=0).mine(few)) == 4
+    none = Aerial(seed=0).mine(few)
+    assert len(none) == 0
+    assert any("lower min_support or min_confidence or assurance" in note for note in none.notes)
+
+
+@pytest.mark.parametrize("assurance", [0.4, 1.0, 95, -0.1])
+def test_an_assurance_is_a_probability(assurance: float) -> None:
+    with pytest.raises(ConfigError, match="assurance must be at least 0.5 and below 1"):
+        Aerial(assurance=assurance)
 
 
 def test_the_mutual_gate_finds_a_part_of_what_no_gate_finds(table: TransactionTable, model: AerialModel) -> None:

@@ -104,6 +104,12 @@ def command(action: Action) -> Callable[..., None]:
         refine: Annotated[
             bool, typer.Option("--refine", help="Keep the rules worth reading.", rich_help_panel=_RESULT)
         ] = False,
+        assurance: Annotated[
+            float | None,
+            typer.Option(
+                help="Refine, and keep what surely reaches its confidence, e.g. 0.95.", rich_help_panel=_RESULT
+            ),
+        ] = None,
         significance: Annotated[
             float | None, typer.Option(help="Refine, and keep what is more than chance.", rich_help_panel=_RESULT)
         ] = None,
@@ -152,7 +158,14 @@ def command(action: Action) -> Callable[..., None]:
                 "similarity": similarity,
                 **assignments(setting or (), flag="--set"),
             },
-            "refine": {"apply": refine or None, "significance": significance, "cover": cover, "top": top, "by": by},
+            "refine": {
+                "apply": refine or None,
+                "assurance": assurance,
+                "significance": significance,
+                "cover": cover,
+                "top": top,
+                "by": by,
+            },
             "output": {"path": None if out is None else str(out.absolute()), "force": force or None, "also": also},
         }
         if config is None and dataset is None and sensors is None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from ..assurance import assured
 from ..errors import ConfigError
 from ..ontology import Ontology
 from ..progress import Progress, silent
@@ -44,6 +45,7 @@ def refine(
     trivia: bool = True,
     redundancy: bool = True,
     improvement: float = 0.0,
+    assurance: float | None = None,
     significance: float | None = None,
     null: Null | None = None,
     merge: bool = True,
@@ -57,13 +59,15 @@ def refine(
 ) -> RuleSet:
     """The rules worth reading, with what each step did in ``facts["refine"]`` and in a note.
 
-    In order: ``trivia`` drops what is true anyway; ``redundancy`` tells mirror images once; ``significance`` (a level,
-    say 0.05) keeps what is more than chance, compared with the worlds that ``null`` draws; ``merge`` joins the bins
-    that carry the same rule; ``redundancy`` lets rules give way to simpler ones, unless they improve on them by more
-    than zero and at least ``improvement``, and drops what a more general rule covers; ``cover`` keeps the fewest rules
-    that cover all rows that were covered (``True``) or that share of them. ``min_confidence`` is what a joined or
-    simplified rule must reach, by default the lowest confidence among the given rules. Give it and ``min_support`` as
-    the miner had them if you test significance, so that exactly what it could have found by chance competes.
+    In order: ``trivia`` drops what is true anyway; ``redundancy`` tells mirror images once; ``assurance`` (a
+    probability, say 0.95) keeps what surely reaches ``min_confidence`` (:func:`thence.assured`), and is asked again of
+    joined and simplified rules; ``significance`` (a level, say 0.05) keeps what is more than chance, compared with the
+    worlds that ``null`` draws; ``merge`` joins the bins that carry the same rule; ``redundancy`` lets rules give way to
+    simpler ones, unless they improve on them by more than zero and at least ``improvement``, and drops what a more
+    general rule covers; ``cover`` keeps the fewest rules that cover all rows that were covered (``True``) or that share
+    of them. ``min_confidence`` is what a joined or simplified rule must reach, by default the lowest confidence among
+    the given rules. Give it and ``min_support`` as the miner had them if you test significance, so that exactly what it
+    could have found by chance competes.
 
     >>> import polars as pl
     >>> from thence.miners.exact import Exact
@@ -95,12 +99,17 @@ def refine(
         made = simplify(some, table, improvement=improvement, min_confidence=floor, denominator=denominator)
         return made if significance is None else _test_new(made, table, test)
 
+    def sure(some: RuleSet) -> RuleSet:
+        return assured(some, table, assurance=assurance or 0.0, min_confidence=floor, denominator=denominator)
+
     steps: list[tuple[str, bool, Callable[[RuleSet], RuleSet]]] = [
         ("trivia", trivia, lambda some: drop_trivia(some, table, ontology=ontology)),
         ("mirrored", redundancy, lambda some: drop_mirrored(some, table)),
+        ("assurance", bool(assurance), sure),
         ("significance", significance is not None, significant),
         ("merge", merge, lambda some: merge_intervals(some, table, min_confidence=floor, denominator=denominator)),
         ("simpler", redundancy, simpler),
+        ("assurance again", bool(assurance) and (merge or redundancy), sure),
         ("covered", redundancy, lambda some: drop_covered(some, table)),
         ("cover", bool(cover), lambda some: smallest_cover(some, table, share=float(cover), progress=progress)),
     ]

@@ -76,7 +76,9 @@ def merge_intervals(
             alone[part.rules[several[cells.owner]]] = False
             first = np.full(len(cells.right), len(rules))
             np.minimum.at(first, cells.owner, part.rules)
-            joined.append(count_rules_of(table, _rule_set(cells, tests, part, rules, several), denominator=denominator))
+            made = _rule_set(cells, tests, part, rules, several)
+            counted = count_rules_of(table, made, denominator=denominator)
+            joined.append(replace(counted, extras={**counted.extras, **made.extras}))
             places.append(first[several])
     if not joined:
         return rules

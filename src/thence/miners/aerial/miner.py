@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from thence.assurance import assured, require_assurance
 from thence.blocks import Block
 from thence.constraints import Constraint, item_masks, trivial_columns
 from thence.counting import recount
@@ -87,7 +88,9 @@ class Aerial:
     apart. ``search="grow"`` extends only antecedents that passed; ``gate_by="mutual"`` lets those pass whose items
     imply one another, which is faster by far among many sensors. ``top_k`` keeps the most probable rules.
     ``min_support`` and ``min_confidence`` are exact and applied after the recount; the confidence has to reach the
-    threshold of the consequents unless ``min_confidence`` says otherwise (0: show whatever the network proposes).
+    threshold of the consequents unless ``min_confidence`` says otherwise (0: show whatever the network proposes), and
+    to reach it with this ``assurance``, so that rules hold tomorrow as well (:func:`thence.assured`; 0 keeps rules that
+    may owe it to a few lucky rows).
     ``near`` says, per block, which features may stand together (:func:`thence.within_hops` makes it from a graph).
     Columns that never change are left out, since everything implies them; ``keep_constants`` keeps them, as the paper
     does.
@@ -113,6 +116,7 @@ class Aerial:
     top_k: int | None = None
     min_support: float | None = None
     min_confidence: float | None = None
+    assurance: float | None = 0.95
     antecedent: Constraint = None
     consequent: Constraint = None
     context_consequents: bool = False
@@ -135,6 +139,8 @@ class Aerial:
             value = getattr(self, name)
             if value is not None and not 0 <= value <= 1:
                 raise ConfigError(f"{name} must lie between 0 and 1, got {value!r}")
+        if self.assurance:
+            require_assurance(self.assurance)
 
     @classmethod
     def faithful(cls, *, seed: int = 0, device: str = "cpu", **changes: Any) -> Aerial:
@@ -146,6 +152,7 @@ class Aerial:
             "context_consequents": True,
             "keep_constants": True,
             "min_confidence": 0.0,
+            "assurance": None,
         }
         return cls(seed=seed, device=device, settings=settings, **(chosen | changes))
 
@@ -234,34 +241,44 @@ class Aerial:
         rules = RuleSet.concat(parts)
         if self.top_k is not None and len(parts) > 1:
             rules = rules.sort("probability").take(np.arange(min(self.top_k, len(rules))))
-        proposed = len(rules)
-        rules = rules.take(np.flatnonzero(rules.counts.n_both > 0))
-        if len(rules) < proposed:
-            notes.append(f"{proposed - len(rules):,} proposals of the network never hold in the table: left out")
-        for name, bound in (("support", self.min_support), ("confidence", self._least_confidence)):
-            if bound is not None and bound > 0:
-                before = len(rules)
-                rules = rules.filter(bounds={f"min_{name}": bound})
-                if len(rules) < before:
-                    notes.append(f"{before - len(rules):,} proposals have an exact {name} below {bound:g}: left out")
+        rules, left_out = self._that_hold(rules, table)
+        notes += [f"{number:,} proposals {why}: left out" for why, number in left_out.items()]
         if len(rules) == 0:
-            if not notes or proposed:
-                notes.append(self._why_none(proposed, model, table))
+            if not notes or left_out:
+                notes.append(self._why_none(left_out, model, table))
             return RuleSet.empty(*table.notes, *notes, facts=parts[0].facts)
         return replace(rules, notes=(*rules.notes, *notes))
 
+    def _that_hold(self, rules: RuleSet, table: TransactionTable) -> tuple[RuleSet, dict[str, int]]:
+        """The proposals that hold in the table as asked for, and how many do not, by what they miss."""
+        left_out: dict[str, int] = {}
+
+        def narrow(kept: RuleSet, why: str) -> RuleSet:
+            if len(kept) < len(rules):
+                left_out[why] = len(rules) - len(kept)
+            return kept
+
+        rules = narrow(rules.take(np.flatnonzero(rules.counts.n_both > 0)), "of the network never hold in the table")
+        for name, bound in (("support", self.min_support), ("confidence", self.least_confidence)):
+            if bound:
+                rules = narrow(rules.filter(bounds={f"min_{name}": bound}), f"have an exact {name} below {bound:g}")
+        if self.assurance and self.least_confidence:
+            least = self.least_confidence
+            sure = assured(rules, table, assurance=self.assurance, min_confidence=least)
+            rules = narrow(sure, f"reach the confidence {least:g}, but not with an assurance of {self.assurance:g}")
+        return rules, left_out
+
     @property
-    def _least_confidence(self) -> float:
+    def least_confidence(self) -> float:
         """The network's probability stands for a confidence: unless told otherwise, the exact one has to be as high."""
         if self.min_confidence is not None:
             return self.min_confidence
         return self.similarity if self.consequent_similarity is None else self.consequent_similarity
 
-    def _why_none(self, proposed: int, model: AerialModel, table: TransactionTable) -> str:
-        if proposed:
-            bounds = f"confidence {self._least_confidence:g}"
-            bounds = bounds if self.min_support is None else f"support {self.min_support:g} and {bounds}"
-            return f"none of {proposed:,} proposals reaches an exact {bounds}: lower min_support or min_confidence"
+    def _why_none(self, left_out: Mapping[str, int], model: AerialModel, table: TransactionTable) -> str:
+        if left_out:
+            settings = ["min_support", "min_confidence", *(["assurance"] if self.assurance else [])]
+            return f"none of {sum(left_out.values()):,} proposals is left: lower {' or '.join(settings)}"
         for learnt, block in zip(model.blocks, table.blocks, strict=True):
             if learnt.network is None or block.n_rows == 0:
                 continue
