@@ -134,7 +134,7 @@ def test_what_was_seen_once_is_not_sure_at_all() -> None:
 
 
 def test_the_bound_keeps_its_promise_on_slow_series_where_independent_rows_do_not() -> None:
-    """The confidence of a rule on slowly varying series: below the bound in one of twenty worlds, not in one of four."""
+    """The true confidence lies below the bound in one of twenty worlds, not in more than one of four."""
     rng = np.random.default_rng(2)
     worlds, frames, length = 400, 2000, 20
     true, kept, naive = 0.85, 0, 0
