@@ -68,6 +68,28 @@ def test_mine_says_what_came_out_and_where(tmp_path: Path) -> None:
     assert len(th.load_run(tmp_path / "a").rules) == 7
 
 
+def test_what_is_sure_is_kept_and_shown(tmp_path: Path) -> None:
+    out = succeed("mine", *TOY, "--out", tmp_path / "a", "--min-confidence", "0.7", "--assurance", "0.9")
+    assert "assured" in out
+    rules = th.load_run(tmp_path / "a").rules
+    assert len(rules) > 0
+    assert rules.measure("assured_confidence").min() >= 0.7
+    plain = succeed("mine", *TOY, "--out", tmp_path / "b", "--min-confidence", "0.7")
+    assert "assured" not in plain
+
+
+def test_an_assurance_in_per_cent_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    told = fail("mine", "--sensors", tmp_path / "nowhere.csv", "--assurance", "95")
+    assert "[refine]: assurance must be at least 0.5 and below 1, got 95" in told
+
+
+def test_a_neural_miner_keeps_its_promise_through_refinement(tmp_path: Path) -> None:
+    succeed("mine", *TOY, "--out", tmp_path / "a", "--miner", "aerial", "--refine", "--similarity", "0.6", "--quiet")
+    rules = th.load_run(tmp_path / "a").rules
+    assert len(rules) > 0
+    assert rules.measure("assured_confidence").min() >= 0.6
+
+
 def test_mine_as_json_is_the_summary(tmp_path: Path) -> None:
     told = json.loads(succeed("mine", *TOY, "--out", tmp_path / "a", "--json"))
     assert told["path"] == str(tmp_path / "a")

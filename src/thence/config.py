@@ -132,6 +132,10 @@ class RefineConfig:
     def __post_init__(self) -> None:
         if self.top is not None and self.top < 1:
             raise ConfigError(f"'top' must be at least 1, got {self.top}")
+        if self.assurance:
+            from .assurance import require_assurance
+
+            require_assurance(self.assurance)
 
     @property
     def steps(self) -> dict[str, Any] | None:

@@ -23,12 +23,15 @@ if TYPE_CHECKING:
 __all__ = ["Guarded", "assignments", "console", "facts", "print_json", "rule_table", "say"]
 
 _PIPE_WIDTH = 200
-_MEASURES = {
+_COLUMNS = {
     "support": "support",
     "confidence": "confidence",
+    "assured_confidence": "assured",
     "rule_coverage": "coverage",
     "zhang": "Zhang",
     "lift": "lift",
+    "support_time": "support time",
+    "support_embeddings": "support embeddings",
 }
 
 
@@ -105,13 +108,15 @@ def rule_table(rules: RuleSet, *, text: bool = False) -> Any:
     from rich import box
     from rich.table import Table
 
+    from ..measures import MEASURES
+
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("#", justify="right", style="dim")
     table.add_column("rule", ratio=1, overflow="fold")
-    further = [name for name in ("support_time", "support_embeddings") if name in rules.extras]
-    for title in (*_MEASURES.values(), *(name.replace("_", " ") for name in further)):
-        table.add_column(title, justify="right")
-    columns = [rules.measure(name) for name in (*_MEASURES, *further)]
+    known = [name for name in _COLUMNS if name in MEASURES or name in rules.extras]
+    for name in known:
+        table.add_column(_COLUMNS[name], justify="right")
+    columns = [rules.measure(name) for name in known]
     for r, rule in enumerate(rules):
         words = str(rule) if text else rule.english
         table.add_row(str(r + 1), _plain(words), *(f"{column[r]:.3f}" for column in columns))

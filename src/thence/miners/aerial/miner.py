@@ -265,7 +265,9 @@ class Aerial:
         if self.assurance and self.least_confidence:
             least = self.least_confidence
             sure = assured(rules, table, assurance=self.assurance, min_confidence=least)
-            rules = narrow(sure, f"reach the confidence {least:g}, but not with an assurance of {self.assurance:g}")
+            rules = narrow(
+                sure, f"reach the confidence {least:g}, but not with an assurance of {self.assurance:g} (0 keeps them)"
+            )
         return rules, left_out
 
     @property
