@@ -15,11 +15,12 @@ from thence.assurance import STRETCHES, confidence_bound, student_quantile
 from thence.bank import build_bank
 from thence.blocks import Block, Column
 from thence.counting import StretchSums, count_stretches, recount, rule_rows
-from thence.errors import ConfigError
+from thence.errors import ConfigError, MiningError
+from thence.frames import raw_columns
 from thence.items import Feature
 from thence.patterns import Pattern
 from thence.rules import RuleSet
-from thence.transactions import TransactionTable
+from thence.transactions import FeatureTable, TransactionTable
 
 
 def lifted(rng: np.random.Generator, *, frames: int, embeddings: int, gaps: float) -> TransactionTable:
@@ -184,6 +185,13 @@ def test_senseless_settings_are_refused(settings: dict[str, float]) -> None:
     table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "y"] * 9, "b": ["u", "v"] * 9}))
     with pytest.raises(ConfigError):
         th.assured(th.Exact().mine(table), table, **settings)  # type: ignore[arg-type]
+
+
+def test_rules_with_intervals_of_their_own_are_refused_with_a_hint() -> None:
+    table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "y"] * 9, "b": ["u", "v"] * 9}))
+    numbers = FeatureTable(*raw_columns(pl.DataFrame({"a": [1.0, 2.0], "b": [1.0, 2.0]}), units={}))
+    with pytest.raises(MiningError, match="discretize"):
+        th.assured(th.Exact().mine(table), numbers)
 
 
 def test_refinement_keeps_what_is_sure_and_asks_again_after_joining() -> None:

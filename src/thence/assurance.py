@@ -19,7 +19,7 @@ import numpy.typing as npt
 from .counting import StretchSums, count_stretches
 from .errors import ConfigError
 from .rules import RuleSet
-from .transactions import TransactionTable
+from .transactions import FeatureTable, TransactionTable
 
 __all__ = ["STRETCHES", "assured", "confidence_bound", "require_assurance", "student_quantile"]
 
@@ -33,7 +33,7 @@ Floats = npt.NDArray[np.float64]
 
 def assured(
     rules: RuleSet,
-    table: TransactionTable,
+    table: TransactionTable | FeatureTable,
     *,
     assurance: float = 0.95,
     min_confidence: float | None = None,

@@ -252,9 +252,7 @@ class StretchSums:
     kk: npt.NDArray[np.int64]
 
 
-def count_stretches(
-    table: TransactionTable, rules: RuleSet, *, stretches: int, denominator: str = "present"
-) -> StretchSums:
+def count_stretches(table: Table, rules: RuleSet, *, stretches: int, denominator: str = "present") -> StretchSums:
     """The counts of rules in equal, successive stretches of time (of fewer, where there are fewer frames).
 
     A block of one frame knows no time: each of its rows is a stretch.
@@ -265,6 +263,8 @@ def count_stretches(
     >>> sums.stretches.tolist(), sums.nn.tolist(), sums.kk.tolist()
     ([2], [5], [4])
     """
+    if isinstance(table, FeatureTable):
+        raise MiningError("a feature table cannot be counted in stretches", hint="discretize it: table.discretize(…)")
     sums = np.zeros((6, len(rules)), np.int64)
     for at, chosen in _by_block(table, rules) if len(rules) else ():
         left, right = rules.antecedents[chosen], rules.consequents[chosen]
