@@ -145,6 +145,9 @@ def count_embeddings(
 ) -> EmbeddingCounts:
     """Count rules (item numbers of the bank, antecedents padded with −1) over all frames × embeddings."""
     n_rules = len(consequents)
+    if n_rules == 0 or bank.n_rows == 0:
+        none, zero = np.zeros(n_rules, np.int64), np.zeros(n_rules)
+        return EmbeddingCounts(np.zeros((n_rules, 4), np.int64), none, none, none, zero, zero, zero)
     left = np.array(antecedents, dtype=np.int32, order="C").view(np.uint32)
     order = _sort_antecedents(left, len(bank.row_of))
     left, right = left[order], np.asarray(consequents, np.int64)[order]
@@ -160,12 +163,8 @@ def count_embeddings(
     back[order] = np.arange(n_rules)
 
     def joined(name: str) -> npt.NDArray[np.float64]:
-        columns = [getattr(part, name) for part in parts]
-        return np.concatenate(columns)[back] if columns else np.zeros(0)
+        return np.concatenate([getattr(part, name) for part in parts])[back]
 
-    if not parts:
-        none, zero = np.zeros(0, np.int64), np.zeros(0)
-        return EmbeddingCounts(np.zeros((0, 4), np.int64), none, none, none, zero, zero, zero)
     return EmbeddingCounts(
         np.concatenate([part.counts for part in parts])[back],
         *(joined(name) for name in ("frames", "embeddings", "applicable")),  # type: ignore[arg-type]
@@ -208,7 +207,7 @@ def _count_some(
         return EmbeddingCounts(counts, frames, holds, applies, lowest, total, squares)  # type: ignore[arg-type]
 
     parts = run_threads(work, spans(bank.n_embeddings, workers), threads=workers)
-    seen = np.bitwise_or.reduce([part.frames for part in parts]) if parts else np.zeros((n_rules, width), np.uint64)
+    seen = np.bitwise_or.reduce([part.frames for part in parts])
     return EmbeddingCounts(
         np.sum([part.counts for part in parts], axis=0, dtype=np.int64).reshape(n_rules, 4),
         np.bitwise_count(seen.view(np.uint64)).sum(axis=1, dtype=np.int64),

@@ -87,7 +87,7 @@ def _child(task: str, result: str) -> None:
         if found.peak_bytes is None:
             found = replace(found, peak_bytes=_lifetime_peak())
         facts = {**found.rules.facts, "data_coverage": found.rules.data_coverage}
-        # The function that computes coverage holds the table and cannot travel.
+        # What computes coverage would take the table along.
         outcome = replace(found, rules=replace(found.rules, facts=facts, coverage_of=None))
     except ThenceError as error:
         outcome = error

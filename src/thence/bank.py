@@ -25,7 +25,7 @@ NOWHERE, EVERYWHERE = 0, 1
 Rows = npt.NDArray[np.int32]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Bank:
     """Bitmaps over frames, and which of them each embedding reads."""
 

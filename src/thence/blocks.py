@@ -28,7 +28,7 @@ Codes = npt.NDArray[np.int16]
 Indices = npt.NDArray[np.int32]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Column:
     """The codes of one feature.
 
@@ -82,7 +82,7 @@ class Column:
         return Item.is_(self.feature, self.values[code])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Block:
     """Columns over the same rows: ``n_frames`` × ``n_embeddings``, frames running fastest.
 
@@ -100,6 +100,11 @@ class Block:
     def n_rows(self) -> int:
         """Rows, written out or not."""
         return self.n_frames * self.n_embeddings
+
+    @property
+    def is_lifted(self) -> bool:
+        """Whether rows belong to embeddings of a pattern, be it to a single one."""
+        return self.pattern is not None or self.n_embeddings != 1
 
     @cached_property
     def offsets(self) -> npt.NDArray[np.int64]:

@@ -62,7 +62,7 @@ def recount(
     right = np.asarray(consequents, np.int32)
     columns = dict(extras or {})
     if counts is None:
-        counts, supports = _count_items(part.bank, left, right, denominator)
+        counts, supports = _count_items(part.bank, left, right, denominator, lifted=part.is_lifted)
         columns |= supports
     used = np.unique(np.concatenate([left[left >= 0], right]))
     renumber = np.full(part.n_items + 1, -1, np.int32)
@@ -77,7 +77,7 @@ def recount(
         extras=columns,
         facts=_facts(table),
         notes=tuple(notes),
-        coverage_of=lambda rules: data_coverage(table, rules),
+        coverage_of=CoverageOn(table),
     )
 
 
@@ -88,9 +88,9 @@ def _facts(table: Table) -> dict[str, Any]:
 
 
 def _count_items(
-    bank: Bank, left: Indices, right: Indices, denominator: str
+    bank: Bank, left: Indices, right: Indices, denominator: str, *, lifted: bool
 ) -> tuple[Counts, dict[str, npt.NDArray[Any]]]:
-    if bank.n_embeddings == 1:
+    if not lifted:
         bitmaps, present, n_rows = bank.flat()
         counted = count_rules(
             bitmaps,
@@ -146,7 +146,7 @@ def count_rules_of(table: Table, rules: RuleSet | Iterable[Rule], *, denominator
         counts=counts,
         extras=kept | supports,
         facts=_facts(table),
-        coverage_of=lambda chosen: data_coverage(table, chosen),
+        coverage_of=CoverageOn(table),
     )
 
 
@@ -178,23 +178,32 @@ def _raw_bitmaps(table: FeatureTable, items: Sequence[Item]) -> tuple[Words, Wor
     return bitmaps, pack_mask(~np.isnan(table.numbers)), owner
 
 
-def _by_block(table: TransactionTable, rules: RuleSet) -> list[tuple[int, npt.NDArray[np.int64]]]:
-    """Which rules belong to which block; a rule that fits none is an error that names it."""
+def by_block(table: TransactionTable, rules: RuleSet) -> list[tuple[int, npt.NDArray[np.int64]]]:
+    """Which rules belong to which block, each block once; a rule that fits none is an error that names it.
+
+    >>> import polars as pl
+    >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y"], "b": ["u", "u", "v"]}))
+    >>> [(at, chosen.tolist()) for at, chosen in by_block(table, recount(table, 0, np.array([[0]]), np.array([2])))]
+    [(0, [0])]
+    """
+    if len(rules) == 0:
+        return []
     if len(table.blocks) == 1 and rules.pattern_of is None:
         return [(0, np.arange(len(rules)))]
     blocks = {str(block.pattern or ""): at for at, block in enumerate(table.blocks)}
     own = rules.pattern_of if rules.pattern_of is not None else np.full(len(rules), -1)
     names = [pattern for pattern, _ in rules.patterns] + [""]
-    out = []
-    for number in np.unique(own):
-        at = blocks.get(names[int(number)])
+    # One pattern may stand in the list twice, with other words for its place.
+    block_of = np.full(len(names), -1)
+    for number in np.unique(own).tolist():
+        at = blocks.get(names[number])
         if at is None:
             raise MiningError(
-                f"the table has no rows for the pattern '{names[int(number)]}'",
+                f"the table has no rows for the pattern '{names[number]}'",
                 hint="make the table with the patterns of the rules: patterns=[…]",
             )
-        out.append((at, np.flatnonzero(own == number)))
-    return out
+        block_of[number] = at
+    return [(at, np.flatnonzero(block_of[own] == at)) for at in np.unique(block_of[own]).tolist()]
 
 
 def _bank_items(table: TransactionTable, at: int, items: Sequence[Item], used: Iterable[int]) -> tuple[Bank, Indices]:
@@ -222,11 +231,12 @@ def _count_blocks(
     counted = np.zeros((5, len(rules)), np.int64)
     supports = {name: np.full(len(rules), np.nan) for name in _SUPPORTS}
     lifted = False
-    for at, chosen in _by_block(table, rules):
+    for at, chosen in by_block(table, rules):
         left, right = rules.antecedents[chosen], rules.consequents[chosen]
         used = np.unique(np.concatenate([left[left >= 0], right]))
         bank, numbers = _bank_items(table, at, rules.items, used.tolist())
-        counts, found = _count_items(bank, numbers[left], numbers[right], denominator)
+        is_lifted = table.blocks[at].is_lifted
+        counts, found = _count_items(bank, numbers[left], numbers[right], denominator, lifted=is_lifted)
         counted[:, chosen] = np.stack(
             [counts.n, counts.n_antecedent, counts.n_consequent, counts.n_both, counts.n_rows]
         )
@@ -266,13 +276,13 @@ def count_stretches(table: Table, rules: RuleSet, *, stretches: int, denominator
     if isinstance(table, FeatureTable):
         raise MiningError("a feature table cannot be counted in stretches", hint="discretize it: table.discretize(…)")
     sums = np.zeros((6, len(rules)), np.int64)
-    for at, chosen in _by_block(table, rules) if len(rules) else ():
+    for at, chosen in by_block(table, rules):
         left, right = rules.antecedents[chosen], rules.consequents[chosen]
         used = np.unique(np.concatenate([left[left >= 0], right]))
         bank, numbers = _bank_items(table, at, rules.items, used.tolist())
         left, right = numbers[left], numbers[right]
         if bank.n_frames == 1:
-            counts, _ = _count_items(bank, left, right, denominator)
+            counts, _ = _count_items(bank, left, right, denominator, lifted=table.blocks[at].is_lifted)
             n, k = counts.n_antecedent, counts.n_both
             sums[:, chosen] = np.stack([n, n, k, n, k, k])
             continue
@@ -297,11 +307,21 @@ def data_coverage(table: Table, rules: RuleSet) -> float:
         held = cover(bitmaps, n_rows=table.n_rows, antecedents=rules.antecedents)
         return int(popcount(held)) / table.n_rows
     covered = 0
-    for at, chosen in _by_block(table, rules):
+    for at, chosen in by_block(table, rules):
         left = rules.antecedents[chosen]
         bank, numbers = _bank_items(table, at, rules.items, np.unique(left[left >= 0]).tolist())
         covered += sum(int(popcount(held)) for held in _cover_chunks(bank, numbers[left]))
     return covered / table.n_rows
+
+
+@dataclass(frozen=True, eq=False)
+class CoverageOn:
+    """The data coverage of any rules on one table; unlike a closure it can be pickled."""
+
+    table: Table
+
+    def __call__(self, rules: RuleSet) -> float:
+        return data_coverage(self.table, rules)
 
 
 def _cover_chunks(bank: Bank, left: Indices) -> Iterable[Words]:
@@ -329,7 +349,7 @@ def rule_rows(table: TransactionTable, rule: Rule) -> tuple[npt.NDArray[np.bool_
     """
     zero = np.zeros(1, np.int64)
     single = RuleSet.from_rules([rule], Counts(zero, zero, zero, zero))
-    at, _ = _by_block(table, single)[0]
+    at, _ = by_block(table, single)[0]
     bank, numbers = _bank_items(table, at, single.items, range(len(single.items)))
     chosen = numbers[single.antecedents[0]]
     target = numbers[single.consequents[0]]

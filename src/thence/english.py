@@ -6,7 +6,7 @@ Numbers are rounded here and nowhere else. This module only writes text; exact v
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from .items import Aspect, Feature, Interval, Item, Operator, Role
 
@@ -101,13 +101,25 @@ def _calendar_text(item: Item) -> str:
     def name(value: float) -> str:
         return _DAYS[int(value) % 7] if item.feature.name == "weekday" else f"{int(value)}:00"
 
+    negation = "not " if item.operator is Operator.NOT_IN else ""
     if isinstance(item.value, Interval):
-        return f"from {name(item.value.low)} to before {name(item.value.high)}"
+        return negation + _span_text(item.value, name)
     if isinstance(item.value, frozenset):
-        return "one of " + ", ".join(name(value) for value in sorted(v for v in item.value if isinstance(v, float)))
+        names = ", ".join(name(value) for value in sorted(v for v in item.value if isinstance(v, float)))
+        return f"{negation}one of {names}"
     if isinstance(item.value, float):
         return f"{_COMPARISONS[item.operator]}{name(item.value)}"
     return str(item.value)
+
+
+def _span_text(span: Interval, name: Callable[[float], str]) -> str:
+    if span.low == -math.inf and span.high == math.inf:
+        return "any"
+    if span.low == -math.inf:
+        return f"before {name(span.high)}"
+    if span.high == math.inf:
+        return f"from {name(span.low)} on"
+    return f"from {name(span.low)} to before {name(span.high)}"
 
 
 def _sensor_name(feature: Feature) -> str:

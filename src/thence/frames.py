@@ -28,18 +28,45 @@ def to_polars_frame(frame: Any) -> Any:
     if isinstance(frame, pl.LazyFrame):
         return frame.collect()
     module = type(frame).__module__.partition(".")[0]
-    if module == "pandas":
-        duplicated = [str(name) for name in frame.columns[frame.columns.duplicated()]]
-        if duplicated:
-            raise InputError(f"the frame has two columns named '{duplicated[0]}'", hint="rename one of them")
-        renamed = {name: str(name) for name in frame.columns}
-        return pl.from_pandas(frame.rename(columns=renamed))
-    if module == "pyarrow":
+    if module == "pandas" and hasattr(frame, "columns"):
+        return _from_pandas(frame)
+    if module == "pyarrow" and hasattr(frame, "column_names"):
         return pl.from_arrow(frame)
     raise InputError(f"cannot read a frame of type {type(frame).__name__}", hint="give a polars, pandas or Arrow table")
 
 
+def _from_pandas(frame: Any) -> Any:
+    import polars as pl
+
+    names = [str(name) for name in frame.columns]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"the frame has two columns named '{twice}'", hint="rename one of them")
+    return pl.DataFrame([_pandas_column(frame.iloc[:, at], name) for at, name in enumerate(names)])
+
+
+def _pandas_column(column: Any, name: str) -> Any:
+    """One column of a pandas frame. What pandas calls categories stays that, numbers and ranges among them too."""
+    import pandas as pd
+    import polars as pl
+
+    if isinstance(column.dtype, pd.SparseDtype):
+        column = column.sparse.to_dense()
+    if not isinstance(column.dtype, (pd.CategoricalDtype, pd.IntervalDtype, pd.PeriodDtype)):
+        try:
+            return pl.from_pandas(column).alias(name)
+        except (TypeError, ValueError, pl.exceptions.PolarsError) as error:  # Arrow's errors are among these
+            if column.dtype != object or not all(isinstance(value, (str, int, float)) for value in column.dropna()):
+                raise InputError(
+                    f"the column '{name}' of the frame cannot be read ({error})", hint="make it numbers or text"
+                ) from error
+    texts = [str(value) if there else None for value, there in zip(column, column.notna(), strict=True)]
+    return pl.Series(name, texts, pl.String)
+
+
 Categories = tuple[tuple[Value, ...] | None, ...]
+
+MAX_CATEGORIES = np.iinfo(np.int16).max
 
 
 def raw_columns(
@@ -65,9 +92,27 @@ def raw_columns(
             categories.append(None)
             numbers[:, at] = column
         else:
-            text = series.cast(pl.String)
+            text = _text(series)
             known = tuple(sorted(text.drop_nulls().unique().to_list()))
             codes = text.replace_strict(known, list(range(len(known))), return_dtype=pl.Float64, default=None)
             categories.append(known)
             numbers[:, at] = codes.to_numpy()
+            if len(known) > MAX_CATEGORIES:
+                raise InputError(
+                    f"the column '{series.name}' has {len(known):,} different values, more than {MAX_CATEGORIES:,}",
+                    hint="leave it out, or group its values",
+                )
     return tuple(features), numbers, tuple(categories)
+
+
+def _text(series: Any) -> Any:
+    """The values of a column as text."""
+    import polars as pl
+
+    try:
+        return series.cast(pl.String)
+    except pl.exceptions.PolarsError as error:
+        raise InputError(
+            f"the column '{series.name}' of type {series.dtype} holds neither numbers nor categories",
+            hint="make it numbers or text, or leave it out",
+        ) from error

@@ -87,7 +87,7 @@ class Rule:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RuleSet:
     """Rules with exact counts, as columns.
 
@@ -285,16 +285,20 @@ class RuleSet:
         rank = np.empty(len(self.items) + 1, np.int64)
         rank[order] = np.arange(len(order))
         rank[-1] = -1
-        keys = [rank[self.consequents], *(rank[self.antecedents[:, k]] for k in range(self.antecedents.shape[1]))]
+        keys = [rank[self.consequents], *np.sort(rank[self.antecedents], axis=1).T]
         out = np.empty(len(self), np.int64)
         out[np.lexsort(keys[::-1])] = np.arange(len(self))
         return out
 
-    def sort(self, by: str | Sequence[str] = "zhang", *, descending: bool = True) -> RuleSet:
-        """The rules in order of one or more measures; ties are broken by the text of the rules."""
-        names = [by] if isinstance(by, str) else list(by)
-        sign = -1.0 if descending else 1.0
-        keys = [sign * np.nan_to_num(self.measure(name), nan=-np.inf if descending else np.inf) for name in names]
+    def sort(self, by: str | Sequence[str] = "zhang", *, descending: bool | None = None) -> RuleSet:
+        """The rules in order of one or more measures; ties are broken by the text of the rules.
+
+        The best come first: the highest, of p-values and spreads the lowest. What has no value comes last.
+        """
+        keys = []
+        for name in [by] if isinstance(by, str) else by:
+            down = name not in LOW_IS_BETTER if descending is None else descending
+            keys.append((-1.0 if down else 1.0) * np.nan_to_num(self.measure(name), nan=-np.inf if down else np.inf))
         return self.take(np.lexsort([self._tie_break, *keys[::-1]]))
 
     def top(self, k: int, *, by: str | Sequence[str] = "zhang") -> RuleSet:
@@ -404,6 +408,8 @@ class RuleSet:
     def __repr__(self) -> str:
         return f"RuleSet({len(self):,} rules)"
 
+
+LOW_IS_BETTER = frozenset({"p_value", "p_adjusted", "p_simpler", "confidence_spread"})
 
 _COUNT_FIELDS = ("n_rows", "n", "n_antecedent", "n_consequent", "n_both")
 

@@ -34,7 +34,7 @@ __all__ = ["Block", "Column", "FeatureTable", "TransactionTable"]
 FORMAT = 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TransactionTable:
     """What miners read: one block of rows, or several with their own rows (a block per graph pattern).
 
@@ -289,7 +289,7 @@ def _missing_share(blocks: Sequence[Block]) -> float:
     return missing / cells if cells else 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FeatureTable:
     """Transactions before discretization: numbers as they are, categories as codes.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar
 
@@ -67,8 +68,11 @@ class Exact:
         if not isinstance(self.max_antecedents, int) or self.max_antecedents < 1:
             raise ConfigError(f"max_antecedents must be a whole number from 1 on, got {self.max_antecedents!r}")
         for name in ("min_support", "min_confidence"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ConfigError(f"{name} must lie between 0 and 1, got {getattr(self, name)!r}")
+            value = getattr(self, name)
+            if not isinstance(value, (int, float, Fraction)) or not 0 <= value <= 1:
+                raise ConfigError(f"{name} must lie between 0 and 1, got {value!r}")
+        if not isinstance(self.max_rules, int) or self.max_rules < 1:
+            raise ConfigError(f"max_rules must be a whole number from 1 on, got {self.max_rules!r}")
         for name in self.bounds:
             side, _, measure = name.partition("_")
             if side not in ("min", "max") or measure not in MEASURES:
@@ -86,7 +90,7 @@ class Exact:
             found = self._mine_block(table, at, room, progress)
             parts.append(found)
             room -= len(found)
-            if any(note.startswith("interrupted") for note in found.notes):
+            if any(note.startswith(("interrupted", "stopped")) for note in found.notes):
                 break
         if not parts:
             return RuleSet.empty("the table has no rows to mine", *table.notes)
@@ -124,7 +128,7 @@ class Exact:
                 max_antecedents=self.max_antecedents,
                 min_support=self.min_support,
                 min_confidence=self.min_confidence,
-                max_rules=max(room, 1),
+                max_rules=room,
             ):
                 found.append(piece if trivial is None else _nontrivial(piece, trivial))
                 label = f"mining {at + 1}/{len(table.blocks)}" if len(table.blocks) > 1 else "mining"
@@ -141,7 +145,7 @@ class Exact:
         consequents = np.concatenate([p.consequents for p in found]) if found else np.zeros(0, np.int32)
         counts = np.concatenate([p.counts for p in found]) if found else np.zeros((0, 4), np.int64)
         # A lifted block is recounted: its rules also need their supports over frames and embeddings.
-        own = Counts.from_matrix(counts, n_rows=n_rows) if block.n_embeddings == 1 else None
+        own = None if block.is_lifted else Counts.from_matrix(counts, n_rows=n_rows)
         return recount(table, at, antecedents, consequents, counts=own, notes=notes, denominator=self.denominator)
 
     def _why_empty(self, table: TransactionTable) -> list[str]:
@@ -156,7 +160,8 @@ class Exact:
             reasons.append("every feature is constant")
         else:
             reasons.append(
-                f"no rule has support ≥ {self.min_support:g} and confidence ≥ {self.min_confidence:g}: lower one"
+                f"no rule has support ≥ {float(self.min_support):g} and confidence ≥ {float(self.min_confidence):g}: "
+                "lower one"
             )
         return reasons
 

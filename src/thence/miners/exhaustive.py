@@ -16,6 +16,7 @@ import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -51,9 +52,9 @@ def half_mean_support(rules: RuleSet) -> float:
 
 def check_thresholds(*, min_support: float, min_confidence: float, max_antecedents: int) -> None:
     """Refuse thresholds outside their range."""
-    if not 0 < min_support <= 1:
+    if not isinstance(min_support, (int, float, Fraction)) or not 0 < min_support <= 1:
         raise ConfigError(f"min_support must be above 0 and at most 1, got {min_support!r}")
-    if not 0 <= min_confidence <= 1:
+    if not isinstance(min_confidence, (int, float, Fraction)) or not 0 <= min_confidence <= 1:
         raise ConfigError(f"min_confidence must lie between 0 and 1, got {min_confidence!r}")
     if not isinstance(max_antecedents, int) or max_antecedents < 1:
         raise ConfigError(f"max_antecedents must be a whole number from 1 on, got {max_antecedents!r}")
@@ -92,7 +93,7 @@ class _Exhaustive:
         parts = [self._mine_block(table, at, progress) for at in range(len(table.blocks))]
         rules = RuleSet.concat(parts)
         if len(rules) == 0:
-            thresholds = f"support ≥ {self.min_support:g} and confidence ≥ {self.min_confidence:g}"
+            thresholds = f"support ≥ {float(self.min_support):g} and confidence ≥ {float(self.min_confidence):g}"
             return RuleSet.empty(f"no rule has {thresholds}: lower one", *table.notes, facts=parts[0].facts)
         return rules
 

@@ -10,7 +10,6 @@ NiaARM's consequents may have several items, a rule here has one: see :attr:`TSN
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -222,7 +221,7 @@ class _Collected:
             extras={"joint_confidence": self.joint_confidence},
             facts={"n_transactions": table.n_rows, "n_features": len(table.features), "n_items": None},
             notes=tuple(notes),
-            coverage_of=_coverage(table, items, ranks, self.ranges),
+            coverage_of=_Coverage(table, items, ranks, self.ranges),
         )
 
 
@@ -233,12 +232,16 @@ def _item(table: FeatureTable, at: int, low: float, high: float) -> Item:
     return Item.among(table.features[at], Interval(low, math.nextafter(high, math.inf)))
 
 
-def _coverage(table: FeatureTable, items: tuple[Item, ...], ranks: Ranks, ranges: Ranges) -> Callable[[RuleSet], float]:
+@dataclass(frozen=True, eq=False)
+class _Coverage:
     """Data coverage from the ranks at hand, for the rules of this search and every selection of them."""
 
-    def share(rules: RuleSet) -> float:
-        if rules.items is items:
-            return int(popcount(cover_ranges(ranks, ranges, rules.antecedents))) / table.n_rows
-        return data_coverage(table, rules)
+    table: FeatureTable
+    items: tuple[Item, ...]
+    ranks: Ranks
+    ranges: Ranges
 
-    return share
+    def __call__(self, rules: RuleSet) -> float:
+        if rules.items is self.items:
+            return int(popcount(cover_ranges(self.ranks, self.ranges, rules.antecedents))) / self.table.n_rows
+        return data_coverage(self.table, rules)

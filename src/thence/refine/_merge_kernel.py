@@ -99,19 +99,19 @@ def cluster_rows(
     item: Ints,
     held: Ints,
     both: Ints,
+    whole_ok: Bools,
     low: Ints,
     high: Ints,
     masks: Bools,
     way: Ints,
     n_codes: Ints,
-    whole_ok: Bools,
     bound: float,
 ) -> Ints:
     """For rows in groups ``starts[g] … starts[g + 1]``, the row that each is joined to (itself where it stays alone).
 
-    ``item`` is the test of each row; ``low``, ``high`` (the run of codes of a test, −1 where it is none), ``masks``,
-    ``way`` (0: never joined, 1: runs, 2: sets), ``n_codes`` and ``whole_ok`` (may the union hold always?) are given per
-    test. Rows of a group come in order of ``low``.
+    ``item`` is the test of each row, and ``whole_ok`` says of its group whether the union may hold always. Given per
+    test are ``low`` and ``high`` (its run of codes, −1 where it is none), ``masks``, ``way`` (0: never joined, 1: runs,
+    2: sets) and ``n_codes``. Rows of a group come in order of ``low``.
     """
     label = np.arange(item.size)
     for group in range(starts.size - 1):
@@ -127,12 +127,12 @@ def cluster_rows(
                 held[first:end],
                 both[first:end],
                 n_codes[any_test],
-                whole_ok[any_test],
+                whole_ok[first],
                 bound,
             )
         elif way[any_test] == 2:
             found = _join_sets(
-                masks[tests], held[first:end], both[first:end], n_codes[any_test], whole_ok[any_test], bound
+                masks[tests], held[first:end], both[first:end], n_codes[any_test], whole_ok[first], bound
             )
         else:
             continue

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..bank import Bank
-from ..errors import MiningError
+from ..counting import by_block
 from ..rules import RuleSet
 from ..transactions import Block, TransactionTable
 
@@ -84,23 +84,7 @@ def parts_of(rules: RuleSet, table: TransactionTable) -> list[Part]:
     >>> part.left.tolist(), part.right.tolist(), part.column.tolist()
     ([[0], [1]], [2, 3], [0, 0, 1, 1])
     """
-    if not len(rules):
-        return []
-    blocks = {str(block.pattern or ""): at for at, block in enumerate(table.blocks)}
-    names = [*(text for text, _ in rules.patterns), ""]
-    own = rules.pattern_of if rules.pattern_of is not None else np.full(len(rules), -1, np.int32)
-    out = []
-    for number in np.unique(own).tolist():
-        at = blocks.get(names[number])
-        if at is None and len(table.blocks) == 1 and rules.pattern_of is None:
-            at = 0
-        if at is None:
-            raise MiningError(
-                f"the table has no rows for the pattern '{names[number]}'",
-                hint="refine rules on the table that they were mined on",
-            )
-        out.append(_part(rules, table, at, np.flatnonzero(own == number)))
-    return out
+    return [_part(rules, table, at, chosen) for at, chosen in by_block(table, rules)]
 
 
 def _part(rules: RuleSet, table: TransactionTable, at: int, chosen: Ints) -> Part:

@@ -124,7 +124,7 @@ class _Tests:
         """Which columns are known in every row."""
         return np.array([not column.has_missing for column in self.block.columns], bool)
 
-    def described(self, *, only_item: bool) -> tuple[Any, ...]:
+    def described(self) -> tuple[Any, ...]:
         """What the kernel wants to know of each test."""
         column = np.array(self.column)
         masks = np.stack(self.masks)
@@ -132,13 +132,14 @@ class _Tests:
         low = masks.argmax(axis=1).astype(np.int64)
         high = masks.shape[1] - 1 - masks[:, ::-1].argmax(axis=1).astype(np.int64)
         is_run = masks.sum(axis=1) == high - low + 1
-        # An item that always holds can be left out, if another remains, and if no row lacks the feature.
-        whole_ok = np.zeros(len(column), bool) if only_item else self.complete[column]
-        return np.where(is_run, low, -1), high, masks, self.ways[column], n_codes, whole_ok
+        return np.where(is_run, low, -1), high, masks, self.ways[column], n_codes
 
-    def is_whole(self, test: int) -> bool:
-        """Whether a test holds for every code of its column."""
-        return int(self.masks[test].sum()) == self.block.columns[self.column[test]].n_codes
+    @property
+    def always(self) -> Bools:
+        """Which tests hold in every row: for every code of a column that is known everywhere."""
+        n_codes = np.array([column.n_codes for column in self.block.columns], np.int64)
+        column = np.array(self.column)
+        return np.asarray((np.stack(self.masks).sum(axis=1) == n_codes[column]) & self.complete[column])
 
 
 @dataclass(frozen=True)
@@ -208,7 +209,7 @@ def _merge_length(cells: _Cells, own: Ints, length: int, tests: _Tests, bound: f
         left[better] = made.left[made.owner[better]]
         number += len(made.right)
     wide = cells.left.copy()
-    wide[own, :length] = _without_whole(left, tests)
+    wide[own, :length] = _without_idle(left, tests)
     everything = np.arange(len(cells.right)) + number
     everything[own] = target
     return cells.replaced(everything, wide, add=True)
@@ -221,10 +222,10 @@ def _first(cells: _Cells) -> Ints:
     return out
 
 
-def _without_whole(left: Ints, tests: _Tests) -> Ints:
-    """Leave out the items that always hold; padding stays last."""
-    whole = np.array([tests.is_whole(test) for test in range(len(tests.column))], bool)
-    out = np.where(whole[left], np.iinfo(np.int64).max, left)
+def _without_idle(left: Ints, tests: _Tests) -> Ints:
+    """Leave out the items that always hold, where another remains; padding stays last."""
+    always = tests.always[left]
+    out = np.where(always & ~always.all(axis=1, keepdims=True), np.iinfo(np.int64).max, left)
     out.sort(axis=1)
     out[out == np.iinfo(np.int64).max] = -1
     return out
@@ -244,13 +245,15 @@ def _join_along(cells: _Cells, place: int, tests: _Tests, bound: float) -> _Cell
     """Join the boxes that differ in the item at one place only."""
     rest = np.delete(cells.left, place, axis=1)
     item = cells.left[:, place]
-    low, high, masks, ways, n_codes, whole_ok = tests.described(only_item=rest.shape[1] == 0)
-    group, _ = row_ids(np.column_stack([cells.right, rest, np.array(tests.column)[item]]))
+    low, high, masks, ways, n_codes = tests.described()
+    column = np.array(tests.column)[item]
+    # An item that always holds can be left out, if one that does not remains, and if no row lacks the feature.
+    whole_ok = tests.complete[column] & (~tests.always[rest]).any(axis=1)
+    group, _ = row_ids(np.column_stack([cells.right, rest, column]))
     order = np.lexsort([item, low[item], group])
     starts = np.append(np.flatnonzero(np.diff(group[order], prepend=-1)), len(order))
-    label = cluster_rows(
-        starts, item[order], cells.held[order], cells.both[order], low, high, masks, ways, n_codes, whole_ok, bound
-    )
+    rows = (item[order], cells.held[order], cells.both[order], whole_ok[order])
+    label = cluster_rows(starts, *rows, low, high, masks, ways, n_codes, bound)
     moved = label != np.arange(len(label))
     if not moved.any():
         return cells

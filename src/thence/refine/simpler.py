@@ -191,7 +191,7 @@ def _numbered(levels: list[tuple[Ints, Ints, Ints, Ints]], width: int, n_rules: 
     total = sum(sizes)
     pattern, right, origin = (np.empty(total, np.int64) for _ in range(3))
     left, parts = np.full((total, width), -1, np.int64), np.full((total, width), -1, np.int64)
-    of_rule = np.empty(n_rules, np.int64)
+    of_rule = np.full(n_rules, -1, np.int64)  # a rule without items has nothing to improve on
     for at, (rows, firsts, own, ids) in enumerate(levels):
         span = slice(offset[at], offset[at] + len(rows))
         size = rows.shape[1] - 2
