@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -9,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.tables import all_rules, count_by_hand, factorised_tables, padded, plain_tables
-from thence.counting import count_rules_of, data_coverage, merge, recount, rule_rows
+from thence.counting import count_rules_of, count_stretches, data_coverage, merge, recount, rule_rows
 from thence.errors import MiningError
 from thence.items import Feature, Interval, Item
+from thence.patterns import Pattern
 from thence.rules import Rule, RuleSet
-from thence.transactions import FeatureTable, TransactionTable
+from thence.transactions import Block, Column, FeatureTable, TransactionTable
 
 
 def _as_pairs(
@@ -46,9 +49,8 @@ def test_counts_equal_counts_by_hand(table: TransactionTable) -> None:
 @settings(max_examples=100)
 @given(factorised_tables())
 def test_supports_of_lifted_rules_equal_those_by_hand(table: TransactionTable) -> None:
+    table = TransactionTable((replace(table.blocks[0], pattern=Pattern.parse("(j:Junction)")),))
     block = table.blocks[0]
-    if block.n_embeddings == 1:
-        return
     rules, counted = _counted(table)
     codes = block.flat().reshape(block.n_embeddings, block.n_frames, -1)
     for r, (left, right) in enumerate(rules):
@@ -141,6 +143,35 @@ def test_rows_of_a_rule_agree_with_its_counts(table: TransactionTable) -> None:
         applies, holds = rule_rows(table, counted.rule(r))
         assert int(applies.sum()) == counted.counts.n_antecedent[r]
         assert int(holds.sum()) == counted.counts.n_both[r]
+
+
+def _lifted(n_embeddings: int = 2) -> TransactionTable:
+    series = np.arange(n_embeddings, dtype=np.int32)
+    columns = tuple(
+        Column(Feature(name), ("x", "y"), np.tile(np.array([0, 0, 1], np.int16), (n_embeddings, 1)), series)
+        for name in "ab"
+    )
+    pattern, names = Pattern.parse("(j:Junction)"), tuple((f"j{e}",) for e in range(n_embeddings))
+    return TransactionTable((Block(columns, 3, n_embeddings, pattern=pattern, embeddings=names),))
+
+
+def test_rules_that_word_their_place_otherwise_are_covered_once() -> None:
+    """They were two groups of one block, and its rows were counted twice: a coverage of 2."""
+    table = _lifted()
+    rules = recount(table, 0, np.array([[0], [1]]), np.array([2, 3]))
+    plain = RuleSet.from_rules([Rule(rule.antecedent, rule.consequent, rule.pattern) for rule in rules], rules.counts)
+    assert data_coverage(table, rules) == data_coverage(table, RuleSet.concat([rules, plain])) == 1.0
+
+
+@pytest.mark.parametrize("frames", [slice(0, 0), slice(0, 3)])
+@pytest.mark.parametrize("n_embeddings", [0, 1])
+def test_lifted_tables_without_rows_count_nothing(frames: slice, n_embeddings: int) -> None:
+    rules = recount(_lifted(), 0, np.array([[0]]), np.array([2]))
+    table = _lifted(n_embeddings).frames(frames)
+    counted = count_rules_of(table, rules)
+    assert counted.counts.n.tolist() == [table.n_rows]
+    assert counted.extras["support_time"].tolist() == [2 / 3 if table.n_rows else 0.0]
+    assert count_stretches(table, rules, stretches=2).n.tolist() == [2 if table.n_rows else 0]
 
 
 def test_merging_different_rules_is_refused() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -13,6 +16,8 @@ from thence.measures import MEASURES, Counts
 from thence.miners.exact import Exact
 from thence.rules import Rule, RuleSet
 from thence.transactions import TransactionTable
+
+HOUR = Feature("", name="hour", role=Role.TIME)
 
 
 @pytest.fixture
@@ -52,9 +57,31 @@ def test_filters(rules: RuleSet) -> None:
         rules.filter(confidence=0.5)
 
 
-def test_order_does_not_depend_on_how_rules_were_found(rules: RuleSet) -> None:
+def test_the_lowest_p_values_come_first(rules: RuleSet) -> None:
+    p = np.linspace(0.9, 0.1, len(rules))
+    p[0] = np.nan
+    tested = replace(rules, extras={"p_value": p})
+    assert tested.top(2, by="p_value").measure("p_value").tolist() == sorted(p[1:])[:2]
+    assert np.isnan(tested.sort("p_value").measure("p_value")[-1])
+    assert tested.sort("p_value", descending=True).measure("p_value")[0] == p[1]
+
+
+def test_a_rule_set_travels_and_compares_by_identity(rules: RuleSet, table: TransactionTable) -> None:
+    again = pickle.loads(pickle.dumps(rules))
+    assert set(again) == set(rules)
+    assert again.data_coverage == rules.data_coverage
+    assert rules == rules and rules != again and table in [table]
+    assert len({rules, again}) == 2
+
+
+def test_order_does_not_depend_on_how_rules_were_found(rules: RuleSet, table: TransactionTable) -> None:
     shuffled = rules.take(np.random.default_rng(0).permutation(len(rules)))
     assert [str(r) for r in shuffled.sort("zhang")] == [str(r) for r in rules.sort("zhang")]
+    columns = table.blocks[0].columns
+    turned = Exact(min_support=0.02, min_confidence=0.5).mine(
+        TransactionTable((replace(table.blocks[0], columns=columns[::-1]),))
+    )
+    assert set(turned.top(5, by="confidence")) == set(rules.top(5, by="confidence"))
     best = rules.top(5, by="confidence").measure("confidence")
     assert sorted(best, reverse=True) == best.tolist()
     assert best[0] == rules.measure("confidence").max()
@@ -128,6 +155,20 @@ def test_plain_english() -> None:
     hour = Item.is_(Feature("", name="hour", role=Role.TIME), 6.0)
     day = Item.is_(Feature("", name="weekday", role=Role.TIME), 5.0)
     assert Rule((hour,), day).english == "if the hour of day is 6:00, then the day is Saturday"
+
+
+@pytest.mark.parametrize(
+    ("item", "text"),
+    [
+        (Item.among(HOUR, Interval(9, 17)), "is from 9:00 to before 17:00"),
+        (Item.among(HOUR, Interval(9, 17), negated=True), "is not from 9:00 to before 17:00"),
+        (Item.among(HOUR, [6.0, 7.0], negated=True), "is not one of 6:00, 7:00"),
+        (Item.among(HOUR, Interval(9, np.inf)), "is from 9:00 on"),
+        (Item.among(HOUR, Interval(-np.inf, 9)), "is before 9:00"),
+    ],
+)
+def test_hours_in_plain_english_say_what_is_excluded(item: Item, text: str) -> None:
+    assert Rule((item,), Item.is_(Feature("a"), 1.0)).english.startswith(f"if the hour of day {text}, then")
 
 
 def test_long_lists_are_cut(table: TransactionTable) -> None:

@@ -47,6 +47,31 @@ def test_bad_frames_are_refused() -> None:
         TransactionTable.from_frame({"a": [1]})
     with pytest.raises(InputError, match="two columns named 'a'"):
         TransactionTable.from_frame(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+    with pytest.raises(InputError, match="two columns named '1'"):
+        TransactionTable.from_frame(pd.DataFrame([[1, 2]], columns=[1, "1"]))
+    with pytest.raises(InputError, match="cannot read a frame of type Series"):
+        TransactionTable.from_frame(pd.Series([1, 2]))
+    with pytest.raises(InputError, match="the column 'a' of the frame cannot be read"):
+        TransactionTable.from_frame(pd.DataFrame({"a": [object(), 2]}))
+    with pytest.raises(InputError, match=r"the column 'a' of type List.* holds neither numbers nor categories"):
+        TransactionTable.from_frame(pl.DataFrame({"a": [[1], [2]]}))
+    with pytest.raises(InputError, match="the column 'a' has 40,000 different values"):
+        TransactionTable.from_frame(pl.DataFrame({"a": [str(i) for i in range(40_000)]}))
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        (pd.Categorical([3, 1, 3]), ("1", "3")),
+        (pd.cut([1.0, 2.0, 3.0], [0, 2, 4]), ("(0, 2]", "(2, 4]")),
+        (pd.period_range("2020", periods=3, freq="M"), ("2020-01", "2020-02", "2020-03")),
+        ([1, "x", None], ("1", "x")),
+        (pd.arrays.SparseArray([True, False, True]), (False, True)),
+    ],
+)
+def test_categories_of_pandas_stay_categories(column: object, values: tuple[object, ...]) -> None:
+    """Whole numbers that pandas calls categories were binned, and ranges of ``pd.cut`` could not be read."""
+    assert TransactionTable.from_frame(pd.DataFrame({"a": column})).blocks[0].columns[0].values == values
 
 
 @settings(max_examples=50)

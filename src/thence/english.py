@@ -6,7 +6,7 @@ Numbers are rounded here and nowhere else. This module only writes text; exact v
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from .items import Aspect, Feature, Interval, Item, Operator, Role
 
@@ -21,6 +21,14 @@ _COMPARISONS = {
     Operator.LE: "at most ",
     Operator.GT: "above ",
     Operator.GE: "at least ",
+}
+_CALENDAR_COMPARISONS = {
+    Operator.EQ: "{}",
+    Operator.NE: "not {}",
+    Operator.LT: "before {}",
+    Operator.LE: "{} or before",
+    Operator.GT: "after {}",
+    Operator.GE: "from {} on",
 }
 _FRACTIONS = {2: "half", 3: "third", 4: "quarter", 5: "fifth", 10: "tenth"}
 
@@ -103,23 +111,15 @@ def _calendar_text(item: Item) -> str:
 
     negation = "not " if item.operator is Operator.NOT_IN else ""
     if isinstance(item.value, Interval):
-        return negation + _span_text(item.value, name)
+        if not math.isfinite(item.value.low - item.value.high):
+            return f"{negation}any"  # a single open end is a comparison
+        return f"{negation}from {name(item.value.low)} to before {name(item.value.high)}"
     if isinstance(item.value, frozenset):
         names = ", ".join(name(value) for value in sorted(v for v in item.value if isinstance(v, float)))
         return f"{negation}one of {names}"
     if isinstance(item.value, float):
-        return f"{_COMPARISONS[item.operator]}{name(item.value)}"
+        return _CALENDAR_COMPARISONS[item.operator].format(name(item.value))
     return str(item.value)
-
-
-def _span_text(span: Interval, name: Callable[[float], str]) -> str:
-    if span.low == -math.inf and span.high == math.inf:
-        return "any"
-    if span.low == -math.inf:
-        return f"before {name(span.high)}"
-    if span.high == math.inf:
-        return f"from {name(span.low)} on"
-    return f"from {name(span.low)} to before {name(span.high)}"
 
 
 def _sensor_name(feature: Feature) -> str:

@@ -16,6 +16,7 @@ from tests.tables import all_rules, count_by_hand, factorised_tables, plain_tabl
 from thence.constraints import Where
 from thence.errors import ConfigError
 from thence.miners.exact import Exact
+from thence.patterns import Pattern
 from thence.rules import RuleSet
 from thence.transactions import TransactionTable
 
@@ -92,6 +93,21 @@ def test_a_cap_stops_with_a_note(table: TransactionTable) -> None:
     assert any("stopped at 7 rules" in note for note in rules.notes)
 
 
+def test_a_cap_holds_over_all_blocks(table: TransactionTable) -> None:
+    patterns = (Pattern.parse("(j:Junction)"), Pattern.parse("(p:Pipe)"))
+    blocks = tuple(replace(table.blocks[0], pattern=pattern) for pattern in patterns)
+    for most in (1, 7, 8):
+        rules = Exact(min_support=0.0, min_confidence=0.0, max_rules=most).mine(TransactionTable(blocks))
+        assert len(rules) == most
+        assert any("stopped" in note for note in rules.notes)
+
+
+def test_thresholds_may_be_fractions(table: TransactionTable) -> None:
+    assert any(
+        "no rule has support ≥ 0.999" in note for note in Exact(min_support=Fraction(999, 1000)).mine(table).notes
+    )
+
+
 def test_ctrl_c_leaves_what_was_found(table: TransactionTable) -> None:
     def interrupt(stage: str, done: float, total: float, note: str = "") -> None:
         raise KeyboardInterrupt
@@ -111,7 +127,15 @@ def test_no_rules_come_with_a_reason() -> None:
 
 
 @pytest.mark.parametrize(
-    "settings_", [{"max_antecedents": 0}, {"min_support": -0.1}, {"min_confidence": 1.5}, {"bounds": {"min_zang": 0.1}}]
+    "settings_",
+    [
+        {"max_antecedents": 0},
+        {"min_support": -0.1},
+        {"min_support": "0.1"},
+        {"min_confidence": 1.5},
+        {"max_rules": 0},
+        {"bounds": {"min_zang": 0.1}},
+    ],
 )
 def test_impossible_settings_are_refused(settings_: dict) -> None:
     with pytest.raises(ConfigError):

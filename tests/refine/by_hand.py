@@ -29,7 +29,7 @@ def binned_tables(draw: st.DrawFn, *, max_frames: int = 40, max_embeddings: int 
     rng = np.random.default_rng(draw(st.integers(0, 2**31)))
     columns = []
     for f in range(draw(st.integers(2, 4))):
-        size = int(rng.integers(2, 6))
+        size = int(rng.integers(1, 6))
         kind = rng.choice(["ranges", "numbers", "categories"])
         values = {
             "ranges": bins(size),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.refine.by_hand import binned_tables, bins, count_rule, counts_are_right, covered, some_rules
 from thence.counting import recount
 from thence.items import Feature, Interval
-from thence.refine import merge_intervals
+from thence.refine import merge_intervals, refine
 from thence.rules import RuleSet
 from thence.transactions import Block, Column, TransactionTable
 
@@ -163,6 +163,32 @@ def test_an_item_that_is_missing_somewhere_is_not_left_out() -> None:
     texts = joined(grid(gap=True), boxes, 7)
     assert len(texts) == 2
     assert all("(a)" in text and "(b).value ≥ 1.0" in text for text in texts)
+
+
+def test_an_item_of_a_single_value_with_gaps_is_not_left_out() -> None:
+    """It was taken to hold always, and the joined rule held where the feature was missing: confidence 0.5."""
+    frame = {"status": ["ok", "ok", None, None], "level": [0.0, 1.0, 0.0, 1.0], "flow": ["high", "high", "low", "low"]}
+    table = TransactionTable.from_frame(pl.DataFrame(frame), bins=2)
+    rules = some_rules(table, min_confidence=0.9)
+    merged = merge_intervals(rules, table)
+    assert merged.measure("confidence").tolist() == [1.0] * len(merged)
+    assert np.array_equal(covered(table, merged), covered(table, rules))
+
+
+def test_items_never_come_to_hold_always_all_at_once() -> None:
+    """Both ``door`` and ``pump`` were joined until they held always, and a rule without items was left."""
+    frame = {"door": ["open", "shut"] * 4, "pump": ["on", "on", "off", "off"] * 2, "alarm": ["no"] * 7 + ["yes"]}
+    table = TransactionTable.from_frame(pl.DataFrame(frame))
+    rules = some_rules(table)
+    assert all(rule.antecedent for rule in merge_intervals(rules, table))
+    assert len(refine(rules, table)) > 0
+
+
+def test_rules_about_constants_keep_them() -> None:
+    frame = {"a": ["x"] * 4, "b": ["y"] * 4, "c": ["u", "u", "u", "v"]}
+    table = TransactionTable.from_frame(pl.DataFrame(frame))
+    merged = merge_intervals(recount(table, 0, np.array([[0], [1]]), np.array([2, 2])), table)
+    assert [str(rule) for rule in merged] == ["(a).value = 'x' → (c).value = 'u'", "(b).value = 'y' → (c).value = 'u'"]
 
 
 def test_the_order_of_joining_that_leaves_fewer_rules_is_chosen() -> None:
