@@ -21,7 +21,7 @@ from .frames import frame_table
 from .kinds import KindPattern, Kinds, kinds_of
 from .roles import Roles, find_roles
 from .table import MISSING_WORDS, Layout, Options, Table
-from .times import check_zone
+from .times import check_format, check_zone
 from .typed import TypedTable, typed
 
 __all__ = ["read_sensors"]
@@ -101,6 +101,7 @@ def read_sensors(
         on_error=on_error,
     )
     check_zone(options.zone)
+    check_format(options.time_format)
     tables = list(_tables(source, options))
     where = tables[0].name if len(tables) == 1 else f"{len(tables)} sources from {tables[0].name}"
     filled, empty, notes = _with_roles(tables, options)
