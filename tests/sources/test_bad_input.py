@@ -136,7 +136,11 @@ def test_missing_column(tmp_path: Path) -> None:
 def test_no_time_column_or_two(tmp_path: Path) -> None:
     fails(csv(tmp_path, "a,b", "1,2", "3,4", name="n.csv"), "no column looks like a time; the columns are 'a', 'b'")
     two = csv(tmp_path, "Date,Time,a", "2019-01-01,00:00,1")
-    fails(two, "'Date', 'Time' could each be the time", "give time='Date'")
+    # Once the hint was time='Date', which put all readings of a day at midnight.
+    for options in ({}, {"time": "Date"}, {"time": "Date", "on_error": "repair"}):
+        fails(two, "the time is in two columns, 'Date' and 'Time'", "join them into one column", **options)
+    several = csv(tmp_path, "Timestamp,Datetime,a", "2019-01-01,2019-01-01,1", name="b.csv")
+    fails(several, "'Timestamp', 'Datetime' could each be the time", "give time='Timestamp'")
 
 
 def test_headers_without_or_with_double_names(tmp_path: Path) -> None:
