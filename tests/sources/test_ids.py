@@ -72,6 +72,18 @@ def test_a_column_that_may_name_sensors_is_asked_for(tmp_path: Path) -> None:
     fails(pl.DataFrame({"time": [T0], "who": ["a"], "value": [1]}), "'who' may name the sensor")
 
 
+def test_numbers_read_as_text_are_no_ids(tmp_path: Path) -> None:
+    """One odd cell, or states that look like numbers, make texts of all columns: that must not change the layout."""
+    minutes = [f"2020-01-{1 + m // 1440:02} {m // 60 % 24:02}:{m % 60:02}" for m in range(1500)]
+    late = csv(tmp_path, "time,value,temp", *(f"{m},1.5,2.5" for m in minutes[:-1]), f"{minutes[-1]},1.5,broken")
+    fails(late, "line 1501: column 'temp': 'broken' is not a number")
+    other = csv(tmp_path, "time,value,temp", f"{T0},1.5,2.5", name="b.csv")
+    fan = csv(tmp_path, "time,fan", f"{T0},01", name="c.csv")
+    assert read_sensors([other, fan], categorical=["fan"]).ids == ("value", "temp", "fan")
+    headerless = csv(tmp_path, f"{T0},fan,01", f"{T1},fan,1", name="d.csv")
+    assert read_sensors(headerless, categorical=["fan"]).to_polars()["fan"].to_list() == ["01", "1"]
+
+
 def test_two_columns_that_name_sensors(tmp_path: Path) -> None:
     apart = csv(tmp_path, "time,device,variable,value", f"{T0},a,t,5", f"{T1},a,h,6")
     fails(apart, "'device' and 'variable' name 2 sensors together, 'device' alone 1", "sensor='device'")

@@ -20,6 +20,7 @@ __all__ = ["Dialect", "check_signs", "sniff", "tidy_names"]
 
 SEPARATORS = (";", "\t", "|", ",")  # a comma comes last: it may be the decimal sign
 SAMPLE_LINES = 50
+LONGEST_FIGURE = 40
 GROUPED = re.compile(rb"[+-]?[1-9]\d{0,2},\d{3}")
 
 
@@ -134,8 +135,13 @@ def _numbers(body: bytes, start: int, separator: str, sign: str) -> Iterator[byt
     """The cells that are numbers with this sign in them."""
     edge = re.escape(separator)
     around = r'["]*' if separator == " " else r'[ "]*'
-    cell = rf"(?:^|[{edge}\n]){around}([+-]?\d*[{sign}]\d+(?:[eE][+-]?\d+)?){around}(?=[{edge}\r\n]|$)"
-    return (match[1] for match in re.finditer(cell.encode(), memoryview(body)[start:]))
+    # Beginning with the sign makes it quick to see that there is none.
+    after = re.compile(rf"{re.escape(sign)}(\d+(?:[eE][+-]?\d+)?){around}(?=[{edge}\r\n]|$)".encode())
+    before = re.compile(rf"(?:^|[{edge}\n]){around}([+-]?\d*)$".encode())
+    for match in after.finditer(body, start):
+        begin = max(start, match.start() - LONGEST_FIGURE)
+        if figures := before.search(body[begin : match.start()]):
+            yield figures[1] + sign.encode() + match[1]
 
 
 def tidy_names(columns: Sequence[str], where: str, unseen: Collection[int] = ()) -> tuple[tuple[str, ...], list[str]]:

@@ -56,10 +56,7 @@ SENSOR_NAMES = (
     "name",
     "field",
     "metric",
-    "channel",
     "parameter",
-    "signal",
-    "meter",
     "meter_id",
 )
 """Columns that name the sensor of a long table, the likeliest first."""
@@ -202,9 +199,9 @@ def _time_column(table: Table, columns: Sequence[str]) -> str:
             raise InputError(
                 f"{quoted(found)} could each be the time", where=table.name, hint=f"give time='{found[0]}'"
             )
-    first = table.frame.head(50).select(columns).collect()
+    first = _first_cells(table, columns)
     for k, name in enumerate(columns):
-        cells = first[name].drop_nulls()
+        cells = first[name]
         if not cells.len():
             continue
         is_text = cells.dtype == pl.String
@@ -240,7 +237,7 @@ def _layout(table: Table, rest: Sequence[str], options: Options) -> str:
 def _may_be_ids(table: Table, columns: Sequence[str]) -> str | None:
     """A column next to a value that could hold the ids of a long table: texts, or one column of whole numbers."""
     texts = [name for name in columns if _is_text(table, name)]
-    if not texts and len(columns) == 1 and table.schema[columns[0]].is_integer():
+    if not texts and len(columns) == 1 and _is_whole(table, columns[0]):
         return columns[0]
     return texts[0] if texts else None
 
@@ -258,7 +255,25 @@ def _text_column(table: Table, columns: Sequence[str]) -> str | None:
 
 
 def _is_text(table: Table, name: str) -> bool:
-    return table.schema[name] in (pl.String, pl.Categorical) or isinstance(table.schema[name], pl.Enum)
+    dtype = table.schema[name]
+    if dtype != pl.String or not table.written:
+        return dtype in (pl.String, pl.Categorical) or isinstance(dtype, pl.Enum)
+    # A text file is read as text throughout if a single cell asks for it.
+    cells = _first_cells(table, [name])[name].str.strip_chars()
+    sign = "[.,]" if table.decimal == "," else "[.]"
+    return bool(cells.len()) and not cells.str.contains(rf"^[+-]?\d*{sign}?\d*([eE][+-]?\d+)?$").all()
+
+
+def _is_whole(table: Table, name: str) -> bool:
+    if table.schema[name] == pl.String:
+        cells = _first_cells(table, [name])[name].str.strip_chars()
+        return bool(cells.len()) and cells.str.contains(r"^[+-]?\d+$").all()
+    return table.schema[name].is_integer()
+
+
+def _first_cells(table: Table, columns: Sequence[str]) -> dict[str, pl.Series]:
+    first = table.frame.head(50).select(columns).collect()
+    return {name: first[name].drop_nulls() for name in columns}
 
 
 def _only(columns: Sequence[str], taken: str | None) -> str | None:

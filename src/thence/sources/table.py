@@ -74,6 +74,8 @@ class Table:
     sheet: str = ""
     in_memory: bool = True
     headerless: bool = False
+    written: bool = False
+    """Whether the source is a text file, in which a column of texts may just as well hold numbers."""
     decimal: str = "."
     kind: str = ""
     unit: str = ""

@@ -34,7 +34,7 @@ def read_text(path: Path, options: Options) -> Table:
     data, notes = read_utf8(path, options.encoding)
     body = data.lstrip(b"\r\n")
     skipped = data[: len(data) - len(body)].count(b"\n")
-    base = Table(pl.LazyFrame(), str(path), title=_title(path), notes=notes)
+    base = Table(pl.LazyFrame(), str(path), title=_title(path), written=True, notes=notes)
     if not body.strip():
         return base
     dialect = sniff(body, skipped, options, str(path))
