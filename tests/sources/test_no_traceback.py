@@ -34,6 +34,8 @@ def test_pandas_objects_with_missing_cells() -> None:
         frame = pd.DataFrame({"a": pd.Series([odd, None], dtype=object, index=index)})
         with pytest.raises(InputError, match=r"column 'a' holds .* neither numbers nor states"):
             read_sensors(frame)
+    with pytest.raises(InputError, match=r"column 'a' holds complex128, which is neither numbers nor states"):
+        read_sensors(pd.DataFrame({"a": [1 + 2j, 0j]}, index=index))
 
 
 def test_pandas_series() -> None:

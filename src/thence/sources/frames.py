@@ -52,20 +52,23 @@ def _from_pandas(frame: Any) -> pl.DataFrame:
 
 
 def _column(series: Any, name: object) -> pl.Series:
-    import pandas as pd
-
-    if series.dtype != object:
-        return pl.Series(pl.from_pandas(series.reset_index(drop=True)))
-    cells = [None if pd.api.types.is_scalar(cell) and pd.isna(cell) else cell for cell in series]
-    kinds = {type(cell) for cell in cells if cell is not None}
-    if len(kinds) > 1:
-        # Numbers and texts side by side: as text each cell can be judged and named.
-        return pl.Series([None if cell is None else str(cell) for cell in cells], dtype=pl.String)
     try:
-        return pl.Series(cells)
-    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:
+        if series.dtype == object:
+            return _of_objects(series)
+        return pl.Series(pl.from_pandas(series.reset_index(drop=True)))
+    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError, NotImplementedError) as error:
         raise InputError(
-            f"column '{name}' holds {kinds.pop().__name__}, which is neither numbers nor states",
+            f"column '{name}' holds {series.dtype}, which is neither numbers nor states",
             where="frame",
             hint=f"leave it out: drop(columns='{name}')",
         ) from error
+
+
+def _of_objects(series: Any) -> pl.Series:
+    import pandas as pd
+
+    cells = [None if pd.api.types.is_scalar(cell) and pd.isna(cell) else cell for cell in series]
+    if len({type(cell) for cell in cells if cell is not None}) > 1:
+        # Numbers and texts side by side: as text each cell can be judged and named.
+        return pl.Series([None if cell is None else str(cell) for cell in cells], dtype=pl.String)
+    return pl.Series(cells)
