@@ -7,6 +7,7 @@ contradict each other, and are dropped.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
@@ -24,6 +25,7 @@ __all__ = [
     "quoted",
     "reading_cells",
     "require_columns",
+    "require_ids",
     "require_readings",
     "tidy_long",
     "tidy_wide",
@@ -266,6 +268,19 @@ def require_columns(schema: Mapping[str, pl.DataType], needed: Iterable[str], so
                 f"there is no column '{name}'; the columns are {quoted(schema)}",
                 where=source,
                 hint=nearest(name, schema),
+            )
+
+
+def require_ids(ids: Iterable[str], source: str) -> None:
+    """Raise for an id that stands twice, or that no wide table could have as a column."""
+    for id, count in Counter(ids).items():
+        if count > 1:
+            raise InputError(f"sensor '{id}' is listed twice", where=source)
+        if id in ("time", *ORIGIN):
+            raise InputError(
+                f"a sensor cannot be called '{id}', which is the name of another column",
+                where=source,
+                hint="change its id, e.g. with name='{column} of {file}' when reading, or leave it out",
             )
 
 

@@ -7,7 +7,6 @@ by :mod:`thence.windows`; nothing here knows either.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -28,13 +27,14 @@ from ._tidy import (
     quoted,
     reading_cells,
     require_columns,
+    require_ids,
     require_readings,
     tidy_long,
     tidy_wide,
     utc_time,
     with_times,
 )
-from .errors import InputError, nearest, require
+from .errors import ConfigError, InputError, nearest, require
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,7 +141,8 @@ class SensorData:
         types = {name: dtype for schema in schemas for name, dtype in schema.items() if name not in ("time", *ORIGIN)}
         if sensors is None:
             sensors = [Sensor(name, categorical=is_text(dtype)) for name, dtype in types.items()]
-        known = _unlike(sensors, source)
+        known = tuple(sensors)
+        require_ids([sensor.id for sensor in known], source)
         for schema in schemas:
             require_columns(schema, ["time"], source)
         require_columns(types, [sensor.id for sensor in known], source)
@@ -186,8 +187,9 @@ class SensorData:
         """
         schema = frame.lazy().collect_schema()
         require_columns(schema, ["time", "sensor", "value"], source)
-        known = _sensors_of_long(frame.lazy(), schema, source) if sensors is None else _unlike(sensors, source)
+        known = _sensors_of_long(frame.lazy(), schema, source) if sensors is None else tuple(sensors)
         ids = [sensor.id for sensor in known]
+        require_ids(ids, source)
         lazy = isinstance(frame, pl.LazyFrame)
         names = pl.String() if lazy else pl.Enum(ids)
         if not lazy and sensors is not None:
@@ -270,10 +272,9 @@ class SensorData:
         """The same readings with kinds, or kinds and units, for some sensors."""
         for id in kinds:
             self.sensor(id)
-        pairs = {id: (kind, None) if isinstance(kind, str) else kind for id, kind in kinds.items()}
         sensors = []
         for sensor in self.sensors:
-            kind, unit = pairs.get(sensor.id, (sensor.kind, None))
+            kind, unit = kind_and_unit(kinds.get(sensor.id, sensor.kind), sensor.id)
             sensors.append(replace(sensor, kind=kind, unit=sensor.unit if unit is None else unit))
         return self._with(self._parts, sensors)
 
@@ -367,6 +368,15 @@ class SensorData:
         )
 
 
+def kind_and_unit(entry: object, id: str) -> tuple[str, str | None]:
+    """What a table of kinds says of a sensor: its kind, and its unit if it gives one."""
+    if isinstance(entry, str):
+        return entry, None
+    if isinstance(entry, Sequence) and len(entry) == 2 and all(isinstance(part, str) for part in entry):
+        return entry[0], entry[1]
+    raise ConfigError(f"the kind of '{id}' is given as {entry!r}", hint="give a kind, or (kind, unit)")
+
+
 def as_utc(time: Time) -> datetime:
     """A date, datetime, numpy datetime or ISO text as an aware UTC datetime; naive means UTC.
 
@@ -386,14 +396,6 @@ def as_utc(time: Time) -> datetime:
     if not isinstance(value, datetime):
         raise InputError(f"{time!r} is not a time", hint="give a datetime or text such as 2024-01-31T12:00")
     return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-
-
-def _unlike(sensors: Iterable[Sensor], source: str) -> tuple[Sensor, ...]:
-    listed = tuple(sensors)
-    counts = Counter(sensor.id for sensor in listed)
-    if double := [id for id, count in counts.items() if count > 1]:
-        raise InputError(f"sensor '{double[0]}' is listed twice", where=source)
-    return listed
 
 
 def _sensors_of_long(lazy: pl.LazyFrame, schema: Mapping[str, pl.DataType], source: str) -> tuple[Sensor, ...]:

@@ -136,7 +136,11 @@ def test_missing_column(tmp_path: Path) -> None:
 def test_no_time_column_or_two(tmp_path: Path) -> None:
     fails(csv(tmp_path, "a,b", "1,2", "3,4", name="n.csv"), "no column looks like a time; the columns are 'a', 'b'")
     two = csv(tmp_path, "Date,Time,a", "2019-01-01,00:00,1")
-    fails(two, "'Date', 'Time' could each be the time", "give time='Date'")
+    # Once the hint was time='Date', which put all readings of a day at midnight.
+    for options in ({}, {"time": "Date"}, {"time": "Date", "on_error": "repair"}):
+        fails(two, "the time is in two columns, 'Date' and 'Time'", "join them into one column", **options)
+    several = csv(tmp_path, "Timestamp,Datetime,a", "2019-01-01,2019-01-01,1", name="b.csv")
+    fails(several, "'Timestamp', 'Datetime' could each be the time", "give time='Timestamp'")
 
 
 def test_headers_without_or_with_double_names(tmp_path: Path) -> None:
@@ -241,7 +245,7 @@ def test_numbers_that_are_no_unix_times(tmp_path: Path) -> None:
     steps = csv(tmp_path, "time,a", "1,10", "2,20")
     fails(steps, "column 'time' runs from 1 to 2: not one kind of unix time", "give time_format='s'")
     assert [t.second for t in read_sensors(steps, time_format="s").to_polars()["time"]] == [1, 2]
-    fails(steps, "holds numbers, which the time format '%Y' cannot read", time_format="%Y")
+    fails(steps, "column 'time': '1' is not a time", time_format="%Y")
     mixed = csv(tmp_path, "time,a", "1489017527,10", "1489017527000,20", name="b.csv")
     fails(mixed, "runs from 1489017527 to 1489017527000")
 

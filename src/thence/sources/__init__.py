@@ -16,12 +16,13 @@ from .._stream import collect
 from .._tidy import ORIGIN, OnError, quoted
 from ..errors import ConfigError, InputError
 from ..sensors import Sensor, SensorData
+from .dialect import check_signs
 from .files import find_paths, read_tables
 from .frames import frame_table
 from .kinds import KindPattern, Kinds, kinds_of
-from .roles import Roles, find_roles
+from .roles import NoTimeError, Roles, find_roles
 from .table import MISSING_WORDS, Layout, Options, Table
-from .times import check_zone
+from .times import check_format, check_zone
 from .typed import TypedTable, typed
 
 __all__ = ["read_sensors"]
@@ -46,7 +47,7 @@ def read_sensors(
     kind_pattern: KindPattern | None = None,
     categorical: Iterable[str] | None = None,
     ignore: Iterable[str] | None = None,
-    missing: Iterable[str] = MISSING_WORDS,
+    missing: Iterable[str | float] | str | float = MISSING_WORDS,
     name: str | None = None,
     on_error: OnError = "raise",
 ) -> SensorData:
@@ -65,7 +66,7 @@ def read_sensors(
     :param kind_pattern: regular expression with a group ``kind`` (and ``unit``), or a mapping expression → kind.
     :param categorical: ids of sensors whose readings are states though they look like numbers.
     :param ignore: columns that are no sensors.
-    :param missing: texts that stand for no reading.
+    :param missing: texts or numbers that stand for no reading.
     :param name: how to form ids, from ``{column}``, ``{file}``, ``{sheet}`` and ``{kind}``.
     :param on_error: ``"raise"`` stops at data that cannot be taken as it is; ``"repair"`` counts and goes on.
 
@@ -96,11 +97,13 @@ def read_sensors(
         sheet=sheet,
         categorical=_names(categorical),
         ignore=_names(ignore),
-        missing=tuple(missing),
+        missing=_texts(missing),
         name=name,
         on_error=on_error,
     )
     check_zone(options.zone)
+    check_format(options.time_format)
+    check_signs(options.separator, options.decimal)
     tables = list(_tables(source, options))
     where = tables[0].name if len(tables) == 1 else f"{len(tables)} sources from {tables[0].name}"
     filled, empty, notes = _with_roles(tables, options)
@@ -115,6 +118,12 @@ def read_sensors(
     described, more = kinds_of(
         {id: kind for id, (_, kind) in found.items()}, kinds=kinds, units=units, pattern=kind_pattern
     )
+    if not found or not any(_has_times(part) for part in parts):
+        raise InputError(
+            "no reading is left: no row has both a time that can be read and a sensor",
+            where=where,
+            hint="check separator= and time_format=, and what on_error='raise' says",
+        )
     sensors = [Sensor(id, *described[id], categorical=bool(state)) for id, (state, _) in found.items()]
     if unknown := [id for id in options.categorical if id not in found and not _is_column(id, filled)]:
         raise InputError(f"categorical names sensors that do not exist: {quoted(unknown)}", where=where)
@@ -131,6 +140,10 @@ def _grouped(parts: Sequence[TypedTable]) -> list[str]:
         for note in part.notes:
             places.setdefault(note, []).append(part.table.name)
     return [f"{at[0] if len(at) == 1 else f'{len(at)} sources'}: {note}" for note, at in places.items()]
+
+
+def _texts(words: Iterable[str | float] | str | float) -> tuple[str, ...]:
+    return tuple(str(word) for word in ((words,) if isinstance(words, (str, int, float)) else words))
 
 
 def _names(names: Iterable[str] | None) -> frozenset[str]:
@@ -157,6 +170,7 @@ def _with_roles(
 ) -> tuple[list[tuple[Table, Roles]], list[Finding], list[str]]:
     """Tables that hold rows, with their roles; empty ones are an error, or counted when repairing."""
     filled, empty, notes = [], [], []
+    skipped: InputError | None = None
     for table in tables:
         is_empty = not table.schema or not _has_rows(table)
         if is_empty and not (table.sheet and options.sheet is None):
@@ -165,11 +179,24 @@ def _with_roles(
                     "there is no row in it", where=table.name, hint="leave it out, or give on_error='repair'"
                 )
             empty.append(Finding("empty-file", 1, where=table.name))
-        if table.sheet and options.sheet is None and (is_empty or not _is_data_sheet(table, options)):
+        if is_empty:
+            if table.sheet and options.sheet is None:
+                notes.append(f"{table.name}: empty, skipped")
+            continue
+        try:
+            roles = find_roles(table, options)
+        except NoTimeError as error:
+            if not table.sheet or options.sheet is not None:
+                raise
             # Workbooks carry cover pages: only sheets with a time column are data, unless sheets are named.
+            skipped = skipped or error
             notes.append(f"{table.name}: no time column, skipped")
-        elif not is_empty:
-            filled.append((table, find_roles(table, options)))
+            continue
+        if table.error is not None:
+            raise table.error
+        filled.append((table, roles))
+    if not filled and skipped:
+        raise skipped
     if not filled:
         names = quoted(table.name for table in tables)
         raise InputError(f"there are no readings in {names}", hint="check that the right files are named")
@@ -182,12 +209,8 @@ def _has_rows(table: Table) -> bool:
     return collect(table.frame.head(1), source=table.name).height > 0
 
 
-def _is_data_sheet(table: Table, options: Options) -> bool:
-    try:
-        find_roles(table, options)
-    except InputError:
-        return False
-    return True
+def _has_times(part: TypedTable) -> bool:
+    return not part.table.in_memory or collect(part.frame.head(1), source=part.table.name).height > 0
 
 
 def _same_zones(parts: Sequence[TypedTable], options: Options) -> None:

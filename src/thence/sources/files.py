@@ -8,13 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
+from .._report import Finding
 from .._tidy import quoted
 from ..errors import InputError, nearest, require
+from .dialect import tidy_names
 from .table import Options, Table
-from .text import read_text
+from .text import read_text, without_blank_rows
 
 __all__ = ["SUFFIXES", "find_paths", "read_tables"]
 
@@ -80,18 +83,70 @@ def _excel(path: Path, options: Options) -> Iterator[Table]:
     except (fastexcel.FastExcelError, OSError) as error:
         raise InputError(f"is not a readable Excel file: {str(error).splitlines()[0]}", where=str(path)) from error
     for name in _chosen_sheets(names, options, path):
-        frame = pl.read_excel(path, sheet_name=name, engine="calamine", infer_schema_length=None, raise_if_empty=False)
-        title = TITLE.fullmatch(name)
-        frame = frame.rename({column: column.strip() for column in frame.columns})
-        yield Table(
-            frame.lazy(),
-            f"{path}, sheet '{name}'",
-            title=path.stem,
-            sheet=name,
-            kind=_singular(title["kind"].lower()) if title else "",
-            unit=title["unit"].replace("_", "/") if title else "",
-            place=lambda row: f"row {row + 2}",
-        )
+        yield _sheet(path, name)
+
+
+def _sheet(path: Path, name: str) -> Table:
+    frame = _cells(path, name)
+    where = f"{path}, sheet '{name}'"
+    raw = _header(path, name, frame.columns)
+    names = [column.strip() for column in raw]
+    # A column without a name and without a cell is only formatted.
+    formatted = [k for k, column in enumerate(names) if not column and frame[:, k].null_count() == frame.height]
+    notes: list[str] = []
+    error = None
+    try:
+        unique, notes = tidy_names(names, f"{where}, row 1", unseen=formatted)
+        frame.columns = list(unique)
+    except InputError as double:
+        error = double
+    frame = frame[:, [k for k in range(frame.width) if k not in formatted]]
+    if trimmed := sum(a != b for a, b in zip(raw, names, strict=True)):
+        notes.append(f"spaces around {trimmed} column names cut off")
+    height = frame.height
+    frame, rows = without_blank_rows(frame)
+    title = TITLE.fullmatch(name)
+    return Table(
+        frame.lazy(),
+        where,
+        title=path.stem,
+        sheet=name,
+        kind=_singular(title["kind"].lower()) if title else "",
+        unit=title["unit"].replace("_", "/") if title else "",
+        place=lambda row: f"row {(row if rows is None else int(rows[row])) + 2}",
+        findings=(Finding("blank", blank, where=where),) if (blank := height - frame.height) else (),
+        notes=tuple(notes),
+        error=error,
+    )
+
+
+def _cells(path: Path, sheet: str, **options: Any) -> pl.DataFrame:
+    frame: pl.DataFrame = pl.read_excel(
+        path,
+        sheet_name=sheet,
+        engine="calamine",
+        infer_schema_length=None,
+        raise_if_empty=False,
+        drop_empty_rows=False,
+        drop_empty_cols=False,
+        **options,
+    )
+    return frame
+
+
+def _header(path: Path, sheet: str, columns: Sequence[str]) -> list[str]:
+    """The names as they stand in the sheet, not as the reader makes them unlike (flow, flow_1, __UNNAMED__2)."""
+    made = [
+        k
+        for k, column in enumerate(columns)
+        if re.fullmatch(r"__UNNAMED__\d+", column) or re.sub(r"_\d+$", "", column) in {*columns} - {column}
+    ]
+    names = list(columns)
+    if made:
+        row = _cells(path, sheet, has_header=False, read_options={"n_rows": 1}).row(0)
+        for k in made:
+            names[k] = "" if row[k] is None else str(row[k])
+    return names
 
 
 def _chosen_sheets(names: Sequence[str], options: Options, path: Path) -> Sequence[str]:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from .._tidy import quoted
 from ..errors import ConfigError, InputError
+from ..sensors import kind_and_unit
+from .decode import read_utf8
 
 __all__ = ["KindPattern", "Kinds", "kinds_of", "read_kind_table"]
 
@@ -21,12 +23,8 @@ KindPattern = str | Mapping[str, str | tuple[str, str]]
 
 def read_kind_table(path: str | Path) -> dict[str, tuple[str, str]]:
     """A CSV file with the columns sensor, kind and, if wanted, unit."""
-    where = Path(path)
-    try:
-        text = where.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError("the table of kinds cannot be read", where=str(path), hint=error.strerror) from error
-    rows = csv.DictReader(text.splitlines())
+    data, _ = read_utf8(Path(path))
+    rows = csv.DictReader(data.decode("utf-8").splitlines())
     names = [name.strip().lower() for name in rows.fieldnames or ()]
     for needed in ("sensor", "kind"):
         if needed not in names:
@@ -57,9 +55,14 @@ def kinds_of(
             notes.append(f"kind_pattern matches no kind in {len(lost)} sensors: {quoted(lost)}")
     if kinds is not None:
         given = read_kind_table(kinds) if isinstance(kinds, (str, Path)) else kinds
+        if not isinstance(given, Mapping):
+            raise ConfigError(
+                f"kinds cannot be a {type(given).__name__}",
+                hint="give a mapping from sensor to kind or (kind, unit), or the path of a CSV file",
+            )
         for id, entry in given.items():
+            kind, unit = kind_and_unit(entry, id)
             if id in result:
-                kind, unit = (entry, "") if isinstance(entry, str) else entry
                 result[id] = (kind, unit or result[id][1])
         if lost := [id for id in given if id not in result]:
             notes.append(f"the table of kinds names {len(lost)} sensors without data: {quoted(lost)}")
@@ -84,8 +87,8 @@ def _by_pattern(ids: list[str], pattern: KindPattern) -> dict[str, tuple[str, st
         result: dict[str, tuple[str, str]] = {}
         for text, entry in pattern.items():
             expression = re.compile(text)
-            pair = (entry, "") if isinstance(entry, str) else entry
-            result |= {id: pair for id in ids if id not in result and expression.search(id)}
+            kind, unit = kind_and_unit(entry, text)
+            result |= {id: (kind, unit or "") for id in ids if id not in result and expression.search(id)}
         return result
     except re.error as error:
         raise ConfigError(f"kind_pattern is not a regular expression: {error}") from error

@@ -16,7 +16,17 @@ from .._tidy import quoted
 from ..errors import ConfigError, InputError, nearest
 from .table import Options, Table
 
-__all__ = ["SENSOR_NAMES", "TIME_NAMES", "VALUE_NAMES", "Roles", "find_roles", "looks_like_time"]
+__all__ = [
+    "SENSOR_NAMES",
+    "TIME_NAMES",
+    "VALUE_NAMES",
+    "NoTimeError",
+    "Roles",
+    "find_roles",
+    "looks_like_date",
+    "looks_like_time",
+    "plain_name",
+]
 
 TIME_NAMES = (
     "timestamp",
@@ -24,7 +34,6 @@ TIME_NAMES = (
     "time",
     "date",
     "date_time",
-    "date time",
     "time_stamp",
     "ts",
     "zeit",
@@ -41,11 +50,25 @@ SENSOR_NAMES = (
     "tag",
     "variable",
     "series",
+    "tag_name",
+    "point_name",
+    "device_name",
+    "name",
+    "field",
+    "metric",
+    "parameter",
+    "meter_id",
 )
+"""Columns that name the sensor of a long table, the likeliest first."""
 VALUE_NAMES = ("value", "reading", "measurement", "val", "result")
 
 TIME_TEXT = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}([T ].*)?|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}( .*)?")
 UNIX_FLOOR = 1e8
+NAMELESS = re.compile(r"\(column \d+ without a name\)")
+
+
+class NoTimeError(InputError):
+    """No column of a table is a time: it may be a sheet of notes."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +83,20 @@ class Roles:
     ignored: tuple[str, ...] = ()
 
 
+def plain_name(name: str) -> str:
+    """A column's name as the lists of known names write it.
+
+    >>> [plain_name(name) for name in ("Sensor ID", "_field", "Date-Time")]
+    ['sensor_id', 'field', 'date_time']
+    """
+    return re.sub(r"[\s_-]+", "_", name.strip().lower()).strip("_")
+
+
+def looks_like_date(cell: str) -> bool:
+    """Whether a text is a date, with or without a time of day."""
+    return bool(TIME_TEXT.fullmatch(cell.strip()))
+
+
 def looks_like_time(cell: str) -> bool:
     """Whether a text is a date, with or without a time of day, or a unix time.
 
@@ -67,13 +104,19 @@ def looks_like_time(cell: str) -> bool:
     [True, True, True, False, False]
     """
     text = cell.strip()
-    return bool(TIME_TEXT.fullmatch(text)) or (text.replace(".", "", 1).isdigit() and float(text) >= UNIX_FLOOR)
+    return looks_like_date(text) or (text.replace(".", "", 1).isdigit() and float(text) >= UNIX_FLOOR)
 
 
 def find_roles(table: Table, options: Options) -> Roles:
     """The roles of a table's columns."""
     columns = list(table.schema)
-    for name in (options.sensor, options.value, *(() if options.time == "auto" else (options.time,))):
+    if options.time not in ("auto", *columns):
+        raise NoTimeError(
+            f"there is no column '{options.time}'; the columns are {quoted(columns)}",
+            where=table.name,
+            hint=nearest(options.time, columns),
+        )
+    for name in (options.sensor, options.value):
         if name is not None and name not in columns:
             raise InputError(
                 f"there is no column '{name}'; the columns are {quoted(columns)}",
@@ -83,7 +126,10 @@ def find_roles(table: Table, options: Options) -> Roles:
     ignored = tuple(name for name in columns if name in options.ignore)
     columns = [name for name in columns if name not in options.ignore]
     time = options.time if options.time != "auto" else _time_column(table, columns)
-    rest = [name for name in columns if name != time]
+    _require_no_split(table, columns, time)
+    unnamed = [name for name in columns if name != time and NAMELESS.fullmatch(name)]
+    ignored = (*ignored, *unnamed)
+    rest = [name for name in columns if name != time and name not in unnamed]
     layout = options.layout if options.layout != "auto" else _layout(table, rest, options)
     if layout == "long":
         sensor = options.sensor or _named(rest, SENSOR_NAMES) or _text_column(table, rest)
@@ -98,6 +144,10 @@ def find_roles(table: Table, options: Options) -> Roles:
         other = tuple(n for n in rest if n not in (sensor, value))
         return Roles("long", time, sensor=str(sensor), value=str(value), ignored=(*ignored, *other))
     if layout == "files":
+        if not table.title:
+            raise InputError(
+                "a frame has no file name to call its sensor by", where=table.name, hint="give layout='wide'"
+            )
         value = options.value or _named(rest, VALUE_NAMES) or (rest[0] if len(rest) == 1 else None)
         if value is None:
             raise InputError(
@@ -114,12 +164,28 @@ def find_roles(table: Table, options: Options) -> Roles:
             where=table.name,
             hint="add a header line, or give header=True if the first line is one",
         )
-    unnamed = tuple(name for name in rest if name.startswith("(column ") and name.endswith("without a name)"))
-    return Roles("wide", time, sensors=tuple(n for n in rest if n not in unnamed), ignored=(*ignored, *unnamed))
+    if not rest:
+        raise InputError(
+            f"there is a time, '{time}', but no column with readings; the columns are {quoted(columns)}",
+            where=table.name,
+            hint="give separator= if lines are cut in the wrong places",
+        )
+    return Roles("wide", time, sensors=tuple(rest), ignored=ignored)
+
+
+def _require_no_split(table: Table, columns: Sequence[str], time: str) -> None:
+    """A day without its time of day would put all readings of the day at midnight."""
+    clock = next((name for name in columns if plain_name(name) == "time" and name != time), None)
+    if clock is not None and plain_name(time) == "date":
+        raise InputError(
+            f"the time is in two columns, '{time}' and '{clock}'",
+            where=table.name,
+            hint=f"join them into one column, or give ignore=['{clock}'] if '{time}' is the whole time",
+        )
 
 
 def _time_column(table: Table, columns: Sequence[str]) -> str:
-    named = [name for name in columns if name.strip().lower() in TIME_NAMES]
+    named = [name for name in columns if plain_name(name) in TIME_NAMES]
     dated = [name for name in columns if table.schema[name].is_temporal()]
     for found in (named, dated):
         if len(found) == 1:
@@ -127,45 +193,87 @@ def _time_column(table: Table, columns: Sequence[str]) -> str:
         both = [name for name in found if name in dated]
         if len(both) == 1:
             return both[0]
+        if {plain_name(name) for name in found} == {"date", "time"}:
+            return next(name for name in found if plain_name(name) == "date")
         if found:
             raise InputError(
                 f"{quoted(found)} could each be the time", where=table.name, hint=f"give time='{found[0]}'"
             )
-    first = table.frame.head(50).select(columns).collect()
+    first = _first_cells(table, columns)
     for k, name in enumerate(columns):
-        cells = first[name].drop_nulls()
+        cells = first[name]
         if not cells.len():
             continue
         is_text = cells.dtype == pl.String
         if (is_text or (k == 0 and cells.dtype.is_numeric())) and looks_like_time(str(cells[0])):
             return name
-    raise InputError(
-        f"no column looks like a time; the columns are {quoted(columns)}", where=table.name, hint="name it with time="
+    raise NoTimeError(
+        f"no column looks like a time; the columns are {quoted(columns)}",
+        where=table.name,
+        hint="name it with time=; the names of the columns must be the first line",
     )
 
 
 def _layout(table: Table, rest: Sequence[str], options: Options) -> str:
     if options.sensor is not None:
         return "long"
-    if _named(rest, SENSOR_NAMES) and (options.value or _named(rest, VALUE_NAMES)):
+    value = options.value or _named(rest, VALUE_NAMES)
+    others = [name for name in rest if name != value]
+    if value and _named(others, SENSOR_NAMES):
         return "long"
-    if len(rest) == 1 and (table.headerless or options.value or _named(rest, VALUE_NAMES)):
+    if len(rest) == 1 and table.title and (table.headerless or value):
         return "files"
     if table.headerless and len(rest) == 2 and _text_column(table, rest):
         return "long"
+    if value and (unclear := _may_be_ids(table, others)):
+        raise InputError(
+            f"'{unclear}' may name the sensor of each '{value}' (a long table), or be readings of its own (a wide one)",
+            where=table.name,
+            hint=f"give sensor='{unclear}', layout='wide', or ignore=['{unclear}']",
+        )
     return "wide"
 
 
+def _may_be_ids(table: Table, columns: Sequence[str]) -> str | None:
+    """A column next to a value that could hold the ids of a long table: texts, or one column of whole numbers."""
+    texts = [name for name in columns if _is_text(table, name)]
+    if not texts and len(columns) == 1 and _is_whole(table, columns[0]):
+        return columns[0]
+    return texts[0] if texts else None
+
+
 def _named(columns: Sequence[str], known: Sequence[str]) -> str | None:
-    lower = {name.strip().lower().replace(" ", "_"): name for name in columns}
-    return next((lower[name] for name in known if name in lower), None)
+    plain: dict[str, str] = {}
+    for name in columns:
+        plain.setdefault(plain_name(name), name)
+    return next((plain[name] for name in known if name in plain), None)
 
 
 def _text_column(table: Table, columns: Sequence[str]) -> str | None:
-    texts = [
-        n for n in columns if table.schema[n] in (pl.String, pl.Categorical) or isinstance(table.schema[n], pl.Enum)
-    ]
+    texts = [name for name in columns if _is_text(table, name)]
     return texts[0] if len(texts) == 1 else None
+
+
+def _is_text(table: Table, name: str) -> bool:
+    dtype = table.schema[name]
+    if dtype != pl.String or not table.written:
+        return dtype in (pl.String, pl.Categorical) or isinstance(dtype, pl.Enum)
+    # A text file is read as text throughout if a single cell asks for it.
+    cells = _first_cells(table, [name])[name].str.strip_chars()
+    sign = "[.,]" if table.decimal == "," else "[.]"
+    return bool(cells.len()) and not cells.str.contains(rf"^[+-]?\d*{sign}?\d*([eE][+-]?\d+)?$").all()
+
+
+def _is_whole(table: Table, name: str) -> bool:
+    if table.schema[name] == pl.String:
+        cells = _first_cells(table, [name])[name].str.strip_chars()
+        return bool(cells.len()) and cells.str.contains(r"^[+-]?\d+$").all()
+    return table.schema[name].is_integer()
+
+
+def _first_cells(table: Table, columns: Sequence[str]) -> dict[str, pl.Series]:
+    first = table.frame.head(50).select(columns).collect()
+    return {name: first[name].drop_nulls() for name in columns}
 
 
 def _only(columns: Sequence[str], taken: str | None) -> str | None:

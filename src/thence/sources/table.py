@@ -6,6 +6,7 @@ Nothing is interpreted here; which column is the time and what its cells mean is
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,6 +16,7 @@ import polars as pl
 
 from .._report import Finding
 from .._tidy import OnError
+from ..errors import InputError
 
 __all__ = ["MISSING_WORDS", "Layout", "Options", "Table"]
 
@@ -23,6 +25,9 @@ Layout = Literal["auto", "wide", "long", "files"]
 EXCEL_ERRORS = ("#N/A", "#VALUE!", "#REF!", "#DIV/0!", "#NUM!", "#NAME?", "#NULL!")
 MISSING_WORDS = ("", "NA", "N/A", "NaN", "nan", "NAN", "null", "NULL", "None", *EXCEL_ERRORS)
 """Texts that stand for no reading unless the caller lists others."""
+
+
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,11 @@ class Options:
     name: str | None = None
     on_error: OnError = "raise"
 
+    def missing_numbers(self, decimal: str) -> list[float]:
+        """Those of the missing texts that are numbers: -999 also stands for -999.0."""
+        signed = [text.replace(",", ".") if decimal == "," else text for text in self.missing]
+        return [float(text) for text in signed if NUMBER.fullmatch(text.strip())]
+
     @property
     def zone(self) -> str:
         """The zone of naive times."""
@@ -64,6 +74,8 @@ class Table:
     sheet: str = ""
     in_memory: bool = True
     headerless: bool = False
+    written: bool = False
+    """Whether the source is a text file, in which a column of texts may just as well hold numbers."""
     decimal: str = "."
     kind: str = ""
     unit: str = ""
@@ -71,6 +83,8 @@ class Table:
     """From the number of a data row, counted from 0, to the words that name it in this source."""
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
+    error: InputError | None = None
+    """What makes the table unreadable if it is meant to be data; a cover sheet may be as it likes."""
 
     @cached_property
     def schema(self) -> Mapping[str, pl.DataType]:

@@ -1,4 +1,4 @@
-"""CSV and its relatives as columns: encoding, separator, decimal sign and header found or given.
+"""CSV and its relatives as columns, once :mod:`.decode` and :mod:`.dialect` have said how the file is written.
 
 Cells are read as numbers where a whole column is numeric and as text otherwise; times stay text. Lines with too many
 or too few fields are found here, because later nobody could tell them from empty cells.
@@ -7,12 +7,9 @@ or too few fields are found here, because later nobody could tell them from empt
 from __future__ import annotations
 
 import csv
-import gzip
 import io
-import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,195 +18,67 @@ import polars as pl
 
 from .._report import Finding
 from ..errors import InputError
-from .roles import SENSOR_NAMES, TIME_NAMES, looks_like_time
+from .decode import read_utf8
+from .dialect import Dialect, sniff, tidy_names
+from .roles import SENSOR_NAMES, TIME_NAMES, plain_name
 from .table import Options, Table
 
-__all__ = ["read_text"]
+__all__ = ["read_text", "without_blank_rows"]
 
-SEPARATORS = (";", "\t", "|", ",")  # a comma comes last: it may be the decimal sign
-SAMPLE_LINES = 50
 CHUNK_BYTES = 1 << 24
 IntArray = npt.NDArray[np.int64]
-COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
-POINT_NUMBER = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """How a text file is written."""
-
-    separator: str
-    decimal: str
-    columns: tuple[str, ...]
-    headerless: bool
-    first_line: int
-    """Number of the first data line, counted from 1."""
-    trimmed: int = 0
-    """How many names of the header had spaces around them."""
 
 
 def read_text(path: Path, options: Options) -> Table:
     """The columns of a text file."""
-    data, notes = _decoded(path, options)
+    data, notes = read_utf8(path, options.encoding)
     body = data.lstrip(b"\r\n")
     skipped = data[: len(data) - len(body)].count(b"\n")
-    base = Table(pl.LazyFrame(), str(path), title=path.name.split(".")[0], notes=notes)
+    base = Table(pl.LazyFrame(), str(path), title=_title(path), written=True, notes=notes)
     if not body.strip():
         return base
-    dialect = _sniff(body, skipped, options, str(path))
-    name_notes = _tidy_names(dialect, str(path))
-    dialect = replace(dialect, columns=name_notes[0])
+    dialect = sniff(body, skipped, options, str(path))
+    names, more = tidy_names(dialect.columns, f"{path}, line {dialect.first_line - 1}")
+    if dialect.trimmed:
+        more.append(f"spaces around {dialect.trimmed} column names cut off")
+    dialect = replace(dialect, columns=names)
     table = replace(
         base,
         headerless=dialect.headerless,
         decimal=dialect.decimal,
         place=lambda row: f"line {dialect.first_line + row}",
-        notes=(*notes, *name_notes[1]),
+        notes=(*notes, *more),
     )
     ragged = _ragged_lines(body, dialect, options, str(path))
     if ragged:
         body = _squared(body, dialect)
     frame = _columns(body, dialect, options)
-    frame, blank = _without_blank_lines(frame)
-    findings = [Finding(what, n, where=str(path)) for what, n in (("ragged", ragged), ("blank", blank)) if n]
-    if blank:
+    height = frame.height
+    frame, lines = without_blank_rows(frame)
+    if lines is not None:
         # Row numbers must go on naming lines of the file.
-        lines = frame["_line"].to_numpy()
-        frame = frame.drop("_line")
         table = replace(table, place=lambda row: f"line {dialect.first_line + int(lines[row])}")
+    counts = (("ragged", ragged), ("blank", height - frame.height))
+    findings = [Finding(what, n, where=str(path)) for what, n in counts if n]
     return replace(table, frame=frame.lazy(), findings=tuple(findings))
 
 
-def _decoded(path: Path, options: Options) -> tuple[bytes, tuple[str, ...]]:
-    """The file as UTF-8 bytes."""
-    try:
-        data = path.read_bytes()
-        if path.suffix.lower() == ".gz":
-            data = gzip.decompress(data)
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", where=str(path)) from error
-    encoding = options.encoding
-    if encoding is None and data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        encoding = "utf-16"
-    try:
-        if encoding is None:
-            data.decode("utf-8")
-            return data.removeprefix(b"\xef\xbb\xbf"), ()
-        return data.decode(encoding).encode(), ()
-    except LookupError as error:
-        raise InputError(f"there is no encoding '{encoding}'", where=str(path)) from error
-    except UnicodeDecodeError as error:
-        if encoding is not None:
-            raise InputError(f"is not written in {encoding}: {error.reason}", where=str(path)) from error
-    return data.decode("cp1252", errors="replace").encode(), ("not UTF-8, read as Windows-1252",)
-
-
-def _sniff(body: bytes, skipped: int, options: Options, where: str) -> Dialect:
-    lines = _head(body)
-    separator = options.separator or _separator(lines, where)
-    raw = [row for row in csv.reader(lines, delimiter=separator) if row]
-    rows = [[cell.strip() for cell in row] for row in raw]
-    headerless = not (options.header if options.header is not None else _has_header(rows, options))
-    cells = [cell for row in (rows if headerless else rows[1:]) for cell in row]
-    decimal = options.decimal or _decimal(cells, body, separator, where)
-    first, second = rows[0], rows[1] if len(rows) > 1 else rows[0]
-    columns = tuple(f"column {k + 1}" for k in range(len(second))) if headerless else tuple(first)
-    trimmed = 0 if headerless else sum(a != b for a, b in zip(raw[0], first, strict=True))
-    return Dialect(separator, decimal, columns, headerless, skipped + (1 if headerless else 2), trimmed)
-
-
-def _head(body: bytes) -> list[str]:
-    lines: list[str] = []
-    for raw in io.BytesIO(body):
-        text = raw.decode("utf-8").rstrip("\r\n")
-        if text.strip():
-            lines.append(text)
-        if len(lines) > SAMPLE_LINES:
-            break
-    return lines
-
-
-def _separator(lines: Sequence[str], where: str) -> str:
-    """The sign that cuts the lines into the same number of fields, more than one."""
-    best = ("", 0.0)
-    for sign in SEPARATORS:
-        widths = Counter(len(row) for row in csv.reader(lines, delimiter=sign))
-        width, count = widths.most_common(1)[0]
-        share = count / len(lines)
-        if width > 1 and share > best[1]:
-            best = (sign, share)
-    if not best[0]:
-        raise InputError(
-            f"no separator splits the first line into columns: '{lines[0][:60]}'", where=where, hint="give separator="
-        )
-    return best[0]
-
-
-def _has_header(rows: Sequence[Sequence[str]], options: Options) -> bool:
-    """A first line is a header unless its first cell is a time or a number like the one below it."""
-    first = rows[0]
-    if any(cell.lower() in TIME_NAMES or cell == options.time for cell in first):
-        return True
-    below = rows[1][0] if len(rows) > 1 and rows[1] else first[0]
-    return not all(looks_like_time(cell) or _is_number(cell) for cell in (first[0], below))
-
-
-def _is_number(cell: str) -> bool:
-    return bool(re.fullmatch(r"[+-]?\d+(?:[.,]\d+)?", cell))
-
-
-def _decimal(cells: Sequence[str], body: bytes, separator: str, where: str) -> str:
-    if separator == ",":
-        return "."
-    at = body.find(b",")
-    if at < 0:
-        return "."
-    # The first lines may hold whole numbers only: the line of the first comma decides as well.
-    begin, end = body.rfind(b"\n", 0, at) + 1, body.find(b"\n", at)
-    line = body[begin : end if end >= 0 else len(body)].decode("utf-8").rstrip("\r")
-    cells = [*cells, *next(csv.reader([line], delimiter=separator))]
-    comma = next((cell for cell in cells if COMMA_NUMBER.fullmatch(cell.strip())), None)
-    point = next((cell for cell in cells if POINT_NUMBER.fullmatch(cell.strip())), None)
-    if comma and point:
-        raise InputError(
-            f"numbers are written with a decimal comma ('{comma}') and with a point ('{point}')",
-            where=where,
-            hint="give decimal=',' or decimal='.'",
-        )
-    return "," if comma else "."
-
-
-def _tidy_names(dialect: Dialect, where: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    counts = Counter(name for name in dialect.columns if name)
-    if double := [name for name, count in counts.items() if count > 1]:
-        at = [k + 1 for k, name in enumerate(dialect.columns) if name == double[0]]
-        raise InputError(
-            f"column '{double[0]}' occurs {counts[double[0]]} times (columns {', '.join(map(str, at))})",
-            where=f"{where}, line {dialect.first_line - 1}",
-            hint="rename one of them",
-        )
-    unnamed = [k for k, name in enumerate(dialect.columns) if not name]
-    names = tuple(name or f"(column {k + 1} without a name)" for k, name in enumerate(dialect.columns))
-    notes = [f"column {k + 1} has no name" for k in unnamed]
-    if dialect.trimmed:
-        notes.append(f"spaces around {dialect.trimmed} column names cut off")
-    return names, tuple(notes)
+def _title(path: Path) -> str:
+    """The name of the file without its suffix; points before that belong to the name."""
+    return (path.with_suffix("") if path.suffix.lower() == ".gz" else path).stem
 
 
 def _columns(body: bytes, dialect: Dialect, options: Options) -> pl.DataFrame:
-    text_columns = {options.sensor, *options.categorical} if options.sensor else set(options.categorical)
-    # Ids may look like numbers ("007"): the sensor column of a long file must stay text.
-    long_names = {name for name in dialect.columns if name.lower() in SENSOR_NAMES}
-    overrides = {
-        f"column_{k}": pl.String()
-        for k, name in enumerate(dialect.columns, start=1)
-        if name in text_columns | long_names
-    }
+    names = list(dialect.columns)
+    texts = _text_columns(dialect, options)
+    # polars takes a point for a decimal sign also where it is told that commas are: such cells are judged as text.
+    points = dialect.decimal == "," and b"." in body
 
     def read(schema_length: int | None) -> pl.DataFrame:
         return pl.read_csv(
             body,
             has_header=False,
+            new_columns=names,
             skip_rows=0 if dialect.headerless else 1,
             separator=dialect.separator,
             decimal_comma=dialect.decimal == ",",
@@ -217,17 +86,26 @@ def _columns(body: bytes, dialect: Dialect, options: Options) -> pl.DataFrame:
             raise_if_empty=False,
             infer_schema=schema_length is not None,
             infer_schema_length=schema_length,
-            schema_overrides=overrides,
+            schema_overrides=dict.fromkeys(texts, pl.String()),
         )
 
     try:
-        frame = read(1000)
+        frame = read(None if points else 1000)
     except pl.exceptions.ComputeError:
         # Some later cell is no number: as text it can be named, with its line, instead of failing here.
         frame = read(None)
-    if not frame.width:
-        return pl.DataFrame(schema=dict.fromkeys(dialect.columns, pl.String))
-    return frame.rename(dict(zip(frame.columns, dialect.columns, strict=True)))
+    return frame if frame.width else pl.DataFrame(schema=dict.fromkeys(names, pl.String))
+
+
+def _text_columns(dialect: Dialect, options: Options) -> list[str]:
+    """The columns in which 007 and 7 are two things: ids, states, and times in a format with leading zeros."""
+    names = dialect.columns
+    if options.categorical - set(names):
+        return list(names)  # ids of a long table or made by name=: any column may hold their states
+    kept = {options.sensor, *options.categorical}
+    if options.time_format is not None and "%" in options.time_format:
+        kept |= {options.time, names[0], *(name for name in names if plain_name(name) in TIME_NAMES)}
+    return [name for name in names if name in kept or plain_name(name) in SENSOR_NAMES]
 
 
 def _squared(body: bytes, dialect: Dialect) -> bytes:
@@ -240,13 +118,14 @@ def _squared(body: bytes, dialect: Dialect) -> bytes:
     return out.getvalue().encode()
 
 
-def _without_blank_lines(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+def without_blank_rows(frame: pl.DataFrame) -> tuple[pl.DataFrame, IntArray | None]:
+    """The frame without rows that hold nothing, and where its rows stood if there were any."""
     if not frame.height or not frame.width or frame[:, 0].null_count() == 0:
-        return frame, 0
+        return frame, None
     blank = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
-    if not (count := int(blank.sum())):
-        return frame, 0
-    return frame.with_row_index("_line").filter(~blank), count
+    if not blank.any():
+        return frame, None
+    return frame.filter(~blank), np.flatnonzero(~blank.to_numpy())
 
 
 def _ragged_lines(body: bytes, dialect: Dialect, options: Options, where: str) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import polars as pl
@@ -17,10 +18,14 @@ import polars as pl
 from ..errors import ConfigError, InputError
 from .table import Options
 
-__all__ = ["TimeReader", "check_zone", "time_reader"]
+__all__ = ["TimeReader", "check_format", "check_zone", "time_reader"]
 
 UNIX_UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1, "ns": 0.001}
 UNIX_BANDS = (("s", 1e8, 1e11), ("ms", 1e11, 1e14), ("us", 1e14, 1e17), ("ns", 1e17, 1e20))
+
+# Dates written as plain figures, by how many there are; some are unix times of another age (202001010000 ms is 1976).
+COMPACT = {8: "%Y%m%d", 10: "%Y%m%d%H", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S", 17: "%Y%m%d%H%M%S%3f"}
+COMPACT_YEARS = range(1900, 2100)
 
 ISO = r"^\s*\d{4}[-/]\d{1,2}[-/]\d{1,2}"
 DAY_FIRST = r"^\s*(\d{1,2})([/.])(\d{1,2})[/.](\d{4}|\d{2})\b"
@@ -50,6 +55,24 @@ def check_zone(zone: str) -> None:
         raise ConfigError(f"there is no time zone '{zone}'", hint="write it as UTC or Europe/Berlin") from error
 
 
+def check_format(time_format: str | None) -> None:
+    """Raise unless times can be read by this format."""
+    if time_format is None or time_format in UNIX_UNITS:
+        return
+    example = pl.Series(["2020"])
+    try:
+        if "%" in time_format:
+            pl.select(_strptime(pl.lit(example), time_format))
+            return
+        why = "is no format"
+    except pl.exceptions.PolarsError as error:
+        why = str(error).splitlines()[0]
+    raise ConfigError(
+        f"times cannot be read by time_format='{time_format}': {why}",
+        hint="write it as '%d-%b-%Y %H:%M', or give 's', 'ms', 'us' or 'ns' for unix times",
+    )
+
+
 def time_reader(column: str, sample: pl.Series, options: Options, *, where: str, complete: bool = False) -> TimeReader:
     """The reader for a column of which this is a sample (of numbers, the smallest and the largest).
 
@@ -66,6 +89,8 @@ def time_reader(column: str, sample: pl.Series, options: Options, *, where: str,
     if dtype == pl.Date:
         return _naive(raw.cast(pl.Datetime("us")), options)
     if dtype.is_numeric():
+        if options.time_format is not None and options.time_format not in UNIX_UNITS:
+            return _given(_figures(raw, dtype, options.time_format), options.time_format, options)
         return _unix(raw, sample, options, column, where)
     if dtype == pl.Categorical or isinstance(dtype, pl.Enum):
         raw, sample = raw.cast(pl.String), sample.cast(pl.String)
@@ -105,6 +130,12 @@ def _unix(raw: pl.Expr, sample: pl.Series, options: Options, column: str, where:
     notes: tuple[str, ...] = ()
     if unit is None:
         numbers = [abs(float(number)) for number in sample.drop_nulls().to_list()] or [1e9]
+        if compact := _compact(numbers):
+            raise InputError(
+                f"column '{column}' runs from {min(numbers):.17g} to {max(numbers):.17g}: dates, or unix times?",
+                where=where,
+                hint=f"give time_format='{compact}', or 's', 'ms', 'us' or 'ns' if they are unix times",
+            )
         units = {next((u for u, low, high in UNIX_BANDS if low <= n < high), "") for n in numbers}
         if len(units) > 1 or "" in units:
             raise InputError(
@@ -114,12 +145,6 @@ def _unix(raw: pl.Expr, sample: pl.Series, options: Options, column: str, where:
             )
         unit = units.pop()
         notes = (f"times are unix {unit}",)
-    elif unit not in UNIX_UNITS:
-        raise InputError(
-            f"column '{column}' holds numbers, which the time format '{unit}' cannot read",
-            where=where,
-            hint="numbers are unix times: time_format='s', 'ms', 'us' or 'ns'",
-        )
     factor = UNIX_UNITS[unit]
     if factor >= 1 and sample.dtype.is_integer():
         micros = raw.cast(pl.Int64) * int(factor)
@@ -131,16 +156,56 @@ def _unix(raw: pl.Expr, sample: pl.Series, options: Options, column: str, where:
     return TimeReader(utc, utc, naive=False, notes=notes)
 
 
+def _compact(numbers: Sequence[float]) -> str | None:
+    """The format by which the smallest and the largest number are dates of our time.
+
+    One of them is enough (the other may be 24:00), save for ten figures, which are also unix seconds from 2030 on.
+
+    >>> _compact([202001010000, 202001020000]), _compact([1489017527, 1489017999])
+    ('%Y%m%d%H%M', None)
+    """
+    texts = [f"{number:.0f}" for number in numbers]
+    fmt = COMPACT.get(len(texts[0]))
+    if fmt is None or any(len(text) != len(texts[0]) or int(text[:4]) not in COMPACT_YEARS for text in texts):
+        return None
+    parsed = pl.select(_strptime(pl.lit(pl.Series(texts)), fmt)).to_series()
+    enough = all if fmt == "%Y%m%d%H" else any
+    return fmt if enough(parsed.is_not_null()) else None
+
+
+def _figures(raw: pl.Expr, dtype: pl.DataType, time_format: str) -> pl.Expr:
+    """Numbers as the text that a format reads: whole, with the zeros in front that a number has lost."""
+    whole = raw if dtype.is_integer() else pl.when(raw.cast(pl.Float64) % 1 == 0).then(raw)
+    text = whole.cast(pl.Int64, strict=False).cast(pl.String)
+    written = datetime(2000, 11, 11, 11, 11, 11).strftime(time_format)
+    if not written.isdigit():
+        return text
+    if not time_format.startswith("%Y"):  # years have lost none
+        text = text.str.zfill(len(written))
+    return pl.when(text.str.len_chars() == len(written)).then(text)
+
+
+def _given(raw: pl.Expr, time_format: str, options: Options) -> TimeReader:
+    parsed = _strptime(raw, time_format)
+    if re.search(r"%#?:*z", time_format):
+        return TimeReader(parsed, parsed, naive=False)
+    return _naive(parsed, options)
+
+
+def _strptime(text: pl.Expr, time_format: str) -> pl.Expr:
+    if "%H" in time_format and not re.search(r"%[MRTXcsr+]", time_format):
+        text, time_format = text + ":00", time_format + ":%M"  # polars reads no hour without a minute
+    return text.str.to_datetime(time_format, time_unit="us", strict=False)
+
+
 def _text(raw: pl.Expr, sample: pl.Series, options: Options, column: str, where: str) -> TimeReader:
     given = options.time_format
     if given in UNIX_UNITS or (given is None and sample.len() and sample.str.contains(r"^\d{9,}(\.\d+)?$").all()):
         numbers = sample.cast(pl.Float64, strict=False)
-        return _unix(raw.cast(pl.Float64, strict=False), numbers, options, column, where)
+        ends = pl.Series([numbers.min(), numbers.max()], dtype=pl.Float64)
+        return _unix(raw.cast(pl.Float64, strict=False), ends, options, column, where)
     if given is not None:
-        parsed = raw.str.to_datetime(given, time_unit="us", strict=False)
-        if re.search(r"%#?:*z", given):
-            return TimeReader(parsed, parsed, naive=False)
-        return _naive(parsed, options)
+        return _given(raw, given, options)
     is_iso = sample.str.contains(ISO)
     is_day_first = sample.str.contains(DAY_FIRST)
     if is_iso.sum() >= is_day_first.sum() and is_iso.any():

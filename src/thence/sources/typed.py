@@ -16,9 +16,9 @@ import polars as pl
 from .._names import distinct_names
 from .._report import Finding
 from .._stream import collect
-from .._tidy import quoted, require_readings
+from .._tidy import quoted, require_ids, require_readings
 from ..errors import ConfigError, InputError
-from .roles import Roles
+from .roles import SENSOR_NAMES, Roles, plain_name
 from .table import Options, Table
 from .times import TimeReader, time_reader
 
@@ -126,6 +126,7 @@ def _wide_columns(
     expressions, categorical, findings = [], {}, []
     for name in sources:
         id = _sensor_id(table, name if roles.layout == "wide" else table.title, options, one=roles.layout == "files")
+        require_ids([id], table.name)
         if id in categorical:
             raise InputError(f"two columns become the sensor '{id}'", where=table.name, hint="change name=")
         dtype = table.schema[name]
@@ -139,7 +140,7 @@ def _wide_columns(
                 findings.append(Finding("not-a-number", given - numbers, id, table.name))
         else:
             state = _state_of_type(dtype, name, table)
-        cell = _state(name, dtype, options) if state else _number(name, dtype, options, table.decimal)
+        cell = _state(name, dtype, options, table.decimal) if state else _number(name, dtype, options, table.decimal)
         expressions.append(cell.alias(id))
         categorical[id] = state
     return expressions, categorical, findings
@@ -152,6 +153,8 @@ def _long_columns(
     sensor, template = pl.col(roles.sensor), _template(table, options)
     is_text = _is_text(dtype)
     counts: dict[str, tuple[int, int]] = {}
+    if options.sensor is None:
+        _require_one_id(table, roles, options)
     if is_text:
         cells = _cell_counts(roles.value, options, table.decimal, dtype)
         found = collect(table.frame.group_by(sensor.cast(pl.String).alias("sensor")).agg(cells), source=table.name)
@@ -166,6 +169,7 @@ def _long_columns(
         findings.append(_nameless(table, roles, options))
     for raw in raw_names:
         id = template.format(raw.strip())
+        require_ids([id], table.name)
         if id in options.categorical:
             state: bool | None = True
         elif is_text:
@@ -186,8 +190,24 @@ def _long_columns(
     if states := [id for id, is_state in categorical.items() if is_state]:
         of_state = name.cast(pl.String).is_in(states)
         columns[1] = pl.when(~of_state).then(columns[1]).alias("value")
-        columns.append(pl.when(of_state).then(_state(roles.value, dtype, options)).alias("state"))
+        columns.append(pl.when(of_state).then(_state(roles.value, dtype, options, table.decimal)).alias("state"))
     return columns, categorical, findings
+
+
+def _require_one_id(table: Table, roles: Roles, options: Options) -> None:
+    """Where two columns name sensors, one of them must tell them all apart."""
+    for other in roles.ignored:
+        if other in options.ignore or plain_name(other) not in (*SENSOR_NAMES, "measurement"):
+            continue
+        pair = pl.struct(pl.col(roles.sensor, other).cast(pl.String))
+        query = table.frame.select(pl.col(roles.sensor).n_unique().alias("one"), pair.n_unique().alias("both"))
+        one, both = collect(query, source=table.name).row(0)
+        if both > one:
+            raise InputError(
+                f"'{roles.sensor}' and '{other}' name {both:,} sensors together, '{roles.sensor}' alone {one:,}",
+                where=table.name,
+                hint=f"join them into one column, or give sensor='{roles.sensor}' or sensor='{other}'",
+            )
 
 
 def _nameless(table: Table, roles: Roles, options: Options) -> Finding:
@@ -225,7 +245,7 @@ def _decide(
 
 
 def _first_text(table: Table, name: str, options: Options, where: pl.Expr | None = None) -> tuple[int, str]:
-    text = _clean(name, table.schema[name], options)
+    text = _clean(name, table.schema[name], options, table.decimal)
     bad = text.is_not_null() & _parsed(text, table.decimal).is_null()
     if where is not None:
         bad &= where
@@ -246,18 +266,21 @@ def _text_counts(table: Table, names: Sequence[str], options: Options) -> dict[s
 
 
 def _cell_counts(name: str, options: Options, decimal: str, dtype: pl.DataType) -> list[pl.Expr]:
-    text = _clean(name, dtype, options)
+    text = _clean(name, dtype, options, decimal)
     return [
         text.is_not_null().sum().alias(COUNTS[0]),
         _parsed(text, decimal).is_not_null().sum().alias(COUNTS[1]),
     ]
 
 
-def _clean(name: str, dtype: pl.DataType, options: Options) -> pl.Expr:
+def _clean(name: str, dtype: pl.DataType, options: Options, decimal: str) -> pl.Expr:
     """Text without spaces around it; null where it stands for no reading."""
     text = pl.col(name) if dtype == pl.String else pl.col(name).cast(pl.String)
     text = text.str.strip_chars()
-    return pl.when(~text.is_in(list({"", *options.missing}))).then(text)
+    gone = text.is_in(list({"", *options.missing}))
+    if numbers := options.missing_numbers(decimal):
+        gone |= _parsed(text, decimal).is_in(numbers).fill_null(False)
+    return pl.when(~gone).then(text)
 
 
 def _parsed(text: pl.Expr, decimal: str) -> pl.Expr:
@@ -268,22 +291,26 @@ def _parsed(text: pl.Expr, decimal: str) -> pl.Expr:
 
 
 def _number(name: str, dtype: pl.DataType, options: Options, decimal: str) -> pl.Expr:
-    if _is_text(dtype) and dtype != pl.Boolean:
-        return _parsed(_clean(name, dtype, options), decimal)
-    return pl.col(name).cast(pl.Float64, strict=False)
+    if _is_text(dtype):
+        return _parsed(_clean(name, dtype, options, decimal), decimal)
+    number = pl.col(name).cast(pl.Float64, strict=False)
+    missing = options.missing_numbers(".")
+    if dtype == pl.Float32:
+        missing += pl.Series(missing, dtype=pl.Float32).cast(pl.Float64).to_list()  # -999.9 is not -999.9 there
+    return pl.when(~number.is_in(missing)).then(number) if missing else number
 
 
-def _state(name: str, dtype: pl.DataType, options: Options) -> pl.Expr:
-    if dtype.is_float() or dtype.is_decimal():
-        number = pl.col(name).cast(pl.Float64)
-        number = pl.when(number.is_finite()).then(number)
-        whole = number.round() == number
-        return (
-            pl.when(whole).then(number.cast(pl.Int64, strict=False).cast(pl.String)).otherwise(number.cast(pl.String))
-        )
-    if _is_text(dtype) and dtype != pl.Boolean:
-        return _clean(name, dtype, options)
-    return pl.col(name).cast(pl.String)
+def _state(name: str, dtype: pl.DataType, options: Options, decimal: str) -> pl.Expr:
+    if _is_text(dtype):
+        return _clean(name, dtype, options, decimal)
+    if not dtype.is_numeric():
+        return pl.col(name).cast(pl.String)
+    number = _number(name, dtype, options, decimal)
+    if dtype.is_integer():
+        return pl.when(number.is_not_null()).then(pl.col(name).cast(pl.String))
+    number = pl.when(number.is_finite()).then(number)
+    whole = number.round() == number
+    return pl.when(whole).then(number.cast(pl.Int64, strict=False).cast(pl.String)).otherwise(number.cast(pl.String))
 
 
 def _is_text(dtype: pl.DataType) -> bool:
