@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .blocks import Block, Codes, Column
+from .blocks import Block, Codes, Column, as_codes
 from .discretize import Discretizer
 from .errors import InputError, MiningError, nearest
 from .frames import raw_columns
@@ -354,7 +354,11 @@ class FeatureTable:
                 codes, values = binning.encode(self.numbers[:, at]), tuple(binning.values)
             else:
                 raw = self.numbers[:, at]
-                codes, values = np.where(np.isnan(raw), -1, raw).astype(np.int16), known
+                raw = np.where(np.isnan(raw), -1, raw)
+                codes = as_codes(
+                    raw, len(known), of=f"'{feature}'", hint="leave it out: ignore=[…], or drop the column"
+                )
+                values = known
             columns.append(Column(feature, values, codes[None, :], context=context))
         block = Block(tuple(columns), self.n_rows, times=self.times)
         return TransactionTable((block,), enrichment, discretizer)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..blocks import as_codes
 from ..discretize import Binning, Discretizer
 from ..items import Aspect, Feature, Interval, Role, Value
 from ..transactions import Block, Column, FeatureTable, TransactionTable
@@ -53,8 +54,14 @@ def state_columns(readings: WindowedReadings, around: Surroundings) -> list[Colu
     """A column per categorical sensor."""
     out = []
     for sensor in readings.categorical:
-        codes, categories = readings.states[sensor.id]
-        out.append(Column(around.reading(sensor), tuple(categories), codes.astype(np.int16)[None, :]))
+        states, categories = readings.states[sensor.id]
+        codes = as_codes(
+            states[None, :],
+            len(categories),
+            of=f"sensor '{sensor.id}'",
+            hint=f"read_sensors(…, ignore=['{sensor.id}'])",
+        )
+        out.append(Column(around.reading(sensor), tuple(categories), codes))
     return out
 
 

@@ -7,16 +7,16 @@ not embeddings × frames. With ``scope="sensor"`` a reading is its rank in the s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise, product
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..discovery import Carriers, discover
-from ..discretize import Binning, Discretizer, fit_binning, rank_binning
+from ..discretize import Discretizer
 from ..errors import PatternError
 from ..items import Aspect, Feature, Interval, Role, Value
 from ..matching import GraphIndex, embeddings, most_specific, upward
@@ -24,6 +24,7 @@ from ..patterns import Pattern
 from ..transactions import Block, Column, TransactionTable
 from ..windows import WindowedReadings
 from .grounded import calendar_columns
+from .series import Coder, SeriesBank, series_banks
 from .stars import star_series
 from .surroundings import ADMINISTRATIVE, Surroundings
 
@@ -31,71 +32,6 @@ __all__ = ["lifted_table"]
 
 Frames = npt.NDArray[Any] | slice
 Codes = npt.NDArray[np.int16]
-
-
-@dataclass(frozen=True)
-class SeriesBank:
-    """The codes of all sensors of one kind: what each code stands for, and which row belongs to which sensor."""
-
-    codes: Codes
-    values: tuple[Value | Interval, ...]
-    row_of: Mapping[str, int]
-    unit: str
-    relative: bool
-
-
-class _Coder:
-    """Turns series of numbers into codes, remembering the bins that it fits on the way."""
-
-    def __init__(self, discretizer: Discretizer, fit_frames: Frames) -> None:
-        self.discretizer = discretizer
-        self.fit_frames = fit_frames
-        self.binnings: dict[str, Binning] = dict(discretizer.binnings)
-
-    @property
-    def relative(self) -> bool:
-        return self.discretizer.scope == "sensor"
-
-    @property
-    def ranks(self) -> tuple[Interval, ...]:
-        """Ranks in a sensor's own history; the outer ones are open, so that later extremes fall into them."""
-        bins = self.discretizer.bins
-        bounds = [-np.inf, *(i / bins for i in range(1, bins)), np.inf]
-        return tuple(Interval(low, high) for low, high in pairwise(bounds))
-
-    def encode(
-        self, series: npt.NDArray[np.float64], keys: Sequence[str], pool: str
-    ) -> tuple[Codes, tuple[Value | Interval, ...]]:
-        """Codes of the rows of ``series`` (series × frames), each by its own ranks or all by one pooled binning."""
-        codes = np.empty(series.shape, np.int16)
-        if self.relative:
-            for row, key in enumerate(keys):
-                if key not in self.binnings:
-                    edges = rank_binning(series[row][self.fit_frames], bins=self.discretizer.bins)
-                    if np.isnan(edges).any():
-                        codes[row] = -1
-                        continue
-                    self.binnings[key] = Binning(edges)
-                codes[row] = self.binnings[key].encode(series[row])
-            return codes, self.ranks
-        if pool not in self.binnings:
-            self.binnings[pool] = fit_binning(
-                series[:, self.fit_frames], method=self.discretizer.method, bins=self.discretizer.bins,
-                edges=self.discretizer.edges.get(pool),
-            )  # fmt: skip
-        binning = self.binnings[pool]
-        codes[:] = binning.encode(series)
-        return codes, tuple(binning.values)
-
-    def encode_facts(self, values: npt.NDArray[np.float64], pool: str) -> tuple[Codes, tuple[Value | Interval, ...]]:
-        """Codes of a property over nodes, always pooled."""
-        if pool not in self.binnings:
-            self.binnings[pool] = fit_binning(values, bins=self.discretizer.bins)
-        binning = self.binnings[pool]
-        return binning.encode(values), tuple(binning.values)
-
-    def fitted(self) -> Discretizer:
-        return replace(self.discretizer, binnings=self.binnings)
 
 
 def lifted_table(
@@ -132,8 +68,8 @@ def lifted_table(
     else:
         given = [patterns] if isinstance(patterns, (str, Pattern)) else list(patterns)
         chosen = [p if isinstance(p, Pattern) else Pattern.parse(p) for p in given]
-    coder = _Coder(discretizer, fit_frames)
-    banks = _banks(readings, coder)
+    coder = Coder(discretizer, fit_frames)
+    banks = series_banks(readings, coder)
     blocks = []
     for pattern in chosen:
         block = _block(pattern, readings, around, carriers, banks, coder, max_embeddings, edges)
@@ -144,38 +80,13 @@ def lifted_table(
     return TransactionTable(tuple(blocks), "lifted", coder.fitted(), tuple(notes))
 
 
-def _banks(readings: WindowedReadings, coder: _Coder) -> dict[tuple[str, str], SeriesBank]:
-    """The codes of every kind of reading, by kind and derived name."""
-    out: dict[tuple[str, str], SeriesBank] = {}
-    names = {"": readings.values}
-    if "change" in readings.derived:
-        names["change"] = readings.derived["change"]
-    for kind in dict.fromkeys(sensor.kind for sensor in readings.numeric):
-        members = [(i, s) for i, s in enumerate(readings.numeric) if s.kind == kind]
-        for name, values in names.items():
-            series = np.ascontiguousarray(values[:, [i for i, _ in members]].T)
-            keys = [coder.discretizer.group(kind="", sensor=s.id, name=name) for _, s in members]
-            codes, meaning = coder.encode(series, keys, f"{kind}.{name}" if name else kind)
-            row_of = {s.id: row for row, (_, s) in enumerate(members)}
-            out[kind, name] = SeriesBank(codes, meaning, row_of, members[0][1].unit, coder.relative)
-    for kind in dict.fromkeys(sensor.kind for sensor in readings.categorical):
-        states = {s.id: readings.states[s.id] for s in readings.categorical if s.kind == kind}
-        known = tuple(sorted({name for _, categories in states.values() for name in categories}))
-        codes = np.full((len(states), len(readings)), -1, np.int16)
-        for row, (own, categories) in enumerate(states.values()):
-            renumber = np.array([known.index(name) for name in categories] + [-1], np.int16)
-            codes[row] = renumber[own]
-        out[kind, ""] = SeriesBank(codes, known, {s: row for row, s in enumerate(states)}, "", False)
-    return out
-
-
 def _block(
     pattern: Pattern,
     readings: WindowedReadings,
     around: Surroundings,
     carriers: Carriers,
-    banks: Mapping[tuple[str, str], SeriesBank],
-    coder: _Coder,
+    banks: Sequence[SeriesBank],
+    coder: Coder,
     max_embeddings: int,
     edges: bool,
 ) -> Block | None:
@@ -255,12 +166,12 @@ def _reading_columns(
     rows: npt.NDArray[np.int64],
     chosen: list[tuple[str, ...]],
     carriers: Carriers,
-    banks: Mapping[tuple[str, str], SeriesBank],
+    banks: Sequence[SeriesBank],
 ) -> list[Column]:
     out = []
     for at, variable in enumerate(pattern.sensors):
-        for (kind, name), bank in banks.items():
-            if variable.kind and kind != variable.kind:
+        for bank in banks:
+            if variable.kind and bank.kind != variable.kind:
                 continue
             series = np.array([bank.row_of.get(sensors[at], -1) for sensors in chosen], np.int32)
             if (series < 0).all():
@@ -268,9 +179,9 @@ def _reading_columns(
             feature = Feature(
                 variable.name,
                 Aspect.MEASUREMENT,
-                name,
+                bank.name,
                 role=Role.VARIABLE,
-                label=kind,
+                label=bank.kind,
                 relative=bank.relative,
                 unit=bank.unit,
                 place=variable.host,
@@ -293,7 +204,7 @@ def _distinct(columns: list[Column]) -> list[Column]:
 
 
 def _property_columns(
-    pattern: Pattern, rows: npt.NDArray[np.int64], around: Surroundings, index: GraphIndex, coder: _Coder
+    pattern: Pattern, rows: npt.NDArray[np.int64], around: Surroundings, index: GraphIndex, coder: Coder
 ) -> list[Column]:
     """What the graph says of each variable's node; constant over time, different from embedding to embedding."""
     out = []
@@ -322,7 +233,7 @@ def _property_columns(
     return out
 
 
-def _fact_codes(values: Sequence[Any], pool: str, coder: _Coder) -> tuple[Codes, tuple[Value | Interval, ...]]:
+def _fact_codes(values: Sequence[Any], pool: str, coder: Coder) -> tuple[Codes, tuple[Value | Interval, ...]]:
     numeric = all(v is None or (isinstance(v, (int, float)) and not isinstance(v, bool)) for v in values)
     if numeric:
         return coder.encode_facts(np.array([np.nan if v is None else float(v) for v in values]), pool)
