@@ -165,3 +165,29 @@ def test_discovery_leaves_out_what_is_too_frequent_and_says_so() -> None:
     places = {name: name.split("_")[1] for name in kinds}
     _, notes = discover(Carriers.of(index, kinds, places), max_embeddings=4, stars=False)
     assert any("more than 4: left out" in note for note in notes)
+
+
+@pytest.mark.parametrize("relation", ["IN", "In", "`in`"])
+def test_only_the_bare_word_in_binds_a_sensor(relation: str) -> None:
+    """A relation called IN, as Neo4j graphs have it, was taken for the binding, even in backticks."""
+    pattern = Pattern.parse(f"(t:Temperature)-[in]->(a:Room)-[{relation}]->(b:Floor)")
+    assert [(s.kind, s.host) for s in pattern.sensors] == [("Temperature", "a")]
+    assert [(k.source, k.target, k.label) for k in pattern.links] == [("a", "b", relation.strip("`"))]
+    assert Pattern.parse(str(pattern)) == pattern
+
+
+_NAMES = st.sampled_from(["in", "IN", "Temperature", "relative humidity", "a`b", "", "Über", "value", "1st", "p:q"])
+
+
+@settings(max_examples=100)
+@given(st.lists(_NAMES, min_size=6, max_size=6), st.lists(_NAMES.filter(bool), min_size=5, max_size=5), _NAMES, _NAMES)
+def test_every_discovered_pattern_reads_back(labels: list[str], relations: list[str], warm: str, wet: str) -> None:
+    """Kinds were read back in small letters, so no pattern of a kind with capitals was equal to its text."""
+    nodes = [Node(f"n{i}", frozenset([label] if label else [])) for i, label in enumerate(labels)]
+    edges = [Edge(f"e{i}", f"n{i}", f"n{i + 1}", frozenset([r])) for i, r in enumerate(relations)]
+    kinds = {f"{kind}{i}": kind for i in range(6) for kind in (warm, wet)}
+    carriers = Carriers.of(GraphIndex(KnowledgeGraph(nodes, edges)), kinds, {s: f"n{s[-1]}" for s in kinds})
+    found, _ = discover(carriers, min_embeddings=1)
+    assert found
+    for pattern in found:
+        assert Pattern.parse(str(pattern)) == pattern

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -153,6 +155,23 @@ def test_given_patterns_and_context_of_variables() -> None:
     assert features_[:2] == ["(?f:flow).rank", "(?g:pressure).rank"]
     assert "(?p:Pipe).length" in features_
     assert all(c.feature.role is Role.VARIABLE for c in block.columns)
+
+
+def test_kinds_are_found_whatever_their_capitals(tmp_path: Path) -> None:
+    """Kinds of written patterns were made small, so a kind 'Temperature' could not be asked for at all."""
+    net = network(frames=10)
+    names = {"flow": "Flow", "pressure": "FLOW", "demand": "demand"}
+    sensors = net.sensors.with_kinds({s.id: names[s.kind] for s in net.sensors.sensors})
+    loud = Network(sensors, net.graph, net.binding, net.ontology)
+    made = table(loud, "lifted", patterns="(f:Flow)-[in]->(p:Pipe)")
+    made.save(tmp_path / "t.npz")
+    again = TransactionTable.load(tmp_path / "t.npz")
+    assert [b.pattern for b in again.blocks] == [b.pattern for b in made.blocks]
+    assert made.features[0].label == "Flow"
+    with pytest.raises(PatternError, match="may be FLOW or Flow"):
+        table(loud, "lifted", patterns="(f:flow)-[in]->(p:Pipe)")
+    small = table(net, "lifted", patterns="(f:FLOW)-[in]->(p:Pipe)")
+    assert [s.kind for s in small.blocks[0].pattern.sensors] == ["flow"]  # type: ignore[union-attr]
 
 
 def test_lifted_blocks_equal_their_flat_form() -> None:

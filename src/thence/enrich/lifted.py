@@ -67,7 +67,8 @@ def lifted_table(
             )
     else:
         given = [patterns] if isinstance(patterns, (str, Pattern)) else list(patterns)
-        chosen = [p if isinstance(p, Pattern) else Pattern.parse(p) for p in given]
+        parsed = [p if isinstance(p, Pattern) else Pattern.parse(p) for p in given]
+        chosen = [carriers.with_known_kinds(pattern) for pattern in parsed]
     coder = Coder(discretizer, fit_frames)
     banks = series_banks(readings, coder)
     blocks = []
