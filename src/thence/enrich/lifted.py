@@ -23,10 +23,11 @@ from ..matching import GraphIndex, embeddings, most_specific, upward
 from ..patterns import Pattern
 from ..transactions import Block, Column, TransactionTable
 from ..windows import WindowedReadings
+from .facts import Fact, are_numbers, category_codes, property_fact
 from .grounded import calendar_columns
 from .series import Coder, SeriesBank, series_banks
 from .stars import star_series
-from .surroundings import ADMINISTRATIVE, Surroundings
+from .surroundings import Surroundings
 
 __all__ = ["lifted_table"]
 
@@ -105,7 +106,7 @@ def _block(
             lifted = replace(feature, relative=coder.relative, place=focus, classes=_classes(pattern, focus, index))
             columns.append(Column(lifted, meaning, codes, np.arange(len(rows), dtype=np.int32)))
     columns = _distinct(columns)
-    columns += _property_columns(pattern, rows, around, index, coder)
+    columns += _property_columns(pattern, rows, around, index, coder, readings.times)
     if edges:
         columns += _structure_columns(pattern, rows, index)
     columns += [replace(c, series=np.zeros(len(rows), np.int32)) for c in calendar_columns(readings)]
@@ -205,20 +206,23 @@ def _distinct(columns: list[Column]) -> list[Column]:
 
 
 def _property_columns(
-    pattern: Pattern, rows: npt.NDArray[np.int64], around: Surroundings, index: GraphIndex, coder: Coder
+    pattern: Pattern,
+    rows: npt.NDArray[np.int64],
+    around: Surroundings,
+    index: GraphIndex,
+    coder: Coder,
+    times: npt.NDArray[np.datetime64],
 ) -> list[Column]:
-    """What the graph says of each variable's node; constant over time, different from embedding to embedding."""
+    """What the graph says of each variable's node: constant over time unless it has dates, different between places."""
     out = []
     for at, variable in enumerate(pattern.nodes):
-        nodes, series = np.unique(rows[:, at], return_inverse=True)
-        held = [index.graph.node(index.ids[n]).properties for n in nodes.tolist()]
-        names = sorted({name for properties in held for name in properties})
-        for name in names:
-            wanted = around.properties is None or name in around.properties
-            if not wanted or (around.properties is None and name in ADMINISTRATIVE):
+        numbers, series = np.unique(rows[:, at], return_inverse=True)
+        nodes = [index.ids[n] for n in numbers.tolist()]
+        for name in sorted({name for node in nodes for name in around.properties_of(node)}):
+            facts = [property_fact(index.graph, node, name, times) for node in nodes]
+            if not any(fact.is_known for fact in facts):
                 continue
-            values = [properties.get(name) for properties in held]
-            codes, meaning = _fact_codes(values, f"{variable.label}.{name}", coder)
+            codes, meaning = _fact_codes(facts, variable.label, name, coder, len(times))
             if len(meaning) < 2:
                 continue
             feature = Feature(
@@ -230,18 +234,26 @@ def _property_columns(
                 unit=index.graph.property_units.get(name, ""),
                 classes=_classes(pattern, variable.name, index),
             )
-            out.append(Column(feature, meaning, codes[:, None], series.astype(np.int32), context=True))
+            out.append(Column(feature, meaning, codes, series.astype(np.int32), context=True))
     return out
 
 
-def _fact_codes(values: Sequence[Any], pool: str, coder: Coder) -> tuple[Codes, tuple[Value | Interval, ...]]:
-    numeric = all(v is None or (isinstance(v, (int, float)) and not isinstance(v, bool)) for v in values)
-    if numeric:
-        return coder.encode_facts(np.array([np.nan if v is None else float(v) for v in values]), pool)
-    plain = [v if v is None or isinstance(v, bool) else str(v) for v in values]
-    known = tuple(sorted({v for v in plain if v is not None}, key=str))
-    position = {value: code for code, value in enumerate(known)}
-    return np.array([-1 if v is None else position[v] for v in plain], np.int16), known
+def _fact_codes(
+    facts: Sequence[Fact], label: str, name: str, coder: Coder, n_frames: int
+) -> tuple[Codes, tuple[Value | Interval, ...]]:
+    """Codes of a property, nodes × 1, or nodes × frames where it changes at one of them, and what they stand for."""
+    values = [value for fact in facts for value in fact.values]
+    meaning: tuple[Value | Interval, ...]
+    if are_numbers(values):
+        numbers = np.array([np.nan if v is None else float(v) for v in values])
+        codes, meaning = coder.encode_facts(numbers, f"{label}.{name}")
+    else:
+        codes, meaning = category_codes(values, name)
+    width = n_frames if any(len(fact.which) != 1 for fact in facts) else 1
+    first = np.cumsum([0, *(len(fact.values) for fact in facts)])
+    return np.stack(
+        [np.broadcast_to(codes[f + fact.which], (width,)) for f, fact in zip(first, facts, strict=False)]
+    ), meaning
 
 
 def _structure_columns(pattern: Pattern, rows: npt.NDArray[np.int64], index: GraphIndex) -> list[Column]:
