@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.networks import graph
 from thence.discovery import Carriers, discover
-from thence.errors import PatternError
+from thence.errors import BindingError, PatternError
 from thence.graph import Edge, KnowledgeGraph, Node
 from thence.matching import GraphIndex, embeddings, role_members
 from thence.ontology import Ontology
@@ -191,3 +191,9 @@ def test_every_discovered_pattern_reads_back(labels: list[str], relations: list[
     assert found
     for pattern in found:
         assert Pattern.parse(str(pattern)) == pattern
+
+
+def test_a_sensor_at_an_unknown_node_is_named() -> None:
+    """It was a KeyError."""
+    with pytest.raises(BindingError, match=r"sensor 's' is bound to 'P11', which is no node .*did you mean 'P1'"):
+        Carriers.of(GraphIndex(graph()), {"s": "flow"}, {"s": "P11"})

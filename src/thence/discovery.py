@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from .errors import PatternError
+from .errors import BindingError, PatternError, nearest
 from .graph import KnowledgeGraph
 from .matching import GraphIndex, most_specific, role_members, upward
 from .ontology import Ontology
@@ -43,6 +43,11 @@ class Carriers:
         for sensor, kind in kind_of.items():
             node = node_of.get(sensor)
             if node is not None:
+                if node not in index.number:
+                    raise BindingError(
+                        f"sensor '{sensor}' is bound to '{node}', which is no node of the graph",
+                        hint=nearest(str(node), index.ids),
+                    )
                 found.setdefault(kind, {}).setdefault(index.number[node], []).append(sensor)
         frozen = {k: {n: tuple(ids) for n, ids in nodes.items()} for k, nodes in sorted(found.items())}
         return Carriers(index, frozen)
