@@ -15,7 +15,7 @@ from thence.errors import BindingError, PatternError
 from thence.graph import Edge, KnowledgeGraph, Node
 from thence.matching import GraphIndex, embeddings, role_members
 from thence.ontology import Ontology
-from thence.patterns import Pattern, Step
+from thence.patterns import Link, NodeVariable, Pattern, Role, SensorVariable, Step
 
 
 @pytest.mark.parametrize(
@@ -197,3 +197,57 @@ def test_a_sensor_at_an_unknown_node_is_named() -> None:
     """It was a KeyError."""
     with pytest.raises(BindingError, match=r"sensor 's' is bound to 'P11', which is no node .*did you mean 'P1'"):
         Carriers.of(GraphIndex(graph()), {"s": "flow"}, {"s": "P11"})
+
+
+def _all_symmetries(pattern: Pattern) -> list[dict[str, str]]:
+    """Every renaming that leaves the pattern as it is, by trying all."""
+
+    def content(mapping: dict[str, str]) -> tuple[object, ...]:
+        return (
+            {(mapping[v.name], v.label) for v in pattern.nodes},
+            {
+                (k.label, ends if k.directed else frozenset(ends))
+                for k in pattern.links
+                for ends in [(mapping[k.source], mapping[k.target])]
+            },
+            sorted((s.kind, mapping[s.host]) for s in pattern.sensors),
+            mapping[pattern.nodes[0].name] if pattern.roles else "",
+        )
+
+    names = [v.name for v in pattern.nodes]
+    same = dict(zip(names, names, strict=True))
+    tried = (dict(zip(names, order, strict=True)) for order in permutations(names))
+    return [mapping for mapping in tried if content(mapping) == content(same)]
+
+
+_LINKS = st.lists(
+    st.tuples(st.sampled_from("abcde"), st.sampled_from("abcde"), st.sampled_from("rs"), st.booleans()), max_size=7
+)
+
+
+@settings(max_examples=200)
+@given(
+    _LINKS,
+    st.lists(st.sampled_from(["X", "X", "Y"]), min_size=5, max_size=5),
+    st.lists(st.sampled_from("abc")),
+    st.booleans(),
+)
+def test_symmetries_are_all_found_and_no_others(links: list, labels: list[str], hosts: list[str], star: bool) -> None:
+    pattern = Pattern(
+        tuple(NodeVariable(name, label) for name, label in zip("abcde", labels, strict=True)),
+        tuple(Link(*link) for link in links if link[0] != link[1]),
+        tuple(SensorVariable(f"s{i}", "flow", host) for i, host in enumerate(hosts)),
+        (Role("near", (Step("r", "out", ""),), "flow"),) if star else (),
+    )
+    assert list(pattern.automorphisms()) == _all_symmetries(pattern)
+
+
+def test_long_patterns_are_matched() -> None:
+    """All orders of the variables were tried, 479 million of twelve."""
+    names = "abcdefghijkl"
+    chain = ", ".join(f"({a}:X)-[to]-({b}:X)" for a, b in zip(names, names[1:], strict=False))
+    nodes = [Node(f"n{i}", frozenset({"X"})) for i in range(13)]
+    edges = [Edge(f"e{i}", f"n{i}", f"n{i + 1}", frozenset({"to"})) for i in range(12)]
+    pattern = Pattern.parse(chain)
+    assert len(list(pattern.automorphisms())) == 2
+    assert len(embeddings(pattern, GraphIndex(KnowledgeGraph(nodes, edges)))) == 2

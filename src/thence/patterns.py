@@ -20,7 +20,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import permutations
 
 from .errors import PatternError
 from .items import quote
@@ -166,18 +165,36 @@ class Pattern:
     def automorphisms(self) -> Iterator[dict[str, str]]:
         """Renamings of the node variables that leave the pattern as it is, the identity first."""
         names = [v.name for v in self.nodes]
-        labels = {v.name: v.label for v in self.nodes}
-        kinds = {name: sorted(s.kind for s in self.sensors if s.host == name) for name in names}
+        looks = {name: self._look(name) for name in names}
         links = {_canonical(link) for link in self.links}
-        for order in permutations(names):
-            mapping = dict(zip(names, order, strict=True))
-            if any(labels[a] != labels[b] or kinds[a] != kinds[b] for a, b in mapping.items()):
-                continue
-            if self.roles and mapping[names[0]] != names[0]:
-                continue
-            moved = {_canonical(Link(mapping[k.source], mapping[k.target], k.label, k.directed)) for k in self.links}
-            if moved == links:
-                yield mapping
+        closing: dict[str, list[Link]] = {name: [] for name in names}
+        for link in links:
+            closing[max(link.source, link.target, key=names.index)].append(link)
+
+        def extend(mapping: dict[str, str]) -> Iterator[dict[str, str]]:
+            if len(mapping) == len(names):
+                yield dict(mapping)
+                return
+            name = names[len(mapping)]
+            for other in [n for n in names if looks[n] == looks[name] and n not in mapping.values()]:
+                mapping[name] = other
+                moved = (Link(mapping[k.source], mapping[k.target], k.label, k.directed) for k in closing[name])
+                if all(_canonical(link) in links for link in moved):
+                    yield from extend(mapping)
+                del mapping[name]
+
+        yield from extend({})
+
+    def _look(self, name: str) -> tuple[object, ...]:
+        """What a symmetry cannot change in a variable: class, kinds, links, and being the focus of a star."""
+        ends = [
+            (link.label, link.directed, link.directed and end == link.source)
+            for link in {_canonical(link) for link in self.links}
+            for end in (link.source, link.target)
+            if end == name
+        ]
+        kinds = sorted(s.kind for s in self.sensors if s.host == name)
+        return self.label_of(name), kinds, sorted(ends), bool(self.roles) and name == self.nodes[0].name
 
 
 def _canonical(link: Link) -> Link:
