@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -245,7 +245,7 @@ def test_symmetries_are_all_found_and_no_others(links: list, labels: list[str], 
 def test_long_patterns_are_matched() -> None:
     """All orders of the variables were tried, 479 million of twelve."""
     names = "abcdefghijkl"
-    chain = ", ".join(f"({a}:X)-[to]-({b}:X)" for a, b in zip(names, names[1:], strict=False))
+    chain = ", ".join(f"({a}:X)-[to]-({b}:X)" for a, b in pairwise(names))
     nodes = [Node(f"n{i}", frozenset({"X"})) for i in range(13)]
     edges = [Edge(f"e{i}", f"n{i}", f"n{i + 1}", frozenset({"to"})) for i in range(12)]
     pattern = Pattern.parse(chain)
