@@ -208,6 +208,27 @@ def test_bins_are_fitted_on_the_training_frames_alone() -> None:
     )
 
 
+def test_edges_that_are_given_are_used_or_said_not_to_be() -> None:
+    """Edges of a kind were refused in lifted tables with absolute ranges, and ignored without a word in ranked ones."""
+    net = network()
+    given = {"flow": (1.0, 2.0), "Pipe.length": (200.0,)}
+
+    def made(scope: str) -> TransactionTable:
+        return build(
+            window(net.sensors, "30min"), mode="lifted", graph=net.graph, binding=net.binding,
+            discretizer=Discretizer(bins=4, scope=scope, edges=given), patterns="(f:flow)-[in]->(p:Pipe)",
+        )  # fmt: skip
+
+    absolute = made("kind")
+    flow, length = absolute.blocks[0].columns
+    assert [str(v) for v in flow.values] == ["[-inf, 1.0)", "[1.0, 2.0)", "[2.0, inf)"]
+    assert [str(v) for v in length.values] == ["[-inf, 200.0)", "[200.0, inf)"]
+    assert absolute.notes == ()
+    assert made("sensor").notes == (
+        "edges of flow are not used: readings are ranks of each sensor unless scope='kind'",
+    )
+
+
 def test_raw_features_agree_with_the_table() -> None:
     net = network()
     raw = features(window(net.sensors, "30min"), mode="grounded", graph=net.graph, binding=net.binding)

@@ -70,6 +70,11 @@ def lifted_table(
         given = [patterns] if isinstance(patterns, (str, Pattern)) else list(patterns)
         parsed = [p if isinstance(p, Pattern) else Pattern.parse(p) for p in given]
         chosen = [carriers.with_known_kinds(pattern) for pattern in parsed]
+    unused = sorted(set(discretizer.edges) & {kind for sensor in readings.numeric if (kind := sensor.kind)})
+    if unused and discretizer.scope == "sensor":
+        notes.append(
+            f"edges of {', '.join(unused)} are not used: readings are ranks of each sensor unless scope='kind'"
+        )
     coder = Coder(discretizer, fit_frames)
     banks = series_banks(readings, coder)
     blocks = []

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..blocks import Codes, as_codes
-from ..discretize import Binning, Discretizer, fit_binning, rank_binning
+from ..discretize import Binning, Discretizer, rank_binning
 from ..items import Interval, Value
 from ..windows import WindowedReadings
 
@@ -68,18 +68,16 @@ class Coder:
                 codes[row] = self.binnings[key].encode(series[row])
             return codes, self.ranks
         if pool not in self.binnings:
-            self.binnings[pool] = fit_binning(
-                series[:, self.fit_frames], method=self.discretizer.method, bins=self.discretizer.bins,
-                edges=self.discretizer.edges.get(pool),
-            )  # fmt: skip
+            self.binnings[pool] = self.discretizer.fit({pool: series[:, self.fit_frames]}).binnings[pool]
         binning = self.binnings[pool]
         codes[:] = binning.encode(series)
         return codes, tuple(binning.values)
 
     def encode_facts(self, values: npt.NDArray[np.float64], pool: str) -> tuple[Codes, tuple[Value | Interval, ...]]:
-        """Codes of a property over nodes, always pooled."""
+        """Codes of a property over nodes, always pooled: by equal count, or at the edges given for it."""
         if pool not in self.binnings:
-            self.binnings[pool] = fit_binning(values, bins=self.discretizer.bins)
+            known = self.discretizer if pool in self.discretizer.edges else Discretizer(bins=self.discretizer.bins)
+            self.binnings[pool] = known.fit({pool: values}).binnings[pool]
         binning = self.binnings[pool]
         return binning.encode(values), tuple(binning.values)
 
