@@ -25,6 +25,7 @@ __all__ = ["DatedValue", "Direction", "Edge", "KnowledgeGraph", "Node", "Value"]
 Direction: TypeAlias = Literal["any", "out", "in"]
 Labels: TypeAlias = str | Iterable[str] | None
 History: TypeAlias = tuple[tuple[datetime, ...], tuple[Value | None, ...]]
+_NO_HISTORY: Mapping[str, History] = MappingProxyType({})
 
 
 class KnowledgeGraph:
@@ -232,7 +233,7 @@ class KnowledgeGraph:
 
     def histories(self, subject_id: str) -> Mapping[str, History]:
         """The properties of a node or edge that change: for each the starts in order and the values from then on."""
-        return MappingProxyType(self._histories.get(subject_id, {}))
+        return self._histories.get(subject_id, _NO_HISTORY)
 
     def properties_at(self, subject_id: str, at: Moment | None = None) -> dict[str, Value]:
         """All properties of a node or edge with the values in force at ``at`` (see :meth:`value`)."""

@@ -19,6 +19,8 @@ from ..items import Value
 
 __all__ = ["Fact", "are_numbers", "category_codes", "property_fact"]
 
+_THE_ONLY_ONE = np.zeros(1, np.int64)
+
 
 @dataclass(frozen=True)
 class Fact:
@@ -54,7 +56,7 @@ def property_fact(graph: KnowledgeGraph, node: str, name: str, times: npt.NDArra
     undated = graph.node(node).properties.get(name)
     history = graph.histories(node).get(name)
     if history is None:
-        return Fact((undated,), np.zeros(1, np.int64))
+        return Fact((undated,), _THE_ONLY_ONE)
     starts, values = history
     moments = np.array([start.replace(tzinfo=None) for start in starts], "datetime64[us]")
     used, which = np.unique(np.searchsorted(moments, times, side="right"), return_inverse=True)

@@ -254,11 +254,11 @@ def _fact_codes(
         codes, meaning = coder.encode_facts(numbers, f"{label}.{name}")
     else:
         codes, meaning = category_codes(values, name)
-    width = n_frames if any(len(fact.which) != 1 for fact in facts) else 1
-    first = np.cumsum([0, *(len(fact.values) for fact in facts)])
-    return np.stack(
-        [np.broadcast_to(codes[f + fact.which], (width,)) for f, fact in zip(first, facts, strict=False)]
-    ), meaning
+    if all(len(fact.which) == 1 for fact in facts):
+        return codes[:, None], meaning
+    first = np.cumsum([0, *(len(fact.values) for fact in facts[:-1])])
+    rows = [np.broadcast_to(codes[at + fact.which], (n_frames,)) for at, fact in zip(first, facts, strict=True)]
+    return np.stack(rows), meaning
 
 
 def _structure_columns(pattern: Pattern, rows: npt.NDArray[np.int64], index: GraphIndex) -> list[Column]:
