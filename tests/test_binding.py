@@ -208,3 +208,24 @@ def test_check_lists_both_directions() -> None:
     ):
         assert part in str(caught.value)
     Binding({"a": "n1", "other": "n2"}).check(["a"], graph, allow_extra=True)
+
+
+def test_tables_with_anything_but_texts_are_refused(network: KnowledgeGraph) -> None:
+    """Numbers, None and NaN in a table were errors of Python's."""
+    with pytest.raises(BindingError) as caught:
+        bind(["a", "b", "c"], network, table={"a": 12, "b": None, "c": float("nan")})  # type: ignore[dict-item]
+    assert "a: the table gives 12, which is no text" in str(caught.value)
+    assert "b: the table gives no node" in str(caught.value) and "c: the table gives no node" in str(caught.value)
+    with pytest.raises(BindingError, match="12: is in the table but is no sensor"):
+        bind(["a"], network, table={"a": "Pipe 12", 12: "Pipe 12"})  # type: ignore[dict-item]
+    with pytest.raises(BindingError, match="sensor id 12 is no text"):
+        bind([12], network)  # type: ignore[list-item]
+    with pytest.raises(BindingError, match="bound to '12', which is no node"):
+        Binding({"a": 12}).check(["a"], network)  # type: ignore[dict-item]
+
+
+def test_rows_of_a_table_without_a_sensor_are_not_called_sensors_that_fail(network: KnowledgeGraph) -> None:
+    """The message was '0 of 1 sensors cannot be bound'."""
+    with pytest.raises(BindingError, match="the table names 1 sensor that the data does not have:") as caught:
+        bind(["a"], network, table={"a": "Pipe 12", "b": "Pipe 12"})
+    assert "0 of 1" not in str(caught.value)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from tests.networks import network
+from tests.networks import Network, network
 from thence.errors import ConfigError
 from thence.generalise import generalisation
+from thence.graph import KnowledgeGraph
+from thence.ontology import Ontology
 
 
 def test_lifted_rules_hold_where_they_were_not_mined_and_grounded_ones_cannot_apply() -> None:
@@ -38,6 +41,23 @@ def test_rules_of_one_network_are_applied_to_another() -> None:
     assert result.split == "another system"
     assert result.modes["lifted"].unseen_coverage > 0.5
     assert result.modes["none"].unseen_coverage == 0.0
+
+
+def test_capitals_and_a_relation_called_in_change_nothing() -> None:
+    """Patterns with kinds in capitals or a relation IN were read back as others: an error, or arrays of two shapes."""
+    plain = network(frames=100)
+    options = {"enrich": "lifted", "seed": 1, "bins": 4, "min_embeddings": 2, "max_antecedents": 1}
+    loud = renamed(plain, {"flow": "Flow", "pressure": "PRESSURE"}, {"ends_at": "IN", "starts_at": "in"})
+    quiet = renamed(plain, {}, {"ends_at": "ia", "starts_at": "ib"})
+    expected = generalisation(quiet, **options).modes["lifted"].to_dict()  # type: ignore[arg-type]
+    assert generalisation(loud, **options).modes["lifted"].to_dict() == expected  # type: ignore[arg-type]
+
+
+def renamed(net: Network, kinds: dict[str, str], relations: dict[str, str]) -> Network:
+    """The network with other names for kinds and relations, without ontology."""
+    edges = [replace(e, labels=frozenset(relations[x] for x in e.labels)) for e in net.graph.edges.values()]
+    data = net.sensors.with_kinds({s.id: kinds.get(s.kind, s.kind) for s in net.sensors.sensors})
+    return Network(data, KnowledgeGraph(net.graph.nodes.values(), edges), net.binding, Ontology({}))
 
 
 def test_a_region_is_connected() -> None:

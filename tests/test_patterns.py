@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from tests.networks import graph
 from thence.discovery import Carriers, discover
-from thence.errors import PatternError
+from thence.errors import BindingError, PatternError
 from thence.graph import Edge, KnowledgeGraph, Node
 from thence.matching import GraphIndex, embeddings, role_members
 from thence.ontology import Ontology
-from thence.patterns import Pattern, Step
+from thence.patterns import Link, NodeVariable, Pattern, Role, SensorVariable, Step
 
 
 @pytest.mark.parametrize(
@@ -165,3 +165,89 @@ def test_discovery_leaves_out_what_is_too_frequent_and_says_so() -> None:
     places = {name: name.split("_")[1] for name in kinds}
     _, notes = discover(Carriers.of(index, kinds, places), max_embeddings=4, stars=False)
     assert any("more than 4: left out" in note for note in notes)
+
+
+@pytest.mark.parametrize("relation", ["IN", "In", "`in`"])
+def test_only_the_bare_word_in_binds_a_sensor(relation: str) -> None:
+    """A relation called IN, as Neo4j graphs have it, was taken for the binding, even in backticks."""
+    pattern = Pattern.parse(f"(t:Temperature)-[in]->(a:Room)-[{relation}]->(b:Floor)")
+    assert [(s.kind, s.host) for s in pattern.sensors] == [("Temperature", "a")]
+    assert [(k.source, k.target, k.label) for k in pattern.links] == [("a", "b", relation.strip("`"))]
+    assert Pattern.parse(str(pattern)) == pattern
+
+
+_NAMES = st.sampled_from(["in", "IN", "Temperature", "relative humidity", "a`b", "", "Über", "value", "1st", "p:q"])
+
+
+@settings(max_examples=100)
+@given(st.lists(_NAMES, min_size=6, max_size=6), st.lists(_NAMES.filter(bool), min_size=5, max_size=5), _NAMES, _NAMES)
+def test_every_discovered_pattern_reads_back(labels: list[str], relations: list[str], warm: str, wet: str) -> None:
+    """Kinds were read back in small letters, so no pattern of a kind with capitals was equal to its text."""
+    nodes = [Node(f"n{i}", frozenset([label] if label else [])) for i, label in enumerate(labels)]
+    edges = [Edge(f"e{i}", f"n{i}", f"n{i + 1}", frozenset([r])) for i, r in enumerate(relations)]
+    kinds = {f"{kind}{i}": kind for i in range(6) for kind in (warm, wet)}
+    carriers = Carriers.of(GraphIndex(KnowledgeGraph(nodes, edges)), kinds, {s: f"n{s[-1]}" for s in kinds})
+    found, _ = discover(carriers, min_embeddings=1)
+    assert found
+    for pattern in found:
+        assert Pattern.parse(str(pattern)) == pattern
+
+
+def test_a_sensor_at_an_unknown_node_is_named() -> None:
+    """It was a KeyError."""
+    with pytest.raises(BindingError, match=r"sensor 's' is bound to 'P11', which is no node .*did you mean 'P1'"):
+        Carriers.of(GraphIndex(graph()), {"s": "flow"}, {"s": "P11"})
+
+
+def _all_symmetries(pattern: Pattern) -> list[dict[str, str]]:
+    """Every renaming that leaves the pattern as it is, by trying all."""
+
+    def content(mapping: dict[str, str]) -> tuple[object, ...]:
+        return (
+            {(mapping[v.name], v.label) for v in pattern.nodes},
+            {
+                (k.label, ends if k.directed else frozenset(ends))
+                for k in pattern.links
+                for ends in [(mapping[k.source], mapping[k.target])]
+            },
+            sorted((s.kind, mapping[s.host]) for s in pattern.sensors),
+            mapping[pattern.nodes[0].name] if pattern.roles else "",
+        )
+
+    names = [v.name for v in pattern.nodes]
+    same = dict(zip(names, names, strict=True))
+    tried = (dict(zip(names, order, strict=True)) for order in permutations(names))
+    return [mapping for mapping in tried if content(mapping) == content(same)]
+
+
+_LINKS = st.lists(
+    st.tuples(st.sampled_from("abcde"), st.sampled_from("abcde"), st.sampled_from("rs"), st.booleans()), max_size=7
+)
+
+
+@settings(max_examples=200)
+@given(
+    _LINKS,
+    st.lists(st.sampled_from(["X", "X", "Y"]), min_size=5, max_size=5),
+    st.lists(st.sampled_from("abc")),
+    st.booleans(),
+)
+def test_symmetries_are_all_found_and_no_others(links: list, labels: list[str], hosts: list[str], star: bool) -> None:
+    pattern = Pattern(
+        tuple(NodeVariable(name, label) for name, label in zip("abcde", labels, strict=True)),
+        tuple(Link(*link) for link in links if link[0] != link[1]),
+        tuple(SensorVariable(f"s{i}", "flow", host) for i, host in enumerate(hosts)),
+        (Role("near", (Step("r", "out", ""),), "flow"),) if star else (),
+    )
+    assert list(pattern.automorphisms()) == _all_symmetries(pattern)
+
+
+def test_long_patterns_are_matched() -> None:
+    """All orders of the variables were tried, 479 million of twelve."""
+    names = "abcdefghijkl"
+    chain = ", ".join(f"({a}:X)-[to]-({b}:X)" for a, b in pairwise(names))
+    nodes = [Node(f"n{i}", frozenset({"X"})) for i in range(13)]
+    edges = [Edge(f"e{i}", f"n{i}", f"n{i + 1}", frozenset({"to"})) for i in range(12)]
+    pattern = Pattern.parse(chain)
+    assert len(list(pattern.automorphisms())) == 2
+    assert len(embeddings(pattern, GraphIndex(KnowledgeGraph(nodes, edges)))) == 2

@@ -7,6 +7,7 @@ lists them all, or is reported where ``partial=True`` allows it. This module mus
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
@@ -168,7 +169,7 @@ def bind(
     failed: dict[str, Finding] = {}
     for sensor in ids:
         if table is not None and sensor in table:
-            finding = directory.look_up(table[sensor])
+            finding = _from_table(table[sensor], directory)
         else:
             finding = Finding()
             for attempt in rules:
@@ -186,19 +187,38 @@ def bind(
     known = set(ids)
     strange = {s: "is in the table but is no sensor of the data" for s in table or () if s not in known}
     if (reasons or strange) and not partial:
+        headline = []
+        if reasons:
+            headline.append(f"{len(reasons)} of {len(ids)} sensors cannot be bound")
+        if strange:
+            headline.append(
+                f"the table names {len(strange)} sensor{'s' * (len(strange) > 1)} that the data does not have"
+            )
         problems = [f"{sensor}: {reason}" for sensor, reason in reasons.items()]
         problems += _advised([(s, f"{s}: {reason}") for s, reason in strange.items()], known)
         raise BindingError(
-            "\n  ".join([f"{len(reasons)} of {len(ids)} sensors cannot be bound:", *problems]) + "\n ",
+            "\n  ".join([f"{' and '.join(headline)}:", *problems]) + "\n ",
             hint="correct the names, give table={sensor: node} or rule=…, or bind the rest with partial=True",
         )
     return Binding(bound, left_out=reasons | strange)
 
 
+def _from_table(target: object, directory: Directory) -> Finding:
+    if isinstance(target, str):
+        return directory.look_up(target)
+    if target is None or (isinstance(target, float) and math.isnan(target)):
+        return Finding(mistake="the table gives no node")
+    return Finding(mistake=f"the table gives {target!r}, which is no text; node ids are texts")
+
+
 def _ids(sensors: Sensors) -> tuple[str, ...]:
     if isinstance(sensors, str):
         raise BindingError(f"the sensors are given as one text, '{sensors}'", hint="give a list of sensor ids")
-    return tuple(sensors.ids) if isinstance(sensors, HasIds) else tuple(sensors)
+    ids = tuple(sensors.ids) if isinstance(sensors, HasIds) else tuple(sensors)
+    strange = next((id for id in ids if not isinstance(id, str)), None)
+    if strange is not None:
+        raise BindingError(f"the sensor id {strange!r} is no text", hint="give a list of sensor ids")
+    return ids
 
 
 def _advised(problems: Iterable[tuple[str, str]], known: Iterable[str]) -> list[str]:
@@ -206,6 +226,6 @@ def _advised(problems: Iterable[tuple[str, str]], known: Iterable[str]) -> list[
     names = list(known)
     lines = []
     for number, (name, text) in enumerate(problems):
-        hint = nearest(name, names) if number < _MOST_NEAR_MISSES else None
+        hint = nearest(str(name), names) if number < _MOST_NEAR_MISSES else None
         lines.append(f"{text} ({hint})" if hint else text)
     return lines

@@ -15,17 +15,29 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from .errors import MiningError
+from .errors import InputError, MiningError
 from .items import Feature, Interval, Item, Value
 
 if TYPE_CHECKING:
     from .bank import Bank
     from .patterns import Pattern
 
-__all__ = ["Block", "Codes", "Column", "Indices"]
+__all__ = ["Block", "Codes", "Column", "Indices", "as_codes"]
 
 Codes = npt.NDArray[np.int16]
 Indices = npt.NDArray[np.int32]
+
+
+def as_codes(codes: npt.ArrayLike, n_values: int, *, of: str, hint: str) -> Codes:
+    """Codes in the 16 bits of a column; more values than 16 bits can tell apart are an error, not wrong codes.
+
+    >>> as_codes([0, 2, -1], 3, of="sensor 'door'", hint="ignore it").tolist()
+    [0, 2, -1]
+    """
+    most = int(np.iinfo(np.int16).max)
+    if n_values > most:
+        raise InputError(f"{of} has {n_values:,} states, more than the {most:,} that a column can hold", hint=hint)
+    return np.asarray(codes).astype(np.int16)
 
 
 @dataclass(frozen=True, eq=False)

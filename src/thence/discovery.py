@@ -9,11 +9,12 @@ which kind of sensor, never at readings.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from .errors import BindingError, PatternError, nearest
 from .graph import KnowledgeGraph
 from .matching import GraphIndex, most_specific, role_members, upward
 from .ontology import Ontology
@@ -42,9 +43,30 @@ class Carriers:
         for sensor, kind in kind_of.items():
             node = node_of.get(sensor)
             if node is not None:
+                if node not in index.number:
+                    raise BindingError(
+                        f"sensor '{sensor}' is bound to '{node}', which is no node of the graph",
+                        hint=nearest(str(node), index.ids),
+                    )
                 found.setdefault(kind, {}).setdefault(index.number[node], []).append(sensor)
         frozen = {k: {n: tuple(ids) for n, ids in nodes.items()} for k, nodes in sorted(found.items())}
         return Carriers(index, frozen)
+
+    def with_known_kinds(self, pattern: Pattern) -> Pattern:
+        """The pattern with its kinds as the sensors spell them, where only capitals differ."""
+        return replace(
+            pattern,
+            sensors=tuple(replace(s, kind=self._known_kind(s.kind)) for s in pattern.sensors),
+            roles=tuple(replace(role, kind=self._known_kind(role.kind)) for role in pattern.roles),
+        )
+
+    def _known_kind(self, kind: str) -> str:
+        alike = [known for known in self.sensors if known.casefold() == kind.casefold()]
+        if kind in alike or not alike:
+            return kind
+        if len(alike) > 1:
+            raise PatternError(f"the kind '{kind}' may be {' or '.join(alike)}", hint="write it with its capitals")
+        return alike[0]
 
     def mask(self, kind: str | None = None) -> npt.NDArray[np.bool_]:
         """The nodes that carry a kind, or any sensor."""

@@ -66,8 +66,6 @@ def _pandas_column(column: Any, name: str) -> Any:
 
 Categories = tuple[tuple[Value, ...] | None, ...]
 
-MAX_CATEGORIES = np.iinfo(np.int16).max
-
 
 def raw_columns(
     frame: Any, *, units: Mapping[str, str]
@@ -97,11 +95,6 @@ def raw_columns(
             codes = text.replace_strict(known, list(range(len(known))), return_dtype=pl.Float64, default=None)
             categories.append(known)
             numbers[:, at] = codes.to_numpy()
-            if len(known) > MAX_CATEGORIES:
-                raise InputError(
-                    f"the column '{series.name}' has {len(known):,} different values, more than {MAX_CATEGORIES:,}",
-                    hint="leave it out, or group its values",
-                )
     return tuple(features), numbers, tuple(categories)
 
 

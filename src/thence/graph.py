@@ -24,7 +24,8 @@ __all__ = ["DatedValue", "Direction", "Edge", "KnowledgeGraph", "Node", "Value"]
 
 Direction: TypeAlias = Literal["any", "out", "in"]
 Labels: TypeAlias = str | Iterable[str] | None
-_History: TypeAlias = tuple[tuple[datetime, ...], tuple[Value | None, ...]]
+History: TypeAlias = tuple[tuple[datetime, ...], tuple[Value | None, ...]]
+_NO_HISTORY: Mapping[str, History] = MappingProxyType({})
 
 
 class KnowledgeGraph:
@@ -230,6 +231,10 @@ class KnowledgeGraph:
         position = len(starts) if at is None else bisect_right(starts, as_instant(at))
         return element.properties.get(name) if position == 0 else values[position - 1]
 
+    def histories(self, subject_id: str) -> Mapping[str, History]:
+        """The properties of a node or edge that change: for each the starts in order and the values from then on."""
+        return self._histories.get(subject_id, _NO_HISTORY)
+
     def properties_at(self, subject_id: str, at: Moment | None = None) -> dict[str, Value]:
         """All properties of a node or edge with the values in force at ``at`` (see :meth:`value`)."""
         element = self._edges.get(subject_id) or self.node(subject_id)
@@ -339,11 +344,11 @@ def _exact(value: Value) -> tuple[bool, Value]:
     return isinstance(value, bool), value
 
 
-def _histories(dated: list[DatedValue]) -> dict[str, dict[str, _History]]:
+def _histories(dated: list[DatedValue]) -> dict[str, dict[str, History]]:
     grouped: dict[str, dict[str, list[tuple[datetime, Value | None]]]] = defaultdict(lambda: defaultdict(list))
     for item in dated:
         grouped[item.subject][item.property].append((item.start, item.value))
-    result: dict[str, dict[str, _History]] = {}
+    result: dict[str, dict[str, History]] = {}
     for subject, properties in grouped.items():
         result[subject] = {}
         for name, items in properties.items():

@@ -52,6 +52,7 @@ class Finding:
     node: str | None = None
     sought: tuple[str, ...] = ()
     candidates: tuple[str, ...] = ()
+    mistake: str = ""
 
     def or_else(self, other: Finding) -> Finding:
         """The other finding where it found a node, else both failures together."""
@@ -62,6 +63,8 @@ class Finding:
 
     def reason(self, directory: Directory, sensor: str, *, near_miss: bool) -> str:
         """Why there is no node, for people."""
+        if self.mistake:
+            return self.mistake
         if self.candidates:
             return f"fits several nodes: {', '.join(self.candidates)}"
         hint = directory.near_miss((*self.sought, sensor)) if near_miss else None

@@ -6,7 +6,8 @@ text form follows Cypher::
     (f:flow)-[in]->(p:Pipe)-[connected]-(j:Junction)<-[in]-(g:pressure)
 
 Nodes that hang on ``[in]`` are sensors, by kind; all others are nodes of the graph, by class. ``[in?]`` is a sensor
-that the node may lack, but a node with such sensors has at least one of them. A *star* adds roles: sets of neighbours
+that the node may lack, but a node with such sensors has at least one of them. Capitals count: ``[IN]`` is a relation of
+the graph, and so is ``in`` in backticks. A *star* adds roles: sets of neighbours
 of a focus whose readings are aggregated, behind a bar, each a path from the focus and a kind::
 
     (j:Junction)<-[in]-(d:demand) | arriving: <-[ends_at]-(Pipe).flow | leaving: <-[starts_at]-(Pipe).flow
@@ -19,7 +20,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import permutations
 
 from .errors import PatternError
 from .items import quote
@@ -165,18 +165,36 @@ class Pattern:
     def automorphisms(self) -> Iterator[dict[str, str]]:
         """Renamings of the node variables that leave the pattern as it is, the identity first."""
         names = [v.name for v in self.nodes]
-        labels = {v.name: v.label for v in self.nodes}
-        kinds = {name: sorted(s.kind for s in self.sensors if s.host == name) for name in names}
+        looks = {name: self._look(name) for name in names}
         links = {_canonical(link) for link in self.links}
-        for order in permutations(names):
-            mapping = dict(zip(names, order, strict=True))
-            if any(labels[a] != labels[b] or kinds[a] != kinds[b] for a, b in mapping.items()):
-                continue
-            if self.roles and mapping[names[0]] != names[0]:
-                continue
-            moved = {_canonical(Link(mapping[k.source], mapping[k.target], k.label, k.directed)) for k in self.links}
-            if moved == links:
-                yield mapping
+        closing: dict[str, list[Link]] = {name: [] for name in names}
+        for link in links:
+            closing[max(link.source, link.target, key=names.index)].append(link)
+
+        def extend(mapping: dict[str, str]) -> Iterator[dict[str, str]]:
+            if len(mapping) == len(names):
+                yield dict(mapping)
+                return
+            name = names[len(mapping)]
+            for other in [n for n in names if looks[n] == looks[name] and n not in mapping.values()]:
+                mapping[name] = other
+                moved = (Link(mapping[k.source], mapping[k.target], k.label, k.directed) for k in closing[name])
+                if all(_canonical(link) in links for link in moved):
+                    yield from extend(mapping)
+                del mapping[name]
+
+        yield from extend({})
+
+    def _look(self, name: str) -> tuple[object, ...]:
+        """What a symmetry cannot change in a variable: class, kinds, links, and being the focus of a star."""
+        ends = [
+            (link.label, link.directed, link.directed and end == link.source)
+            for link in {_canonical(link) for link in self.links}
+            for end in (link.source, link.target)
+            if end == name
+        ]
+        kinds = sorted(s.kind for s in self.sensors if s.host == name)
+        return self.label_of(name), kinds, sorted(ends), bool(self.roles) and name == self.nodes[0].name
 
 
 def _canonical(link: Link) -> Link:
@@ -191,6 +209,16 @@ _EDGE = re.compile(rf"(?P<left><)?-\s*(?:\[\s*:?\s*(?P<label>{_NAME})?(?P<maybe>
 _SPACE = re.compile(r"\s*")
 
 
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """An edge as it stands in the text: whether it binds a sensor, whether with a question mark, and where."""
+
+    link: Link
+    binding: bool
+    maybe: bool
+    at: int
+
+
 class _Reader:
     """A hand-written reader: the grammar is small, and errors must point at a character."""
 
@@ -198,7 +226,7 @@ class _Reader:
         self.text = text
         self.at = 0
         self.nodes: dict[str, str] = {}
-        self.links: list[tuple[str, str, str, bool, bool, int]] = []
+        self.links: list[_Written] = []
         self.anonymous = 0
 
     def fail(self, message: str, at: int | None = None) -> PatternError:
@@ -250,9 +278,10 @@ class _Reader:
             if match["left"] and match["right"]:
                 raise self.fail("an edge points one way only", start)
             right = self.node()
-            label = _unquote(match["label"])
             ends = (right, left) if match["left"] else (left, right)
-            self.links.append((*ends, label, bool(match["left"] or match["right"]), bool(match["maybe"]), start))
+            link = Link(*ends, _unquote(match["label"]), bool(match["left"] or match["right"]))
+            # A relation of the graph may be called `in` too, and is then written in backticks.
+            self.links.append(_Written(link, match["label"] == BINDING, bool(match["maybe"]), start))
             left = right
 
     def pattern(self) -> Pattern:
@@ -288,17 +317,18 @@ class _Reader:
     def build(self, roles: tuple[Role, ...]) -> Pattern:
         sensors: dict[str, SensorVariable] = {}
         links: list[Link] = []
-        for source, target, label, directed, maybe, at in self.links:
-            if label.lower() == BINDING:
-                if not directed:
-                    raise self.fail("[in] points from the sensor to its node", at)
+        for written in self.links:
+            link, source = written.link, written.link.source
+            if written.binding:
+                if not link.directed:
+                    raise self.fail("[in] points from the sensor to its node", written.at)
                 if source in sensors:
-                    raise self.fail(f"sensor '{source}' can be in one node only", at)
-                sensors[source] = SensorVariable(source, self.nodes[source].lower(), target, maybe)
+                    raise self.fail(f"sensor '{source}' can be in one node only", written.at)
+                sensors[source] = SensorVariable(source, self.nodes[source], link.target, written.maybe)
             else:
-                if maybe:
-                    raise self.fail("only [in?] may be optional", at)
-                links.append(Link(source, target, label, directed))
+                if written.maybe:
+                    raise self.fail("only [in?] may be optional", written.at)
+                links.append(link)
         for link in links:
             for end in (link.source, link.target):
                 if end in sensors:

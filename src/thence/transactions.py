@@ -9,6 +9,7 @@ This module holds data and looks things up; it does not discretize, enrich or co
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .blocks import Block, Codes, Column
+from .blocks import Block, Codes, Column, as_codes
 from .discretize import Discretizer
 from .errors import InputError, MiningError, nearest
 from .frames import raw_columns
@@ -193,14 +194,15 @@ class TransactionTable:
         (True, True)
         """
         try:
-            with np.load(path, allow_pickle=False) as stored:
+            # numpy leaves a damaged file open if it opens it itself.
+            with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
                 arrays = {name: stored[name] for name in stored.files}
             meta = json.loads(arrays.pop("meta").tobytes())
             if meta["format"] != FORMAT:
                 raise InputError(f"the table was written in format {meta['format']}, this version reads {FORMAT}")
         except FileNotFoundError:
             raise InputError("there is no such file", where=str(path)) from None
-        except (OSError, KeyError, ValueError) as error:
+        except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
             raise InputError(f"this is not a saved table ({error})", where=str(path)) from error
         blocks = []
         for b, block in enumerate(meta["blocks"]):
@@ -280,6 +282,8 @@ def _value_from_json(value: Any) -> Value | Interval:
 def _missing_share(blocks: Sequence[Block]) -> float:
     missing, cells = 0.0, 0
     for block in blocks:
+        if not block.n_rows:
+            continue
         for column in block.columns:
             per_series = (column.codes < 0).mean(axis=1)
             series = np.broadcast_to(column.series, (block.n_embeddings,))
@@ -353,8 +357,9 @@ class FeatureTable:
                 binning = discretizer.binnings[keys[at]]
                 codes, values = binning.encode(self.numbers[:, at]), tuple(binning.values)
             else:
-                raw = self.numbers[:, at]
-                codes, values = np.where(np.isnan(raw), -1, raw).astype(np.int16), known
+                raw = np.where(np.isnan(self.numbers[:, at]), -1, self.numbers[:, at])
+                codes = as_codes(raw, len(known), of=f"'{feature}'", hint="leave it out, or group its values")
+                values = known
             columns.append(Column(feature, values, codes[None, :], context=context))
         block = Block(tuple(columns), self.n_rows, times=self.times)
         return TransactionTable((block,), enrichment, discretizer)

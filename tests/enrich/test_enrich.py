@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -155,6 +157,23 @@ def test_given_patterns_and_context_of_variables() -> None:
     assert all(c.feature.role is Role.VARIABLE for c in block.columns)
 
 
+def test_kinds_are_found_whatever_their_capitals(tmp_path: Path) -> None:
+    """Kinds of written patterns were made small, so a kind 'Temperature' could not be asked for at all."""
+    net = network(frames=10)
+    names = {"flow": "Flow", "pressure": "FLOW", "demand": "demand"}
+    sensors = net.sensors.with_kinds({s.id: names[s.kind] for s in net.sensors.sensors})
+    loud = Network(sensors, net.graph, net.binding, net.ontology)
+    made = table(loud, "lifted", patterns="(f:Flow)-[in]->(p:Pipe)")
+    made.save(tmp_path / "t.npz")
+    again = TransactionTable.load(tmp_path / "t.npz")
+    assert [b.pattern for b in again.blocks] == [b.pattern for b in made.blocks]
+    assert made.features[0].label == "Flow"
+    with pytest.raises(PatternError, match="may be FLOW or Flow"):
+        table(loud, "lifted", patterns="(f:flow)-[in]->(p:Pipe)")
+    small = table(net, "lifted", patterns="(f:FLOW)-[in]->(p:Pipe)")
+    assert [s.kind for s in small.blocks[0].pattern.sensors] == ["flow"]  # type: ignore[union-attr]
+
+
 def test_lifted_blocks_equal_their_flat_form() -> None:
     made = table(network(frames=30), "lifted", min_embeddings=2)
     for block in made.blocks:
@@ -186,6 +205,27 @@ def test_bins_are_fitted_on_the_training_frames_alone() -> None:
         (a.codes == b.codes).all()
         for x, y in zip(early.blocks, again.blocks, strict=True)
         for a, b in zip(x.columns, y.columns, strict=True)
+    )
+
+
+def test_edges_that_are_given_are_used_or_said_not_to_be() -> None:
+    """Edges of a kind were refused in lifted tables with absolute ranges, and ignored without a word in ranked ones."""
+    net = network()
+    given = {"flow": (1.0, 2.0), "Pipe.length": (200.0,)}
+
+    def made(scope: str) -> TransactionTable:
+        return build(
+            window(net.sensors, "30min"), mode="lifted", graph=net.graph, binding=net.binding,
+            discretizer=Discretizer(bins=4, scope=scope, edges=given), patterns="(f:flow)-[in]->(p:Pipe)",
+        )  # fmt: skip
+
+    absolute = made("kind")
+    flow, length = absolute.blocks[0].columns
+    assert [str(v) for v in flow.values] == ["[-inf, 1.0)", "[1.0, 2.0)", "[2.0, inf)"]
+    assert [str(v) for v in length.values] == ["[-inf, 200.0)", "[200.0, inf)"]
+    assert absolute.notes == ()
+    assert made("sensor").notes == (
+        "edges of flow are not used: readings are ranks of each sensor unless scope='kind'",
     )
 
 

@@ -229,3 +229,31 @@ def test_l_town_sums_its_demand_categories(data: Path) -> None:
     assert graph.value("Junction n1", "base_demand") == pytest.approx(0.0001834 * 3600)
     assert graph.value("Junction n1", "demand_pattern") == "P-Industrial"
     assert read_ontology("water").validate(graph) == ()
+
+
+def test_files_as_epanet_takes_them(tmp_path: Path) -> None:
+    """A byte order mark, Latin-1 and sections of four letters are EPANET's daily bread, and were refused."""
+    file = small(tmp_path)
+    expected = read_graph(file).to_dict()
+    text = file.read_text(encoding="utf-8")
+    file.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert read_graph(file).to_dict() == expected
+    short = (
+        text.replace("[JUNCTIONS]", "[JUNC]").replace("[PIPES]", "[pipe]").replace("[COORDINATES]", " [Coor] ; here")
+    )
+    file.write_text(short, encoding="utf-8")
+    assert read_graph(file).to_dict() == expected
+    file.write_bytes(text.replace(" north", " M\u00fcnchen").encode("latin-1"))
+    assert read_graph(file).value("Junction J1", "tag") == "M\u00fcnchen"
+
+
+def test_files_without_a_network_are_refused(tmp_path: Path) -> None:
+    """An empty file was an empty graph without a word."""
+    file = tmp_path / "empty.inp"
+    for text in ("", "; nothing\n", "[OPTIONS]\nUnits LPS\n"):
+        file.write_text(text)
+        with pytest.raises(GraphError, match="there is no junction, reservoir or tank"):
+            read_graph(file)
+    file.write_text(SMALL.format(units="LPS", headloss="H-W").replace("[TAGS]", "[FLAGS]"))
+    with pytest.raises(GraphError, match=r"there is no section \[FLAGS\] \(did you mean 'TAGS'\?\)"):
+        read_graph(file)

@@ -189,3 +189,19 @@ def test_errors_name_file_and_line(tmp_path: Path) -> None:
     (folder / "inner.ttl").mkdir()
     with pytest.raises(GraphError, match=r"inner\.ttl: cannot be read"):
         read_graph(folder)
+
+
+def test_a_list_that_contains_itself_is_refused(tmp_path: Path) -> None:
+    """It was read for ever; a list whose rest leads back is read once."""
+    head = (
+        "@prefix ex: <http://e.org/> . @prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> . ex:a ex:has _:l .\n"
+    )
+    file = tmp_path / "g.ttl"
+    for inner in ("_:l rdf:first _:l ; rdf:rest rdf:nil .", "_:l rdf:first _:m . _:m rdf:first ex:b ; rdf:rest _:l ."):
+        file.write_text(head + inner)
+        with pytest.raises(GraphError, match=r"g\.ttl: an RDF list contains itself"):
+            read_graph(file)
+    file.write_text(head + "_:l rdf:first ex:b ; rdf:rest _:l .")
+    assert read_graph(file).neighbours("a") == {"b": 1}
+    file.write_text(head + "_:l rdf:first (ex:b ex:c) ; rdf:rest (ex:d) .")
+    assert set(read_graph(file).neighbours("a")) == {"b", "c", "d"}

@@ -10,9 +10,10 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from thence.binding import bind
 from thence.elements import as_instant
 from thence.errors import GraphError
-from thence.loaders import read_graph
+from thence.loaders import read_binding, read_graph
 
 GRAPHML = """<?xml version="1.0"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
@@ -227,3 +228,94 @@ def test_networkx_values_are_plain_and_ids_stay_apart() -> None:
     source = nx.DiGraph()
     source.add_node("a", size=[1, 2])
     assert "networkx graph: 1 problem\n  node 'a': a: property 'size' is [1, 2]" in message(source)
+
+
+def tables(folder: Path, nodes: str, **others: str) -> Path:
+    for name, text in {"nodes": nodes, **others}.items():
+        write(folder, f"{name}.csv", text)
+    return folder
+
+
+def test_decimal_commas_are_numbers_where_commas_do_not_separate(tmp_path: Path) -> None:
+    """'1,5' in a semicolon file was kept as a text, with its unit, and no range could ever hold it."""
+    text = "id;labels;length [m];n;note:text;group\na;P;1,5;3;1,5;x\nb;P;-2;4;2,5;1,5\n"
+    graph = read_graph(tables(tmp_path, text, values="subject;property;from;value\na;n;2024-01-01;7,25\n"))
+    assert [graph.node(i).properties for i in "ab"] == [
+        {"length": 1.5, "n": 3, "note": "1,5", "group": "x"},
+        {"length": -2.0, "n": 4, "note": "2,5", "group": "1,5"},
+    ]
+    assert graph.value("a", "n") == 7.25
+    tabbed = read_graph(tables(tmp_path, "id\tdepth:number\na\t0,5\n", values="subject,property,from,value\n"))
+    assert tabbed.value("a", "depth") == 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('id,length [m]\na,"1,5"\n', "nodes.csv, line 2: 'length' is '1,5': write it with a decimal point"),
+        ("id;length\na;1.5\nb;2,5\n", "nodes.csv, line 3: 'length' is '2,5': write it with a decimal point"),
+        ("id;length [m]\na;1.234,5\n", "nodes.csv, line 2: 'length' is '1.234,5'"),
+        ("id;a;b\nx;1,5;1.500\n", "nodes.csv: 'a' has decimal commas and 'b' decimal points"),
+    ],
+)
+def test_numbers_whose_sign_is_not_clear_are_refused(tmp_path: Path, text: str, problem: str) -> None:
+    assert problem in message(tables(tmp_path, text))
+
+
+def test_heads_with_units_where_names_are_expected(tmp_path: Path) -> None:
+    """'value [m]' was an error of Python's."""
+    values = "subject,property,from,value [m]\na,length,2024-01-01,7\n"
+    graph = read_graph(tables(tmp_path, "id,length [m]\na,5\n", values=values))
+    assert (graph.value("a", "length"), graph.property_units) == (7, {"length": "m"})
+    other = tables(tmp_path, "id,length [m]\na,5\n", values=values.replace("[m]", "[km]"))
+    assert "values.csv: 'length' is in km, in the other tables in m" in message(other)
+    binding = write(tmp_path, "binding.csv", "sensor [x],node:text\ns,a\n")
+    assert dict(read_binding(binding)) == {"s": "a"}
+
+
+def test_numbers_as_labels_are_texts(tmp_path: Path) -> None:
+    """A node with type=3 was an error of Python's, in every format that has types."""
+    drawn = nx.DiGraph()
+    drawn.add_node("a", type=3)
+    drawn.add_edge("a", "b", type=np.float64("nan"))
+    graph = read_graph(drawn)
+    assert (graph.node("a").labels, graph.edge_labels) == (frozenset({"3"}), ())
+    link = {"directed": True, "nodes": [{"id": "a", "type": 3}], "links": []}
+    assert read_graph(write(tmp_path, "link.json", json.dumps(link))).labels == ("3",)
+    plain = {"nodes": [{"id": "a", "labels": 3}]}
+    assert read_graph(write(tmp_path, "plain.json", json.dumps(plain))).labels == ("3",)
+    xml = GRAPHML.replace('attr.name="kind" attr.type="string"', 'attr.name="type" attr.type="int"')
+    xml = xml.replace(">Pump<", ">3<").replace(">pipe<", ">4<").replace(' label="feeds"', "")
+    assert read_graph(write(tmp_path, "g.graphml", xml)).edge_labels == ("4",)
+    nested = {"nodes": [{"id": "a", "labels": {"x": 1}}]}
+    assert "nodes[0]: the labels are {'x': 1}" in message(write(tmp_path, "nested.json", json.dumps(nested)))
+
+
+YED = """<?xml version="1.0" encoding="UTF-8" standalone="no"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:y="http://www.yworks.com/xml/graphml">
+  <key attr.name="description" attr.type="string" for="node" id="d5"/>
+  <key for="node" id="d6" yfiles.type="nodegraphics"/>
+  <key for="edge" id="d10" yfiles.type="edgegraphics"/>
+  <key attr.name="name" attr.type="string" for="node" id="d11"/>
+  <graph edgedefault="directed" id="G">
+    <node id="n0"><data key="d5"/><data key="d6"><y:ShapeNode><y:Geometry height="30.0"/>
+      <y:NodeLabel alignment="center">Pump
+ 1<y:LabelModel><y:SmartNodeLabelModel distance="4.0"/></y:LabelModel></y:NodeLabel><y:Shape/></y:ShapeNode>
+    </data></node>
+    <node id="n1"><data key="d6"><y:ShapeNode><y:NodeLabel hasText="false"/></y:ShapeNode></data></node>
+    <node id="n2"><data key="d11">own</data>
+      <data key="d6"><y:ShapeNode><y:NodeLabel>x</y:NodeLabel></y:ShapeNode></data></node>
+    <edge id="e0" source="n0" target="n1"><data key="d10"><y:PolyLineEdge><y:EdgeLabel>feeds</y:EdgeLabel>
+      </y:PolyLineEdge></data></edge>
+    <edge id="e1" source="n1" target="n2"><data key="d10"><y:PolyLineEdge/></data></edge>
+  </graph>
+</graphml>
+"""
+
+
+def test_the_texts_of_a_yed_drawing_are_read(tmp_path: Path) -> None:
+    """yEd writes what people type into a drawing as captions; they were dropped, and only n0, n1 and e0 were left."""
+    graph = read_graph(write(tmp_path, "drawing.graphml", YED))
+    assert [dict(node.properties) for node in graph.nodes.values()] == [{"name": "Pump 1"}, {}, {"name": "own"}]
+    assert [edge.labels for edge in graph.edges.values()] == [{"feeds"}, frozenset()]
+    assert dict(bind(["Pump 1"], graph)) == {"Pump 1": "n0"}

@@ -1,7 +1,8 @@
 """Enrichment ``existential``: "some flow sensor in a Pipe with length 843–895 m reads 23–31 m³/h".
 
 Each item is a Boolean column of its own that is true in a frame when at least one sensor of the kind, in such a node,
-reads in the range, false when none does, and missing when none of them reads anything. Sensor ids are gone: any sensor
+reads in the range, false when none does, and missing when none of them reads anything. A property with dates counts in
+the frames in which its value is in force. Sensor ids are gone: any sensor
 may be the witness, and different items may have different ones. That is the encoding of Naive SemRL, and its
 weakness: frequent items are frequent because there are many candidates.
 """
@@ -20,15 +21,19 @@ from ..windows import WindowedReadings
 from .grounded import (
     calendar_columns,
     fit_missing,
+    node_facts,
     numeric_readings,
     property_column,
     property_group,
-    property_values,
     state_columns,
 )
 from .surroundings import Surroundings
 
 __all__ = ["existential_table"]
+
+# What is asked of a node, and whether it holds there (once, or in each frame).
+_Condition = tuple[tuple[Item, ...], npt.NDArray[np.bool_]]
+_ANYWHERE: _Condition = ((), np.ones(1, bool))
 
 
 def existential_table(
@@ -47,7 +52,7 @@ def existential_table(
     witnesses: dict[tuple[Feature, Value | Interval], list[npt.NDArray[np.int16]]] = {}
     for column in columns:
         host = around.label_of(column.feature.place) if column.feature.place else ""
-        for where in [(), *((condition,) for condition in conditions.get(column.feature.place, ()))]:
+        for where, there in [_ANYWHERE, *conditions.get(column.feature.place, ())]:
             feature = Feature(
                 host,
                 Aspect.MEASUREMENT,
@@ -59,7 +64,7 @@ def existential_table(
                 classes=column.feature.classes,
             )
             for code, value in enumerate(column.values):
-                held = np.where(column.codes[0] < 0, -1, (column.codes[0] == code).astype(np.int16))
+                held = np.where((column.codes[0] < 0) | ~there, -1, column.codes[0] == code)
                 witnesses.setdefault((feature, value), []).append(held.astype(np.int16))
     made = [
         Column(
@@ -110,24 +115,19 @@ def _reading_columns(
 
 def _conditions(
     readings: WindowedReadings, around: Surroundings, discretizer: Discretizer, places: list[str]
-) -> dict[str, list[Item]]:
-    """For each node one item per property: the bin, or the category, that its value falls into."""
-    nodes = [place for place in dict.fromkeys(places) if place]
-    facts = [
-        (node, around.property(node, name), property_values(readings, around, node, name)[:1])
-        for node in nodes
-        for name in around.properties_of(node)
-    ]
+) -> dict[str, list[_Condition]]:
+    """For each node the bins, or categories, that its properties fall into, and in which frames they do."""
+    facts = node_facts(readings, around, [place for place in dict.fromkeys(places) if place])
     groups: dict[str, list[npt.NDArray[np.float64]]] = {}
-    for _, feature, values in facts:
+    for feature, values in facts:
         if values.dtype == np.float64:
-            groups.setdefault(property_group(feature), []).append(values)
+            groups.setdefault(property_group(feature), []).append(np.unique(values))
     discretizer = fit_missing(discretizer, groups)
-    out: dict[str, list[Item]] = {}
-    for node, feature, values in facts:
+    out: dict[str, list[_Condition]] = {}
+    for feature, values in facts:
         column = property_column(feature, values, discretizer)
-        code = int(column.codes[0, 0])
-        if code >= 0:
-            host = Feature(feature.label, Aspect.PROPERTY, feature.name, role=Role.SOME, unit=feature.unit)
-            out.setdefault(node, []).append(Item.is_(host, column.values[code]))
+        host = Feature(feature.label, Aspect.PROPERTY, feature.name, role=Role.SOME, unit=feature.unit)
+        for code in np.unique(column.codes[column.codes >= 0]).tolist():
+            condition = (Item.is_(host, column.values[code]),), column.codes[0] == code
+            out.setdefault(feature.subject, []).append(condition)
     return out

@@ -6,15 +6,18 @@ in force at each frame.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..blocks import as_codes
 from ..discretize import Binning, Discretizer
-from ..items import Aspect, Feature, Interval, Role, Value
+from ..items import Aspect, Feature, Role, Value
 from ..transactions import Block, Column, FeatureTable, TransactionTable
 from ..windows import WindowedReadings
+from .facts import category_codes, property_fact
 from .surroundings import Surroundings
 
 __all__ = ["calendar_columns", "grounded_table", "raw_table", "reading_group"]
@@ -53,8 +56,14 @@ def state_columns(readings: WindowedReadings, around: Surroundings) -> list[Colu
     """A column per categorical sensor."""
     out = []
     for sensor in readings.categorical:
-        codes, categories = readings.states[sensor.id]
-        out.append(Column(around.reading(sensor), tuple(categories), codes.astype(np.int16)[None, :]))
+        states, categories = readings.states[sensor.id]
+        codes = as_codes(
+            states[None, :],
+            len(categories),
+            of=f"sensor '{sensor.id}'",
+            hint=f"read_sensors(…, ignore=['{sensor.id}'])",
+        )
+        out.append(Column(around.reading(sensor), tuple(categories), codes))
     return out
 
 
@@ -109,33 +118,27 @@ def property_column(feature: Feature, values: npt.NDArray[Any], discretizer: Dis
     """A context column from the values of a property (one, or one per frame): numbers binned, the rest categories."""
     if values.dtype == np.float64:
         return _binned(feature, values[None, :], discretizer.binnings[property_group(feature)], context=True)
-    known: tuple[Value | Interval, ...] = tuple(sorted({v for v in values.tolist() if v is not None}, key=str))
-    position = {value: code for code, value in enumerate(known)}
-    codes = np.array([[-1 if v is None else position[v] for v in values.tolist()]], np.int16)
-    return Column(feature, known, codes, context=True)
-
-
-def property_values(readings: WindowedReadings, around: Surroundings, node: str, name: str) -> npt.NDArray[Any]:
-    """The value of a property: an array of one entry, or of one per frame where it changes over time."""
-    assert around.graph is not None
-    dated = {value.property for value in around.graph.dated if value.subject == node}
-    if name in dated:
-        times = [moment.item() for moment in readings.times]
-        values: list[Any] = [around.graph.value(node, name, at=moment.isoformat()) for moment in times]
-    else:
-        values = [around.graph.value(node, name)]
-    if all(v is None or (isinstance(v, (int, float)) and not isinstance(v, bool)) for v in values):
-        return np.array([np.nan if v is None else float(v) for v in values])
-    return np.array([v if v is None or isinstance(v, (str, bool)) else str(v) for v in values], dtype=object)
+    codes, known = category_codes(values.tolist(), feature.name)
+    return Column(feature, known, codes[None, :], context=True)
 
 
 def _facts(readings: WindowedReadings, around: Surroundings, hops: int) -> list[tuple[Feature, npt.NDArray[Any]]]:
     nodes = around.nodes_around(tuple(s.id for s in readings.sensors), hops)
-    return [
-        (around.property(node, name), property_values(readings, around, node, name))
-        for node in nodes
-        for name in around.properties_of(node)
-    ]
+    return node_facts(readings, around, nodes)
+
+
+def node_facts(
+    readings: WindowedReadings, around: Surroundings, nodes: Iterable[str]
+) -> list[tuple[Feature, npt.NDArray[Any]]]:
+    """The properties of nodes that have a value in some frame: one value each, or one per frame where it changes."""
+    assert around.graph is not None
+    found = []
+    for node in nodes:
+        for name in around.properties_of(node):
+            fact = property_fact(around.graph, node, name, readings.times)
+            if fact.is_known:
+                found.append((around.property(node, name), fact.series))
+    return found
 
 
 def _structure(readings: WindowedReadings, around: Surroundings, hops: int) -> list[Column]:

@@ -7,95 +7,32 @@ not embeddings × frames. With ``scope="sensor"`` a reading is its rank in the s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise, product
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..discovery import Carriers, discover
-from ..discretize import Binning, Discretizer, fit_binning, rank_binning
+from ..discretize import Discretizer
 from ..errors import PatternError
 from ..items import Aspect, Feature, Interval, Role, Value
 from ..matching import GraphIndex, embeddings, most_specific, upward
 from ..patterns import Pattern
 from ..transactions import Block, Column, TransactionTable
 from ..windows import WindowedReadings
+from .facts import Fact, are_numbers, category_codes, property_fact
 from .grounded import calendar_columns
+from .series import Coder, SeriesBank, series_banks
 from .stars import star_series
-from .surroundings import ADMINISTRATIVE, Surroundings
+from .surroundings import Surroundings
 
 __all__ = ["lifted_table"]
 
 Frames = npt.NDArray[Any] | slice
 Codes = npt.NDArray[np.int16]
-
-
-@dataclass(frozen=True)
-class SeriesBank:
-    """The codes of all sensors of one kind: what each code stands for, and which row belongs to which sensor."""
-
-    codes: Codes
-    values: tuple[Value | Interval, ...]
-    row_of: Mapping[str, int]
-    unit: str
-    relative: bool
-
-
-class _Coder:
-    """Turns series of numbers into codes, remembering the bins that it fits on the way."""
-
-    def __init__(self, discretizer: Discretizer, fit_frames: Frames) -> None:
-        self.discretizer = discretizer
-        self.fit_frames = fit_frames
-        self.binnings: dict[str, Binning] = dict(discretizer.binnings)
-
-    @property
-    def relative(self) -> bool:
-        return self.discretizer.scope == "sensor"
-
-    @property
-    def ranks(self) -> tuple[Interval, ...]:
-        """Ranks in a sensor's own history; the outer ones are open, so that later extremes fall into them."""
-        bins = self.discretizer.bins
-        bounds = [-np.inf, *(i / bins for i in range(1, bins)), np.inf]
-        return tuple(Interval(low, high) for low, high in pairwise(bounds))
-
-    def encode(
-        self, series: npt.NDArray[np.float64], keys: Sequence[str], pool: str
-    ) -> tuple[Codes, tuple[Value | Interval, ...]]:
-        """Codes of the rows of ``series`` (series × frames), each by its own ranks or all by one pooled binning."""
-        codes = np.empty(series.shape, np.int16)
-        if self.relative:
-            for row, key in enumerate(keys):
-                if key not in self.binnings:
-                    edges = rank_binning(series[row][self.fit_frames], bins=self.discretizer.bins)
-                    if np.isnan(edges).any():
-                        codes[row] = -1
-                        continue
-                    self.binnings[key] = Binning(edges)
-                codes[row] = self.binnings[key].encode(series[row])
-            return codes, self.ranks
-        if pool not in self.binnings:
-            self.binnings[pool] = fit_binning(
-                series[:, self.fit_frames], method=self.discretizer.method, bins=self.discretizer.bins,
-                edges=self.discretizer.edges.get(pool),
-            )  # fmt: skip
-        binning = self.binnings[pool]
-        codes[:] = binning.encode(series)
-        return codes, tuple(binning.values)
-
-    def encode_facts(self, values: npt.NDArray[np.float64], pool: str) -> tuple[Codes, tuple[Value | Interval, ...]]:
-        """Codes of a property over nodes, always pooled."""
-        if pool not in self.binnings:
-            self.binnings[pool] = fit_binning(values, bins=self.discretizer.bins)
-        binning = self.binnings[pool]
-        return binning.encode(values), tuple(binning.values)
-
-    def fitted(self) -> Discretizer:
-        return replace(self.discretizer, binnings=self.binnings)
 
 
 def lifted_table(
@@ -131,9 +68,15 @@ def lifted_table(
             )
     else:
         given = [patterns] if isinstance(patterns, (str, Pattern)) else list(patterns)
-        chosen = [p if isinstance(p, Pattern) else Pattern.parse(p) for p in given]
-    coder = _Coder(discretizer, fit_frames)
-    banks = _banks(readings, coder)
+        parsed = [p if isinstance(p, Pattern) else Pattern.parse(p) for p in given]
+        chosen = [carriers.with_known_kinds(pattern) for pattern in parsed]
+    unused = sorted(set(discretizer.edges) & {kind for sensor in readings.numeric if (kind := sensor.kind)})
+    if unused and discretizer.scope == "sensor":
+        notes.append(
+            f"edges of {', '.join(unused)} are not used: readings are ranks of each sensor unless scope='kind'"
+        )
+    coder = Coder(discretizer, fit_frames)
+    banks = series_banks(readings, coder)
     blocks = []
     for pattern in chosen:
         block = _block(pattern, readings, around, carriers, banks, coder, max_embeddings, edges)
@@ -144,38 +87,13 @@ def lifted_table(
     return TransactionTable(tuple(blocks), "lifted", coder.fitted(), tuple(notes))
 
 
-def _banks(readings: WindowedReadings, coder: _Coder) -> dict[tuple[str, str], SeriesBank]:
-    """The codes of every kind of reading, by kind and derived name."""
-    out: dict[tuple[str, str], SeriesBank] = {}
-    names = {"": readings.values}
-    if "change" in readings.derived:
-        names["change"] = readings.derived["change"]
-    for kind in dict.fromkeys(sensor.kind for sensor in readings.numeric):
-        members = [(i, s) for i, s in enumerate(readings.numeric) if s.kind == kind]
-        for name, values in names.items():
-            series = np.ascontiguousarray(values[:, [i for i, _ in members]].T)
-            keys = [coder.discretizer.group(kind="", sensor=s.id, name=name) for _, s in members]
-            codes, meaning = coder.encode(series, keys, f"{kind}.{name}" if name else kind)
-            row_of = {s.id: row for row, (_, s) in enumerate(members)}
-            out[kind, name] = SeriesBank(codes, meaning, row_of, members[0][1].unit, coder.relative)
-    for kind in dict.fromkeys(sensor.kind for sensor in readings.categorical):
-        states = {s.id: readings.states[s.id] for s in readings.categorical if s.kind == kind}
-        known = tuple(sorted({name for _, categories in states.values() for name in categories}))
-        codes = np.full((len(states), len(readings)), -1, np.int16)
-        for row, (own, categories) in enumerate(states.values()):
-            renumber = np.array([known.index(name) for name in categories] + [-1], np.int16)
-            codes[row] = renumber[own]
-        out[kind, ""] = SeriesBank(codes, known, {s: row for row, s in enumerate(states)}, "", False)
-    return out
-
-
 def _block(
     pattern: Pattern,
     readings: WindowedReadings,
     around: Surroundings,
     carriers: Carriers,
-    banks: Mapping[tuple[str, str], SeriesBank],
-    coder: _Coder,
+    banks: Sequence[SeriesBank],
+    coder: Coder,
     max_embeddings: int,
     edges: bool,
 ) -> Block | None:
@@ -193,7 +111,7 @@ def _block(
             lifted = replace(feature, relative=coder.relative, place=focus, classes=_classes(pattern, focus, index))
             columns.append(Column(lifted, meaning, codes, np.arange(len(rows), dtype=np.int32)))
     columns = _distinct(columns)
-    columns += _property_columns(pattern, rows, around, index, coder)
+    columns += _property_columns(pattern, rows, around, index, coder, readings.times)
     if edges:
         columns += _structure_columns(pattern, rows, index)
     columns += [replace(c, series=np.zeros(len(rows), np.int32)) for c in calendar_columns(readings)]
@@ -255,12 +173,12 @@ def _reading_columns(
     rows: npt.NDArray[np.int64],
     chosen: list[tuple[str, ...]],
     carriers: Carriers,
-    banks: Mapping[tuple[str, str], SeriesBank],
+    banks: Sequence[SeriesBank],
 ) -> list[Column]:
     out = []
     for at, variable in enumerate(pattern.sensors):
-        for (kind, name), bank in banks.items():
-            if variable.kind and kind != variable.kind:
+        for bank in banks:
+            if variable.kind and bank.kind != variable.kind:
                 continue
             series = np.array([bank.row_of.get(sensors[at], -1) for sensors in chosen], np.int32)
             if (series < 0).all():
@@ -268,9 +186,9 @@ def _reading_columns(
             feature = Feature(
                 variable.name,
                 Aspect.MEASUREMENT,
-                name,
+                bank.name,
                 role=Role.VARIABLE,
-                label=kind,
+                label=bank.kind,
                 relative=bank.relative,
                 unit=bank.unit,
                 place=variable.host,
@@ -293,20 +211,23 @@ def _distinct(columns: list[Column]) -> list[Column]:
 
 
 def _property_columns(
-    pattern: Pattern, rows: npt.NDArray[np.int64], around: Surroundings, index: GraphIndex, coder: _Coder
+    pattern: Pattern,
+    rows: npt.NDArray[np.int64],
+    around: Surroundings,
+    index: GraphIndex,
+    coder: Coder,
+    times: npt.NDArray[np.datetime64],
 ) -> list[Column]:
-    """What the graph says of each variable's node; constant over time, different from embedding to embedding."""
+    """What the graph says of each variable's node: constant over time unless it has dates, different between places."""
     out = []
     for at, variable in enumerate(pattern.nodes):
-        nodes, series = np.unique(rows[:, at], return_inverse=True)
-        held = [index.graph.node(index.ids[n]).properties for n in nodes.tolist()]
-        names = sorted({name for properties in held for name in properties})
-        for name in names:
-            wanted = around.properties is None or name in around.properties
-            if not wanted or (around.properties is None and name in ADMINISTRATIVE):
+        numbers, series = np.unique(rows[:, at], return_inverse=True)
+        nodes = [index.ids[n] for n in numbers.tolist()]
+        for name in sorted({name for node in nodes for name in around.properties_of(node)}):
+            facts = [property_fact(index.graph, node, name, times) for node in nodes]
+            if not any(fact.is_known for fact in facts):
                 continue
-            values = [properties.get(name) for properties in held]
-            codes, meaning = _fact_codes(values, f"{variable.label}.{name}", coder)
+            codes, meaning = _fact_codes(facts, variable.label, name, coder, len(times))
             if len(meaning) < 2:
                 continue
             feature = Feature(
@@ -318,18 +239,26 @@ def _property_columns(
                 unit=index.graph.property_units.get(name, ""),
                 classes=_classes(pattern, variable.name, index),
             )
-            out.append(Column(feature, meaning, codes[:, None], series.astype(np.int32), context=True))
+            out.append(Column(feature, meaning, codes, series.astype(np.int32), context=True))
     return out
 
 
-def _fact_codes(values: Sequence[Any], pool: str, coder: _Coder) -> tuple[Codes, tuple[Value | Interval, ...]]:
-    numeric = all(v is None or (isinstance(v, (int, float)) and not isinstance(v, bool)) for v in values)
-    if numeric:
-        return coder.encode_facts(np.array([np.nan if v is None else float(v) for v in values]), pool)
-    plain = [v if v is None or isinstance(v, bool) else str(v) for v in values]
-    known = tuple(sorted({v for v in plain if v is not None}, key=str))
-    position = {value: code for code, value in enumerate(known)}
-    return np.array([-1 if v is None else position[v] for v in plain], np.int16), known
+def _fact_codes(
+    facts: Sequence[Fact], label: str, name: str, coder: Coder, n_frames: int
+) -> tuple[Codes, tuple[Value | Interval, ...]]:
+    """Codes of a property, nodes × 1, or nodes × frames where it changes at one of them, and what they stand for."""
+    values = [value for fact in facts for value in fact.values]
+    meaning: tuple[Value | Interval, ...]
+    if are_numbers(values):
+        numbers = np.array([np.nan if v is None else float(v) for v in values])
+        codes, meaning = coder.encode_facts(numbers, f"{label}.{name}")
+    else:
+        codes, meaning = category_codes(values, name)
+    if all(len(fact.which) == 1 for fact in facts):
+        return codes[:, None], meaning
+    first = np.cumsum([0, *(len(fact.values) for fact in facts[:-1])])
+    rows = [np.broadcast_to(codes[at + fact.which], (n_frames,)) for at, fact in zip(first, facts, strict=True)]
+    return np.stack(rows), meaning
 
 
 def _structure_columns(pattern: Pattern, rows: npt.NDArray[np.int64], index: GraphIndex) -> list[Column]:

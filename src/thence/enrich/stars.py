@@ -8,7 +8,7 @@ difference of the totals of two roles of the same kind and distance.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,7 +44,7 @@ def star_series(
     column = {sensor.id: i for i, sensor in enumerate(readings.numeric)}
     unit_of = {sensor.kind: sensor.unit for sensor in readings.numeric}
     subject = pattern.nodes[0].name
-    members = {role: _members(role, focus, carriers) for role in pattern.roles if role.kind in unit_of}
+    members = {role: _members(role, focus, carriers, column) for role in pattern.roles if role.kind in unit_of}
     gathered: dict[Neighbours, _Gathered] = {}
     overlaps = _overlaps(members)
     for role, groups in members.items():
@@ -96,9 +96,14 @@ class _Members:
     complete: bool
 
 
-def _members(role: Neighbours, focus: npt.NDArray[np.int64], carriers: Carriers) -> list[_Members]:
+def _members(
+    role: Neighbours, focus: npt.NDArray[np.int64], carriers: Carriers, numeric: Mapping[str, int]
+) -> list[_Members]:
+    """The members of a role around each focus; states cannot be summed, so only sensors that read numbers count."""
     origin, nodes = role_members(role.steps, focus, carriers.index)
-    carried = carriers.sensors[role.kind]
+    all_carried = carriers.sensors.get(role.kind, {})
+    numbers = {node: tuple(s for s in sensors if s in numeric) for node, sensors in all_carried.items()}
+    carried = {node: sensors for node, sensors in numbers.items() if sensors}
     around: list[list[int]] = [[] for _ in focus]
     for at, node in zip(origin.tolist(), nodes.tolist(), strict=True):
         around[at].append(node)

@@ -42,9 +42,9 @@ class Surroundings:
         return most_specific(self.graph.node(node_id).labels, self.ontology)
 
     def properties_of(self, node_id: str) -> list[str]:
-        """The properties of a node that describe it, in order of name."""
+        """The properties of a node that describe it, those that it has from some date on included, in order of name."""
         assert self.graph is not None
-        names = sorted(self.graph.node(node_id).properties)
+        names = sorted({*self.graph.node(node_id).properties, *self.graph.histories(node_id)})
         if self.properties is not None:
             return [name for name in names if name in self.properties]
         return [name for name in names if name not in ADMINISTRATIVE]

@@ -34,7 +34,8 @@ class Judge:
         self.number = {place: i for i, place in enumerate(ground.places)}
         self.hidden = np.array([place in hidden for place in ground.places], bool)
         self.index = GraphIndex(ground.system.graph, ground.system.ontology)
-        kinds = {sensor.id: sensor.kind for sensor in ground.readings.sensors}
+        # Only numbers are aggregated over the members of a role.
+        kinds = {sensor.id: sensor.kind for sensor in ground.readings.numeric}
         self.carriers = Carriers.of(self.index, kinds, dict(ground.system.binding))
         self.present = _present(ground)
         self._reads: dict[tuple[str, str], list[tuple[int, ...]]] = {}

@@ -149,17 +149,24 @@ def is_history(value: Any) -> bool:
     )
 
 
-def as_labels(raw: Any) -> frozenset[str]:
+def as_labels(raw: Any, *, place: str = "") -> frozenset[str]:
     """Labels from a list, or from text that separates them by ``;`` (or, as Neo4j exports them, by ``:``).
 
-    >>> sorted(as_labels("Pipe; Asset")), sorted(as_labels(":Pipe:Asset"))
-    (['Asset', 'Pipe'], ['Asset', 'Pipe'])
+    A number stands for the label of that text.
+
+    >>> sorted(as_labels("Pipe; Asset")), sorted(as_labels(":Pipe:Asset")), sorted(as_labels(3))
+    (['Asset', 'Pipe'], ['Asset', 'Pipe'], ['3'])
     """
+    raw = plain(raw)
     if raw is None:
         return frozenset()
     if isinstance(raw, str):
         separator = ":" if raw.startswith(":") else ";"
         return frozenset(part.strip() for part in raw.split(separator) if part.strip())
+    if is_value(raw):
+        return frozenset((str(raw),))
+    if isinstance(raw, Mapping) or not isinstance(raw, Iterable):
+        raise GraphError(f"the labels are {raw!r}", where=place or None, hint="write a text or a list of texts")
     return frozenset(str(part) for part in raw)
 
 

@@ -65,7 +65,7 @@ def _from_table(path: Path, *, sensor: str, node: str) -> list[tuple[str, Any, A
     except GraphError as error:
         advice = f"{error.hint}; sensor= and node= name the columns" if error.hint else None
         raise BindingError(error.message, where=error.where, hint=advice) from error
-    at = [table.columns.index(sensor), table.columns.index(node)]
+    at = [table.position(sensor), table.position(node)]
     return [(f"line {line}", row[at[0]].strip(), row[at[1]].strip()) for line, row in table.rows]
 
 

@@ -8,15 +8,17 @@ Reading the file is WNTR's; this module must not simulate.
 
 from __future__ import annotations
 
+import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from thence.elements import Edge, Node, Value
 from thence.errors import GraphError, require
 from thence.graph import KnowledgeGraph
-from thence.loaders.inp import duplicates, explain
+from thence.loaders.inp import duplicates, explain, readable_text
 
 __all__ = ["from_model", "read"]
 
@@ -40,20 +42,35 @@ def read(path: Path) -> KnowledgeGraph:
     wntr = require("wntr", extra="water")
     if not path.is_file():
         raise GraphError("there is no such file", where=str(path), hint="check the path")
+    text = readable_text(path)
     try:
-        with warnings.catch_warnings():
-            # WNTR warns about curves and patterns that nothing uses; they are no part of the graph.
-            warnings.simplefilter("ignore")
-            model = wntr.network.WaterNetworkModel(str(path))
+        model = _model(wntr, path, text)
     except Exception as error:
         # WNTR fails with whatever its parser stumbles over; look for the places that made it stumble.
-        raise explain(path, error) from error
-    repeated = duplicates(path)
+        raise explain(path, text, error) from error
+    repeated = duplicates(text)
     if repeated:
         raise GraphError(
             "\n  ".join(["names are given twice, and WNTR would keep the last of each:", *repeated]), where=str(path)
         )
+    if not model.num_nodes:
+        raise GraphError(
+            "there is no junction, reservoir or tank in this EPANET file", where=str(path), hint="is it the right file?"
+        )
     return from_model(model)
+
+
+def _model(wntr: ModuleType, path: Path, text: str) -> Any:
+    """The model of a file; of a copy with the text as WNTR takes it where the file is written in another way."""
+    with warnings.catch_warnings():
+        # WNTR warns about curves and patterns that nothing uses; they are no part of the graph.
+        warnings.simplefilter("ignore")
+        if path.read_bytes() == text.encode("utf-8"):
+            return wntr.network.WaterNetworkModel(str(path))
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / path.name
+            copy.write_bytes(text.encode("utf-8"))
+            return wntr.network.WaterNetworkModel(str(copy))
 
 
 def from_model(model: Any) -> KnowledgeGraph:

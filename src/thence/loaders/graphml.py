@@ -1,8 +1,9 @@
 """GraphML files as graphs, with the line of a mistake in the error.
 
 ``key`` elements name and type the attributes; an attribute called ``labels`` (else ``label``, else ``type``, or the one
-named) holds the labels, everything else is a property; Neo4j's ``<node labels=":Pump">`` is understood too. Nested
-graphs, ports and hyperedges are refused.
+named) holds the labels, everything else is a property; Neo4j's ``<node labels=":Pump">`` is understood too. Of yEd's
+drawing the texts are taken: what is written on a node is its ``name``, on an edge its label, unless attributes say
+these. Nested graphs (yEd's groups), ports and hyperedges are refused.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from xml.parsers import expat
 from thence.errors import GraphError
 from thence.graph import KnowledgeGraph
 from thence.loaders.assemble import Draft
-from thence.loaders.propertyjson import take_labels
+from thence.loaders.propertyjson import LABEL_KEYS, take_labels
 
 __all__ = ["read"]
 
+_CAPTIONS = ("NodeLabel", "EdgeLabel")
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -37,6 +39,7 @@ class _Element:
     line: int
     attributes: dict[str, str]
     data: dict[str, str] = field(default_factory=dict)
+    captions: list[str] = field(default_factory=list)
 
 
 class _Reader:
@@ -48,6 +51,7 @@ class _Reader:
         self._open: list[str] = []
         self._data: str | None = None
         self._text: list[str] = []
+        self._caption: list[str] = []
         self._parser = expat.ParserCreate(namespace_separator=" ")
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
@@ -81,19 +85,26 @@ class _Reader:
             self._data = attributes.get("key", "")
             if self._data not in self.keys:
                 self.problems.append(f"line {line}: there is no <key> '{self._data}'")
+        if tag in _CAPTIONS:
+            self._caption.clear()
+        elif self._open[-1:] and self._open[-1] in _CAPTIONS:
+            # yEd puts the geometry of a text inside of it.
+            self._caption += self._text
         self._text.clear()
         self._open.append(tag)
 
     def _end(self, qualified: str) -> None:
         tag = self._open.pop()
         text = "".join(self._text).strip()
+        if tag in _CAPTIONS and self.elements:
+            self.elements[-1].captions.append(" ".join("".join([*self._caption, *self._text]).split()))
         self._text.clear()
         if tag == "default" and self._open[-1:] == ["key"] and self._data is not None:
             self.keys[self._data].default = text
         elif tag == "data" and self._open[-1:] in (["node"], ["edge"]) and self._data in self.keys:
             self.elements[-1].data[self._data] = text
 
-    def properties(self, element: _Element) -> dict[str, Any]:
+    def properties(self, element: _Element, label_keys: tuple[str, ...]) -> dict[str, Any]:
         found: dict[str, Any] = {k: v for k, v in element.attributes.items() if k in ("labels", "label")}
         for key_id, key in self.keys.items():
             raw = element.data.get(key_id, key.default if key.applies in (element.tag, "all") else None)
@@ -102,6 +113,11 @@ class _Reader:
                     found[key.name] = _typed(raw, key.kind)
                 except (ValueError, KeyError):
                     self.problems.append(f"line {element.line}: '{key.name}' is '{raw}', which is no {key.kind}")
+        written = "; ".join(text for text in element.captions if text)
+        if written and element.tag == "node":
+            found.setdefault("name", written)
+        elif written and not any(key in found for key in label_keys):
+            found[label_keys[0]] = written
         return found
 
 
@@ -128,7 +144,12 @@ def read(path: Path, *, labels: str | None = None) -> KnowledgeGraph:
         if absent:
             draft.problems.append(f"{place}: <{element.tag}> without {' and '.join(absent)}")
             continue
-        found, properties = take_labels(reader.properties(element), besides=set(), key=labels)
+        found, properties = take_labels(
+            reader.properties(element, (labels,) if labels else LABEL_KEYS),
+            besides=set(),
+            key=labels,
+            place=f"{path}, {place}",
+        )
         if element.tag == "node":
             draft.add_node(element.attributes["id"], labels=found, properties=properties, place=place)
         else:

@@ -1,7 +1,8 @@
-"""What is wrong with an EPANET file that cannot be read: every place, by line.
+"""The text of an EPANET file as WNTR takes it, and what is wrong with one that cannot be read: every place, by line.
 
-WNTR stops at the first thing it cannot digest, often without a line number. This module looks through the file for the
-mistakes that people make in it, and never builds anything.
+EPANET itself looks at the first four letters of a section and does not care about encodings; WNTR wants whole names and
+UTF-8. And it stops at the first thing it cannot digest, often without a line number: this module looks through the file
+for the mistakes that people make in it, and never builds anything.
 """
 
 from __future__ import annotations
@@ -11,8 +12,14 @@ from pathlib import Path
 
 from thence.errors import GraphError, nearest
 
-__all__ = ["duplicates", "explain"]
+__all__ = ["duplicates", "explain", "readable_text"]
 
+_SECTIONS = (
+    *("TITLE", "JUNCTIONS", "RESERVOIRS", "TANKS", "PIPES", "PUMPS", "VALVES", "EMITTERS", "CURVES", "PATTERNS"),
+    *("ENERGY", "STATUS", "CONTROLS", "RULES", "DEMANDS", "QUALITY", "REACTIONS", "SOURCES", "MIXING", "TIMES"),
+    *("REPORT", "OPTIONS", "COORDINATES", "VERTICES", "LABELS", "BACKDROP", "TAGS", "END"),
+)
+_BY_LETTERS = {name[:4]: name for name in _SECTIONS}
 _NODE_SECTIONS = ("JUNCTIONS", "RESERVOIRS", "TANKS")
 _LINK_SECTIONS = ("PIPES", "PUMPS", "VALVES")
 # How many fields each row needs, and which of them must be numbers.
@@ -26,12 +33,39 @@ _NUMBERS: dict[str, tuple[int, ...]] = {
 }
 
 
-def explain(path: Path, error: Exception) -> GraphError:
-    """An error that lists what is wrong in the file, or repeats what the reader said where nothing was found."""
+def readable_text(path: Path) -> str:
+    """The text of a file, whatever its encoding, with the names of sections written out.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "a.inp"
+    ...     _ = file.write_bytes(b"[JUNC]\\nM\\xfcnchen 10\\n")
+    ...     readable_text(file)
+    '[JUNCTIONS]\\nMünchen 10\\n'
+    """
     try:
-        text = path.read_text(encoding="utf-8", errors="replace")
+        raw = path.read_bytes()
     except OSError as trouble:
-        return GraphError(f"cannot be read ({trouble.strerror})", where=str(path))
+        raise GraphError(f"cannot be read ({trouble.strerror})", where=str(path)) from trouble
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        text = raw.decode("utf-16", errors="replace")
+    else:
+        try:
+            text = raw.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            # EPANET for Windows writes the code page of the machine; Latin-1 gives every byte a character.
+            text = raw.decode("latin-1")
+    return "".join(map(_written_out, text.splitlines(keepends=True)))
+
+
+def _written_out(line: str) -> str:
+    name, bracket, rest = line.lstrip().removeprefix("[").partition("]")
+    known = _BY_LETTERS.get(name.strip().upper()[:4])
+    return f"[{known}]{rest}" if line.lstrip().startswith("[") and bracket and known else line
+
+
+def explain(path: Path, text: str, error: Exception) -> GraphError:
+    """An error that lists what is wrong in the file, or repeats what the reader said where nothing was found."""
     problems = list(_problems(text))
     if not problems:
         return GraphError(f"EPANET file cannot be read: {error}", where=str(path), hint="does EPANET itself open it?")
@@ -39,9 +73,9 @@ def explain(path: Path, error: Exception) -> GraphError:
     return GraphError(f"EPANET file cannot be read:\n  {listed}", where=str(path))
 
 
-def duplicates(path: Path) -> list[str]:
+def duplicates(text: str) -> list[str]:
     """Names that two nodes or two links of the file share, by line."""
-    return list(_duplicates(list(_rows(path.read_text(encoding="utf-8", errors="replace")))))
+    return list(_duplicates(list(_rows(text))))
 
 
 def _duplicates(rows: list[tuple[int, str, list[str]]]) -> Iterator[str]:
@@ -72,6 +106,11 @@ def _problems(text: str) -> Iterator[str]:
         return
     if not any(section == "OPTIONS" and fields[0].upper() == "UNITS" for _, section, fields in rows):
         yield "the [OPTIONS] section does not name the units: add a line such as 'Units  LPS'"
+    for number, line in enumerate(text.splitlines(), start=1):
+        name = line.strip().partition("]")[0].removeprefix("[")
+        if line.strip().startswith("[") and name.upper() not in _SECTIONS:
+            advice = nearest(name.upper(), _SECTIONS)
+            yield f"line {number}: there is no section [{name}]" + (f" ({advice})" if advice else "")
     yield from _duplicates(rows)
     for number, section, fields in rows:
         if section not in _FEWEST:

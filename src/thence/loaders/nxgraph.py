@@ -35,12 +35,13 @@ def from_networkx(source: Any, *, labels: str | None = None) -> KnowledgeGraph:
                 hint="relabel one of them (networkx.relabel_nodes)",
             )
         texts[text] = name
-        found, properties = take_labels(attributes, besides=set(), key=labels)
-        draft.add_node(text, labels=found, properties=properties, place=f"node {name!r}")
+        place = f"node {name!r}"
+        found, properties = take_labels(attributes, besides=set(), key=labels, place=place)
+        draft.add_node(text, labels=found, properties=properties, place=place)
     keyed = source.edges(keys=True, data=True) if source.is_multigraph() else source.edges(data=True)
     for start, end, *key, attributes in keyed:
-        found, properties = take_labels(attributes, besides=set(), key=labels)
-        name = key[0] if key and isinstance(key[0], str) else None
         place = f"edge {start!r} – {end!r}"
+        found, properties = take_labels(attributes, besides=set(), key=labels, place=place)
+        name = key[0] if key and isinstance(key[0], str) else None
         draft.add_edge(name, str(start), str(end), labels=found, properties=properties, place=place)
     return draft.graph()

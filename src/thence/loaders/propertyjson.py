@@ -75,7 +75,7 @@ def from_content(content: Any, *, where: str, labels: str | None = None) -> Know
         place = f"nodes[{position}]"
         if _is_record(draft, record, place, needs=("id",)):
             found, properties = (
-                take_labels(record, besides={"id"}, key=labels)
+                take_labels(record, besides={"id"}, key=labels, place=f"{where}, {place}")
                 if node_link
                 else _split(draft, record, place, known=_NODE_KEYS)
             )
@@ -84,7 +84,7 @@ def from_content(content: Any, *, where: str, labels: str | None = None) -> Know
         place = f"{edges_key}[{position}]"
         if _is_record(draft, record, place, needs=("source", "target")):
             found, properties = (
-                take_labels(record, besides={"id", "source", "target", "key"}, key=labels)
+                take_labels(record, besides={"id", "source", "target", "key"}, key=labels, place=f"{where}, {place}")
                 if node_link
                 else _split(draft, record, place, known=_EDGE_KEYS)
             )
@@ -136,11 +136,11 @@ def _split(
     if not isinstance(properties, Mapping):
         draft.problems.append(f"{place}: 'properties' is {properties!r}, not an object")
         properties = {}
-    return as_labels(record.get("labels", record.get("label"))), properties
+    return as_labels(record.get("labels", record.get("label")), place=f"{draft.where}, {place}"), properties
 
 
 def take_labels(
-    attributes: Mapping[str, Any], *, besides: set[str], key: str | None
+    attributes: Mapping[str, Any], *, besides: set[str], key: str | None, place: str = ""
 ) -> tuple[frozenset[str], dict[str, Any]]:
     """Labels and properties of a record whose keys are all on one level.
 
@@ -151,4 +151,4 @@ def take_labels(
     """
     found = key or next((name for name in LABEL_KEYS if name in attributes), None)
     properties = {str(k): v for k, v in attributes.items() if k not in besides and k != found}
-    return as_labels(attributes.get(found)) if found else frozenset(), properties
+    return as_labels(attributes.get(found), place=place) if found else frozenset(), properties

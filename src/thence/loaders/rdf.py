@@ -64,11 +64,12 @@ def read(paths: Sequence[Path], *, syntax: str | None = None, fold: bool = True)
     (12.5, 'M2', {'s1': 1})
     """
     parsed = parse(paths, syntax=syntax)
-    described = _describe(parsed)
+    where = ", ".join(map(str, paths))
+    described = _describe(parsed, where)
     if not described:
         raise GraphError(
             "there is no node in this RDF: no statement about anything but classes and properties",
-            where=", ".join(map(str, paths)),
+            where=where,
             hint="read it with read_ontology if it is an ontology",
         )
     units = fold_values(described) if fold else {}
@@ -77,14 +78,14 @@ def read(paths: Sequence[Path], *, syntax: str | None = None, fold: bool = True)
     return KnowledgeGraph(nodes, _edges(described, names), property_units=units)
 
 
-def _describe(parsed: Triples) -> dict[Subject, Description]:
+def _describe(parsed: Triples, where: str) -> dict[Subject, Description]:
     """What is said about each resource, in the order of the files; resources that are only named come last."""
     import pyoxigraph as ox
 
     schema = {
         s for s, p, o in parsed.triples if p == _TYPE and isinstance(o, ox.NamedNode) and o.value in _SCHEMA_TYPES
     }
-    lists = _Lists(parsed)
+    lists = _Lists(parsed, where)
     subjects = {s for s, _, _ in parsed.triples} - schema - lists.cells
     described: dict[Subject, Description] = {}
     named: dict[Subject, None] = {}
@@ -116,22 +117,26 @@ def _describe(parsed: Triples) -> dict[Subject, Description]:
 class _Lists:
     """RDF collections: their cells are not nodes, their members are said of whoever holds the list."""
 
-    def __init__(self, parsed: Triples) -> None:
+    def __init__(self, parsed: Triples, where: str) -> None:
+        self._where = where
         self._first = {s: o for s, p, o in parsed.triples if p == _FIRST}
         self._rest = {s: o for s, p, o in parsed.triples if p == _REST}
         self.cells: set[Subject] = {*self._first, *self._rest}
 
-    def members(self, value: Object) -> Iterable[Object]:
+    def members(self, value: Object, inside: frozenset[Object] = frozenset()) -> Iterable[Object]:
+        """What a list holds, the members of lists in it included; anything else is its own only member."""
         import pyoxigraph as ox
 
         if isinstance(value, ox.Literal) or (value not in self.cells and value.value != _NIL):
             yield value
             return
-        seen = set()
+        seen: set[Object] = set()
         while value in self.cells and value not in seen and not isinstance(value, ox.Literal):
+            if value in inside:
+                raise GraphError("an RDF list contains itself", where=self._where, hint="correct its rdf:first")
             seen.add(value)
             if value in self._first:
-                yield from self.members(self._first[value])
+                yield from self.members(self._first[value], inside | seen)
             value = self._rest.get(value, value)
 
 
