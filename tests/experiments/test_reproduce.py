@@ -211,8 +211,10 @@ def test_text_says_what_it_compares(toy: Reproduction) -> None:
     [
         ({"experiment": "2.3"}, "there is no experiment '2.3'"),
         ({"experiment": "2.2", "dataset": "hanoii"}, "did you mean 'hanoi'"),
-        ({"experiment": "2.2", "repeats": 0}, "repeats and jobs must be at least 1"),
+        ({"experiment": "2.2", "repeats": 0}, "repeats must be a whole number from 1 on"),
         ({"experiment": "2.2", "dataset": "toy", "parameters": {"evaluation": 5}}, "unknown setting 'evaluation'"),
+        ({"experiment": "2.2", "dataset": "toy", "seed": -1}, "seed must be a whole number from 0"),
+        ({"experiment": "2.2", "dataset": "toy", "repeats": 1.5}, "repeats must be a whole number"),
         ({"experiment": "2.2", "dataset": "toy", "progress": "loud"}, "unknown way to show progress"),
     ],
 )

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ConfigError, RunError, nearest, require
+from ..miners._checked import require_seed, require_whole
 from ..progress import Progress, bars
 from ..provenance import environment
 from .claims import Verdict, judge
@@ -108,8 +109,9 @@ def reproduce(
         ("niapy", "baselines"),
     ):
         require(module, extra=extra)
-    if repeats < 1 or jobs < 1:
-        raise ConfigError(f"repeats and jobs must be at least 1, got {repeats} and {jobs}")
+    require_whole("repeats", repeats)
+    require_whole("jobs", jobs)
+    require_seed(seed)
     plan = [(one, _datasets(one, dataset)) for one in chosen]
     tasks = _tasks(plan, repeats=repeats, quick=quick, seed=seed, parameters=parameters or {})
     store = Store(Path(out))

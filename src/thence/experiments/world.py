@@ -74,6 +74,8 @@ def made_from(dataset: str, quick: bool = False) -> dict[str, Any]:
 
         given = Config.from_toml(dataset, check=False).input
         parts = {"config": dataset, **{name: getattr(given, name) for name in FILES}}
+        if isinstance(kinds := given.read_sensors.get("kinds"), str):
+            parts["kinds"] = kinds
         options = {name: _digest(paths) for name, paths in parts.items() if paths is not None}
     return {"window": source.window, "options": options}
 

@@ -304,7 +304,7 @@ def test_joined_keeps_the_width_when_there_is_nothing():
     [
         ({"similarity": 1.5}, "similarity must lie between 0 and 1"),
         ({"gate": -0.1}, "gate must lie"),
-        ({"max_antecedents": 0}, "max_antecedents must be at least 1"),
+        ({"max_antecedents": 0}, "max_antecedents must be a whole number"),
         ({"search": "deep"}, "'full' or 'grow'"),
         ({"gate_by": "hand"}, "'marked' or 'mutual'"),
         ({"gate_by": "mutual", "search": "grow"}, "says nothing"),
@@ -327,5 +327,5 @@ def test_impossible_searches_are_refused(options, message):
 def test_searches_that_do_not_fit_the_network_are_refused(options, message):
     with pytest.raises(ConfigError, match=message):
         list(extract(initialise([2, 3]), search=Search(**options)))
-    with pytest.raises(ConfigError, match="k must be at least 1"):
+    with pytest.raises(ConfigError, match="k must be a whole number"):
         top(initialise([2, 3]), k=0)

@@ -276,7 +276,7 @@ def test_training_on_the_wrong_rows_is_refused():
     ("options", "message"),
     [
         ({"corruption": "dropout"}, "'mask' or 'gaussian'"),
-        ({"epochs": 0}, "epochs must be positive"),
+        ({"epochs": 0}, "epochs must be a whole number from 1 on"),
         ({"learning_rate": -1.0}, "learning_rate must be positive"),
         ({"noise": -0.5}, "noise must not be negative"),
         ({"held_out": 1.0}, "held_out must be a share"),

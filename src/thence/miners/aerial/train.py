@@ -22,10 +22,10 @@ from thence.miners.aerial.autoencoder import Autoencoder, Layout, centre_blocks,
 from thence.miners.aerial.corruption import features_around, noisy_input, visible_features, visible_items
 from thence.miners.aerial.loss import AllFeatures, NearFeatures, Output, gradients, reconstruction_loss
 from thence.miners.aerial.rows import ArrayRows, Codes, RowSource, check_codes, scan, why_trivial
-from thence.miners.aerial.settings import LEARNING_RATE, TrainingSettings
+from thence.miners.aerial.settings import LEARNING_RATE, TrainingSettings, require_device
 from thence.miners.neighbours import Neighbours
 
-__all__ = ["Epoch", "Training", "TrainingSettings", "train"]
+__all__ = ["Epoch", "Training", "TrainingSettings", "device_of", "train"]
 
 Progress = Callable[["Epoch"], None]
 
@@ -111,7 +111,7 @@ def train(
     options = TrainingSettings() if settings is None else settings
     source: RowSource = ArrayRows(rows) if isinstance(rows, np.ndarray) else rows
     layout = Layout.of(cardinalities)
-    model = _first_model(layout, options, start).to(_device(options.device))
+    model = _first_model(layout, options, start).to(device_of(options.device))
     if source.n_rows == 0:
         return Training(model, (), 0, False, "there are no rows")
     seen = scan(source, options.seed)
@@ -134,16 +134,22 @@ def _first_model(layout: Layout, options: TrainingSettings, start: Autoencoder |
             "the network was trained on features with other classes",
             hint="go on training only with the same features, bins and categories",
         )
+    if options.widths is not None and start.widths != (*options.widths, *options.widths[-2::-1]):
+        raise MiningError(
+            f"the network has layers of {start.widths}, which other widths cannot change",
+            hint="leave out widths, or train a new model",
+        )
     return start
 
 
-def _device(name: str) -> torch.device:
-    try:
-        device = torch.device(name)
-    except RuntimeError as error:
-        raise ConfigError(f"unknown device {name!r}", hint="'cpu' or 'cuda'") from error
+def device_of(name: str) -> torch.device:
+    """The device with this name, if it is there."""
+    require_device(name)
+    device = torch.device(name)
     if device.type == "cuda" and not torch.cuda.is_available():
         raise ConfigError("no CUDA device is available", hint="use device='cpu'")
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise ConfigError(f"there is no device '{name}': {torch.cuda.device_count()} are available", hint="use 'cuda'")
     return device
 
 
