@@ -94,7 +94,6 @@ class _Shape:
             frame.exit_bias[outputs].unsqueeze(-1),
         )
 
-
     def part(self, chosen: slice) -> _Shape:
         """The same features with a part of their allowed items."""
         return replace(self, items=self.items[:, chosen], deltas=self.deltas[:, chosen], own=self.own[:, chosen])
