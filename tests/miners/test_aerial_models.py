@@ -87,6 +87,13 @@ def test_rows_that_teach_nothing_leave_the_model_as_it_is(
     assert again.blocks[0].reason is None
 
 
+def test_rows_learnt_by_heart_are_said_to_be() -> None:
+    rng = np.random.default_rng(0)
+    data = pl.DataFrame({f"c{c}": rng.integers(0, 2, 12).astype(str) for c in range(60)})
+    rules = Aerial(widths=(8, 4), max_antecedents=1).mine(table_of(data))
+    assert any("learnt by heart" in note for note in rules.notes), rules.notes
+
+
 def test_missing_and_unknown_features_are_named(table: TransactionTable, model: AerialModel) -> None:
     """IndexError."""
     fewer, more = table_of(frame().select("a", "b")), table_of(frame().with_columns(d=pl.Series(["x", "y"] * 200)))

@@ -217,7 +217,7 @@ class Aerial:
             return without(result.reason)
         if before is None:
             before = BlockModel(columns, features, None, 0.0, 0, None, meanings(block, columns), pattern)
-        return replace(before, network=result.model, loss=result.loss, epochs=len(result.epochs), reason=None)
+        return replace(before, network=result.model, loss=result.loss, epochs=len(result.epochs), reason=result.note)
 
     def partial_fit(self, model: AerialModel, table: TransactionTable, *, progress: Progress = silent) -> AerialModel:
         """Go on training a model on further rows; a table from which nothing can be learnt leaves it as it is."""

@@ -30,8 +30,8 @@ class BlockModel:
     """The network of one block: which columns it knows, its weights, and how training went.
 
     ``meanings`` has a digest of the values of every column; it and ``pattern`` are ``None`` where they are not known,
-    as in models that were stored before there were any. ``reason`` says why there is no network, or why the last rows
-    taught it nothing.
+    as in models that were stored before there were any. ``reason`` says why there is no network, or what there is
+    to say about one: that its rows were very few, or that the last ones taught it nothing.
     """
 
     columns: NDArray[np.int64]

@@ -51,6 +51,10 @@ HELD_OUT_ROWS = 2048
 SMALLEST_HELD_OUT = 16
 """With fewer held-out rows than this their loss is noise, and the training loss decides instead."""
 
+FEW_ROWS, MOST_PASSES = 160, 500
+"""Fewer rows than this leave none to hold out, and are learnt by heart in so many passes, however many items there are;
+more passes take minutes and find fewer rules."""
+
 PER_CENTRE = 16
 """Rows that share a centre when training looks at neighbourhoods only."""
 
@@ -74,8 +78,8 @@ class Epoch:
 class Training:
     """A trained network and how it came about.
 
-    ``reason`` says why nothing could be learnt, and is ``None`` when something could; ``stopped_early`` is true when
-    the held-out loss had stopped improving. The weights are those of ``best_epoch``.
+    ``reason`` says why nothing could be learnt, and is ``None`` when something could; ``note`` is what else there is to
+    say; ``stopped_early`` is true when the held-out loss had stopped improving. The weights are of ``best_epoch``.
     """
 
     model: Autoencoder
@@ -83,6 +87,7 @@ class Training:
     best_epoch: int
     stopped_early: bool
     reason: str | None = None
+    note: str | None = None
 
     @property
     def loss(self) -> float:
@@ -197,7 +202,9 @@ class _Trainer:
         shown = self.batch * (1 + options.most_visible) / 2
         showings = SHOWINGS_WIDE if wide else SHOWINGS
         steps = max(STEPS, math.ceil(showings * self.layout.n_items / shown))
-        self.epochs = options.epochs or max(3, math.ceil(steps / per_epoch))
+        needed = max(3, math.ceil(steps / per_epoch))
+        self.cut_short = options.epochs is None and source.n_rows < FEW_ROWS and needed > MOST_PASSES
+        self.epochs = options.epochs or (MOST_PASSES if self.cut_short else needed)
         self.patience = options.patience or max(5, self.epochs // 3)
         self.total_steps, self.step = self.epochs * per_epoch, 0
         self.unknown = self.model.unknown()
@@ -265,7 +272,13 @@ class _Trainer:
                 elif number - max(best, self.epochs * FALLING if self.falls else 0) >= self.patience:
                     stopped = True
                     break
-        return Training(self.model.with_parameters(optimiser.views(kept)), tuple(history), best, stopped)
+        note = None
+        if self.cut_short:
+            note = (
+                f"{self.source.n_rows} rows of {self.layout.n_items:,} items are learnt by heart, not understood:"
+                f" training ended after {self.epochs} passes (epochs takes more)"
+            )
+        return Training(self.model.with_parameters(optimiser.views(kept)), tuple(history), best, stopped, note=note)
 
     def _most_visible(self) -> int:
         """How many features a row of the coming step may show."""
