@@ -163,7 +163,7 @@ def why_nothing_fits(blocks: Sequence[Block], side: str, constraint: Constraint)
     """Why no item of any block fits the constraint on one side of rules; ``None`` where one does.
 
     >>> why_nothing_fits([], "antecedent", Where(sensor="s1"))
-    'no item of the table fits the constraint on the antecedent'
+    'no item of the table fits the constraint on the antecedent (nothing here has a sensor)'
     """
     choices = alternatives(constraint)
     if choices is None:
