@@ -53,7 +53,7 @@ SMALLEST_HELD_OUT = 16
 
 FEW_ROWS, MOST_PASSES = 160, 500
 """Fewer rows than this leave none to hold out, and are learnt by heart in so many passes, however many items there are;
-more passes take minutes and find fewer rules."""
+more passes take minutes, and how many rules they find is as much a matter of chance."""
 
 PER_CENTRE = 16
 """Rows that share a centre when training looks at neighbourhoods only."""
