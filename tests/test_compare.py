@@ -151,6 +151,13 @@ def test_seed_overrules_and_labels_stay_apart(table, numbers):
     assert apart.overlap("DE", "DE #2") < 1.0
 
 
+@pytest.mark.parametrize("seed", [-1, 1.5, "a", 2**70])
+def test_an_impossible_seed_is_refused_at_once(table, seed):
+    """ValueError of the random generator."""
+    with pytest.raises(ConfigError, match="seed must be a whole number"):
+        compare(table, ["aerial", "exact"], seed=seed)
+
+
 def test_methods_may_follow_from_earlier_ones(table):
     result = compare(table, {"all": Exact(min_support=0.05), "half": lambda done: FPGrowth.half_of(done["all"])})
     assert result.methods == ("all", "half")

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from ._footprint import Footprint, run_here, run_isolated
 from .errors import ConfigError, ThenceError, nearest, require
+from .miners._checked import require_seed
 from .miners.base import Miner, make_miner, miner_names
 from .progress import Progress, silent
 from .rules import RuleSet
@@ -129,6 +130,8 @@ def compare(
     >>> result.to_polars()["rules"].to_list(), result.overlap("exact", "fpgrowth")
     ([4, 4], 1.0)
     """
+    if seed is not None:
+        require_seed(seed)
     tables = _Tables.of(data, feature_table, existential_table, settings)
     done: dict[str, RuleSet] = {}
     rows: list[dict[str, Any]] = []

@@ -7,8 +7,8 @@ A :class:`Where` describes items by what they are about; miners turn constraints
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,16 @@ from .errors import ConfigError, nearest
 from .items import Aspect, Interval, Item, Role
 from .transactions import Block
 
-__all__ = ["Constraint", "Where", "item_masks", "trivial_columns", "trivial_pairs", "without_trivial"]
+__all__ = [
+    "Constraint",
+    "Where",
+    "item_masks",
+    "settled",
+    "trivial_columns",
+    "trivial_pairs",
+    "why_nothing_fits",
+    "without_trivial",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +51,14 @@ class Where:
     cls: str | tuple[str, ...] = ()
     property: str | tuple[str, ...] = ()
     value: Any = None
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            given = getattr(self, field.name)
+            if field.name == "value" or isinstance(given, str):
+                continue
+            if not isinstance(given, (tuple, list, set, frozenset)) or not all(isinstance(one, str) for one in given):
+                raise ConfigError(f"'{field.name}' of a constraint must be a text or several, got {given!r}")
 
     @staticmethod
     def from_mapping(data: Mapping[str, Any]) -> Where:
@@ -96,15 +113,95 @@ def _value_fits(item: Item, value: Any) -> bool:
     return item.value in wanted
 
 
+def settled(constraint: Constraint) -> Constraint:
+    """A constraint of the right kind, which can be read any number of times; anything else is an error.
+
+    >>> len(settled(Where(sensor=name) for name in ("s1", "s2")))
+    2
+    """
+    if constraint is None or isinstance(constraint, (Where, Mapping)):
+        alternatives(constraint)
+        return constraint
+    if isinstance(constraint, (str, bytes)) or not isinstance(constraint, Iterable):
+        raise _no_constraint(constraint)
+    several = tuple(constraint)
+    alternatives(several)
+    return several
+
+
 def alternatives(constraint: Constraint) -> tuple[Where, ...] | None:
     """A constraint as a tuple of alternatives, or ``None`` when everything is allowed."""
     if constraint is None:
         return None
-    if isinstance(constraint, Where):
-        return (constraint,)
-    if isinstance(constraint, Mapping):
-        return (Where.from_mapping(constraint),)
-    return tuple(c if isinstance(c, Where) else Where.from_mapping(c) for c in constraint)
+    if isinstance(constraint, (Where, Mapping)):
+        return (_where(constraint),)
+    if isinstance(constraint, Iterator):
+        # It would be used up by the first block, and the next one would see a constraint that nothing fits.
+        raise ConfigError("a constraint that can be read only once is none", hint="give a list instead of a generator")
+    if isinstance(constraint, (str, bytes)) or not isinstance(constraint, Iterable):
+        raise _no_constraint(constraint)
+    return tuple(_where(one) for one in constraint)
+
+
+def _where(given: Any) -> Where:
+    if isinstance(given, Where):
+        return given
+    if isinstance(given, Mapping):
+        return Where.from_mapping(given)
+    raise _no_constraint(given)
+
+
+def _no_constraint(given: Any) -> ConfigError:
+    hint = "for example th.Where(sensor=…)"
+    if isinstance(given, Item):
+        hint = "th.Where(feature=…, value=…) describes an item"
+    shown = f"'{given}'" if isinstance(given, (str, Item)) else repr(given)
+    return ConfigError(f"a constraint must be a th.Where or a list of them, got {shown}", hint=hint)
+
+
+def why_nothing_fits(blocks: Sequence[Block], side: str, constraint: Constraint) -> str | None:
+    """Why no item of any block fits the constraint on one side of rules; ``None`` where one does.
+
+    >>> why_nothing_fits([], "antecedent", Where(sensor="s1"))
+    'no item of the table fits the constraint on the antecedent (nothing here has a sensor)'
+    """
+    choices = alternatives(constraint)
+    if choices is None:
+        return None
+    if not choices:
+        return f"the constraint on the {side} is an empty list, which no item fits (leave it out to allow every item)"
+    items = [block.item(number) for block in blocks for number in range(block.n_items)]
+    if any(choice.matches(item) for item in items for choice in choices):
+        return None
+    hint = _nearest_of(choices[0], items)
+    return f"no item of the table fits the constraint on the {side}" + (f" ({hint})" if hint else "")
+
+
+def _nearest_of(choice: Where, items: Sequence[Item]) -> str | None:
+    """What the table has that is closest to the first field of a constraint that nothing fits."""
+    features = dict.fromkeys(item.feature for item in items)
+    readings = [f for f in features if f.aspect is Aspect.MEASUREMENT]
+    known: dict[str, Iterable[str]] = {
+        "feature": map(str, features),
+        "sensor": (f.subject for f in readings if f.role is Role.SENSOR),
+        "node": (f.place if f.aspect is Aspect.MEASUREMENT else f.subject for f in features),
+        "kind": (f.label for f in readings),
+        "cls": (name for f in features for name in f.classes),
+        "property": (f.name for f in features if f.aspect is not Aspect.MEASUREMENT),
+    }
+    for name, there in known.items():
+        wanted = _several(getattr(choice, name))
+        if not wanted or any(Where(**{name: wanted}).matches(item) for item in items):
+            continue
+        listed = sorted({text for text in there if text})
+        holding = [text for text in listed if wanted[0].strip("*") in text]
+        close = nearest(wanted[0], listed) or (f"did you mean '{holding[0]}'?" if holding else None)
+        title = "class" if name == "cls" else name
+        shown = ", ".join(f"'{text}'" for text in listed[:3]) + (" …" if len(listed) > 3 else "")
+        return close or (f"{title} may be {shown}" if listed else f"nothing here has a {title}")
+    others = replace(choice, value=None)
+    values = [f"{item.value!r}" for item in items if others.matches(item)]
+    return f"value may be {', '.join(values[:3])}" + (" …" if len(values) > 3 else "") if values else None
 
 
 def item_masks(

@@ -23,8 +23,8 @@ def within_hops(table: TransactionTable, graph: KnowledgeGraph, *, hops: int = 2
     >>> len(near) == len(table.blocks), len(near[0]) == table.n_features
     (True, True)
     """
-    if hops < 0:
-        raise ConfigError(f"hops must not be negative, got {hops}")
+    if not isinstance(hops, int) or hops < 0:
+        raise ConfigError(f"hops must be a whole number and not negative, got {hops!r}")
     return [_near(block, graph, hops) for block in table.blocks]
 
 

@@ -7,11 +7,16 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 
+from thence import datasets
 from thence.errors import ConfigError, RunError
 from thence.experiments import experiment_names, read_experiment, report, reproduce
 from thence.experiments.runner import Reproduction, _time_left
+from thence.experiments.world import load_world, made_from
+from thence.export.graph_json import content
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 
@@ -145,6 +150,56 @@ def test_own_data_by_a_configuration_file(tmp_path: Path) -> None:
         reproduce("3", dataset=str(mine), repeats=1, quick=True, out=tmp_path / "out", progress="off")
 
 
+def own_files(folder: Path, readings: str = "r.csv") -> Path:
+    """The toy data set as files of one's own."""
+    data = datasets.load("toy")
+    data.sensors.to_polars().write_csv(folder / readings)
+    (folder / "g.json").write_text(json.dumps(content(data.graph)))
+    pl.DataFrame({"sensor": list(data.binding), "node": list(data.binding.values())}).write_csv(folder / "b.csv")
+    mine = folder / "mine.toml"
+    mine.write_text(f'[input]\nsensors = "{readings}"\ngraph = "g.json"\nbinding = "b.csv"\n[windows]\nevery = "1h"\n')
+    return mine
+
+
+def test_changed_readings_are_other_data(tmp_path: Path) -> None:
+    """Only the configuration file was looked at: repeats of earlier readings were returned for later ones."""
+    mine = own_files(tmp_path)
+    reproduce("3", dataset=str(mine), repeats=1, quick=True, out=tmp_path / "out", progress="off")
+    before = (tmp_path / "out" / "3" / "table.csv").read_text()
+    reproduce("3", dataset=str(mine), repeats=1, quick=True, out=tmp_path / "out", progress="off")
+    readings = pl.read_csv(tmp_path / "r.csv")
+    rng = np.random.default_rng(0)
+    shuffled = {name: rng.permutation(readings[name].to_numpy()) for name in readings.columns[1:]}
+    readings.with_columns(**{name: pl.Series(values) for name, values in shuffled.items()}).write_csv(
+        tmp_path / "r.csv"
+    )
+    with pytest.raises(RunError, match=r"other settings: options\.sensors was \w+, is \w+ "):
+        reproduce("3", dataset=str(mine), repeats=1, quick=True, out=tmp_path / "out", progress="off")
+    # Nor are the earlier ones still in memory.
+    reproduce("3", dataset=str(mine), repeats=1, quick=True, out=tmp_path / "new", progress="off")
+    assert (tmp_path / "new" / "3" / "table.csv").read_text() != before
+
+
+def test_a_changed_configuration_is_read_again_in_the_same_process(tmp_path: Path) -> None:
+    """The data were kept by the name of the file alone: a new window gave the numbers of the old one."""
+    mine = own_files(tmp_path)
+    one = reproduce("3", dataset=str(mine), repeats=1, quick=True, out=tmp_path / "one", progress="off")
+    mine.write_text(mine.read_text().replace("1h", "3h"))
+    two = reproduce("3", dataset=str(mine), repeats=1, quick=True, out=tmp_path / "two", progress="off")
+    tables = [(made.folder / "3" / "table.csv").read_text() for made in (one, two)]
+    assert tables[0] != tables[1]
+
+
+def test_data_that_change_under_way_are_noticed(tmp_path: Path) -> None:
+    mine = own_files(tmp_path)
+    planned = made_from(str(mine))
+    assert load_world(str(mine), False, planned) is load_world(str(mine), False, planned)
+    (tmp_path / "b.csv").write_text((tmp_path / "b.csv").read_text() + "\n")
+    assert made_from(str(mine)) != planned
+    with pytest.raises(RunError, match="changed while"):
+        load_world(str(mine), True, planned)
+
+
 def test_text_says_what_it_compares(toy: Reproduction) -> None:
     text = str(toy)
     assert "Experiment 2.2: Rule quality of all algorithms" in text
@@ -156,8 +211,10 @@ def test_text_says_what_it_compares(toy: Reproduction) -> None:
     [
         ({"experiment": "2.3"}, "there is no experiment '2.3'"),
         ({"experiment": "2.2", "dataset": "hanoii"}, "did you mean 'hanoi'"),
-        ({"experiment": "2.2", "repeats": 0}, "repeats and jobs must be at least 1"),
+        ({"experiment": "2.2", "repeats": 0}, "repeats must be a whole number from 1 on"),
         ({"experiment": "2.2", "dataset": "toy", "parameters": {"evaluation": 5}}, "unknown setting 'evaluation'"),
+        ({"experiment": "2.2", "dataset": "toy", "seed": -1}, "seed must be a whole number from 0"),
+        ({"experiment": "2.2", "dataset": "toy", "repeats": 1.5}, "repeats must be a whole number"),
         ({"experiment": "2.2", "dataset": "toy", "progress": "loud"}, "unknown way to show progress"),
     ],
 )

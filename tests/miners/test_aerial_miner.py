@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,10 @@ from thence.errors import ConfigError, MiningError, RunError
 from thence.fidelity import fidelity
 from thence.locality import within_hops
 from thence.miners.aerial.miner import Aerial, AerialModel
+from thence.miners.aerial.settings import TrainingSettings
 from thence.miners.aerial.table_rows import BlockRows
 from thence.miners.exact import Exact
+from thence.patterns import Pattern
 from thence.transactions import TransactionTable
 from thence.windows import window
 
@@ -168,6 +171,12 @@ def test_locality_keeps_rules_near_each_other() -> None:
                 assert a == b or b in net.graph.neighbours(a, hops=1)
 
 
+@pytest.mark.parametrize("hops", [1.5, -1, "1"])
+def test_hops_are_whole(table: TransactionTable, hops: Any) -> None:
+    with pytest.raises(ConfigError, match="hops must be a whole number"):
+        within_hops(table, network(frames=10).graph, hops=hops)
+
+
 def test_lifted_tables_are_sampled_row_by_row() -> None:
     net = network(frames=200)
     table = build(
@@ -231,13 +240,100 @@ def test_the_paper_in_one_word(table: TransactionTable) -> None:
     "settings",
     [
         {"similarity": 2},
+        {"similarity": "0.8"},
+        {"similarity": None},
+        {"similarity": True},
+        {"consequent_similarity": "0.8"},
         {"max_antecedents": 0},
+        {"max_antecedents": 2.5},
         {"corruption": "salt"},
         {"top_k": 0},
+        {"top_k": 2.5},
+        {"min_support": "x"},
+        {"assurance": "a"},
         {"search": "wide"},
         {"gate_by": "hand"},
+        *({"seed": seed} for seed in (-1, None, 1.5, 2**70, "a")),
+        *({"device": device} for device in ("mps", "meta", "gpu", "cpu:3", None)),
+        {"epochs": 2.5},
+        {"batch_size": 2.5},
+        {"learning_rate": 0},
+        {"learning_rate": "x"},
+        *({"widths": widths} for widths in (5, (), ("a",), (4.7, 2), (0,))),
+        *({"near": near} for near in ("x", 1.5, {1: 2}, -1)),
+        {"settings": 5},
+        {"settings": {"learning_rate": "x"}},
+        *({"antecedent": given} for given in ("a", ["a"], 5, [5], {"sensr": "a"}, {"sensor": 5})),
     ],
+    ids=str,
 )
 def test_impossible_settings_are_refused(settings: dict) -> None:
     with pytest.raises(ConfigError):
         Aerial(**settings)
+
+
+def test_what_stands_in_the_settings_of_training_counts() -> None:
+    """Aerial's own defaults overruled it: gaussian noise and a seed that stood there were not used."""
+    for said in ({"corruption": "gaussian"}, {"seed": 7}, {"max_antecedents": 4}, {"device": "cuda"}):
+        with pytest.raises(ConfigError, match="in its settings of training"):
+            Aerial(settings=TrainingSettings(**said))  # type: ignore[arg-type]
+    one = Aerial(corruption="gaussian", seed=7, settings={"seed": 7, "noise": 0.2})._training()  # type: ignore[arg-type]
+    assert (one.corruption, one.seed, one.noise) == ("gaussian", 7, 0.2)
+    assert Aerial(settings=TrainingSettings(epochs=9, learning_rate=0.1), epochs=3)._training().epochs == 3
+    assert Aerial(learning_rate=0.1)._training().learning_rate == 0.1
+    assert Aerial(widths=[16, 8])._training().widths == (16, 8)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=r"no setting 'epoch' \(did you mean 'epochs'"):
+        Aerial(settings={"epoch": 1})  # type: ignore[arg-type]
+
+
+def test_the_paper_s_settings_can_be_changed_one_by_one() -> None:
+    training = Aerial.faithful(seed=3, batch_size=64)._training()
+    assert training == replace(TrainingSettings.faithful(seed=3), batch_size=64)
+    assert replace(Aerial.faithful(seed=3), seed=5)._training().seed == 5
+    assert Aerial.faithful(corruption="mask")._training().corruption == "mask"
+    with pytest.raises(ConfigError, match="'faithful' stands for"):
+        Aerial.faithful(settings=TrainingSettings())
+
+
+def test_a_diverged_training_names_a_setting_that_there_is(table: TransactionTable) -> None:
+    with pytest.raises(MiningError, match="lower learning_rate"):
+        Aerial(learning_rate=1e30, epochs=2).mine(table)
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"antecedent": Where(feature="a")}, "constraint on the antecedent (did you mean '(a).value'?)"),
+        ({"antecedent": Where(sensor="aa")}, "constraint on the antecedent (did you mean 'a'?)"),
+        ({"antecedent": Where(kind="flow")}, "constraint on the antecedent (nothing here has a kind)"),
+        ({"consequent": Where(sensor="zzz")}, "constraint on the consequent (sensor may be 'a', 'b', 'c' …)"),
+        ({"consequent": Where(sensor="c", value=1)}, "constraint on the consequent (value may be '0', '1')"),
+        ({"antecedent": []}, "the constraint on the antecedent is an empty list"),
+        ({"antecedent": Where(sensor="k")}, "all that fits the constraint on the antecedent is constant"),
+    ],
+)
+def test_a_constraint_that_nothing_fits_is_the_reason(table, model, settings: dict, reason: str) -> None:
+    """The similarity, or how little was learnt, was blamed."""
+    rules = Aerial(seed=1, **settings).extract(model, table)
+    assert len(rules) == 0
+    assert any(reason in note for note in rules.notes), rules.notes
+
+
+def test_a_generator_of_constraints_can_be_used_again(table: TransactionTable, model: AerialModel) -> None:
+    """The first mining used it up, and the second found nothing."""
+    miner = Aerial(seed=1, antecedent=(Where(sensor=name) for name in ("a", "d")))
+    assert len(miner.extract(model, table)) == len(miner.extract(model, table)) > 0
+    with pytest.raises(ConfigError, match="list instead of a generator"):
+        Exact(antecedent=(Where(sensor=name) for name in ("a", "d"))).mine(table)
+    for wrong in ("a", ["a"], table.blocks[0].item(0)):
+        with pytest.raises(ConfigError, match=r"must be a th\.Where"):
+            Exact(consequent=wrong).mine(table)  # type: ignore[arg-type]
+
+
+def test_the_most_probable_of_several_blocks_without_any(table: TransactionTable) -> None:
+    """Unknown measure 'probability': nothing was sorted by what nothing has."""
+    one = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "y"] * 9}))
+    blocks = tuple(replace(one.blocks[0], pattern=Pattern.parse(f"({name}:A)")) for name in "ab")
+    rules = Aerial(top_k=5).mine(TransactionTable(blocks))
+    assert len(rules) == 0
+    assert any("fewer than two features" in note for note in rules.notes)

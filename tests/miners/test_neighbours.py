@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thence.errors import ConfigError
-from thence.miners.neighbours import Neighbours
+from thence.miners.neighbours import Neighbours, near_columns
 
 
 @given(st.integers(0, 6), st.integers(0, 10**6))
@@ -52,3 +52,18 @@ def test_impossible_relations_are_refused(relation, message):
 def test_neighbours_pass_through():
     near = Neighbours.of([[1], []])
     assert Neighbours.of(near) is near
+
+
+@pytest.mark.parametrize(
+    "wrong", [[["a"], []], [[1.5], []], ["ab", "c"], [[True, False], [False, True]], [[[1], []], []]]
+)
+def test_lists_of_anything_but_numbers_are_refused(wrong):
+    """Halves were cut down to whole numbers, rows of truth values were taken for numbers, texts gave a traceback."""
+    with pytest.raises(ConfigError, match="lists of features by number"):
+        Neighbours.of(wrong)
+
+
+@pytest.mark.parametrize("wrong", ["x", 1.5, {"a": 1}])
+def test_near_is_a_number_of_hops_or_lists(wrong):
+    with pytest.raises(ConfigError, match="'near' must be a number of hops or the neighbours"):
+        near_columns(wrong, 0, 3)

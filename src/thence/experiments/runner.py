@@ -8,13 +8,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..errors import ConfigError, RunError, nearest, require
+from ..miners._checked import require_seed, require_whole
 from ..progress import Progress, bars
 from ..provenance import environment
 from .claims import Verdict, judge
@@ -22,7 +23,7 @@ from .files import Experiment, Parameters, as_mapping, experiment_names, read_ex
 from .store import Repeat, Store
 from .summary import Results, summarise
 from .works import WORKS
-from .world import load_world, source_of
+from .world import load_world, made_from
 
 __all__ = ["Reproduction", "Task", "report", "reproduce"]
 
@@ -39,6 +40,7 @@ class Task:
     seed: int
     quick: bool
     parameters: Parameters
+    data: Mapping[str, Any] = field(compare=False)
 
     @property
     def sensors(self) -> int:
@@ -48,14 +50,12 @@ class Task:
     @property
     def made_with(self) -> dict[str, Any]:
         """What a stored repeat must have been made with to stand for this task."""
-        source = source_of(self.dataset)
         used = tuple(name for name in WORKS[self.work].uses if name != "sensors")
         return {
             **as_mapping(self.parameters, used),
             "sensors": self.sensors,
             "seed": self.seed,
-            "window": source.window,
-            "options": dict(source.quick_options if self.quick else source.options),
+            **self.data,
         }
 
 
@@ -109,8 +109,9 @@ def reproduce(
         ("niapy", "baselines"),
     ):
         require(module, extra=extra)
-    if repeats < 1 or jobs < 1:
-        raise ConfigError(f"repeats and jobs must be at least 1, got {repeats} and {jobs}")
+    require_whole("repeats", repeats)
+    require_whole("jobs", jobs)
+    require_seed(seed)
     plan = [(one, _datasets(one, dataset)) for one in chosen]
     tasks = _tasks(plan, repeats=repeats, quick=quick, seed=seed, parameters=parameters or {})
     store = Store(Path(out))
@@ -177,18 +178,20 @@ def _tasks(
 ) -> dict[Task, None]:
     """All tasks in order, those that several experiments share once; data set by data set, since loading takes time."""
     found: dict[tuple[str, str, int], Task] = {}
+    # Looked at once: one's own files may be large.
+    data = {name: made_from(name, quick) for name in dict.fromkeys(name for _, names in plan for name in names)}
     for experiment, datasets in plan:
         settled = experiment.settle(quick=quick, changes=parameters)
         for dataset in datasets:
             for work in experiment.work:
                 for repeat in range(repeats):
-                    task = Task(work, dataset, repeat, seed, quick, settled)
+                    task = Task(work, dataset, repeat, seed, quick, settled, data[dataset])
                     known = found.setdefault((work, dataset, repeat), task)
                     if known.made_with != task.made_with:
                         raise ConfigError(
                             f"experiment {experiment.id} gives the work '{work}' other parameters than another"
                         )
-    names = list(dict.fromkeys(dataset for _, datasets in plan for dataset in datasets))
+    names = list(data)
     return dict.fromkeys(sorted(found.values(), key=lambda task: (names.index(task.dataset), task.repeat)))
 
 
@@ -203,7 +206,7 @@ def perform(task: Task, tell: Callable[[str], None] = lambda note: None) -> Repe
 
     with one_thread():
         warm_up()
-        world = load_world(task.dataset, task.quick)
+        world = load_world(task.dataset, task.quick, task.data)
         sample = world.sample(task.sensors, seed=task.seed, repeat=task.repeat, parameters=task.parameters)
         seed = int(np.random.SeedSequence([task.seed, task.repeat]).generate_state(1)[0] >> 1)
         records = tuple(WORKS[task.work].run(sample, task.parameters, seed, tell))
@@ -223,13 +226,13 @@ def _do(missing: Sequence[Task], store: Store, *, jobs: int, tell: Progress) -> 
     report(0, "")
     if jobs == 1:
         for done, task in enumerate(missing):
-            load_world(task.dataset, task.quick)
+            load_world(task.dataset, task.quick, task.data)
             store.save(perform(task, lambda note, done=done, task=task: report(done, f"{task.dataset}: {note}")))  # type: ignore[misc]
         report(len(missing), "")
         return
-    for name in dict.fromkeys(task.dataset for task in missing):
+    for task in {task.dataset: task for task in missing}.values():
         # A simulated data set is made once, here; the processes find it in the cache.
-        load_world(name, missing[0].quick)
+        load_world(task.dataset, task.quick, task.data)
     with _few_threads(), ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
         waiting = {pool.submit(_perform_and_save, task, store): task for task in missing}
         try:

@@ -85,6 +85,18 @@ class Store:
 
 
 def _differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
-    names = sorted({*stored, *wanted})
-    found = [f"{n} was {stored.get(n)}, is {wanted.get(n)}" for n in names if stored.get(n) != wanted.get(n)]
+    before, now = _flat(stored), _flat(wanted)
+    names = sorted({*before, *now})
+    found = [f"{n} was {before.get(n)}, is {now.get(n)}" for n in names if before.get(n) != now.get(n)]
     return "; ".join(found[:3]) + (" …" if len(found) > 3 else "")
+
+
+def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Tables within the settings, such as the digests of one's own files, key by key."""
+    out: dict[str, Any] = {}
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            out |= {f"{name}.{key}": inner for key, inner in value.items()}
+        else:
+            out[name] = value
+    return out

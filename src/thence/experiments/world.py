@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -14,16 +16,18 @@ import numpy.typing as npt
 from ..binding import Binding
 from ..discretize import Discretizer
 from ..enrich import build, features
-from ..errors import ConfigError
+from ..errors import ConfigError, RunError
 from ..graph import KnowledgeGraph
 from ..ontology import Ontology
-from ..progress import Progress, silent
 from ..transactions import FeatureTable, TransactionTable
 from ..windows import WindowedReadings, window
 from .files import Parameters, Source, read_setup
 from .walk import walk
 
-__all__ = ["Sample", "World", "load_world", "source_of"]
+__all__ = ["Sample", "World", "load_world", "made_from", "source_of"]
+
+FILES = ("sensors", "graph", "ontology", "binding")
+"""The parts of ``[input]`` that name files."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,33 +55,64 @@ def source_of(dataset: str) -> Source:
         return sources[dataset]
     if dataset.endswith(".toml"):
         from ..config import Config
-        from ..provenance import hash_files
 
-        every = Config.from_toml(dataset, check=False).windows.every
-        # A changed file is another data set, so that repeats of the two are never mixed.
-        made_from = {"config": hash_files(dataset)[0]["sha256"]}
-        return Source(label=dataset, window=every, options=made_from, quick_options=made_from)
+        return Source(label=dataset, window=Config.from_toml(dataset, check=False).windows.every)
     from ..datasets import info
 
     return Source(label=info(dataset).name)
 
 
+def made_from(dataset: str, quick: bool = False) -> dict[str, Any]:
+    """What decides the readings of a data set: the window, and its options or the contents of one's own files.
+
+    A changed file is another data set, so that repeats of the two are never mixed.
+    """
+    source = source_of(dataset)
+    options = dict(source.quick_options if quick else source.options)
+    if dataset.endswith(".toml"):
+        from ..config import Config
+
+        given = Config.from_toml(dataset, check=False).input
+        parts = {"config": dataset, **{name: getattr(given, name) for name in FILES}}
+        if isinstance(kinds := given.read_sensors.get("kinds"), str):
+            parts["kinds"] = kinds
+        options = {name: _digest(paths) for name, paths in parts.items() if paths is not None}
+    return {"window": source.window, "options": options}
+
+
+def _digest(paths: str | Iterable[str]) -> str:
+    """One hash for the contents of several files, wherever they lie."""
+    from ..provenance import hash_files
+
+    found = [file["sha256"] for file in hash_files(paths)]
+    return str(found[0]) if len(found) == 1 else hashlib.sha256(" ".join(found).encode()).hexdigest()
+
+
+def load_world(dataset: str, quick: bool, made: Mapping[str, Any]) -> World:
+    """Load a data set once per process: one of the setup, any other by name, or a configuration file's ``[input]``.
+
+    ``made`` is what :func:`made_from` said of it when the work was planned.
+    """
+    return _loaded(dataset, quick, json.dumps(made, sort_keys=True))
+
+
 @lru_cache(maxsize=1)
-def load_world(dataset: str, quick: bool = False, progress: Progress = silent) -> World:
-    """Load a data set once per process: one of the setup, any other by name, or a configuration file's ``[input]``."""
+def _loaded(dataset: str, quick: bool, made: str) -> World:
     source = source_of(dataset)
     given: Any
     if dataset.endswith(".toml"):
         from ..config import Config
         from ..pipeline import read_inputs
 
-        given = read_inputs(Config.from_toml(dataset, check=False).input, "grounded", progress=progress)
+        given = read_inputs(Config.from_toml(dataset, check=False).input, "grounded")
     else:
         from ..datasets import load
 
-        given = load(dataset, progress=progress, **(source.quick_options if quick else source.options))
+        given = load(dataset, **(source.quick_options if quick else source.options))
     if given.graph is None or given.binding is None:
         raise ConfigError("the experiments need a graph and a binding", where=dataset, hint="give both in [input]")
+    if json.dumps(made_from(dataset, quick), sort_keys=True) != made:
+        raise RunError("these data were changed while the experiments ran", where=dataset, hint="start again")
     readings = _without_empty(window(given.sensors, source.window))
     return World(dataset, readings, given.graph, given.binding, given.ontology)
 

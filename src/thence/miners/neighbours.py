@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from thence.errors import ConfigError
 
-__all__ = ["Neighbours", "near_columns"]
+__all__ = ["Neighbours", "near_columns", "require_near"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Neighbours:
                 raise ConfigError(f"a matrix of compatible features must be square, got shape {relation.shape}")
             left, right = np.nonzero(relation)
             return _symmetric(len(relation), left, right)
-        lists = [np.asarray(members, dtype=np.int64).reshape(-1) for members in relation]
+        lists = [_numbers(members) for members in relation]
         left = np.repeat(np.arange(len(lists)), [len(members) for members in lists])
         right = np.concatenate(lists) if lists else np.empty(0, np.int64)
         if len(right) and (right.min() < 0 or right.max() >= len(lists)):
@@ -91,6 +91,28 @@ class Neighbours:
         return Neighbours(starts.astype(np.int64), right[both])
 
 
+def _numbers(members: ArrayLike) -> NDArray[np.int64]:
+    """A list of features as an array; what is no whole number is an error, and not cut down to one."""
+    try:
+        found = np.asarray(members).reshape(-1)
+    except (TypeError, ValueError):
+        found = np.array(["?"])
+    if found.size and not np.issubdtype(found.dtype, np.integer):
+        raise ConfigError(f"neighbours must be lists of features by number, got {members!r}")
+    return found.astype(np.int64)
+
+
+def require_near(near: Any) -> None:
+    """Refuse a ``near`` that is neither a number of hops nor neighbours for each block of a table."""
+    hops = isinstance(near, int) and not isinstance(near, bool) and near >= 0
+    if near is None or hops or (isinstance(near, (Sequence, np.ndarray)) and not isinstance(near, (str, bytes))):
+        return
+    raise ConfigError(
+        f"'near' must be a number of hops or the neighbours of each block, got {near!r}",
+        hint="make it with th.within_hops(table, graph, hops=2)",
+    )
+
+
 def _symmetric(n_features: int, left: NDArray[np.int64], right: NDArray[np.int64]) -> Neighbours:
     apart = left != right
     left, right = left[apart].astype(np.int64), right[apart].astype(np.int64)
@@ -102,6 +124,7 @@ def _symmetric(n_features: int, left: NDArray[np.int64], right: NDArray[np.int64
 
 def near_columns(near: Sequence[Any] | int, block: int, n_columns: int) -> Neighbours:
     """The neighbours that a miner was given for one block of a table, checked."""
+    require_near(near)
     if isinstance(near, int):
         raise ConfigError(
             "'near' as a number of hops needs a graph",

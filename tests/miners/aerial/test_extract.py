@@ -102,6 +102,21 @@ def test_wide_blocks_of_more_queries_than_a_batch_holds():
     assert as_rules(extract(model, search=search)).keys() == rules.keys()
 
 
+@pytest.mark.parametrize("most", [2, 3])
+def test_no_batch_is_larger_than_it_may_be(monkeypatch, most):
+    """A combination of features was never cut: two with a thousand classes each asked for gigabytes."""
+    model = lively([12, 3, 13], widths=(5, 3), seed=3, spread=2.0)
+    whole = Rules.joined(extract(model, search=Search(similarity=0.5, max_antecedents=most)), max_antecedents=most)
+    sizes, through = [], Frame.through
+    monkeypatch.setattr(Frame, "through", lambda self, first: (sizes.append(len(first)), through(self, first))[1])
+    search = Search(similarity=0.5, max_antecedents=most, batch_bytes=8 * 13 * 10)
+    cut = Rules.joined(extract(model, search=search), max_antecedents=most)
+    assert max(sizes) <= 10
+    assert len(whole) > 0
+    assert cut.antecedents.tolist() == whole.antecedents.tolist()
+    assert cut.consequents.tolist() == whole.consequents.tolist()
+
+
 def test_long_and_short_lists_of_states_give_the_same_probabilities(monkeypatch):
     model = lively([4, 3, 4, 2], seed=2)
     frame = Frame.of(model)
@@ -110,6 +125,9 @@ def test_long_and_short_lists_of_states_give_the_same_probabilities(monkeypatch)
     items = rng.integers(0, 13, 300)
     short = frame.marked_probability(states, items)
     monkeypatch.setattr("thence.miners.aerial.frame.FEW", 0)
+    torch.testing.assert_close(frame.marked_probability(states, items), short)
+    monkeypatch.undo()
+    monkeypatch.setattr("thence.miners.aerial.frame.COPIED", 0)
     torch.testing.assert_close(frame.marked_probability(states, items), short)
     assert frame.marked_probability(states[:0], items[:0]).shape == (0,)
 
@@ -286,7 +304,7 @@ def test_joined_keeps_the_width_when_there_is_nothing():
     [
         ({"similarity": 1.5}, "similarity must lie between 0 and 1"),
         ({"gate": -0.1}, "gate must lie"),
-        ({"max_antecedents": 0}, "max_antecedents must be at least 1"),
+        ({"max_antecedents": 0}, "max_antecedents must be a whole number"),
         ({"search": "deep"}, "'full' or 'grow'"),
         ({"gate_by": "hand"}, "'marked' or 'mutual'"),
         ({"gate_by": "mutual", "search": "grow"}, "says nothing"),
@@ -309,5 +327,5 @@ def test_impossible_searches_are_refused(options, message):
 def test_searches_that_do_not_fit_the_network_are_refused(options, message):
     with pytest.raises(ConfigError, match=message):
         list(extract(initialise([2, 3]), search=Search(**options)))
-    with pytest.raises(ConfigError, match="k must be at least 1"):
+    with pytest.raises(ConfigError, match="k must be a whole number"):
         top(initialise([2, 3]), k=0)

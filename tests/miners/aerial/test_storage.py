@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import pickle
@@ -35,11 +36,15 @@ class Block:
     loss: float
     epochs: int
     reason: str | None = None
+    meanings: tuple[str, ...] | None = None
+    pattern: str | None = None
 
 
 def test_blocks_come_back_with_their_fields(tmp_path):
     blocks = [
-        Block(np.array([0, 2]), ("pressure of 3", "Zufluss Süd"), lively([2, 3]), 0.25, 7),
+        Block(
+            np.array([0, 2]), ("pressure of 3", "Zufluss Süd"), lively([2, 3]), 0.25, 7, None, ("ab", "cd"), "(p:Pipe)"
+        ),
         Block(np.array([], int), (), None, math.nan, 0, "every feature is constant"),
     ]
     save_blocks(blocks, tmp_path)
@@ -50,16 +55,20 @@ def test_blocks_come_back_with_their_fields(tmp_path):
         0.25,
         7,
     )
+    assert (first.meanings, first.pattern) == (("ab", "cd"), "(p:Pipe)")
     assert torch.equal(first.network.entry, blocks[0].network.entry)
     assert second.network is None
     assert math.isnan(second.loss)
     assert second.reason == "every feature is constant"
 
 
-def change(path, old: str, new: str) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert old in text
-    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+def change(folder, edit) -> None:
+    """Change a description and make its digest fit again, so that what comes after the digest is looked at."""
+    path = folder / "model.json"
+    content = json.loads(path.read_text(encoding="utf-8"))
+    edit(content["blocks"][0])
+    content["sha256"] = hashlib.sha256(json.dumps(content["blocks"], sort_keys=True).encode()).hexdigest()
+    path.write_text(json.dumps(content), encoding="utf-8")
 
 
 def spoil_nothing_there(folder):
@@ -76,7 +85,15 @@ def spoil_foreign_json(folder):
 
 
 def spoil_later_version(folder):
-    change(folder / "model.json", '"version": 1', '"version": 2')
+    text = (folder / "model.json").read_text()
+    assert '"version": 2' in text
+    (folder / "model.json").write_text(text.replace('"version": 2', '"version": 3'))
+
+
+def spoil_by_hand(folder):
+    content = json.loads((folder / "model.json").read_text())
+    content["blocks"][0]["network"]["cardinalities"] = [3, 2]
+    (folder / "model.json").write_text(json.dumps(content))
 
 
 def spoil_missing_weights(folder):
@@ -91,27 +108,29 @@ def spoil_one_bit(folder):
 
 
 def spoil_shapes(folder):
-    change(folder / "model.json", "[\n     2,\n     3\n    ]", "[2, 2]")
+    change(folder, lambda block: block["network"].update(cardinalities=[2, 2]))
 
 
 def spoil_path(folder):
-    change(folder / "model.json", "network-0.safetensors", "../network-0.safetensors")
+    change(folder, lambda block: block["network"].update(file="../network-0.safetensors"))
 
 
 def spoil_description(folder):
-    content = json.loads((folder / "model.json").read_text())
-    del content["blocks"][0]["network"]["widths"]
-    (folder / "model.json").write_text(json.dumps(content))
+    change(folder, lambda block: block["network"].pop("widths"))
+
+
+def spoil_layers(folder):
+    change(folder, lambda block: block["network"].update(widths=[]))
+
+
+def spoil_cardinalities(folder):
+    change(folder, lambda block: block["network"].update(cardinalities=[-1, 6]))
 
 
 def spoil_with_a_pickle(folder):
-    import hashlib
-
     content = pickle.dumps({"entry.weight": [1.0]})
     (folder / "network-0.safetensors").write_bytes(content)
-    described = json.loads((folder / "model.json").read_text())
-    described["blocks"][0]["network"]["sha256"] = hashlib.sha256(content).hexdigest()
-    (folder / "model.json").write_text(json.dumps(described))
+    change(folder, lambda block: block["network"].update(sha256=hashlib.sha256(content).hexdigest()))
 
 
 @pytest.mark.parametrize(
@@ -120,12 +139,15 @@ def spoil_with_a_pickle(folder):
         (spoil_nothing_there, "no stored network here"),
         (spoil_cut_off, "not JSON"),
         (spoil_foreign_json, "not a network of Aerial"),
-        (spoil_later_version, "version 2"),
+        (spoil_later_version, "version 3"),
+        (spoil_by_hand, "the description is not the one"),
         (spoil_missing_weights, "weights are missing"),
         (spoil_one_bit, "not the ones that were stored"),
         (spoil_shapes, "do not have the shapes"),
         (spoil_path, "not a file of this folder"),
         (spoil_description, "not described as it should be"),
+        (spoil_layers, "not described as it should be"),
+        (spoil_cardinalities, "not described as it should be"),
         (spoil_with_a_pickle, "not a safetensors file"),
     ],
 )
@@ -144,3 +166,40 @@ def test_blocks_without_their_fields_are_refused(tmp_path):
     save_blocks([Block(np.array([0]), ("a",), None, 0.5, 1)] * 2, tmp_path)
     with pytest.raises(RunError, match="one network was expected, 2 are stored"):
         load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"columns": [-2, -1]},
+        {"columns": [0]},
+        {"columns": [0, 2**70]},
+        {"columns": [0], "features": ["a"]},
+        {"features": 3},
+        {"meanings": ["ab"]},
+        {"loss": "x"},
+    ],
+)
+def test_blocks_that_do_not_fit_together_are_refused(tmp_path, wrong):
+    """Lengths and signs were not looked at: a damaged description gave a traceback or other columns."""
+    save_blocks([Block(np.array([0, 1]), ("a", "b"), lively([2, 3]), 0.5, 1, None, ("x", "y"))], tmp_path)
+    change(tmp_path, lambda block: block.update(wrong))
+    with pytest.raises(RunError, match="a block is not described"):
+        load_blocks(tmp_path)
+
+
+def test_models_of_the_first_version_are_still_read(tmp_path):
+    save_blocks([Block(np.array([0, 1]), ("a", "b"), lively([2, 3]), 0.5, 1)], tmp_path)
+    content = json.loads((tmp_path / "model.json").read_text())
+    del content["sha256"], content["blocks"][0]["meanings"], content["blocks"][0]["pattern"]
+    (tmp_path / "model.json").write_text(json.dumps({**content, "version": 1}))
+    (block,) = load_blocks(tmp_path)
+    assert (block["features"], block["meanings"], block["pattern"]) == (("a", "b"), None, None)
+
+
+def test_a_model_is_not_written_over_a_file(tmp_path):
+    """FileExistsError."""
+    (tmp_path / "here").write_text("mine")
+    with pytest.raises(RunError, match="no folder can be made here"):
+        save(lively([2, 3]), tmp_path / "here")
+    assert (tmp_path / "here").read_text() == "mine"

@@ -276,7 +276,7 @@ def test_training_on_the_wrong_rows_is_refused():
     ("options", "message"),
     [
         ({"corruption": "dropout"}, "'mask' or 'gaussian'"),
-        ({"epochs": 0}, "epochs must be positive"),
+        ({"epochs": 0}, "epochs must be a whole number from 1 on"),
         ({"learning_rate": -1.0}, "learning_rate must be positive"),
         ({"noise": -0.5}, "noise must not be negative"),
         ({"held_out": 1.0}, "held_out must be a share"),
@@ -285,6 +285,34 @@ def test_training_on_the_wrong_rows_is_refused():
 def test_impossible_settings_are_refused(options, message):
     with pytest.raises(ConfigError, match=message):
         TrainingSettings(**options)
+
+
+def test_few_rows_of_many_items_are_passed_over_a_bounded_number_of_times():
+    """Passes grew with the number of items whatever the number of rows: 12 rows of 1,500 columns took minutes."""
+    codes = np.random.default_rng(0).integers(0, 2, (12, 60))
+    short = TrainingSettings(widths=(8, 4))
+    result = train(codes, cardinalities=[2] * 60, settings=short)
+    assert len(result.epochs) == result.epochs[-1].of == 500
+    assert result.note is not None
+    assert "12 rows of 120 items are learnt by heart" in result.note
+    asked = train(codes, cardinalities=[2] * 60, settings=TrainingSettings(widths=(8, 4), epochs=2))
+    assert (len(asked.epochs), asked.note) == (2, None)
+    few = train(codes[:, :5], cardinalities=[2] * 5, settings=short)
+    assert (few.epochs[-1].of, few.note) == (500, None), "as many as a moderate table takes anyway"
+
+
+@pytest.mark.parametrize(("rows", "epochs"), [(159, 500), (160, 695), (1000, 110)])
+def test_enough_rows_are_passed_over_as_often_as_the_items_need(rows, epochs):
+    class HeardError(Exception):
+        pass
+
+    def stop(epoch):
+        raise HeardError(epoch.of)
+
+    codes = np.random.default_rng(0).integers(0, 2, (rows, 500))
+    with pytest.raises(HeardError) as caught:
+        train(codes, cardinalities=[2] * 500, settings=TrainingSettings(widths=(4, 2)), progress=stop)
+    assert caught.value.args == (epochs,)
 
 
 def test_devices_that_are_not_there_are_refused():

@@ -9,7 +9,7 @@ This module must not look at consequents.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -93,6 +93,27 @@ class _Shape:
             frame.exit[outputs],
             frame.exit_bias[outputs].unsqueeze(-1),
         )
+
+    def part(self, chosen: slice) -> _Shape:
+        """The same features with a part of their allowed items."""
+        return replace(self, items=self.items[:, chosen], deltas=self.deltas[:, chosen], own=self.own[:, chosen])
+
+
+def _pieces(shapes: list[_Shape], most: int) -> Iterator[list[_Shape]]:
+    """Cut the choices of items of a combination of features, the first ones first, into at most ``most`` at a time.
+
+    Only features with very many classes, or long combinations, have more choices than fit into one batch.
+    """
+    allowed = [shape.items.shape[1] for shape in shapes]
+    queries = int(np.prod(allowed))
+    if queries <= most or queries == 1:
+        yield shapes
+        return
+    slot = next(slot for slot, count in enumerate(allowed) if count > 1)
+    step = max(1, most // (queries // allowed[slot]))
+    for low in range(0, allowed[slot], step):
+        piece = shapes[slot].part(slice(low, low + step))
+        yield from _pieces([*shapes[:slot], piece, *shapes[slot + 1 :]], most)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +201,8 @@ class _Asker:
             queries = int(np.prod([shape.items.shape[1] for shape in shapes]))
             step = max(1, self.batch // queries)
             for low in range(0, len(part), step):
-                yield self._block(universe.place_of[part[low : low + step]], shapes)
+                for piece in _pieces(shapes, self.batch):
+                    yield self._block(universe.place_of[part[low : low + step]], piece)
 
     def _block(self, places: NDArray[np.int64], shapes: list[_Shape]) -> Passed:
         """Ask every choice of items for combinations of features with the same shapes."""

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thence.errors import ConfigError
+from thence.miners._checked import require_share, require_whole
 from thence.miners.aerial.antecedents import Passed, passed
 from thence.miners.aerial.autoencoder import Autoencoder, Layout
 from thence.miners.aerial.consequents import Implied, Outputs
@@ -60,10 +61,9 @@ class Search:
     def __post_init__(self) -> None:
         for name in ("similarity", "gate", "consequent"):
             value = getattr(self, name)
-            if value is not None and not 0 <= value <= 1:
-                raise ConfigError(f"{name} must lie between 0 and 1, got {value}")
-        if self.max_antecedents < 1:
-            raise ConfigError(f"max_antecedents must be at least 1, got {self.max_antecedents}")
+            if value is not None or name == "similarity":
+                require_share(name, value)
+        require_whole("max_antecedents", self.max_antecedents)
         if self.search not in ("full", "grow"):
             raise ConfigError(f"search must be 'full' or 'grow', got {self.search!r}")
         if self.gate_by not in ("marked", "mutual"):
@@ -159,8 +159,7 @@ def top(
 
     At most a quarter more than ``k`` rules and one batch are in memory: what falls below the ``k``-th is not kept.
     """
-    if k < 1:
-        raise ConfigError(f"k must be at least 1, got {k}")
+    require_whole("k", k)
     wanted = Search() if search is None else search
     kept, more, floor = Rules.none(wanted.max_antecedents), list[Rules](), 0.0
     frame, outputs = _sides(model, wanted)

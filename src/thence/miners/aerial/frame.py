@@ -27,6 +27,9 @@ UNSURE = 5e-5
 FEW = 512
 """Up to so many states it is cheaper to copy the output rows for each than to sort them by feature."""
 
+COPIED = 1 << 23
+"""Cells that such copies have at most: features with hundreds of classes have large output rows."""
+
 
 @contextmanager
 def full_precision() -> Iterator[None]:
@@ -112,7 +115,8 @@ class Frame:
         """Output probability of one item per state: its softmax within its own feature."""
         found = torch.empty(len(items), dtype=states.dtype, device=self.device)
         owners = self.layout.feature_of_item[items]
-        few = len(items) <= FEW
+        copied = len(items) * int(self.layout.cardinalities.max(initial=1)) * states.shape[1]
+        few = len(items) <= FEW and copied <= COPIED
         kinds = self.layout.cardinalities[owners] if few else owners
         order = np.argsort(kinds, kind="stable")
         for part in np.split(order, np.flatnonzero(np.diff(kinds[order])) + 1) if len(order) else ():

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,17 +15,18 @@ from numpy.typing import NDArray
 
 from thence.assurance import assured, require_assurance
 from thence.blocks import Block
-from thence.constraints import Constraint, item_masks, trivial_columns
+from thence.constraints import Constraint, item_masks, settled, trivial_columns, why_nothing_fits
 from thence.counting import recount
 from thence.errors import ConfigError, MiningError
+from thence.miners._checked import require_number, require_share, require_whole
 from thence.miners._flat import require_codes
 from thence.miners._threads import one_thread
-from thence.miners.aerial.autoencoder import Autoencoder
 from thence.miners.aerial.extract import Rules, Search, extract, top
+from thence.miners.aerial.model import AerialModel, BlockModel, meanings, pattern_of
 from thence.miners.aerial.rows import ArrayRows, loss_of_knowing_nothing
 from thence.miners.aerial.table_rows import BlockRows
-from thence.miners.aerial.train import Epoch, TrainingSettings, train
-from thence.miners.neighbours import Neighbours, near_columns
+from thence.miners.aerial.train import Epoch, TrainingSettings, device_of, train
+from thence.miners.neighbours import Neighbours, near_columns, require_near
 from thence.progress import Progress, silent
 from thence.rules import RuleSet
 from thence.transactions import TransactionTable
@@ -40,44 +40,6 @@ SMALL_ITEMS = 400
 
 DIAGNOSED_ROWS, LEARNT_LITTLE = 10_000, 0.9
 """Rows looked at to say why nothing was found, and the share of the loss of knowing nothing that is no better."""
-
-
-@dataclass(frozen=True, eq=False)
-class BlockModel:
-    """The network of one block: which columns it knows, its weights, and how training went."""
-
-    columns: NDArray[np.int64]
-    features: tuple[str, ...]
-    network: Autoencoder | None
-    loss: float
-    epochs: int
-    reason: str | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class AerialModel:
-    """What :meth:`Aerial.train` learnt: a network per block of the table."""
-
-    blocks: tuple[BlockModel, ...]
-
-    @property
-    def loss(self) -> float:
-        """Mean loss over the blocks that were trained."""
-        known = [block.loss for block in self.blocks if block.network is not None]
-        return float(np.mean(known)) if known else float("nan")
-
-    def save(self, folder: str | Path) -> None:
-        """Write the networks to a folder (safetensors and JSON, nothing executable)."""
-        from thence.miners.aerial.storage import save_blocks
-
-        save_blocks(self.blocks, Path(folder))
-
-    @staticmethod
-    def load(folder: str | Path) -> AerialModel:
-        """Read what :meth:`save` wrote."""
-        from thence.miners.aerial.storage import load_blocks
-
-        return AerialModel(tuple(BlockModel(**fields) for fields in load_blocks(Path(folder))))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,28 +87,40 @@ class Aerial:
     epochs: int | None = None
     widths: tuple[int, ...] | None = None
     batch_size: int | None = None
+    learning_rate: float | None = None
     device: str = "cpu"
     settings: TrainingSettings | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.settings, Mapping):  # as a configuration file has it
-            object.__setattr__(self, "settings", TrainingSettings(**self.settings))
+            object.__setattr__(self, "settings", TrainingSettings.from_mapping(self.settings))
+        for name in ("antecedent", "consequent"):
+            object.__setattr__(self, name, settled(getattr(self, name)))
+        if self.consequent_similarity is not None:
+            require_share("consequent_similarity", self.consequent_similarity)
         self._search(None, None, None)
         self._training()
-        if self.top_k is not None and self.top_k < 1:
-            raise ConfigError(f"top_k must be at least 1, got {self.top_k}")
+        require_near(self.near)
+        if self.top_k is not None:
+            require_whole("top_k", self.top_k)
         for name in ("min_support", "min_confidence"):
-            value = getattr(self, name)
-            if value is not None and not 0 <= value <= 1:
-                raise ConfigError(f"{name} must lie between 0 and 1, got {value!r}")
+            if getattr(self, name) is not None:
+                require_share(name, getattr(self, name))
         if self.assurance:
+            require_number("assurance", self.assurance)
             require_assurance(self.assurance)
 
     @classmethod
     def faithful(cls, *, seed: int = 0, device: str = "cpu", **changes: Any) -> Aerial:
         """The paper's settings: gaussian noise 0.5, five epochs, static columns among the consequents, and every
         proposal of the network that holds at least once."""
-        settings = TrainingSettings.faithful(seed=seed, device=device)
+        if "settings" in changes:
+            raise ConfigError(
+                "the paper's settings of training are what 'faithful' stands for",
+                hint="change single ones (epochs, batch_size, widths, learning_rate), or use Aerial(settings=…)",
+            )
+        # What Aerial has a setting of its own for stands there only, so that it can be replaced.
+        settings = replace(TrainingSettings.faithful(), corruption="mask")
         chosen: dict[str, Any] = {
             "corruption": "gaussian",
             "context_consequents": True,
@@ -157,14 +131,19 @@ class Aerial:
         return cls(seed=seed, device=device, settings=settings, **(chosen | changes))
 
     def _training(self) -> TrainingSettings:
-        base = self.settings or TrainingSettings()
-        given: dict[str, Any] = {
-            "corruption": self.corruption,
-            "max_antecedents": self.max_antecedents,
-            "seed": self.seed,
-            "device": self.device,
-        }
-        chosen = {n: getattr(self, n) for n in ("epochs", "widths", "batch_size") if getattr(self, n) is not None}
+        base = TrainingSettings() if self.settings is None else self.settings
+        if not isinstance(base, TrainingSettings):
+            raise ConfigError(f"settings must be TrainingSettings or a table of them, got {base!r}")
+        given = {name: getattr(self, name) for name in ("corruption", "max_antecedents", "seed", "device")}
+        for name, value in given.items():
+            said = getattr(base, name)
+            if said not in (value, getattr(TrainingSettings, name)):
+                raise ConfigError(
+                    f"{name} is {value!r} for Aerial, and {said!r} in its settings of training",
+                    hint=f"leave it out there and say Aerial({name}={said!r})",
+                )
+        single = ("epochs", "widths", "batch_size", "learning_rate")
+        chosen = {name: getattr(self, name) for name in single if getattr(self, name) is not None}
         return replace(base, **(given | chosen))
 
     def _search(
@@ -190,61 +169,75 @@ class Aerial:
         self, table: TransactionTable, *, start: AerialModel | None = None, progress: Progress = silent
     ) -> AerialModel:
         """Learn a table; with ``start``, go on from a model that was trained on earlier rows of the same features."""
-        settings = self._training()
-        models = []
-        for at, block in enumerate(table.blocks):
-            columns = self._columns(block)
-            features = tuple(str(block.columns[c].feature) for c in columns)
-            before = None if start is None else _same(start, at, features)
-            if before is not None:
-                columns = before.columns
-            if len(columns) < 2 or block.n_rows == 0:
-                reason = "there are no rows" if block.n_rows == 0 else "fewer than two features ever change"
-                models.append(BlockModel(columns, features, None, float("nan"), 0, reason))
-                continue
-
-            def tell(epoch: Epoch, at: int = at) -> None:
-                stage = f"training {at + 1}/{len(table.blocks)}" if len(table.blocks) > 1 else "training"
-                progress(stage, epoch.number, epoch.of, f"loss {epoch.judged:.4f}")
-
-            rows = BlockRows(block, columns)
-            resident = block.n_rows * len(columns) <= RESIDENT_CELLS
-            cardinalities = [block.columns[c].n_codes for c in columns]
-            with one_thread(sum(cardinalities) <= SMALL_ITEMS):
-                result = train(
-                    ArrayRows(rows.take(np.arange(block.n_rows))) if resident else rows,
-                    cardinalities=cardinalities,
-                    settings=settings,
-                    neighbours=self._neighbours(block, columns, at),
-                    start=None if before is None else before.network,
-                    progress=tell,
-                )
-            network = None if result.reason else result.model
-            models.append(BlockModel(columns, features, network, result.loss, len(result.epochs), result.reason))
+        require_codes(table, self.name)
+        if start is not None:
+            start.require_blocks(table)
+        known: Sequence[BlockModel | None] = [None] * len(table.blocks) if start is None else start.blocks
+        models = [self._train_block(table, at, before, progress) for at, before in enumerate(known)]
         return AerialModel(tuple(models))
 
+    def _train_block(
+        self, table: TransactionTable, at: int, before: BlockModel | None, progress: Progress
+    ) -> BlockModel:
+        block = table.blocks[at]
+        columns = self._columns(block)
+        features = tuple(str(block.columns[c].feature) for c in columns)
+        if before is not None and before.network is None:
+            before = None
+        if before is not None:
+            columns = _known_places(before, block, features)
+
+        def without(reason: str) -> BlockModel:
+            """What is left where nothing can be learnt: nothing, or what was learnt before."""
+            if before is not None:
+                return replace(before, reason=f"the last rows taught the network nothing: {reason}")
+            return BlockModel(columns, features, None, float("nan"), 0, reason, meanings(block, columns), pattern)
+
+        pattern = pattern_of(block)
+        if len(columns) < 2 or block.n_rows == 0:
+            return without("there are no rows" if block.n_rows == 0 else "fewer than two features ever change")
+
+        def tell(epoch: Epoch) -> None:
+            stage = f"training {at + 1}/{len(table.blocks)}" if len(table.blocks) > 1 else "training"
+            progress(stage, epoch.number, epoch.of, f"loss {epoch.judged:.4f}")
+
+        rows = BlockRows(block, columns)
+        resident = block.n_rows * len(columns) <= RESIDENT_CELLS
+        cardinalities = [block.columns[c].n_codes for c in columns]
+        with one_thread(sum(cardinalities) <= SMALL_ITEMS):
+            result = train(
+                ArrayRows(rows.take(np.arange(block.n_rows))) if resident else rows,
+                cardinalities=cardinalities,
+                settings=self._training(),
+                neighbours=self._neighbours(block, columns, at),
+                start=None if before is None else before.network,
+                progress=tell,
+            )
+        if result.reason is not None:
+            return without(result.reason)
+        if before is None:
+            before = BlockModel(columns, features, None, 0.0, 0, None, meanings(block, columns), pattern)
+        return replace(before, network=result.model, loss=result.loss, epochs=len(result.epochs), reason=result.note)
+
     def partial_fit(self, model: AerialModel, table: TransactionTable, *, progress: Progress = silent) -> AerialModel:
-        """Go on training a model on further rows."""
+        """Go on training a model on further rows; a table from which nothing can be learnt leaves it as it is."""
         return self.train(table, start=model, progress=progress)
 
     def extract(self, model: AerialModel, table: TransactionTable, *, progress: Progress = silent) -> RuleSet:
         """The rules of a trained model, counted exactly on a table."""
-        if len(model.blocks) != len(table.blocks):
-            raise MiningError(
-                f"the model was trained on {len(model.blocks)} blocks, the table has {len(table.blocks)}",
-                hint="train and extract on the same kind of table",
-            )
+        require_codes(table, self.name)
+        model.require_blocks(table)
         parts = [self._extract_block(model, table, at, progress) for at in range(len(table.blocks))]
         notes = [block.reason for block in model.blocks if block.reason is not None]
         if not parts:
             return RuleSet.empty("the table has no rows to mine", *table.notes)
         rules = RuleSet.concat(parts)
-        if self.top_k is not None and len(parts) > 1:
+        if self.top_k is not None and len(parts) > 1 and len(rules):
             rules = rules.sort("probability").take(np.arange(min(self.top_k, len(rules))))
         rules, left_out = self._that_hold(rules, table)
         notes += [f"{number:,} proposals {why}: left out" for why, number in left_out.items()]
         if len(rules) == 0:
-            if not notes or left_out:
+            if left_out or all(block.network is not None for block in model.blocks):
                 notes.append(self._why_none(left_out, model, table))
             return RuleSet.empty(*table.notes, *notes, facts=parts[0].facts)
         return replace(rules, notes=(*rules.notes, *notes))
@@ -281,10 +274,13 @@ class Aerial:
         if left_out:
             settings = ["min_support", "min_confidence", *(["assurance"] if self.assurance else [])]
             return f"none of {sum(left_out.values()):,} proposals is left: lower {' or '.join(settings)}"
+        unfit = self._why_nothing_fits(model, table)
+        if unfit is not None:
+            return unfit
         for learnt, block in zip(model.blocks, table.blocks, strict=True):
             if learnt.network is None or block.n_rows == 0:
                 continue
-            codes = BlockRows(block, learnt.columns).sample(np.random.default_rng(self.seed), DIAGNOSED_ROWS)
+            codes = BlockRows(block, learnt.places(block)).sample(np.random.default_rng(self.seed), DIAGNOSED_ROWS)
             nothing = loss_of_knowing_nothing(codes, learnt.network.layout.cardinalities)
             if learnt.loss > LEARNT_LITTLE * nothing:
                 return (
@@ -293,36 +289,56 @@ class Aerial:
                 )
         return f"the network reconstructs nothing with similarity {self.similarity:g}: lower it"
 
+    def _why_nothing_fits(self, model: AerialModel, table: TransactionTable) -> str | None:
+        """Why the constraints leave nothing to search for, if they do."""
+        pairs = [(b, _items_of(b, m.places(b))) for m, b in zip(model.blocks, table.blocks, strict=True) if m.network]
+        masks = [self._sides(block, items) for block, items in pairs]
+        for at, name in enumerate(("antecedent", "consequent")):
+            constraint = getattr(self, name)
+            if constraint is None or any(mask[at].any() for mask in masks):
+                continue
+            return why_nothing_fits(table.blocks, name, constraint) or (
+                f"all that fits the constraint on the {name} is constant or context, which is left out"
+                " (keep_constants, context_consequents)"
+            )
+        return None
+
     def _extract_block(self, model: AerialModel, table: TransactionTable, at: int, progress: Progress) -> RuleSet:
         block, learnt = table.blocks[at], model.blocks[at]
         if learnt.network is None:
             return RuleSet.empty()
-        known = tuple(str(block.columns[c].feature) for c in learnt.columns if c < len(block.columns))
-        if known != learnt.features:
-            raise MiningError("the model was trained on other features than the table has")
-        left, right = item_masks(
-            block, antecedent=self.antecedent, consequent=self.consequent, context_consequents=self.context_consequents
-        )
-        items = _items_of(block, learnt.columns)
-        search = self._search(left[items], right[items], self._neighbours(block, learnt.columns, at))
+        columns = learnt.places(block)
+        items = _items_of(block, columns)
+        left, right = self._sides(block, items)
+        search = self._search(left, right, self._neighbours(block, columns, at))
 
         def tell(asked: int, total: int) -> None:
             progress("extracting", asked, total, f"{asked:,} queries")
 
-        network = learnt.network.to(self.device)
+        network = learnt.network.to(device_of(self.device))
         if self.top_k is not None:
             found = top(network, k=self.top_k, search=search, progress=tell)
         else:
             chunks = extract(network, search=search, progress=tell)
             found = Rules.joined(chunks, max_antecedents=self.max_antecedents)
         back = np.append(items, -1).astype(np.int32)
+        antecedents = back[found.antecedents]
+        if (np.diff(columns) < 0).any():
+            antecedents = _ascending(antecedents)
         return recount(
             table,
             at,
-            back[found.antecedents],
+            antecedents,
             back[found.consequents],
             extras={"probability": found.probability.astype(np.float64)},
         )
+
+    def _sides(self, block: Block, items: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which of the network's items may stand on which side of a rule."""
+        left, right = item_masks(
+            block, antecedent=self.antecedent, consequent=self.consequent, context_consequents=self.context_consequents
+        )
+        return left[items], right[items]
 
     def _columns(self, block: Block) -> NDArray[np.int64]:
         if self.keep_constants:
@@ -356,12 +372,17 @@ def _items_of(block: Block, columns: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate([np.arange(block.offsets[c], block.offsets[c + 1]) for c in columns.tolist()])
 
 
-def _same(start: AerialModel, at: int, features: tuple[str, ...]) -> BlockModel | None:
-    """The earlier model of a block, if it was trained at all; other features are an error."""
-    if at >= len(start.blocks) or start.blocks[at].network is None:
-        return None
-    known = start.blocks[at]
-    if not set(features) <= set(known.features):
-        strange = sorted(set(features) - set(known.features))[0]
-        raise MiningError(f"the model does not know the feature '{strange}'", hint="train a new model")
-    return known
+def _ascending(items: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Antecedents in the order of the table, which may have its columns in another order than the network has."""
+    last = np.iinfo(np.int32).max
+    ordered = np.sort(np.where(items < 0, last, items), axis=1)
+    return np.where(ordered == last, np.int32(-1), ordered)
+
+
+def _known_places(before: BlockModel, block: Block, features: tuple[str, ...]) -> NDArray[np.int64]:
+    """Where the columns of an earlier model stand in further rows; features that it does not know are an error."""
+    before.require_pattern(block)
+    strange = sorted(set(features) - set(before.features))
+    if strange:
+        raise MiningError(f"the model does not know the feature '{strange[0]}'", hint="train a new model")
+    return before.places(block)

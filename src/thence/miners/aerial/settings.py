@@ -5,12 +5,16 @@ This module must not import torch: settings are read from files long before anyt
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal
 
+from thence._settings import Place, refuse_unknown
 from thence.errors import ConfigError
+from thence.miners._checked import require_number, require_seed, require_whole
 
-__all__ = ["LEARNING_RATE", "TrainingSettings"]
+__all__ = ["LEARNING_RATE", "TrainingSettings", "require_device"]
 
 LEARNING_RATE = 5e-3
 """The paper's."""
@@ -46,22 +50,32 @@ class TrainingSettings:
     def __post_init__(self) -> None:
         if self.corruption not in ("mask", "gaussian"):
             raise ConfigError(f"corruption must be 'mask' or 'gaussian', got {self.corruption!r}")
-        positive = {
-            "max_antecedents": self.max_antecedents,
-            "epochs": self.epochs,
-            "batch_size": self.batch_size,
-            "patience": self.patience,
-            "max_rows": self.max_rows,
-            "learning_rate": self.learning_rate,
-        }
-        for name, value in positive.items():
-            if value is not None and not value > 0:
-                raise ConfigError(f"{name} must be positive, got {value}")
-        for name, value in {"noise": self.noise, "weight_decay": self.weight_decay}.items():
-            if not value >= 0:
-                raise ConfigError(f"{name} must not be negative, got {value}")
+        for name in ("max_antecedents", "epochs", "batch_size", "patience", "max_rows"):
+            value = getattr(self, name)
+            if value is not None or name in ("max_antecedents", "max_rows"):
+                require_whole(name, value)
+        if self.learning_rate is not None:
+            require_number("learning_rate", self.learning_rate)
+            if self.learning_rate <= 0:
+                raise ConfigError(f"learning_rate must be positive, got {self.learning_rate}")
+        for name in ("noise", "weight_decay"):
+            require_number(name, getattr(self, name))
+            if getattr(self, name) < 0:
+                raise ConfigError(f"{name} must not be negative, got {getattr(self, name)}")
+        require_number("held_out", self.held_out)
         if not 0 <= self.held_out < 1:
             raise ConfigError(f"held_out must be a share of the rows from 0 to below 1, got {self.held_out}")
+        require_seed(self.seed)
+        require_device(self.device)
+        if self.widths is not None:
+            object.__setattr__(self, "widths", _checked_widths(self.widths))
+
+    @staticmethod
+    def from_mapping(given: Mapping[str, Any]) -> TrainingSettings:
+        """From a table of a configuration file."""
+        known = [field.name for field in fields(TrainingSettings)]
+        refuse_unknown(given, known, Place(), says="training has no setting '{}'")
+        return TrainingSettings(**given)
 
     @staticmethod
     def faithful(*, seed: int = 0, device: str = "cpu") -> TrainingSettings:
@@ -89,3 +103,17 @@ class TrainingSettings:
     def most_visible(self) -> int:
         """The largest number of features that masked training leaves visible."""
         return max(3, self.max_antecedents + 1)
+
+
+def require_device(name: object) -> None:
+    """Refuse everything but the devices that Thence is made for; whether one is there is seen when it is used."""
+    if not isinstance(name, str) or not re.fullmatch(r"cpu|cuda(:\d+)?", name):
+        raise ConfigError(f"unknown device {name!r}", hint="'cpu' or 'cuda'")
+
+
+def _checked_widths(widths: object) -> tuple[int, ...]:
+    if not isinstance(widths, (tuple, list)) or not widths:
+        raise ConfigError(f"widths must be several whole numbers, got {widths!r}", hint="for example (64, 32, 16)")
+    for width in widths:
+        require_whole("each of the widths", width)
+    return tuple(int(width) for width in widths)

@@ -26,7 +26,8 @@ from thence.miners.aerial.autoencoder import Autoencoder, Layout
 __all__ = ["load", "load_blocks", "save", "save_blocks"]
 
 FORMAT = "thence-aerial"
-VERSION = 1
+VERSION = 2
+"""Version 1 did not say what the items meant, and had no digest of the description. It is still read."""
 DESCRIPTION = "model.json"
 
 
@@ -45,6 +46,10 @@ class Stored(Protocol):
     def epochs(self) -> int: ...
     @property
     def reason(self) -> str | None: ...
+    @property
+    def meanings(self) -> tuple[str, ...] | None: ...
+    @property
+    def pattern(self) -> str | None: ...
 
 
 def save(model: Autoencoder, folder: Path) -> None:
@@ -79,6 +84,8 @@ def save_blocks(blocks: Sequence[Stored], folder: Path) -> None:
                 "loss": None if math.isnan(block.loss) else float(block.loss),
                 "epochs": int(block.epochs),
                 "reason": block.reason,
+                "meanings": None if block.meanings is None else list(block.meanings),
+                "pattern": block.pattern,
                 "network": None if block.network is None else _put(block.network, folder, at),
             }
         )
@@ -90,26 +97,59 @@ def load_blocks(folder: Path) -> list[dict[str, Any]]:
     blocks = []
     for stored in _read(folder):
         try:
-            network = stored["network"]
-            blocks.append(
-                {
-                    "columns": np.array(stored["columns"], dtype=np.int64),
-                    "features": tuple(str(name) for name in stored["features"]),
-                    "network": None if network is None else _get(network, folder),
-                    "loss": math.nan if stored["loss"] is None else float(stored["loss"]),
-                    "epochs": int(stored["epochs"]),
-                    "reason": None if stored["reason"] is None else str(stored["reason"]),
-                }
-            )
-        except (KeyError, TypeError, ValueError) as error:
+            network, told = stored["network"], stored.get("meanings")
+            found = {
+                "columns": np.array(stored["columns"], dtype=np.int64),
+                "features": tuple(str(name) for name in stored["features"]),
+                "network": None if network is None else _get(network, folder),
+                "loss": math.nan if stored["loss"] is None else float(stored["loss"]),
+                "epochs": int(stored["epochs"]),
+                "reason": None if stored["reason"] is None else str(stored["reason"]),
+                "meanings": None if told is None else tuple(str(digest) for digest in told),
+                "pattern": None if stored.get("pattern") is None else str(stored["pattern"]),
+            }
+            _check_lengths(found)
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise _broken(folder / DESCRIPTION, f"a block is not described as it should be ({error!r})") from error
+        blocks.append(found)
     return blocks
 
 
+def _check_lengths(block: dict[str, Any]) -> None:
+    """Columns, features and what is known of each have to be equally many."""
+    columns, count = block["columns"], len(block["features"])
+    if columns.shape != (count,) or (columns < 0).any():
+        raise ValueError(f"{columns.tolist()} are not the columns of {count} features")
+    if block["meanings"] is not None and len(block["meanings"]) != count:
+        raise ValueError(f"what {len(block['meanings'])} features mean is told, there are {count}")
+    if block["network"] is not None and block["network"].layout.n_features != count:
+        raise ValueError(f"the network has {block['network'].layout.n_features} features, not {count}")
+
+
 def _write(folder: Path, blocks: list[dict[str, Any]]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    content = {"format": FORMAT, "version": VERSION, "blocks": blocks}
-    (folder / DESCRIPTION).write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    _make(folder)
+    content = {"format": FORMAT, "version": VERSION, "sha256": _digest(blocks), "blocks": blocks}
+    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    _put_file(folder / DESCRIPTION, text.encode("utf-8"))
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"no folder can be made here ({error.strerror})", where=str(folder)) from error
+
+
+def _put_file(path: Path, content: bytes) -> None:
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise RunError(f"cannot be written ({error.strerror})", where=str(path)) from error
+
+
+def _digest(blocks: list[dict[str, Any]]) -> str:
+    """A digest of the description, which itself has the digests of the weights."""
+    return hashlib.sha256(json.dumps(blocks, sort_keys=True).encode()).hexdigest()
 
 
 def _read(folder: Path) -> list[dict[str, Any]]:
@@ -122,7 +162,7 @@ def _read(folder: Path) -> list[dict[str, Any]]:
         raise _broken(path, f"not JSON ({error})") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise RunError("this is not a network of Aerial", where=str(path))
-    if content.get("version") != VERSION:
+    if content.get("version") not in (1, VERSION):
         raise RunError(
             f"the network was stored in version {content.get('version')} of the format, this is version {VERSION}",
             where=str(path),
@@ -130,18 +170,20 @@ def _read(folder: Path) -> list[dict[str, Any]]:
     blocks = content.get("blocks")
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
         raise _broken(path, "the list of blocks is missing")
+    if content["version"] != 1 and content.get("sha256") != _digest(blocks):
+        raise _broken(path, "the description is not the one that was stored")
     return blocks
 
 
 def _put(model: Autoencoder, folder: Path, at: int) -> dict[str, Any]:
-    folder.mkdir(parents=True, exist_ok=True)
+    _make(folder)
     tensors = {
         name: tensor.detach().to("cpu", float32).contiguous()
         for name, tensor in zip(_names(len(model.hidden)), model.parameters(), strict=True)
     }
     content = bytes_from_tensors(tensors)
     name = f"network-{at}.safetensors"
-    (folder / name).write_bytes(content)
+    _put_file(folder / name, content)
     return {
         "file": name,
         "sha256": hashlib.sha256(content).hexdigest(),
@@ -153,11 +195,14 @@ def _put(model: Autoencoder, folder: Path, at: int) -> dict[str, Any]:
 def _get(stored: object, folder: Path) -> Autoencoder:
     path = folder / DESCRIPTION
     try:
-        assert isinstance(stored, dict)
+        if not isinstance(stored, dict):
+            raise TypeError("it is no table")
         name, digest = str(stored["file"]), str(stored["sha256"])
         cardinalities = np.array(stored["cardinalities"], dtype=np.int64)
         widths = [int(width) for width in stored["widths"]]
-    except (AssertionError, KeyError, TypeError, ValueError) as error:
+        if cardinalities.ndim != 1 or (cardinalities < 0).any() or not widths:
+            raise ValueError(f"features with {cardinalities.tolist()} classes, layers of {widths}")
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise _broken(path, f"a network is not described as it should be ({error!r})") from error
     if Path(name).name != name:
         raise _broken(path, f"'{name}' is not a file of this folder")

@@ -22,10 +22,10 @@ from thence.miners.aerial.autoencoder import Autoencoder, Layout, centre_blocks,
 from thence.miners.aerial.corruption import features_around, noisy_input, visible_features, visible_items
 from thence.miners.aerial.loss import AllFeatures, NearFeatures, Output, gradients, reconstruction_loss
 from thence.miners.aerial.rows import ArrayRows, Codes, RowSource, check_codes, scan, why_trivial
-from thence.miners.aerial.settings import LEARNING_RATE, TrainingSettings
+from thence.miners.aerial.settings import LEARNING_RATE, TrainingSettings, require_device
 from thence.miners.neighbours import Neighbours
 
-__all__ = ["Epoch", "Training", "TrainingSettings", "train"]
+__all__ = ["Epoch", "Training", "TrainingSettings", "device_of", "train"]
 
 Progress = Callable[["Epoch"], None]
 
@@ -51,6 +51,10 @@ HELD_OUT_ROWS = 2048
 SMALLEST_HELD_OUT = 16
 """With fewer held-out rows than this their loss is noise, and the training loss decides instead."""
 
+FEW_ROWS, MOST_PASSES = 160, 500
+"""Fewer rows than this leave none to hold out, and are learnt by heart in so many passes, however many items there are;
+more passes take minutes, and how many rules they find is as much a matter of chance."""
+
 PER_CENTRE = 16
 """Rows that share a centre when training looks at neighbourhoods only."""
 
@@ -74,8 +78,8 @@ class Epoch:
 class Training:
     """A trained network and how it came about.
 
-    ``reason`` says why nothing could be learnt, and is ``None`` when something could; ``stopped_early`` is true when
-    the held-out loss had stopped improving. The weights are those of ``best_epoch``.
+    ``reason`` says why nothing could be learnt, and is ``None`` when something could; ``note`` is what else there is to
+    say; ``stopped_early`` is true when the held-out loss had stopped improving. The weights are of ``best_epoch``.
     """
 
     model: Autoencoder
@@ -83,6 +87,7 @@ class Training:
     best_epoch: int
     stopped_early: bool
     reason: str | None = None
+    note: str | None = None
 
     @property
     def loss(self) -> float:
@@ -111,7 +116,7 @@ def train(
     options = TrainingSettings() if settings is None else settings
     source: RowSource = ArrayRows(rows) if isinstance(rows, np.ndarray) else rows
     layout = Layout.of(cardinalities)
-    model = _first_model(layout, options, start).to(_device(options.device))
+    model = _first_model(layout, options, start).to(device_of(options.device))
     if source.n_rows == 0:
         return Training(model, (), 0, False, "there are no rows")
     seen = scan(source, options.seed)
@@ -134,16 +139,22 @@ def _first_model(layout: Layout, options: TrainingSettings, start: Autoencoder |
             "the network was trained on features with other classes",
             hint="go on training only with the same features, bins and categories",
         )
+    if options.widths is not None and start.widths != (*options.widths, *options.widths[-2::-1]):
+        raise MiningError(
+            f"the network has layers of {start.widths}, which other widths cannot change",
+            hint="leave out widths, or train a new model",
+        )
     return start
 
 
-def _device(name: str) -> torch.device:
-    try:
-        device = torch.device(name)
-    except RuntimeError as error:
-        raise ConfigError(f"unknown device {name!r}", hint="'cpu' or 'cuda'") from error
+def device_of(name: str) -> torch.device:
+    """The device with this name, if it is there."""
+    require_device(name)
+    device = torch.device(name)
     if device.type == "cuda" and not torch.cuda.is_available():
         raise ConfigError("no CUDA device is available", hint="use device='cpu'")
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise ConfigError(f"there is no device '{name}': {torch.cuda.device_count()} are available", hint="use 'cuda'")
     return device
 
 
@@ -191,7 +202,9 @@ class _Trainer:
         shown = self.batch * (1 + options.most_visible) / 2
         showings = SHOWINGS_WIDE if wide else SHOWINGS
         steps = max(STEPS, math.ceil(showings * self.layout.n_items / shown))
-        self.epochs = options.epochs or max(3, math.ceil(steps / per_epoch))
+        needed = max(3, math.ceil(steps / per_epoch))
+        self.cut_short = options.epochs is None and source.n_rows < FEW_ROWS and needed > MOST_PASSES
+        self.epochs = options.epochs or (MOST_PASSES if self.cut_short else needed)
         self.patience = options.patience or max(5, self.epochs // 3)
         self.total_steps, self.step = self.epochs * per_epoch, 0
         self.unknown = self.model.unknown()
@@ -259,7 +272,13 @@ class _Trainer:
                 elif number - max(best, self.epochs * FALLING if self.falls else 0) >= self.patience:
                     stopped = True
                     break
-        return Training(self.model.with_parameters(optimiser.views(kept)), tuple(history), best, stopped)
+        note = None
+        if self.cut_short:
+            note = (
+                f"{self.source.n_rows} rows of {self.layout.n_items:,} items are learnt by heart, not understood:"
+                f" training ended after {self.epochs} passes (epochs takes more)"
+            )
+        return Training(self.model.with_parameters(optimiser.views(kept)), tuple(history), best, stopped, note=note)
 
     def _most_visible(self) -> int:
         """How many features a row of the coming step may show."""
