@@ -12,6 +12,7 @@ from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
+from .._settings import check_kinds
 from ..errors import ConfigError, nearest
 from ..progress import Progress, silent
 from ..rules import RuleSet
@@ -74,6 +75,8 @@ def make_miner(miner: str | type | Miner, **settings: Any) -> Miner:
         miner = getattr(importlib.import_module(module), attribute)
         assert not isinstance(miner, str)
     if isinstance(miner, type):
+        check_kinds(miner, settings)
+        _check_denominator(settings)
         try:
             made = miner(**settings)
         except TypeError as error:
@@ -89,3 +92,10 @@ def make_miner(miner: str | type | Miner, **settings: Any) -> Miner:
     if settings:
         raise ConfigError("settings go to a miner's name or class, not to one that is made already")
     return miner
+
+
+def _check_denominator(settings: Mapping[str, Any]) -> None:
+    """Any other word would be taken for the first, and the counts would not be those asked for."""
+    chosen = settings.get("denominator", "present")
+    if chosen not in ("present", "all"):
+        raise ConfigError(f"unknown denominator {chosen!r}", hint="'present' or 'all'")
