@@ -176,6 +176,11 @@ def test_settings_of_a_made_miner_are_written_by_their_fields(tmp_path: Path) ->
         ("[miner]\ndenominator = 'foo'", "line 2, [miner]", "unknown denominator 'foo' ('present' or 'all')"),
         ("[miner]\nname = 'aerial'\nepochs = 'x'", "line 3, [miner]", "'epochs' must be a whole number, got 'x'"),
         ("[miner]\nname = 'aerial'\nseed = -1", "line 3, [miner]", "'seed' must be a whole number from 0 on, got -1"),
+        ("[miner]\nnear = 'x'", "line 2, [miner]", "'near' must be a whole number of hops"),
+        ("[miner]\nantecedent = 3", "line 2, [miner]", "'antecedent' must be a table, or a list of tables, got 3"),
+        ("[miner]\nconsequent = [{ kind = 3 }]", "line 2, [miner]", "'kind' of 'consequent' must be a text"),
+        ("[miner.consequent]\nknd = 'flow'", "[miner]", "unknown constraint 'knd' (did you mean 'kind'?)"),
+        ("[miner]\nname = 'aerial'\nsettings = { epocs = 3 }", "line 3, [miner]", "cannot be made of these settings"),
         (
             "[input]\ndataset = 'net3'\n[input.options]\ndays = 'abc'",
             "line 4, [input.options]",

@@ -43,7 +43,9 @@ def new_file(target: Path) -> Iterator[Path]:
         draft.replace(target)
         _flush(target.parent)
     except OSError as error:
-        raise RunError(f"cannot be written ({error.strerror or error})", where=str(target)) from error
+        # The draft is nobody's business.
+        told = (error.strerror or str(error)).replace(str(draft), target.name)
+        raise RunError(f"cannot be written ({told})", where=str(target)) from error
     finally:
         draft.unlink(missing_ok=True)
 
