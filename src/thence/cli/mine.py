@@ -56,7 +56,8 @@ def summary_lines(run: Run) -> dict[str, str]:
     summary = run.summary
     out = {"run": str(run.path or "in memory")}
     if not run.complete:
-        out["state"] = "interrupted: these are the rules found by then" if run.interrupted else "incomplete"
+        told = (note for note in summary["notes"] if note.startswith("interrupted"))
+        out["state"] = next(told, "interrupted") if run.interrupted else "incomplete"
     out["rules"] = f"{summary['rules']:,}" + (
         f" of {summary['rules_found']:,} found" if summary["rules_found"] != summary["rules"] else ""
     )

@@ -73,9 +73,7 @@ def show(path: Path, selection: Selection, *, text: bool, as_json: bool) -> None
     screen = console()
     screen.print(facts(summary_lines(run)))
     if not run.complete:
-        complain(
-            "This run was interrupted: it holds the rules found by then, not all of them.", colour="yellow", err=False
-        )
+        complain("This run was interrupted: it does not hold what a whole one would.", colour="yellow", err=False)
     if len(rules):
         print_rules(screen, rules, text=text)
     if met != len(run.rules) or len(rules) < met:
