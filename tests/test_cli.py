@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 import typer
-from typer.testing import CliRunner, Result
 
 import thence as th
+from tests.commands import TOY, fail, succeed, thence
 from thence._atomic import INCOMPLETE
 from thence.cli.app import app
 from thence.cli.check import _combinations
@@ -25,25 +25,6 @@ from thence.cli.demo import SETTINGS
 from thence.cli.screen import assignments
 from thence.errors import ConfigError
 from thence.export import format_of
-
-TOY = ["--dataset", "toy", "--windows", "1h", "--bins", "3"]
-
-
-def thence(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def succeed(*arguments: str | Path) -> str:
-    result = thence(*arguments)
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
-def fail(*arguments: str | Path, code: int = 1) -> str:
-    result = thence(*arguments)
-    assert result.exit_code == code, result.output
-    assert "Traceback" not in result.output
-    return result.stderr
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 
 from thence.config import Config, DiscretizeConfig, InputConfig, MinerConfig, OutputConfig, RefineConfig
 from thence.constraints import Where
-from thence.errors import ConfigError
+from thence.errors import ConfigError, PatternError
 
 FULL = """\
 seed = 7
@@ -124,7 +124,7 @@ def test_settings_of_a_made_miner_are_written_by_their_fields(tmp_path: Path) ->
         ("[windows]\nderive = 'hour'", "line 2, [windows]", "'derive' must be a list, each member a text, got 'hour'"),
         ("[windows]\naggregate = 3", "line 2, [windows]", "'aggregate' must be a text or a table, got 3"),
         ("[enrich]\nedges = 1", "line 2, [enrich]", "'edges' must be true or false, got 1"),
-        ("seed = 'a'", "line 1", "'seed' must be a whole number, got 'a'"),
+        ("seed = 'a'", "line 1", "'seed' must be a whole number from 0 on, got 'a'"),
         ("seed = 0\nwindows = '1h'", "line 2", "'windows' must be a table, got '1h'"),
         (
             "[miner]\nname = 'exact'\nmin_suport = 0.1",
@@ -154,11 +154,43 @@ def test_settings_of_a_made_miner_are_written_by_their_fields(tmp_path: Path) ->
         ),
         ("[refine]\ncover = 'all'", "line 2, [refine]", "'cover' must be true or false or a number, got 'all'"),
         ("[output]\nalso = ['../rules.md']", "line 2, [output]", "names files inside the run folder"),
+        # What follows was once found after mining, when all rules were lost, or never.
+        ("[output]\nalso = ['rules.xyz']", "line 2, [output]", "'also' names 'rules.xyz': the suffix '.xyz'"),
+        ("[output]\nalso = ['summary.json']", "line 2, [output]", "which every run holds for itself"),
+        ("[refine]\nby = 'zang'", "line 2, [refine]", "unknown measure 'zang' (did you mean 'zhang'?)"),
+        ("[refine]\nby = 'p_adjusted'", "line 2, [refine]", "unknown measure 'p_adjusted'"),
+        ("[refine]\ncover = 2", "line 2, [refine]", "'cover' must lie between 0 and 1, got 2"),
+        ("[refine]\nimprovement = 3", "line 2, [refine]", "'improvement' must lie between 0 and 1, got 3"),
+        ("[refine]\nmin_confidence = 3", "line 2, [refine]", "'min_confidence' must lie between 0 and 1, got 3"),
+        ("[refine]\nsignificance = 2", "line 2, [refine]", "'significance' must lie between 0 and 1, got 2"),
+        ("[refine.min]\nlft = 1", "line 2, [refine.min]", "unknown measure 'lft' (did you mean 'lift'?)"),
+        ("[refine.null]\ndraws = 0", "line 1, [refine.null]", "draws must be at least 1, got 0"),
+        ("[refine.null]\ndraws = 'x'", "line 2, [refine.null]", "'draws' must be a whole number, got 'x'"),
+        ("[enrich]\nhops = -1", "line 2, [enrich]", "'hops' must be at least 0, got -1"),
+        ("[enrich]\npatterns = '(x:Pip'", "line 2, [enrich]", "(x:Pip"),
+        ("[windows]\ntimezone = 'Mars'", "line 2, [windows]", "'timezone' is 'Mars', and there is no such zone"),
+        ("[input.read_sensors]\ntimezone = 'Mars'", "line 2, [input.read_sensors]", "there is no such zone"),
+        ("seed = -1", "line 1", "'seed' must be a whole number from 0 on, got -1"),
+        ("[miner]\nmin_support = 'abc'", "line 2, [miner]", "'min_support' must be a number, got 'abc'"),
+        ("[miner]\nbounds = 3", "line 2, [miner]", "'bounds' must be a table, got 3"),
+        ("[miner]\ndenominator = 'foo'", "line 2, [miner]", "unknown denominator 'foo' ('present' or 'all')"),
+        ("[miner]\nname = 'aerial'\nepochs = 'x'", "line 3, [miner]", "'epochs' must be a whole number, got 'x'"),
+        ("[miner]\nname = 'aerial'\nseed = -1", "line 3, [miner]", "'seed' must be a whole number from 0 on, got -1"),
+        ("[miner]\nnear = 'x'", "line 2, [miner]", "'near' must be a whole number of hops"),
+        ("[miner]\nantecedent = 3", "line 2, [miner]", "'antecedent' must be a table, or a list of tables, got 3"),
+        ("[miner]\nconsequent = [{ kind = 3 }]", "line 2, [miner]", "'kind' of 'consequent' must be a text"),
+        ("[miner.consequent]\nknd = 'flow'", "[miner]", "unknown constraint 'knd' (did you mean 'kind'?)"),
+        ("[miner]\nname = 'aerial'\nsettings = { epocs = 3 }", "line 3, [miner]", "cannot be made of these settings"),
+        (
+            "[input]\ndataset = 'net3'\n[input.options]\ndays = 'abc'",
+            "line 4, [input.options]",
+            "'days' must be a whole number, got 'abc'",
+        ),
     ],
 )
 def test_mistakes_are_refused_with_place_and_nearest_name(text: str, line: str, message: str, tmp_path: Path) -> None:
     path = write(tmp_path, text)
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises((ConfigError, PatternError)) as caught:
         Config.from_toml(path)
     assert str(caught.value).startswith(f"{path}, {line}")
     assert message in str(caught.value)
@@ -188,3 +220,35 @@ def test_sections_are_values() -> None:
     assert DiscretizeConfig(bins=3) == DiscretizeConfig(bins=3)
     with pytest.raises(AttributeError):
         InputConfig().sensors = "a"  # type: ignore[misc]
+
+
+def test_columns_that_the_chosen_steps_add_can_be_ordered_and_bounded_by() -> None:
+    tested = {"significance": 0.05, "assurance": 0.9, "by": "p_adjusted", "min": {"assured_confidence": 0.5}}
+    assert Config.from_mapping({"refine": tested}).refine.by == "p_adjusted"
+    assert Config.from_mapping({"miner": {"name": "aerial"}, "refine": {"by": "probability"}})
+    assert Config.from_mapping({"enrich": {"mode": "lifted"}, "refine": {"by": "support_time"}})
+    assert Config.from_mapping({"refine": {"apply": True, "by": "improvement"}})
+
+
+def test_another_seed_is_also_that_of_the_miner() -> None:
+    # A run records the seed of its miner, which then overruled every other.
+    recorded = Config.from_mapping({"miner": {"name": "aerial", "seed": 0, "similarity": 0.7}})
+    assert recorded.with_seed(5).miner.settings == {"similarity": 0.7}
+
+
+def test_another_enrichment_has_its_own_scope_and_settings() -> None:
+    recorded = Config.from_mapping({"enrich": {"mode": "grounded", "hops": 2}, "discretize": {"scope": "kind"}})
+    assert recorded.with_enrichment("lifted").discretize.scope is None
+    assert recorded.with_enrichment("lifted").enrich.hops == 2
+    assert recorded.with_enrichment("none").enrich.hops == 0
+    unusual = Config.from_mapping({"enrich": {"mode": "grounded"}, "discretize": {"scope": "sensor"}})
+    assert unusual.with_enrichment("existential").discretize.scope == "sensor"
+
+
+def test_only_an_ontology_can_be_named_water(tmp_path: Path) -> None:
+    # A folder of readings with that name was taken for the ontology of the package.
+    text = "[input]\nsensors = 'water'\ngraph = ['water']\nontology = ['water', 'more.ttl']\n"
+    given = Config.from_toml(write(tmp_path, text)).input
+    assert given.sensors == str(tmp_path / "water")
+    assert given.graph == (str(tmp_path / "water"),)
+    assert given.ontology == ("water", str(tmp_path / "more.ttl"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -49,7 +50,8 @@ def items(draw: st.DrawFn) -> Item:
     kind = draw(st.sampled_from(["compare", "range", "set", "word", "flag"]))
     if kind == "compare":
         operator = draw(st.sampled_from([o for o in Operator if o not in (Operator.IN, Operator.NOT_IN)]))
-        return Item.compare(feature, operator, draw(numbers))
+        # No number is larger than the largest.
+        return Item.compare(feature, operator, draw(numbers.filter(lambda number: number < sys.float_info.max)))
     if kind == "range":
         low, high = sorted([draw(numbers), draw(numbers)])
         return Item.among(
@@ -142,6 +144,13 @@ def test_an_existential_statement_reads_back() -> None:
         ("(a).value in [3, 1)", 20),
         ("(a).value = 3 4", 15),
         ("(a:B).length", 13),
+        # Comparisons that mean nothing came out as a ValueError, or not at all.
+        ("(a).value > 'x'", 13),
+        ("(a).value < true", 13),
+        ("(a).value > inf", 13),
+        ("(a).value < -inf", 13),
+        ("(a).value >= inf", 14),
+        ("(a).value > 1.7976931348623157e308", 13),
     ],
 )
 def test_errors_point_at_the_character(text: str, place: int) -> None:

@@ -12,9 +12,10 @@ import pytest
 
 import thence as th
 from thence.config import Config, InputConfig, RefineConfig
-from thence.errors import BindingError, ConfigError
+from thence.errors import BindingError, ConfigError, MiningError
 from thence.pipeline import plan, run_config
 from thence.progress import Progress, silent
+from thence.refine import p_values
 from thence.rules import RuleSet
 
 
@@ -253,6 +254,38 @@ def test_significance_is_seeded(toy: Any) -> None:
     assert texts(first.rules) == texts(second.rules)
     steps = [step["step"] for step in first.summary["refine"]["steps"]]
     assert "significance" in steps
+
+
+def test_the_test_of_significance_knows_the_constraints_of_the_miner(toy: Any) -> None:
+    # Rules that the miner was told to leave out competed with those that it found, and p-values were too large.
+    settings: dict[str, Any] = {
+        "bins": 3,
+        "min_support": 0.05,
+        "max_antecedents": 2,
+        "consequent": {"kind": "pressure"},
+    }
+    plain = th.mine(toy.sensors, toy.graph, toy.binding, progress="off", **settings)
+    assert isinstance(plain.table, th.TransactionTable)
+    expected = p_values(
+        plain.rules, plain.table, alpha=0.5, min_support=0.05, min_confidence=0.8, consequent={"kind": "pressure"}
+    )
+    alone = {"significance": 0.5, "trivia": False, "redundancy": False, "merge": False}
+    run = th.mine(toy.sensors, toy.graph, toy.binding, refine=alone, progress="off", **settings)
+    assert dict(zip(run.rules, run.rules.measure("p_adjusted"), strict=True)) == dict(
+        zip(expected, expected.measure("p_adjusted"), strict=True)
+    )
+
+
+def test_what_cannot_be_tested_is_refused_before_mining(toy: Any) -> None:
+    def never(*_: Any, **__: Any) -> None:
+        raise AssertionError("the miner was started")
+
+    class Idle(th.Exact):
+        mine = never  # type: ignore[assignment]
+
+    chosen = {"significance": 0.05, "null": {"period": 1000}}
+    with pytest.raises(MiningError, match="leave no shift"):
+        th.mine(toy.sensors, miner=Idle(), refine=chosen, progress="off")
 
 
 def test_rules_with_their_own_intervals_are_not_refined(toy: Any) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from .errors import RunError
 
-__all__ = ["INCOMPLETE", "new_file", "new_folder"]
+__all__ = ["INCOMPLETE", "new_file", "new_folder", "require_room"]
 
 INCOMPLETE = "INCOMPLETE"
 _EXCHANGE = 2
@@ -43,7 +43,9 @@ def new_file(target: Path) -> Iterator[Path]:
         draft.replace(target)
         _flush(target.parent)
     except OSError as error:
-        raise RunError(f"cannot be written ({error.strerror or error})", where=str(target)) from error
+        # The draft is nobody's business.
+        told = (error.strerror or str(error)).replace(str(draft), target.name)
+        raise RunError(f"cannot be written ({told})", where=str(target)) from error
     finally:
         draft.unlink(missing_ok=True)
 
@@ -70,6 +72,22 @@ def new_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
         raise RunError(f"cannot be written ({error.strerror or error})", where=str(target)) from error
     finally:
         _discard(draft)
+
+
+def require_room(target: Path) -> None:
+    """Raise where a folder could not be made at ``target``; leaves nothing behind."""
+    missing = [folder for folder in target.parents if not folder.exists()]
+    try:
+        _make_parent(target)
+        draft = _neighbour(target)
+        draft.mkdir()
+        draft.rmdir()
+    except OSError as error:
+        raise RunError(f"cannot be written ({error.strerror or error})", where=str(target)) from error
+    finally:
+        for folder in missing:
+            with suppress(OSError):
+                folder.rmdir()
 
 
 def _make_parent(target: Path) -> None:

@@ -10,12 +10,13 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
+from numbers import Integral, Real
 from typing import Any, TypeVar
 
 from ._toml import line_of
 from .errors import ConfigError, nearest
 
-__all__ = ["Place", "build", "check_keywords", "refuse_unknown"]
+__all__ = ["Place", "build", "check_keywords", "check_kinds", "refuse_unknown"]
 
 T = TypeVar("T")
 
@@ -64,6 +65,42 @@ def check_keywords(
     if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values()):
         return
     refuse_unknown(table, [name for name in parameters if name not in set(without)], place)
+    check_kinds(function, table, place)
+
+
+def check_kinds(annotated: Any, table: Mapping[str, Any], place: Place | None = None) -> None:
+    """Raise for a value that is not of the kind that a function or dataclass says of its setting.
+
+    Only plain kinds are looked at: what takes objects says for itself what it makes of them.
+
+    >>> def wait(*, hours: int = 1) -> None: ...
+    >>> check_kinds(wait, {"hours": "two"})
+    Traceback (most recent call last):
+    thence.errors.ConfigError: 'hours' must be a whole number, got 'two'
+    """
+    try:
+        hints = typing.get_type_hints(annotated)
+    except (NameError, TypeError):
+        # Some kinds are known to type checkers alone.
+        return
+    place = place or Place()
+    for name, value in table.items():
+        kind = hints.get(name)
+        if kind is not None and _is_plain(kind) and not _fit(value, kind)[0]:
+            raise place.error(name, f"'{name}' must be {_words(kind)}, got {value!r}")
+        if name == "seed" and isinstance(value, Integral) and value < 0:
+            raise place.error(name, f"'seed' must be a whole number from 0 on, got {value!r}")
+
+
+def _is_plain(kind: Any) -> bool:
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        return all(_is_plain(choice) for choice in arguments)
+    if origin is tuple:
+        return len(arguments) == 2 and arguments[1] is ... and _is_plain(arguments[0])
+    if origin is Mapping:
+        return _is_plain(arguments[1])
+    return origin is typing.Literal or kind in _WORDS
 
 
 def build(cls: type[T], table: Any, place: Place) -> T:
@@ -116,10 +153,10 @@ def _fit(value: Any, kind: Any) -> tuple[bool, Any]:
         inner = {key: _fit(member, arguments[1]) for key, member in value.items()}
         return all(fitting for fitting, _ in inner.values()), {key: fitted for key, (_, fitted) in inner.items()}
     if kind is float:
-        fitting = isinstance(value, (int, float)) and not isinstance(value, bool)
+        fitting = isinstance(value, Real) and not isinstance(value, bool)
         return fitting, float(value) if fitting else value
     if kind is int:
-        return isinstance(value, int) and not isinstance(value, bool), value
+        return isinstance(value, Integral) and not isinstance(value, bool), value
     return isinstance(value, kind), value
 
 

@@ -7,16 +7,28 @@ lists every section with an example.
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 from ._settings import Place, build, check_keywords, refuse_unknown
 from ._toml import dumps
-from .errors import ConfigError
+from .errors import ConfigError, PatternError, nearest
+from .sections import (
+    DiscretizeConfig,
+    EnrichConfig,
+    InputConfig,
+    MinerConfig,
+    OutputConfig,
+    RefineConfig,
+    WindowsConfig,
+    absolute,
+    require_zone,
+    usual_scope,
+)
 
 __all__ = [
     "Config",
@@ -28,141 +40,6 @@ __all__ = [
     "RefineConfig",
     "WindowsConfig",
 ]
-
-Paths = str | tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class InputConfig:
-    """What is read: files, or a data set by name with its options; which sensors and which period of it.
-
-    ``read_sensors``, ``read_graph`` and ``bind`` hold further keywords of the functions of the same names.
-    """
-
-    sensors: Paths | None = None
-    graph: Paths | None = None
-    ontology: Paths | None = None
-    binding: Paths | None = None
-    dataset: str | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-    read_sensors: Mapping[str, Any] = field(default_factory=dict)
-    read_graph: Mapping[str, Any] = field(default_factory=dict)
-    bind: Mapping[str, Any] = field(default_factory=dict)
-    select: tuple[str, ...] = ()
-    start: str | None = None
-    end: str | None = None
-
-    def __post_init__(self) -> None:
-        given = [name for name in ("sensors", "graph", "ontology", "binding") if getattr(self, name) is not None]
-        if self.dataset is not None and given:
-            raise ConfigError(f"a data set brings its own {given[0]}", hint=f"give 'dataset' or '{given[0]}', not both")
-        if self.options and self.dataset is None:
-            raise ConfigError("'options' are for a data set, and none is named", hint="set 'dataset'")
-
-
-@dataclass(frozen=True, kw_only=True)
-class WindowsConfig:
-    """How readings are put into windows; see :func:`thence.windows.window`."""
-
-    every: str = "30min"
-    aggregate: str | Mapping[str, str] = "mean"
-    derive: tuple[str, ...] = ()
-    origin: str = "epoch"
-    timezone: str = "UTC"
-
-
-@dataclass(frozen=True, kw_only=True)
-class DiscretizeConfig:
-    """How numbers become bins; ``scope`` is ``kind`` unless the enrichment is ``lifted``, then ``sensor``.
-
-    ``fit_until`` fits the bins on what was read before that time alone.
-    """
-
-    bins: int = 10
-    scope: str | None = None
-    method: str = "frequency"
-    edges: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    fit_until: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class EnrichConfig:
-    """What the graph adds; see :func:`thence.enrich.build`."""
-
-    mode: str = "none"
-    hops: int = 0
-    edges: bool = False
-    properties: tuple[str, ...] | None = None
-    patterns: Paths = "auto"
-    min_embeddings: int = 3
-    max_embeddings: int = 200_000
-
-
-@dataclass(frozen=True, kw_only=True)
-class MinerConfig:
-    """Which miner, and its settings. In a file the settings stand beside the name."""
-
-    name: str = "exact"
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class RefineConfig:
-    """Which of the rules found are kept, and in which order.
-
-    ``apply``, or any of the settings of :func:`thence.refine.refine` from ``trivia`` to ``null``, runs the refinement.
-    After it ``min`` and ``max`` bound any measure, and ``top`` keeps the best by the measure ``by``.
-    """
-
-    apply: bool = False
-    trivia: bool | None = None
-    redundancy: bool | None = None
-    improvement: float | None = None
-    assurance: float | None = None
-    significance: float | None = None
-    merge: bool | None = None
-    cover: bool | float | None = None
-    min_confidence: float | None = None
-    null: Mapping[str, Any] = field(default_factory=dict)
-    by: str = "zhang"
-    top: int | None = None
-    min: Mapping[str, float] = field(default_factory=dict)
-    max: Mapping[str, float] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if self.top is not None and self.top < 1:
-            raise ConfigError(f"'top' must be at least 1, got {self.top}")
-        if self.assurance:
-            from .assurance import require_assurance
-
-            require_assurance(self.assurance)
-
-    @property
-    def steps(self) -> dict[str, Any] | None:
-        """The settings of the refinement that are given, or ``None`` where there is to be none."""
-        names = ("trivia", "redundancy", "improvement", "assurance", "significance", "merge", "cover", "min_confidence")
-        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        if self.null:
-            given["null"] = dict(self.null)
-        return given if self.apply or given else None
-
-
-@dataclass(frozen=True, kw_only=True)
-class OutputConfig:
-    """Where the run goes, whether it replaces one that is there, and further files beside the rules.
-
-    ``also`` names files to be written into the run folder, such as ``rules.md`` or ``rules.pmml``.
-    """
-
-    path: str | None = None
-    force: bool = False
-    also: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        for name in self.also:
-            if not re.fullmatch(r"\w[\w. -]*", name):
-                raise ConfigError(f"'also' names files inside the run folder, got '{name}'")
-
 
 _SECTIONS: dict[str, type] = {
     "input": InputConfig,
@@ -195,6 +72,10 @@ class Config:
     miner: MinerConfig = field(default_factory=MinerConfig)
     refine: RefineConfig = field(default_factory=RefineConfig)
     output: OutputConfig = field(default_factory=OutputConfig)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.seed, Integral) or isinstance(self.seed, bool) or self.seed < 0:
+            raise ConfigError(f"'seed' must be a whole number from 0 on, got {self.seed!r}")
 
     @staticmethod
     def from_toml(path: str | Path, *, check: bool = True) -> Config:
@@ -245,26 +126,46 @@ class Config:
         place = place or Place()
         _check_miner(self.miner, place.inside("miner"))
         _check_readers(self.input, place.inside("input"))
+        _check_patterns(self.enrich, place.inside("enrich"))
+        self.check_result(place=place)
+        return self
+
+    def check_result(self, *, place: Place | None = None) -> None:
+        """Check what is wanted of the rules: measures that there will be, and worlds that can be drawn."""
+        place = (place or Place()).inside("refine")
         if self.refine.null:
             from .refine import Null
 
-            check_keywords(Null, self.refine.null, place.inside("refine").inside("null"), without=())
-        return self
+            build(Null, self.refine.null, place.inside("null"))
+        known = _measures(self)
+        if known is None:
+            return
+        if self.refine.by not in known:
+            hint = nearest(self.refine.by, known) or "there are: " + ", ".join(known)
+            raise place.error("by", f"unknown measure '{self.refine.by}'", hint=hint)
+        for side in ("min", "max"):
+            refuse_unknown(getattr(self.refine, side), known, place.inside(side), says="unknown measure '{}'")
+
+    def with_seed(self, seed: int) -> Config:
+        """With another seed, also of the miner: what a run has recorded for it gives way."""
+        settings = {name: value for name, value in self.miner.settings.items() if name != "seed"}
+        return replace(self, seed=seed, miner=replace(self.miner, settings=settings))
+
+    def with_enrichment(self, mode: str) -> Config:
+        """With another enrichment: what the one before alone made use of, and its usual scope, give way."""
+        if mode == self.enrich.mode:
+            return self
+        usual = self.discretize.scope == usual_scope(self.enrich.mode)
+        bins = replace(self.discretize, scope=None) if usual else self.discretize
+        return replace(self, enrich=self.enrich.used_by(mode), discretize=bins)
 
     def _relative_to(self, folder: Path) -> Config:
-        def absolute(given: Paths | None) -> Paths | None:
-            if given is None:
-                return None
-            if isinstance(given, str):
-                # The ontology that ships with the package has a name, not a path.
-                return given if given == "water" else str(folder / given)
-            return tuple(str(folder / one) for one in given)
-
+        given = {name: getattr(self.input, name) for name in ("sensors", "graph", "ontology", "binding")}
         changed: dict[str, Any] = {
-            name: absolute(getattr(self.input, name)) for name in ("sensors", "graph", "ontology", "binding")
+            name: absolute(name, paths, folder) for name, paths in given.items() if paths is not None
         }
         if isinstance(kinds := self.input.read_sensors.get("kinds"), str):
-            changed["read_sensors"] = {**self.input.read_sensors, "kinds": absolute(kinds)}
+            changed["read_sensors"] = {**self.input.read_sensors, "kinds": str(folder / kinds)}
         output = self.output if self.output.path is None else replace(self.output, path=str(folder / self.output.path))
         return replace(self, input=replace(self.input, **changed), output=output)
 
@@ -272,8 +173,8 @@ class Config:
 def _build(data: Mapping[str, Any], place: Place) -> Config:
     refuse_unknown(data, ["seed", *_SECTIONS], place, says="unknown section or setting '{}'")
     seed = data.get("seed", 0)
-    if not isinstance(seed, int) or isinstance(seed, bool):
-        raise place.error("seed", f"'seed' must be a whole number, got {seed!r}")
+    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+        raise place.error("seed", f"'seed' must be a whole number from 0 on, got {seed!r}")
     sections: dict[str, Any] = {}
     for name, cls in _SECTIONS.items():
         table = data.get(name, {})
@@ -282,6 +183,18 @@ def _build(data: Mapping[str, Any], place: Place) -> Config:
             table = {"settings": settings, **({"name": table["name"]} if "name" in table else {})}
         sections[name] = build(cls, table, place.inside(name))
     return Config(seed=seed, **sections)
+
+
+def _measures(config: Config) -> list[str] | None:
+    """What the rules of a run can be ordered and bounded by; ``None`` where that is for the miner of others to say."""
+    from .measures import MEASURES
+    from .miners.base import BUILT_IN
+
+    if config.miner.name not in BUILT_IN:
+        return None
+    of_miner = {"aerial": ("probability", "assured_confidence"), "ts-narm": ("joint_confidence",)}
+    of_places = ("support_time", "support_embeddings") if config.enrich.mode == "lifted" else ()
+    return [*MEASURES, "antecedents", *config.refine.columns, *of_places, *of_miner.get(config.miner.name, ())]
 
 
 def _check_miner(miner: MinerConfig, place: Place) -> None:
@@ -298,6 +211,18 @@ def _check_miner(miner: MinerConfig, place: Place) -> None:
         raise ConfigError(error.message, where=error.where or place.of(key), hint=error.hint) from error
 
 
+def _check_patterns(enrich: EnrichConfig, place: Place) -> None:
+    from .patterns import Pattern
+
+    given = [enrich.patterns] if isinstance(enrich.patterns, str) else enrich.patterns
+    if given not in (["auto"], ["stars"], ["paths"]):
+        try:
+            for text in given:
+                Pattern.parse(text)
+        except PatternError as error:
+            raise PatternError(error.message, where=error.where or place.of("patterns"), hint=error.hint) from error
+
+
 def _check_readers(given: InputConfig, place: Place) -> None:
     if given.dataset is not None:
         from . import datasets
@@ -309,10 +234,17 @@ def _check_readers(given: InputConfig, place: Place) -> None:
         refuse_unknown(
             given.options, known, place.inside("options"), says=f"the data set '{given.dataset}' has no option '{{}}'"
         )
+        datasets.check_options(given.dataset, given.options, place=place.inside("options"))
     if given.read_sensors:
         from .sources import read_sensors
 
-        check_keywords(read_sensors, given.read_sensors, place.inside("read_sensors"), without=["source"])
+        inside = place.inside("read_sensors")
+        check_keywords(read_sensors, given.read_sensors, inside, without=["source"])
+        if isinstance(zone := given.read_sensors.get("timezone"), str):
+            try:
+                require_zone(zone)
+            except ConfigError as error:
+                raise inside.error("timezone", error.message, hint=error.hint) from error
     if given.read_graph:
         from .loaders import read_graph
 

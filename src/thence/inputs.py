@@ -14,6 +14,7 @@ from .binding import Binding, bind
 from .config import Config, InputConfig
 from .errors import ConfigError
 from .progress import Progress, silent
+from .sections import BUILT_IN_ONTOLOGY, absolute
 from .sensors import SensorData
 
 if TYPE_CHECKING:
@@ -58,13 +59,13 @@ def gather(sensors: Any, graph: Any, binding: Any, ontology: Any, config: Config
 
 
 def _assemble(sensors: Any, graph: Any, binding: Any, ontology: Any, given: InputConfig, enrich: str) -> Inputs:
-    from .loaders import read_graph, read_ontology
+    from .loaders import read_graph
     from .ontology import Ontology
     from .sources import read_sensors
 
     readings = _portion(read_sensors(_listed(sensors), **given.read_sensors), given)
     network = None if graph is None else read_graph(_listed(graph), **given.read_graph)
-    known = ontology if ontology is None or isinstance(ontology, Ontology) else read_ontology(_listed(ontology))
+    known = ontology if ontology is None or isinstance(ontology, Ontology) else _ontology(ontology)
     bound = None if network is None else _bound(readings, network, binding, given, enrich)
     if network is None and binding is not None:
         raise ConfigError("a binding needs the graph that it binds to", hint="give the graph too")
@@ -73,6 +74,18 @@ def _assemble(sensors: Any, graph: Any, binding: Any, ontology: Any, given: Inpu
 
 def _listed(source: Any) -> Any:
     return list(source) if isinstance(source, tuple) else source
+
+
+def _ontology(source: Any) -> Ontology:
+    """The ontology of files, of the package, or of both together."""
+    from .loaders import read_ontology
+
+    several = list(source) if isinstance(source, (list, tuple)) else [source]
+    files = [one for one in several if one != BUILT_IN_ONTOLOGY]
+    if len(files) == len(several):
+        return read_ontology(_listed(source))
+    own = read_ontology(BUILT_IN_ONTOLOGY)
+    return own.merged(read_ontology(files)) if files else own
 
 
 def _bound(sensors: SensorData, graph: KnowledgeGraph, binding: Any, given: InputConfig, enrich: str) -> Binding | None:
@@ -101,19 +114,19 @@ def _portion(sensors: SensorData, given: InputConfig) -> SensorData:
 def named_inputs(base: InputConfig, sensors: Any, graph: Any, binding: Any, ontology: Any) -> InputConfig:
     """The inputs as far as they are files; objects of the caller's memory have no name to record."""
 
-    def name(source: Any) -> str | tuple[str, ...] | None:
+    def name(part: str, source: Any) -> str | tuple[str, ...] | None:
         if isinstance(source, (str, Path)):
-            return str(Path(source).absolute()) if source != "water" else "water"
+            return absolute(part, str(source), Path.cwd())
         if isinstance(source, (list, tuple)) and all(isinstance(one, (str, Path)) for one in source):
-            return tuple(str(Path(one).absolute()) for one in source)
+            return absolute(part, tuple(map(str, source)), Path.cwd())
         return None
 
     return replace(
         base,
-        sensors=name(sensors),
-        graph=name(graph),
-        binding=name(binding),
-        ontology=name(ontology),
+        sensors=name("sensors", sensors),
+        graph=name("graph", graph),
+        binding=name("binding", binding),
+        ontology=name("ontology", ontology),
         dataset=None,
         options={},
     )

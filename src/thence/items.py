@@ -301,11 +301,16 @@ class Item:
         operator = Operator(operator)
         if operator in (Operator.IN, Operator.NOT_IN):
             return Item.among(feature, [value], negated=operator is Operator.NOT_IN)
-        if operator not in (Operator.EQ, Operator.NE) and not isinstance(value, (int, float)):
+        item = Item(feature, operator, _plain(value))
+        if operator in (Operator.EQ, Operator.NE):
+            return item
+        if isinstance(item.value, bool) or not isinstance(item.value, float):
             raise ValueError(f"'{operator}' compares numbers, got {value!r}")
-        if operator is Operator.GT and math.isinf(math.nextafter(float(value), math.inf)):
-            raise ValueError(f"no number is larger than {value!r}")
-        return Item(feature, operator, _plain(value))
+        try:
+            _ = item.interval
+        except ValueError:
+            raise ValueError(f"no number is {operator} {value!r}") from None
+        return item
 
     def negated(self) -> Item:
         """The item that holds exactly where this one does not (and the feature is present)."""

@@ -106,7 +106,12 @@ class _Parser:
             raise self.error("expected an operator") from None
         if operator in (Operator.IN, Operator.NOT_IN):
             return Item.among(feature, self.members(), negated=operator is Operator.NOT_IN)
-        return Item.compare(feature, operator, self.literal())
+        at, value = self.at, self.literal()
+        try:
+            return Item.compare(feature, operator, value)
+        except ValueError as error:
+            self.at = at
+            raise self.error(str(error)) from error
 
     def members(self) -> Interval | list[Value]:
         if self.peek() == "[":

@@ -12,6 +12,7 @@ from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ._atomic import require_room
 from .config import (
     Config,
     DiscretizeConfig,
@@ -28,7 +29,19 @@ from .miners.base import Miner, make_miner
 from .progress import Progress, bars
 from .provenance import environment, hash_files, hash_table
 from .run import FORMAT, Run, refuse_foreign
-from .stages import discrete_table, kept, localised, raw_table, refined, scope_of, search, table_for, windowed
+from .sections import BUILT_IN_ONTOLOGY
+from .stages import (
+    discrete_table,
+    kept,
+    localised,
+    raw_table,
+    refined,
+    refuse_raw,
+    scope_of,
+    search,
+    table_for,
+    windowed,
+)
 from .transactions import FeatureTable, TransactionTable
 from .windows import WindowedReadings
 
@@ -175,8 +188,8 @@ def mine(
     The common things are keywords; everything else is in ``config``, whose values the keywords overrule. Further
     keywords are settings of the miner, which is a name (``"exact"``), a class or a made instance. ``refine=True``, or a
     mapping of its settings, keeps the rules worth reading (:func:`thence.refine.refine`). With ``out`` the run is
-    written to that folder, in one step when it is complete. Ctrl-C keeps what a miner has found so far, in a run
-    that says so.
+    written to that folder, in one step when it is complete. Ctrl-C keeps what the miner Exact has found so far, and
+    what any miner has found when it comes during refinement, in a run that says so; other searches leave nothing.
 
     >>> import thence as th
     >>> data = th.datasets.load("toy")
@@ -185,13 +198,15 @@ def mine(
     if ..., then ...
     """
     base = config or Config()
+    if seed is not None:
+        base = base.with_seed(seed)
+    if enrich is not None:
+        base = base.with_enrichment(enrich)
     given = (sensors, graph, binding, ontology)
     asked = replace(
         base,
-        seed=base.seed if seed is None else seed,
         input=named_inputs(base.input, *given) if any(part is not None for part in given) else base.input,
         windows=_given(base.windows, every=windows),
-        enrich=_given(base.enrich, mode=enrich),
         discretize=_given(base.discretize, bins=bins, scope=scope),
         refine=_refinement(refine, base.refine),
         output=_given(base.output, path=None if out is None else str(out), force=force or None),
@@ -222,6 +237,9 @@ def plan(
         # Some miners are made for one enrichment.
         mode = getattr(made, "enrichment", mode)
     config = replace(config, miner=described, enrich=replace(config.enrich, mode=mode))
+    config.enrich.refuse_idle()
+    config.check_result()
+    refuse_raw(made, config)
     return replace(config, discretize=replace(config.discretize, scope=scope_of(config))), made
 
 
@@ -252,6 +270,7 @@ def _run(config: Config, miner: Miner, load: Callable[[Progress], Inputs], tell:
     if target is not None:
         # Better to refuse before an hour of mining than after it.
         refuse_foreign(target, force=config.output.force)
+        require_room(target)
     seconds: dict[str, float] = {}
     with _timed("read", seconds):
         inputs = load(tell)
@@ -264,7 +283,13 @@ def _run(config: Config, miner: Miner, load: Callable[[Progress], Inputs], tell:
     interrupted = any(note.startswith("interrupted") for note in found.notes)
     with _timed("refine", seconds):
         # Whoever interrupts a search does not want to wait for what comes after it.
-        worth = found if interrupted else refined(found, table, miner, inputs, config, tell)
+        worth = found
+        if not interrupted:
+            try:
+                worth = refined(found, table, miner, inputs, config, tell)
+            except KeyboardInterrupt:
+                interrupted = True
+                worth = replace(found, notes=(*found.notes, "interrupted: these are the rules before refinement"))
         rules = kept(worth, config.refine)
         described = rules.describe()
     summary = {
@@ -293,7 +318,8 @@ def _hashes(given: InputConfig, readings: WindowedReadings, table: TransactionTa
     for name in ("sensors", "graph", "binding", "ontology"):
         paths = getattr(given, name)
         if paths is not None:
-            out[name] = hash_files(paths)
+            listed = [paths] if isinstance(paths, str) else paths
+            out[name] = hash_files(path for path in listed if name != "ontology" or path != BUILT_IN_ONTOLOGY)
     out["report"] = readings.report.to_dict()
     out["table_sha256"] = hash_table(table)
     return out

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from ._atomic import INCOMPLETE, new_folder
 from .config import Config
 from .discretize import Discretizer
-from .errors import InputError, RunError, nearest
+from .errors import ConfigError, InputError, RunError, nearest
 from .export import read_rules, write_rules
 from .rules import RuleSet
 from .transactions import FeatureTable, TransactionTable
@@ -28,6 +28,11 @@ FORMAT = 1
 _FILES = ("config.toml", "rules.parquet", "rules.json", "provenance.json", "summary.json")
 _BINS = "discretizer.json"
 _MODEL = "model"
+_TOLD = (
+    *("complete", "interrupted", "rules", "rules_found", "mean_support", "mean_rule_coverage", "mean_confidence"),
+    *("mean_zhang", "data_coverage", "n_transactions", "n_features", "n_items", "miner", "enrichment", "notes"),
+    "seconds",
+)
 
 
 class Model(Protocol):
@@ -126,9 +131,7 @@ def load_run(path: str | Path) -> Run:
     folder = Path(path).absolute()
     _require_whole(folder)
     summary = _read_json(folder / "summary.json")
-    if not isinstance(summary, dict) or "complete" not in summary or summary.get("format", 0) > FORMAT:
-        raise RunError("this summary is not one that this Thence can read", where=str(folder / "summary.json"))
-    bins = folder / _BINS
+    _require_summary(summary, folder / "summary.json")
     try:
         rules = read_rules(folder / "rules.parquet")
     except InputError as error:
@@ -138,9 +141,28 @@ def load_run(path: str | Path) -> Run:
         Config.from_toml(folder / "config.toml", check=False),
         summary,
         _read_json(folder / "provenance.json"),
-        Discretizer.from_dict(_read_json(bins)) if bins.is_file() else None,
+        _read_bins(folder / _BINS),
         folder,
     )
+
+
+def _require_summary(summary: Any, path: Path) -> None:
+    """Raise unless a summary is of a format that is known and has all that is told of a run."""
+    if not isinstance(summary, dict) or not isinstance(version := summary.get("format", 0), int) or version > FORMAT:
+        raise RunError("this summary is not one that this Thence can read", where=str(path))
+    missing = [name for name in _TOLD if name not in summary]
+    if missing:
+        raise RunError(f"this summary lacks {', '.join(missing)}", where=str(path), hint="run again")
+
+
+def _read_bins(path: Path) -> Discretizer | None:
+    if not path.is_file():
+        return None
+    data = _read_json(path)
+    try:
+        return Discretizer.from_dict(data)
+    except (KeyError, TypeError, ValueError, AttributeError, ConfigError) as error:
+        raise RunError(f"these are not the bins of a run ({error!r})", where=str(path)) from error
 
 
 def _require_whole(folder: Path) -> None:

@@ -13,28 +13,41 @@ import numpy as np
 
 from .config import Config, RefineConfig
 from .discretize import Discretizer
-from .errors import ConfigError
+from .errors import ConfigError, InputError, nearest
 from .inputs import Inputs
 from .locality import within_hops
+from .measures import MEASURES
 from .miners.base import Miner
 from .progress import Progress
 from .rules import RuleSet
+from .sections import usual_scope
 from .sensors import as_utc
 from .transactions import FeatureTable, TransactionTable
 from .windows import WindowedReadings, window
 
-__all__ = ["discrete_table", "kept", "localised", "raw_table", "refined", "scope_of", "search", "table_for", "windowed"]
+__all__ = [
+    "discrete_table",
+    "kept",
+    "localised",
+    "raw_table",
+    "refined",
+    "refuse_raw",
+    "scope_of",
+    "search",
+    "table_for",
+    "windowed",
+]
 
 
 def scope_of(config: Config) -> str:
-    """Ranks in a sensor's own history carry over from sensor to sensor, which is what lifted rules are about."""
-    return config.discretize.scope or ("sensor" if config.enrich.mode == "lifted" else "kind")
+    """What bins are fitted to: a kind of sensor or each one, as asked for or as is usual."""
+    return config.discretize.scope or usual_scope(config.enrich.mode)
 
 
 def windowed(inputs: Inputs, config: Config) -> WindowedReadings:
     """The readings in windows."""
-    chosen = config.windows
-    return window(
+    chosen, given = config.windows, config.input
+    readings = window(
         inputs.sensors,
         chosen.every,
         aggregate=chosen.aggregate,
@@ -42,6 +55,11 @@ def windowed(inputs: Inputs, config: Config) -> WindowedReadings:
         origin=chosen.origin,
         timezone=chosen.timezone,
     )
+    if not len(readings) and (given.start or given.end):
+        period = f"between {given.start} and {given.end}" if given.start and given.end else ""
+        period = period or (f"from {given.start} on" if given.start else f"before {given.end}")
+        raise InputError(f"there are no readings {period}", where="[input]", hint="look at 'start' and 'end'")
+    return readings
 
 
 def discrete_table(
@@ -58,7 +76,8 @@ def discrete_table(
         frames = readings.times < np.datetime64(moment, "us")
         if not frames.any():
             raise ConfigError(f"no window lies before fit_until = {bins.fit_until}", where="[discretize]")
-    return build(
+    _refuse_unknown_properties(inputs, config)
+    table = build(
         readings,
         mode=chosen.mode,
         graph=inputs.graph,
@@ -73,12 +92,48 @@ def discrete_table(
         min_embeddings=chosen.min_embeddings,
         max_embeddings=chosen.max_embeddings,
     )
+    if fitted is None:
+        _refuse_idle_edges(table, readings, config)
+    return table
+
+
+def _refuse_unknown_properties(inputs: Inputs, config: Config) -> None:
+    """A misspelt property would leave its items out in silence."""
+    wanted, graph = config.enrich.properties, inputs.graph
+    if not wanted or graph is None or config.enrich.mode == "none":
+        return
+    known = {name for node in graph.nodes.values() for name in node.properties} | {
+        value.property for value in graph.dated
+    }
+    for name in wanted:
+        if name not in known:
+            hint = nearest(name, known) or "there are: " + (", ".join(sorted(known)) or "none")
+            raise ConfigError(f"no node of the graph has a property '{name}'", where="[enrich]", hint=hint)
+
+
+def _refuse_idle_edges(table: TransactionTable, readings: WindowedReadings, config: Config) -> None:
+    """Edges that no bins were cut at are a misspelt kind, or meant for bins that there are not."""
+    lifted, kinds = config.enrich.mode == "lifted", {sensor.kind for sensor in readings.sensors}
+    if config.discretize.edges and lifted and scope_of(config) == "sensor":
+        raise ConfigError(
+            "'edges' cut readings, and lifted bins are ranks in the history of each sensor",
+            where="[discretize]",
+            hint="set scope = 'kind'",
+        )
+    known = {*(table.discretizer.binnings if table.discretizer else ()), *(kinds if lifted else ())}
+    for name in config.discretize.edges:
+        if name not in known:
+            hint = nearest(name, known) or "there are: " + ", ".join(sorted(known))
+            raise ConfigError(
+                f"nothing is binned as '{name}', so its edges have no use", where="[discretize]", hint=hint
+            )
 
 
 def raw_table(readings: WindowedReadings, inputs: Inputs, config: Config) -> FeatureTable:
     """The transactions before discretization."""
     from .enrich import features
 
+    _refuse_unknown_properties(inputs, config)
     chosen = config.enrich
     return features(
         readings,
@@ -95,8 +150,16 @@ def table_for(
     miner: Miner, readings: WindowedReadings, inputs: Inputs, config: Config
 ) -> TransactionTable | FeatureTable:
     """The table that a miner reads: codes, or numbers."""
-    raw = miner.wants == "numbers"
-    return raw_table(readings, inputs, config) if raw else discrete_table(readings, inputs, config)
+    if miner.wants == "numbers":
+        return raw_table(readings, inputs, config)
+    table = discrete_table(readings, inputs, config)
+    if config.refine.significance is not None:
+        from .refine import Null
+        from .refine.significance import require_worlds
+
+        # Better to refuse before an hour of mining than after it.
+        require_worlds(table, Null(**config.refine.null))
+    return table
 
 
 def localised(miner: Miner, table: TransactionTable | FeatureTable, inputs: Inputs) -> Miner:
@@ -118,6 +181,15 @@ def search(miner: Miner, table: TransactionTable | FeatureTable, tell: Progress)
     return extract(model, table, progress=tell), model
 
 
+def refuse_raw(miner: Miner, config: Config) -> None:
+    """Raise where rules are to be refined that cannot be."""
+    if config.refine.steps is not None and miner.wants == "numbers":
+        raise ConfigError(
+            f"the rules of the miner '{miner.name}' have intervals of their own, which cannot be refined",
+            hint="leave the section [refine] to min, max, top and by",
+        )
+
+
 def refined(
     rules: RuleSet,
     table: TransactionTable | FeatureTable,
@@ -130,11 +202,8 @@ def refined(
     steps = config.refine.steps
     if steps is None:
         return rules
-    if not isinstance(table, TransactionTable):
-        raise ConfigError(
-            f"the rules of the miner '{miner.name}' have intervals of their own, which cannot be refined",
-            hint="leave the section [refine] to min, max, top and by",
-        )
+    refuse_raw(miner, config)
+    assert isinstance(table, TransactionTable)
     from .refine import Null, refine
 
     if "null" in steps:
@@ -144,6 +213,8 @@ def refined(
         steps.setdefault(bound, getattr(miner, bound, None))
     if steps["min_confidence"] is None:
         steps["min_confidence"] = getattr(miner, "least_confidence", None)
+    for side in ("antecedent", "consequent"):
+        steps[side] = getattr(miner, side, None)
     denominator = getattr(miner, "denominator", "present")
     return refine(
         rules, table, ontology=inputs.ontology, denominator=denominator, seed=config.seed, progress=tell, **steps
@@ -151,9 +222,19 @@ def refined(
 
 
 def kept(rules: RuleSet, refine: RefineConfig) -> RuleSet:
-    """The rules within the bounds, in order, the best only where a number is given."""
+    """The rules within the bounds, in order, the best only where a number is given.
+
+    A column that these rules have not (there are none, or nobody has tested them) is passed over, and a note says so.
+    """
     bounds: dict[str, Any] = {f"min_{name}": bound for name, bound in refine.min.items()}
     bounds |= {f"max_{name}": bound for name, bound in refine.max.items()}
+    known = {*MEASURES, *rules.extras, "antecedents"}
+    absent = sorted({refine.by, *refine.min, *refine.max} - known)
+    if absent and len(rules):
+        note = f"the rules have no column {', '.join(absent)}: they are neither bounded nor ordered by it"
+        rules = replace(rules, notes=(*rules.notes, note))
+    bounds = {name: bound for name, bound in bounds.items() if name[4:] in known}
     if bounds:
         rules = rules.filter(**bounds)
-    return rules.sort([refine.by, "support"]) if refine.top is None else rules.top(refine.top, by=refine.by)
+    by = refine.by if refine.by in known else "zhang"
+    return rules.sort([by, "support"]) if refine.top is None else rules.top(refine.top, by=by)

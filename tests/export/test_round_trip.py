@@ -153,6 +153,16 @@ def test_parquet_without_our_metadata_is_refused(tmp_path: Path) -> None:
         read_rules(tmp_path / "rules.parquet")
 
 
+@pytest.mark.parametrize("lost", ["version", "items", "rules", "patterns", "extras", "facts", "notes"])
+def test_json_that_lacks_something_is_refused(lost: str, tmp_path: Path) -> None:
+    path = write_rules(varied(), tmp_path / "rules.json")
+    data = json.loads(path.read_text())
+    del data[lost]
+    path.write_text(json.dumps(data))
+    with pytest.raises(InputError, match=f"not whole rules: '{lost}' is missing"):
+        read_rules(path)
+
+
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         read_rules(tmp_path / "rules.json")

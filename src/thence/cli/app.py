@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from . import job
-from .screen import Guarded, assignments, print_json, say
+from .screen import Guarded, assignments, numbers, print_json, say
 
 __all__ = ["app"]
 
@@ -102,7 +102,7 @@ def show(
     from .show import show as show_run
 
     named = {"min_support": min_support, "min_confidence": min_confidence, "min_zhang": min_zhang, "min_lift": min_lift}
-    bounds = {**{k: v for k, v in named.items() if v is not None}, **assignments(bound or (), flag="--bound")}
+    bounds = {**{k: v for k, v in named.items() if v is not None}, **numbers(bound or (), flag="--bound")}
     show_run(run, Selection(top, by, bounds, feature, antecedent, consequent, kind), text=text, as_json=as_json)
 
 
@@ -128,7 +128,7 @@ def export(
     from .show import Selection
     from .show import export as export_run
 
-    chosen = Selection(top, by, assignments(bound or (), flag="--bound"), feature, None, None, kind)
+    chosen = Selection(top, by, numbers(bound or (), flag="--bound"), feature, None, None, kind)
     written = export_run(run, to, chosen, format=format, options=assignments(option or (), flag="--option"))
     if as_json:
         print_json(written)
@@ -147,7 +147,7 @@ def generalise(
     ] = None,
     unseen: Annotated[float, typer.Option(help="The share of nodes that are hidden.")] = 0.3,
     split: Annotated[str, typer.Option(help="Hide 'random' nodes or a connected 'region'.")] = "random",
-    seed: Annotated[int, typer.Option(help="The seed of the split.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of the split.", min=0)] = 0,
     other: Annotated[str | None, typer.Option(help="Measure on this data set instead.", show_default=False)] = None,
     kind: Annotated[list[str] | None, typer.Option(help="Only sensors of this kind; may be repeated.")] = None,
     windows: Annotated[str, typer.Option(help="The length of a window.")] = "30min",
@@ -156,7 +156,7 @@ def generalise(
     min_confidence: Annotated[float, typer.Option()] = 0.8,
     max_antecedents: Annotated[int, typer.Option()] = 2,
     max_rules: Annotated[int, typer.Option(help="The most rules that are kept.")] = 100,
-    hops: Annotated[int, typer.Option(help="The longest path of a pattern.")] = 2,
+    hops: Annotated[int, typer.Option(help="The longest path of a pattern.", min=0)] = 2,
     min_embeddings: Annotated[int, typer.Option(help="The fewest places of a pattern.")] = 3,
     option: Options = None,
     other_option: Annotated[list[str] | None, typer.Option(help="key=value for the other data set.")] = None,
@@ -204,7 +204,7 @@ def compare(
     windows: Annotated[str, typer.Option(help="The length of a window.")] = "30min",
     bins: Annotated[int, typer.Option(help="The number of ranges.")] = 10,
     enrich: Annotated[str, typer.Option(help="none or grounded; Naive SemRL makes its own table.")] = "none",
-    seed: Annotated[int, typer.Option(help="The seed of every method.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of every method.", min=0)] = 0,
     csv: Annotated[Path | None, typer.Option(help="Write the table here as CSV.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw it here (.svg, .png or .html).")] = None,
     isolate: Annotated[bool, typer.Option("--isolate", help="A process of its own for each method.")] = False,
@@ -239,7 +239,7 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="Small settings: a few minutes on two cores.")] = False,
     out: Annotated[Path, typer.Option(help="Where repeats and tables are stored.")] = Path("reproduction"),
     jobs: Annotated[int, typer.Option(help="Repeats that run at the same time.")] = 1,
-    seed: Annotated[int, typer.Option(help="The seed of the first repeat.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of the first repeat.", min=0)] = 0,
     parameter: Annotated[list[str] | None, typer.Option(help="key=value, replaces a parameter.")] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,

@@ -46,15 +46,17 @@ def _refuse(ontology: dict[str, Any] | None) -> None:
 
 def examine(config: Config) -> dict[str, Any]:
     """Everything that can be known of a job before mining, as plain data."""
+    from .._atomic import require_room
     from ..inputs import read_inputs
     from ..pipeline import plan, prepare
 
     config, miner = plan(config)
+    target = Path(config.output.path) if config.output.path else default_folder(config)
+    require_room(target.absolute())
     inputs = read_inputs(config.input, config.enrich.mode)
     checked = inputs.sensors.check()
     readings, table = prepare(inputs, config, miner)
     described = _describe(table)
-    target = Path(config.output.path) if config.output.path else default_folder(config)
     return {
         "sensors": checked.summary(),
         "graph": None if inputs.graph is None else {"nodes": len(inputs.graph.nodes), "edges": len(inputs.graph.edges)},
@@ -121,42 +123,52 @@ def _print(found: dict[str, Any]) -> None:
     sensors, table, search = found["sensors"], found["table"], found["search"]
     kinds = ", ".join(f"{count} {kind}" for kind, count in sensors["kinds"].items())
     period = f"{sensors['start']} to {sensors['end']}" if sensors["start"] else "no readings"
-    lines = {"sensors": f"{sensors['sensors']} ({kinds}); {sensors['readings']:,} readings, {period}"}
-    for finding in sensors["report"]["findings"][:_SHOWN]:
-        lines[f"  {finding['what']}"] = f"{finding['count']:,} {finding['sensor'] or finding['where']}".rstrip()
-    for number, note in enumerate(sensors["report"]["notes"]):
-        lines["  note" if not number else f"  note {number + 1}"] = note
-    lines["graph"] = (
-        f"{found['graph']['nodes']:,} nodes, {found['graph']['edges']:,} edges" if found["graph"] else "none"
-    )
+    lines = [("sensors", f"{sensors['sensors']} ({kinds}); {sensors['readings']:,} readings, {period}")]
+    lines += _repairs(sensors["report"])
+    graph = found["graph"]
+    lines.append(("graph", f"{graph['nodes']:,} nodes, {graph['edges']:,} edges" if graph else "none"))
     if found["ontology"]:
         breaches = found["ontology"]["breaches"]
-        lines["ontology"] = f"{found['ontology']['classes']:,} classes; " + (
-            f"the graph breaks it {len(breaches):,} times" if breaches else "the graph keeps to it"
-        )
+        kept = f"the graph breaks it {len(breaches):,} times" if breaches else "the graph keeps to it"
+        lines.append(("ontology", f"{found['ontology']['classes']:,} classes; {kept}"))
     if found["binding"]:
         left = found["binding"]["left_out"]
-        lines["binding"] = f"{found['binding']['bound']} sensors at {found['binding']['nodes']} nodes" + (
-            f", {len(left)} left out: {', '.join(list(left)[:_SHOWN])}" if left else ""
-        )
+        bound = f"{found['binding']['bound']} sensors at {found['binding']['nodes']} nodes"
+        lines.append(("binding", bound + (f", {len(left)} left out: {', '.join(list(left)[:_SHOWN])}" if left else "")))
     windows = found["windows"]
-    lines["windows"] = f"{windows['count']:,} of {windows['every']}, {windows['start']} to {windows['end']}"
-    lines["table"] = f"{table['rows']:,} transactions × {table['features']:,} features" + (
+    span = f", {windows['start']} to {windows['end']}" if windows["count"] else ""
+    lines.append(("windows", f"{windows['count']:,} of {windows['every']}{span}"))
+    items = (
         f", {table['items']:,} items, {100 * table['missing_share']:.1f} % missing"
         if table["items"] is not None
         else ""
     )
-    lines["search"] = f"{search['miner']}, up to {search['max_antecedents']} antecedents" + (
+    lines.append(("table", f"{table['rows']:,} transactions × {table['features']:,} features{items}"))
+    size = (
         f": {search['antecedents']:,} possible antecedents, bitmaps of {search['bitmap_bytes'] / 2**20:,.1f} MiB"
         if search["antecedents"] is not None
         else ""
     )
-    lines["output"] = found["output"]["path"] + (" (exists: needs --force)" if found["output"]["exists"] else "")
-    for number, note in enumerate(table["notes"]):
-        lines["note" if not number else f"note {number + 1}"] = note
+    lines.append(("search", f"{search['miner']}, up to {search['max_antecedents']} antecedents{size}"))
+    exists = " (exists: needs --force)" if found["output"]["exists"] else ""
+    lines.append(("output", found["output"]["path"] + exists))
+    lines += [("note" if not number else f"note {number + 1}", note) for number, note in enumerate(table["notes"])]
     console().print(facts(lines))
     if found["ontology"]:
         for breach in found["ontology"]["breaches"][:_SHOWN]:
             say(f"  {breach}")
         if (more := len(found["ontology"]["breaches"]) - _SHOWN) > 0:
             say(f"  … and {more:,} more")
+
+
+def _repairs(report: dict[str, Any]) -> list[tuple[str, str]]:
+    """What reading found and did, a line each; two findings may have one name."""
+    findings = report["findings"]
+    out = [
+        (f"  {finding['what']}", f"{finding['count']:,} {finding['sensor'] or finding['where']}".rstrip())
+        for finding in findings[:_SHOWN]
+    ]
+    if (more := len(findings) - _SHOWN) > 0:
+        out.append(("  …", f"and {more:,} more; --json lists all"))
+    notes = enumerate(report["notes"])
+    return out + [("  note" if not number else f"  note {number + 1}", note) for number, note in notes]

@@ -10,6 +10,7 @@ import typer
 
 from ..config import Config
 from ..errors import ConfigError
+from ..sections import absolute
 from .screen import assignments
 
 __all__ = ["command", "default_folder"]
@@ -137,10 +138,10 @@ def command(action: Action) -> Callable[..., None]:
     ) -> None:
         given: dict[str, dict[str, Any]] = {
             "input": {
-                "sensors": _paths(sensors),
-                "graph": _paths(graph),
-                "binding": _paths(None if binding is None else [binding]),
-                "ontology": _paths(ontology),
+                "sensors": _paths("sensors", sensors),
+                "graph": _paths("graph", graph),
+                "binding": _paths("binding", None if binding is None else [binding]),
+                "ontology": _paths("ontology", ontology),
                 "dataset": dataset,
                 "options": assignments(option or (), flag="--option") or None,
                 "select": select,
@@ -175,12 +176,8 @@ def command(action: Action) -> Callable[..., None]:
     return job
 
 
-def _paths(given: list[str] | None) -> str | list[str] | None:
-    if not given:
-        return None
-    # The name of the ontology that ships with the package is not a path.
-    absolute = [path if path == "water" else str(Path(path).absolute()) for path in given]
-    return _one_or_several(absolute)
+def _paths(name: str, given: list[str] | None) -> str | list[str] | None:
+    return _one_or_several([str(absolute(name, path, Path.cwd())) for path in given or ()])
 
 
 def _one_or_several(given: list[str] | None) -> str | list[str] | None:
@@ -188,9 +185,12 @@ def _one_or_several(given: list[str] | None) -> str | list[str] | None:
 
 
 def _combined(path: Path | None, given: dict[str, dict[str, Any]], seed: int | None) -> Config:
-    base = {} if path is None else Config.from_toml(path).to_mapping()
+    known_before = Config() if path is None else Config.from_toml(path)
     if seed is not None:
-        base["seed"] = seed
+        known_before = known_before.with_seed(seed)
+    if (mode := given["enrich"]["mode"]) is not None:
+        known_before = known_before.with_enrichment(mode)
+    base = known_before.to_mapping()
     for section, values in given.items():
         told = {key: value for key, value in values.items() if value is not None}
         known = base.get(section, {})

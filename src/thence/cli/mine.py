@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import typer
 
 from .job import default_folder
-from .screen import console, facts, print_json, rule_table, say
+from .screen import complain, console, facts, print_json, print_rules, say
 
 if TYPE_CHECKING:
     from ..config import Config
@@ -35,7 +36,7 @@ def mine(config: Config, *, as_json: bool, quiet: bool, strict: bool) -> None:
     elif not quiet:
         report(run, best=_BEST)
     if run.interrupted:
-        typer.secho("thence: interrupted; the run holds the rules found by then", fg="red", err=True)
+        complain("thence: interrupted; the run holds the rules found by then")
         raise typer.Exit(130)
 
 
@@ -44,7 +45,8 @@ def report(run: Run, *, best: int) -> None:
     screen = console()
     screen.print(facts(summary_lines(run)))
     if len(run.rules):
-        screen.print(rule_table(run.rules.top(best, by=run.config.refine.by)))
+        # They are in the order asked for already.
+        print_rules(screen, run.rules.take(np.arange(min(best, len(run.rules)))))
     if run.path is not None:
         say(f"thence show {run.path}")
 
@@ -54,7 +56,8 @@ def summary_lines(run: Run) -> dict[str, str]:
     summary = run.summary
     out = {"run": str(run.path or "in memory")}
     if not run.complete:
-        out["state"] = "interrupted: these are the rules found by then" if run.interrupted else "incomplete"
+        told = (note for note in summary["notes"] if note.startswith("interrupted"))
+        out["state"] = next(told, "interrupted") if run.interrupted else "incomplete"
     out["rules"] = f"{summary['rules']:,}" + (
         f" of {summary['rules_found']:,} found" if summary["rules_found"] != summary["rules"] else ""
     )

@@ -7,9 +7,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ..errors import ConfigError, MiningError
 from .screen import console, print_json, say
 
 __all__ = ["compare", "generalise", "reproduce"]
+
+_CHARTS = (".svg", ".png", ".html", ".json")
 
 
 def _loaded(name: str, options: Mapping[str, Any], *, quiet: bool) -> Any:
@@ -34,6 +37,8 @@ def generalise(
     from ..generalise import generalisation
     from ..progress import bars
 
+    if other is None and other_options:
+        raise ConfigError("--other-option is for another data set, and none is named", hint="give --other NAME")
     system = _loaded(name, options, quiet=quiet or as_json)
     far = None if other is None else _loaded(other, other_options, quiet=quiet or as_json)
     with bars(enabled=False if quiet or as_json else None) as progress:
@@ -68,10 +73,14 @@ def compare(
     from ..compare import compare as run
     from ..progress import bars
 
+    for target, suffixes in ((csv, ()), (plot, _CHARTS)):
+        _require_place(target, suffixes)
     system = _loaded(name, options, quiet=quiet or as_json)
     chosen = published_methods(methods or METHODS, evaluations=evaluations, population=population, seed=seed)
     with bars(enabled=False if quiet or as_json else None) as progress:
         result = run(system, chosen, isolate=isolate, progress=progress, **settings)
+    if all(row["rules"] is None for row in result.rows):
+        raise MiningError("; ".join(f"{row['method']}: {row['note']}" for row in result.rows))
     if csv is not None:
         result.to_csv(csv)
     if plot is not None:
@@ -80,7 +89,20 @@ def compare(
         print_json({"dataset": name, "methods": result.to_polars().to_dicts()})
     elif not quiet:
         console().print(result.table())
+        for row in result.rows:
+            if row["note"]:
+                say(f"{row['method']}: {row['note']}")
         console().print(result.overlap_table())
+
+
+def _require_place(target: Path | None, suffixes: Sequence[str]) -> None:
+    """Raise where a file cannot be written, or not in its format: better before mining than after it."""
+    if target is None:
+        return
+    if suffixes and target.suffix.lower() not in suffixes:
+        raise ConfigError(f"a chart cannot be written as '{target.suffix}'", hint="use " + ", ".join(suffixes))
+    if not target.absolute().parent.is_dir():
+        raise ConfigError("there is no such folder", where=str(target.parent), hint="make it first")
 
 
 def reproduce(

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
-from .screen import console, facts, print_json, rule_table, say
+from ..errors import ConfigError, nearest
+from .screen import complain, console, facts, print_json, print_rules, say
 
 if TYPE_CHECKING:
+    from ..items import Item
     from ..rules import RuleSet
 
 __all__ = ["Selection", "export", "show"]
+
+_LISTED = 20
 
 
 @dataclass(frozen=True)
@@ -35,10 +37,26 @@ class Selection:
             feature=self.feature,
             antecedent=self.antecedent,
             consequent=self.consequent,
-            kind=self.kind,
+            kind=None if self.kind is None else _known_kind(rules, self.kind),
             **self.bounds,
         )
         return met.top(self.top if self.top > 0 else len(met), by=self.by), len(met)
+
+
+def _known_kind(rules: RuleSet, kind: str) -> str:
+    """A kind or class as the rules spell it, whatever the case it is asked for in."""
+    known = sorted({name for item in rules.items for name in _kinds(item)})
+    close = [name for name in known if name.lower() == kind.lower()]
+    if not close and known:
+        hint = nearest(kind, known) or "there are: " + ", ".join(known[:_LISTED])
+        raise ConfigError(f"no rule is about '{kind}'", hint=hint)
+    return kind if kind in close or not close else close[0]
+
+
+def _kinds(item: Item) -> Iterator[str]:
+    yield from (name for name in (item.feature.label, item.feature.name) if name)
+    for inner in item.feature.where:
+        yield from _kinds(inner)
 
 
 def show(path: Path, selection: Selection, *, text: bool, as_json: bool) -> None:
@@ -55,9 +73,9 @@ def show(path: Path, selection: Selection, *, text: bool, as_json: bool) -> None
     screen = console()
     screen.print(facts(summary_lines(run)))
     if not run.complete:
-        typer.secho("This run was interrupted: it holds the rules found by then, not all of them.", fg="yellow")
+        complain("This run was interrupted: it does not hold what a whole one would.", colour="yellow", err=False)
     if len(rules):
-        screen.print(rule_table(rules, text=text))
+        print_rules(screen, rules, text=text)
     if met != len(run.rules) or len(rules) < met:
         say(f"{len(rules):,} of {met:,} matching rules, {len(run.rules):,} in the run")
 
@@ -66,7 +84,6 @@ def export(
     path: Path, target: Path, selection: Selection, *, format: str | None, options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Write the rules of a run to a file and say what was written."""
-    from ..errors import ConfigError
     from ..export import format_of, write_rules
     from ..run import load_run
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import importlib
 import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from thence._settings import Place, check_kinds
 from thence.datasets.dataset import Dataset
 from thence.errors import ConfigError, nearest
 from thence.progress import Progress, silent
 
-__all__ = ["Dataset", "Info", "info", "load", "names"]
+__all__ = ["Dataset", "Info", "check_options", "info", "load", "names"]
 
 
 @dataclass(frozen=True)
@@ -106,11 +108,17 @@ def load(name: str, *, progress: Progress = silent, **options: Any) -> Dataset:
             raise ConfigError(
                 f"the data set '{name}' has no option '{option}'; options are: {listed}", hint=nearest(option, known)
             )
+    check_options(name, options)
     loader = _loader(_entry(name)[0])
     if "progress" in inspect.signature(loader).parameters:
         options["progress"] = progress
     dataset: Dataset = loader(**options)
     return dataset
+
+
+def check_options(name: str, options: Mapping[str, Any], *, place: Place | None = None) -> None:
+    """Raise for an option whose value is not of the kind that the data set takes; ``place`` says where it stands."""
+    check_kinds(_loader(_entry(name)[0]), options, place)
 
 
 def _entry(name: str) -> tuple[str, str, str]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .._atomic import new_file
+from .._settings import check_kinds
 from ..errors import ConfigError, InputError, nearest
 from ..rules import RuleSet
 
@@ -74,6 +75,7 @@ def write_rules(rules: RuleSet, path: str | Path, *, format: str | None = None, 
     """
     chosen = format_of(path, format)
     write = _function(chosen.writer)
+    check_kinds(write, options)
     with new_file(Path(path)) as draft:
         write(rules, draft, **options)
     return Path(path)
@@ -92,7 +94,11 @@ def read_rules(path: str | Path, *, format: str | None = None) -> RuleSet:
         raise ConfigError(f"rules cannot be read back from {chosen.name}", where=str(path), hint=f"use {able}")
     if not Path(path).is_file():
         raise InputError("there is no such file", where=str(path))
-    rules: RuleSet = _function(chosen.reader)(Path(path))
+    try:
+        rules: RuleSet = _function(chosen.reader)(Path(path))
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        told = f"'{error.args[0]}' is missing" if isinstance(error, KeyError) else error
+        raise InputError(f"these are not whole rules: {told}", where=str(path)) from error
     return rules
 
 

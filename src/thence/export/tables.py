@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..errors import ConfigError
 from ..rules import RuleSet
 from ._columns import Columns
 
@@ -26,6 +27,8 @@ def write_csv(rules: RuleSet, path: Path, *, english: bool = True, separator: st
     """A line per rule with texts, counts and every measure; the items of an antecedent are joined by `` ∧ ``."""
     import polars as pl
 
+    if len(separator.encode()) != 1:
+        raise ConfigError(f"the separator of CSV is one character of ASCII, got {separator!r}")
     frame = Columns.of(rules).frame(english=english)
     frame.with_columns(pl.col("antecedents").list.join(" ∧ ")).write_csv(path, separator=separator)
 

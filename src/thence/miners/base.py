@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from dataclasses import fields
 from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
+from .._settings import check_kinds
+from ..constraints import Where
 from ..errors import ConfigError, nearest
 from ..progress import Progress, silent
 from ..rules import RuleSet
@@ -74,13 +77,15 @@ def make_miner(miner: str | type | Miner, **settings: Any) -> Miner:
         miner = getattr(importlib.import_module(module), attribute)
         assert not isinstance(miner, str)
     if isinstance(miner, type):
+        _check_settings(miner, settings)
         try:
             made = miner(**settings)
         except TypeError as error:
             accepted = list(getattr(miner, "__dataclass_fields__", {}))
             unknown = next((name for name in settings if accepted and name not in accepted), None)
             if unknown is None:
-                raise
+                name = getattr(miner, "name", miner.__name__)
+                raise ConfigError(f"the miner '{name}' cannot be made of these settings ({error})") from error
             raise ConfigError(
                 f"the miner '{getattr(miner, 'name', miner.__name__)}' has no setting '{unknown}'",
                 hint=nearest(unknown, accepted) or "it has: " + ", ".join(accepted),
@@ -89,3 +94,31 @@ def make_miner(miner: str | type | Miner, **settings: Any) -> Miner:
     if settings:
         raise ConfigError("settings go to a miner's name or class, not to one that is made already")
     return miner
+
+
+def _check_settings(miner: type, settings: Mapping[str, Any]) -> None:
+    """Raise for settings of the wrong kind, as far as what miners call by one name is one thing."""
+    check_kinds(miner, settings)
+    # Any other word would be taken for the first, and the counts would not be those asked for.
+    if settings.get("denominator", "present") not in ("present", "all"):
+        raise ConfigError(f"unknown denominator {settings['denominator']!r}", hint="'present' or 'all'")
+    near = settings.get("near")
+    if isinstance(near, (str, float, bool, Mapping)):
+        raise ConfigError(f"'near' must be a whole number of hops, or the neighbours of each block, got {near!r}")
+    for side in ("antecedent", "consequent"):
+        _check_constraint(side, settings.get(side))
+
+
+def _check_constraint(side: str, constraint: Any) -> None:
+    several = constraint if isinstance(constraint, (list, tuple)) else () if constraint is None else (constraint,)
+    for one in several:
+        if isinstance(one, (str, int, float)):
+            raise ConfigError(f"'{side}' must be a table, or a list of tables, got {one!r}", hint="{kind = 'flow'}")
+        if not isinstance(one, Mapping):
+            continue
+        described = Where.from_mapping(one)
+        for field in fields(described):
+            told = getattr(described, field.name)
+            texts = told if isinstance(told, tuple) else (told,)
+            if field.name != "value" and not all(isinstance(text, str) for text in texts):
+                raise ConfigError(f"'{field.name}' of '{side}' must be a text, or a list of texts, got {told!r}")

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..assurance import assured
+from ..constraints import Constraint
 from ..errors import ConfigError
 from ..ontology import Ontology
 from ..progress import Progress, silent
@@ -52,6 +53,8 @@ def refine(
     cover: bool | float = False,
     min_confidence: float | None = None,
     min_support: float | None = None,
+    antecedent: Constraint = None,
+    consequent: Constraint = None,
     ontology: Ontology | None = None,
     denominator: str = "present",
     seed: int = 0,
@@ -66,8 +69,8 @@ def refine(
     simpler ones, unless they improve on them by more than zero and at least ``improvement``, and drops what a more
     general rule covers; ``cover`` keeps the fewest rules that cover all rows that were covered (``True``) or that share
     of them. ``min_confidence`` is what a joined or simplified rule must reach, by default the lowest confidence among
-    the given rules. Give it and ``min_support`` as the miner had them if you test significance, so that exactly what it
-    could have found by chance competes.
+    the given rules. Give it, ``min_support`` and the item constraints ``antecedent`` and ``consequent`` as the miner
+    had them if you test significance, so that exactly what it could have found by chance competes.
 
     >>> import polars as pl
     >>> from thence.miners.exact import Exact
@@ -87,6 +90,7 @@ def refine(
         floor = float(rules.measure("confidence").min())
     test: dict[str, Any] = {"alpha": significance, "null": null, "seed": seed, "progress": progress}
     test |= {"min_confidence": min_confidence or 0.0, "min_support": min_support}
+    test |= {"antecedent": antecedent, "consequent": consequent}
     if min_support is None and len(rules):
         test["min_support"] = float(rules.measure("support").min())
 

@@ -32,7 +32,7 @@ from ._tally import Levels, Tally, benjamini_hochberg
 from ._trials import Board, Boards, PlaceTests, Tests, tests_of
 from .nulls import Null, Runs
 
-__all__ = ["Null", "p_values"]
+__all__ = ["Null", "p_values", "require_worlds"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -110,6 +110,12 @@ def p_values(
     notes = (*rules.notes, _note(worlds, spaces, method, alpha, weakest))
     tested = replace(rules, extras={**rules.extras, **columns}, notes=notes)
     return tested if alpha is None else tested.take(np.flatnonzero(weakest <= alpha))
+
+
+def require_worlds(table: TransactionTable, null: Null) -> None:
+    """Raise where a table is too short for the worlds that it is to be compared with."""
+    if table.blocks:
+        _Worlds.draw(null, table, np.random.default_rng(0))
 
 
 @dataclass(frozen=True)
