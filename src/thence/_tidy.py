@@ -116,7 +116,8 @@ def long_to_wide(frame: pl.DataFrame, *, numbers: Sequence[str], states: Sequenc
             continue
         part = frame.filter(pl.col(column).is_not_null()) if column in frame.columns else frame.clear()
         wide = part.pivot(on="sensor", index="time", values=column) if part.height else result.clear()
-        absent = [pl.lit(None, dtype=dtype).alias(id) for id in ids if id not in wide.columns]
+        there = set(wide.columns)
+        absent = [pl.lit(None, dtype=dtype).alias(id) for id in ids if id not in there]
         result = result.join(wide.with_columns(absent), on="time", how="left", maintain_order="left")
     return result
 
@@ -129,7 +130,8 @@ def _with_silent(findings: list[Finding], silent: Sequence[str]) -> list[Finding
 
 
 def _gaps_to_null(frame: pl.DataFrame, columns: Sequence[str]) -> tuple[pl.DataFrame, list[Finding]]:
-    numbers = [name for name in columns if frame.schema[name].is_float()]
+    schema = frame.schema  # asked for again it is made again, in all its columns
+    numbers = [name for name in columns if schema[name].is_float()]
     infinite = frame.select(pl.col(numbers).is_infinite().sum()).row(0) if numbers else ()
     frame = frame.with_columns(pl.when(pl.col(name).is_finite()).then(pl.col(name)).alias(name) for name in numbers)
     endless = {name: int(count or 0) for name, count in zip(numbers, infinite, strict=True)}

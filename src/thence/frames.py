@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -39,8 +40,8 @@ def _from_pandas(frame: Any) -> Any:
     import polars as pl
 
     names = [str(name) for name in frame.columns]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
+    (twice, times), *_ = Counter(names).most_common(1) or [("", 0)]
+    if times > 1:
         raise InputError(f"the frame has two columns named '{twice}'", hint="rename one of them")
     return pl.DataFrame([_pandas_column(frame.iloc[:, at], name) for at, name in enumerate(names)])
 

@@ -195,7 +195,7 @@ class TransactionTable:
         """
         try:
             # numpy leaves a damaged file open if it opens it itself.
-            with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
+            with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as stored:
                 arrays = {name: stored[name] for name in stored.files}
             meta = json.loads(arrays.pop("meta").tobytes())
             if meta["format"] != FORMAT:
