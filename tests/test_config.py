@@ -178,9 +178,13 @@ def test_settings_of_a_made_miner_are_written_by_their_fields(tmp_path: Path) ->
         ("[miner]\nname = 'aerial'\nseed = -1", "line 3, [miner]", "'seed' must be a whole number from 0 on, got -1"),
         ("[miner]\nnear = 'x'", "line 2, [miner]", "'near' must be a whole number of hops"),
         ("[miner]\nantecedent = 3", "line 2, [miner]", "'antecedent' must be a table, or a list of tables, got 3"),
-        ("[miner]\nconsequent = [{ kind = 3 }]", "line 2, [miner]", "'kind' of 'consequent' must be a text"),
-        ("[miner.consequent]\nknd = 'flow'", "[miner]", "unknown constraint 'knd' (did you mean 'kind'?)"),
-        ("[miner]\nname = 'aerial'\nsettings = { epocs = 3 }", "line 3, [miner]", "cannot be made of these settings"),
+        ("[miner]\nconsequent = [{ kind = 3 }]", "line 2, [miner]", "'consequent': 'kind' of a constraint must be"),
+        ("[miner.consequent]\nknd = 'flow'", "line 1, [miner]", "unknown constraint 'knd' (did you mean 'kind'?)"),
+        (
+            "[miner]\nname = 'aerial'\nsettings = { epocs = 3 }",
+            "line 3, [miner]",
+            "have no 'epocs' (did you mean 'epochs'?)",
+        ),
         (
             "[input]\ndataset = 'net3'\n[input.options]\ndays = 'abc'",
             "line 4, [input.options]",

@@ -108,7 +108,8 @@ class Pattern:
     def __post_init__(self) -> None:
         # Variables stand in the order in which the text form names them, so that it reads back to an equal pattern.
         named = dict.fromkeys(end for link in self.links for end in (link.source, link.target))
-        order = list(dict.fromkeys([*named, *(v.name for v in self.nodes)]))
+        focus = [self.nodes[0].name] if self.roles else []  # roles start at the variable that was named first
+        order = list(dict.fromkeys([*focus, *named, *(v.name for v in self.nodes)]))
         object.__setattr__(self, "nodes", tuple(sorted(self.nodes, key=lambda v: order.index(v.name))))
 
     @staticmethod
@@ -141,6 +142,8 @@ class Pattern:
             shown.add(name)
             return str(known[name])
 
+        if self.roles and self.links and self.links[0].source != self.nodes[0].name:
+            parts.append(node(self.nodes[0].name))
         for link in self.links:
             label = f"[{quote(link.label)}]" if link.label else "[]"
             parts.append(f"{node(link.source)}-{label}-{'>' if link.directed else ''}{node(link.target)}")
@@ -193,7 +196,7 @@ class Pattern:
             for end in (link.source, link.target)
             if end == name
         ]
-        kinds = sorted(s.kind for s in self.sensors if s.host == name)
+        kinds = sorted((s.kind, s.optional) for s in self.sensors if s.host == name)
         return self.label_of(name), kinds, sorted(ends), bool(self.roles) and name == self.nodes[0].name
 
 

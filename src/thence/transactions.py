@@ -358,7 +358,9 @@ class FeatureTable:
                 codes, values = binning.encode(self.numbers[:, at]), tuple(binning.values)
             else:
                 raw = np.where(np.isnan(self.numbers[:, at]), -1, self.numbers[:, at])
-                codes = as_codes(raw, len(known), of=f"'{feature}'", hint="leave it out, or group its values")
+                codes = as_codes(
+                    raw, len(known), of=f"'{feature}'", hint="leave it out: ignore=[…], or drop the column"
+                )
                 values = known
             columns.append(Column(feature, values, codes[None, :], context=context))
         block = Block(tuple(columns), self.n_rows, times=self.times)

@@ -122,6 +122,11 @@ def test_no_rules_come_with_a_reason() -> None:
     assert "every feature is constant" in Exact().mine(constant).notes
     single = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "y"]}))
     assert any("needs two features" in note for note in Exact().mine(single).notes)
+    doors = TransactionTable.from_frame(pl.DataFrame({"door": ["x", "y"], "b": ["u", "v"]}))
+    notes = Exact(consequent=Where(sensor="dor")).mine(doors).notes
+    assert any(
+        "no item of the table fits the constraint on the consequent" in note and "door" in note for note in notes
+    )
     empty = TransactionTable.from_frame(pl.DataFrame({"a": [], "b": []}, schema={"a": pl.String, "b": pl.String}))
     assert any("no rows" in note for note in Exact().mine(empty).notes)
 
@@ -134,6 +139,7 @@ def test_no_rules_come_with_a_reason() -> None:
         {"min_support": "0.1"},
         {"min_confidence": 1.5},
         {"max_rules": 0},
+        {"denominator": "some"},
         {"bounds": {"min_zang": 0.1}},
     ],
 )

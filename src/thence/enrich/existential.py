@@ -2,9 +2,9 @@
 
 Each item is a Boolean column of its own that is true in a frame when at least one sensor of the kind, in such a node,
 reads in the range, false when none does, and missing when none of them reads anything. A property with dates counts in
-the frames in which its value is in force. Sensor ids are gone: any sensor
-may be the witness, and different items may have different ones. That is the encoding of Naive SemRL, and its
-weakness: frequent items are frequent because there are many candidates.
+the frames in which its value is in force. Sensor ids are gone: any sensor may be the witness, and different items may
+have different ones. That is the encoding of Naive SemRL, and its weakness: frequent items are frequent because there
+are many candidates.
 """
 
 from __future__ import annotations
@@ -48,8 +48,9 @@ def existential_table(
         discretizer.method, discretizer.bins, "kind", discretizer.edges, discretizer.binnings
     )  # ranges must be comparable between sensors, so bins are always pooled per kind
     columns, discretizer = _reading_columns(readings, around, discretizer, fit_frames)
-    conditions = _conditions(readings, around, discretizer, [column.feature.place for column in columns])
-    witnesses: dict[tuple[Feature, Value | Interval], list[npt.NDArray[np.int16]]] = {}
+    places = [column.feature.place for column in columns]
+    conditions, discretizer = _conditions(readings, around, discretizer, places)
+    witnesses: dict[Feature, list[tuple[Column, npt.NDArray[np.bool_]]]] = {}
     for column in columns:
         host = around.label_of(column.feature.place) if column.feature.place else ""
         for where, there in [_ANYWHERE, *conditions.get(column.feature.place, ())]:
@@ -63,21 +64,29 @@ def existential_table(
                 unit=column.feature.unit,
                 classes=column.feature.classes,
             )
-            for code, value in enumerate(column.values):
-                held = np.where((column.codes[0] < 0) | ~there, -1, column.codes[0] == code)
-                witnesses.setdefault((feature, value), []).append(held.astype(np.int16))
-    made = [
-        Column(
-            _with_value(feature, value),
-            (False, True),
-            np.max(np.stack(parts), axis=0)[None, :].astype(np.int16),
-            minable=(False, True),
-        )
-        for (feature, value), parts in witnesses.items()
-        if any((part > 0).any() for part in parts)
-    ]
+            witnesses.setdefault(feature, []).append((column, there))
+    made = [column for feature, sensors in witnesses.items() for column in _statements(feature, sensors)]
     block = Block(tuple(made + calendar_columns(readings)), len(readings), times=readings.times)
     return TransactionTable((block,), "existential", discretizer)
+
+
+def _statements(feature: Feature, sensors: list[tuple[Column, npt.NDArray[np.bool_]]]) -> list[Column]:
+    """A column per value that any of the sensors shows. One that never shows it still says that it does not now."""
+    out = []
+    for value in dict.fromkeys(value for column, _ in sensors for value in column.values):
+        held = [
+            np.where((column.codes[0] < 0) | ~there, -1, column.codes[0] == _code(column, value))
+            for column, there in sensors
+        ]
+        codes = np.max(np.stack(held), axis=0).astype(np.int16)
+        if (codes > 0).any():
+            out.append(Column(_with_value(feature, value), (False, True), codes[None, :], minable=(False, True)))
+    return out
+
+
+def _code(column: Column, value: Value | Interval) -> int:
+    """The code of a value, and one that never occurs where the column does not know it."""
+    return column.values.index(value) if value in column.values else column.n_codes
 
 
 def _with_value(feature: Feature, value: Value | Interval) -> Feature:
@@ -115,8 +124,8 @@ def _reading_columns(
 
 def _conditions(
     readings: WindowedReadings, around: Surroundings, discretizer: Discretizer, places: list[str]
-) -> dict[str, list[_Condition]]:
-    """For each node the bins, or categories, that its properties fall into, and in which frames they do."""
+) -> tuple[dict[str, list[_Condition]], Discretizer]:
+    """For each node what its properties fall into, and in which frames they do; and the bins of the properties."""
     facts = node_facts(readings, around, [place for place in dict.fromkeys(places) if place])
     groups: dict[str, list[npt.NDArray[np.float64]]] = {}
     for feature, values in facts:
@@ -130,4 +139,4 @@ def _conditions(
         for code in np.unique(column.codes[column.codes >= 0]).tolist():
             condition = (Item.is_(host, column.values[code]),), column.codes[0] == code
             out.setdefault(feature.subject, []).append(condition)
-    return out
+    return out, discretizer

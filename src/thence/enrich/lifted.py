@@ -7,9 +7,8 @@ not embeddings × frames. With ``scope="sensor"`` a reading is its rank in the s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from ..discretize import Discretizer
 from ..errors import PatternError
 from ..items import Aspect, Feature, Interval, Role, Value
 from ..matching import GraphIndex, embeddings, most_specific, upward
-from ..patterns import Pattern
+from ..patterns import Pattern, SensorVariable
 from ..transactions import Block, Column, TransactionTable
 from ..windows import WindowedReadings
 from .facts import Fact, are_numbers, category_codes, property_fact
@@ -142,6 +141,7 @@ def _sensor_choices(
         allowed[variable.name] = mask
     rows = embeddings(pattern, index, allowed=allowed, limit=limit)
     host = {v.name: i for i, v in enumerate(pattern.nodes)}
+    twins = _twins(pattern.sensors)
     nodes: list[list[int]] = []
     sensors: list[tuple[str, ...]] = []
     for row in rows.tolist():
@@ -149,18 +149,43 @@ def _sensor_choices(
         for slot in pattern.sensors:
             at = row[host[slot.host]]
             kinds = [slot.kind] if slot.kind else list(carriers.sensors)
-            found = [s for kind in kinds for s in carriers.sensors.get(kind, {}).get(at, ())]
-            options.append(found or [""])
-        for choice in product(*options):
-            picked = [s for s in choice if s]
-            if len(set(picked)) == len(picked):
-                nodes.append(row)
-                sensors.append(choice)
+            options.append([s for kind in kinds for s in carriers.sensors.get(kind, {}).get(at, ())])
+        for choice in _choices(pattern.sensors, twins, options):
+            nodes.append(row)
+            sensors.append(choice)
         if len(nodes) > limit:
             raise PatternError(
                 f"the pattern {pattern} has more than {limit:,} embeddings", hint="make it more specific"
             )
     return np.array(nodes, np.int64).reshape(len(nodes), len(pattern.nodes)), sensors
+
+
+def _twins(slots: Sequence[SensorVariable]) -> list[int]:
+    """For each sensor variable the one before it that differs in name only, −1 for none."""
+    plain = [replace(slot, name="") for slot in slots]
+    return [max((k for k in range(at) if plain[k] == plain[at]), default=-1) for at in range(len(slots))]
+
+
+def _choices(
+    slots: Sequence[SensorVariable],
+    twins: Sequence[int],
+    options: Sequence[Sequence[str]],
+    picked: tuple[str, ...] = (),
+) -> Iterator[tuple[str, ...]]:
+    """A sensor for each variable, none twice, "" where an optional one finds none left.
+
+    Twins could be exchanged: their sensors stand in order, so that each choice of them comes once.
+    """
+    at = len(picked)
+    if at == len(slots):
+        yield picked
+        return
+    free = [sensor for sensor in options[at] if sensor not in picked]
+    if not free and slots[at].optional:
+        yield from _choices(slots, twins, options, (*picked, ""))
+    for sensor in free:
+        if twins[at] < 0 or options[at].index(picked[twins[at]]) < options[at].index(sensor):
+            yield from _choices(slots, twins, options, (*picked, sensor))
 
 
 def _classes(pattern: Pattern, variable: str, index: GraphIndex) -> frozenset[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import fields
 from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -116,9 +115,7 @@ def _check_constraint(side: str, constraint: Any) -> None:
             raise ConfigError(f"'{side}' must be a table, or a list of tables, got {one!r}", hint="{kind = 'flow'}")
         if not isinstance(one, Mapping):
             continue
-        described = Where.from_mapping(one)
-        for field in fields(described):
-            told = getattr(described, field.name)
-            texts = told if isinstance(told, tuple) else (told,)
-            if field.name != "value" and not all(isinstance(text, str) for text in texts):
-                raise ConfigError(f"'{field.name}' of '{side}' must be a text, or a list of texts, got {told!r}")
+        try:
+            Where.from_mapping(one)
+        except ConfigError as error:
+            raise ConfigError(f"'{side}': {error.message}", hint=error.hint) from None

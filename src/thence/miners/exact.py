@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ..constraints import Constraint, item_masks, trivial_pairs, without_trivial
+from ..constraints import Constraint, item_masks, trivial_pairs, why_nothing_fits, without_trivial
 from ..counting import recount
 from ..errors import ConfigError, MiningError, nearest
 from ..measures import MEASURES, Counts
@@ -73,6 +73,8 @@ class Exact:
                 raise ConfigError(f"{name} must lie between 0 and 1, got {value!r}")
         if not isinstance(self.max_rules, int) or self.max_rules < 1:
             raise ConfigError(f"max_rules must be a whole number from 1 on, got {self.max_rules!r}")
+        if self.denominator not in ("present", "all"):
+            raise ConfigError(f"unknown denominator {self.denominator!r}", hint="'present' or 'all'")
         for name in self.bounds:
             side, _, measure = name.partition("_")
             if side not in ("min", "max") or measure not in MEASURES:
@@ -158,6 +160,12 @@ class Exact:
             )
         elif all(column.is_constant for block in table.blocks for column in block.columns):
             reasons.append("every feature is constant")
+        elif unfit := [
+            reason
+            for side in ("antecedent", "consequent")
+            if (reason := why_nothing_fits(table.blocks, side, getattr(self, side))) is not None
+        ]:
+            reasons += unfit
         else:
             reasons.append(
                 f"no rule has support ≥ {float(self.min_support):g} and confidence ≥ {float(self.min_confidence):g}: "
