@@ -183,7 +183,7 @@ def test_settings_of_a_made_miner_are_written_by_their_fields(tmp_path: Path) ->
         (
             "[miner]\nname = 'aerial'\nsettings = { epocs = 3 }",
             "line 3, [miner]",
-            "have no 'epocs' (did you mean 'epochs'?)",
+            "no setting 'epocs' (did you mean 'epochs'?)",
         ),
         (
             "[input]\ndataset = 'net3'\n[input.options]\ndays = 'abc'",

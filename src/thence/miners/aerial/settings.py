@@ -74,7 +74,7 @@ class TrainingSettings:
     def from_mapping(given: Mapping[str, Any]) -> TrainingSettings:
         """From a table of a configuration file."""
         known = [field.name for field in fields(TrainingSettings)]
-        refuse_unknown(given, known, Place(), says="the settings of the training have no '{}'")
+        refuse_unknown(given, known, Place(), says="the settings of the training know no setting '{}'")
         return TrainingSettings(**given)
 
     @staticmethod
