@@ -158,6 +158,19 @@ def test_plain_english() -> None:
 
 
 @pytest.mark.parametrize(
+    ("label", "name", "text"),
+    [
+        ("", "", "the reading in r"),
+        ("valve", "state", "the valve state in r"),
+        ("flow", "change", "the change of the flow in r"),
+    ],
+)
+def test_readings_of_a_variable_always_have_a_noun(label: str, name: str, text: str) -> None:
+    item = Item.is_(Feature("d", name=name, role=Role.VARIABLE, label=label, place="r"), "shut")
+    assert Rule((item,), item).english == f"if {text} is shut, then {text} is shut"
+
+
+@pytest.mark.parametrize(
     ("item", "text"),
     [
         (Item.among(HOUR, Interval(9, 17)), "is from 9:00 to before 17:00"),

@@ -147,12 +147,13 @@ def _measurement(item: Item, context: str) -> str:
 
 def _variable_reading(feature: Feature) -> str:
     """``the flow in p``, or ``the total flow of the Pipes that end there`` for an aggregate."""
-    kind = feature.label.replace("_", " ")
+    kind = feature.label.replace("_", " ") or "reading"
     if feature.reads:
         aggregate, _, members = feature.name.partition(" of ")
         return f"the {kind} of {members}" if aggregate == "value" else f"the {aggregate} {kind} of {members}"
     change = "change of the " if feature.name == "change" else ""
-    return f"the {change}{kind} in {feature.place or feature.subject}"
+    state = " state" if feature.name == "state" else ""
+    return f"the {change}{kind}{state} in {feature.place or feature.subject}"
 
 
 def _statement(item: Item) -> str:
