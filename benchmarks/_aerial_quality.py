@@ -109,8 +109,26 @@ def _hanoi(seeds: range, folder: Path) -> dict[str, list[Judged]]:
     _heads(f"Hanoi, 20 sensors, {len(codes):,} rows, {len(seeds)} seeds", scale)
     for name in sorted(rows):
         _print(name, rows[name])
+    _parts(scale)
     print()
     return rows
+
+
+def _parts(scale: _Scale) -> None:
+    """How the exact rules with two antecedents stand to their parts: what a longer list does to the averages."""
+    counted = recount(scale.table, 0, scale.exact[:, :-1], scale.exact[:, -1])
+    kept = scale.kept(counted, "aerial")
+    rules, found = counted.take(kept), scale.exact[kept]
+    single = found[:, 1] < 0
+    alone, pairs = rules.take(np.flatnonzero(single)), found[~single]
+    parts = [recount(scale.table, 0, pairs[:, [at]], pairs[:, -1]).measure("zhang") for at in (0, 1)]
+    better = int((rules.measure("zhang")[~single] > np.maximum(*parts)).sum())
+    print(
+        f"of the exact rules (assured), {len(alone):,} have one antecedent: confidence"
+        f" {alone.measure('confidence').mean():.3f}, Zhang {alone.measure('zhang').mean():.3f}, coverage"
+        f" {th.counting.data_coverage(scale.table, alone):.3f}; of the {len(pairs):,} with two, {better:,} have a"
+        " higher Zhang than both parts"
+    )
 
 
 def _untuned(name: str, seeds: range, folder: Path) -> None:
