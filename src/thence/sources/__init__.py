@@ -20,7 +20,7 @@ from .dialect import check_signs
 from .files import find_paths, read_tables
 from .frames import frame_table
 from .kinds import KindPattern, Kinds, kinds_of
-from .roles import NoTimeError, Roles, find_roles
+from .roles import NotDataError, Roles, find_roles
 from .table import MISSING_WORDS, Layout, Options, Table
 from .times import check_format, check_zone
 from .typed import TypedTable, typed
@@ -184,14 +184,20 @@ def _with_roles(
                 notes.append(f"{table.name}: empty, skipped")
             continue
         try:
-            roles = find_roles(table, options)
-        except NoTimeError as error:
+            roles = find_roles(table, options, alone=len(tables) == 1)
+        except NotDataError as error:
             if not table.sheet or options.sheet is not None:
                 raise
             # Workbooks carry cover pages: only sheets with a time column are data, unless sheets are named.
             skipped = skipped or error
-            notes.append(f"{table.name}: no time column, skipped")
+            notes.append(f"{table.name}: no {error.lacks}, skipped")
             continue
+        except InputError as error:
+            if table.sheet and options.sheet is None and len(tables) > 1:
+                advice = "name the sheets to read: sheet=[…]"
+                hint = f"{error.hint}; or {advice}" if error.hint else advice
+                raise InputError(error.message, where=error.where, hint=hint) from error
+            raise
         if table.error is not None:
             raise table.error
         filled.append((table, roles))

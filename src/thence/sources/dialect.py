@@ -11,16 +11,18 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from ..errors import ConfigError, InputError
 from .roles import TIME_NAMES, looks_like_date, looks_like_time, plain_name
 from .table import Options
 
-__all__ = ["Dialect", "check_signs", "sniff", "tidy_names"]
+__all__ = ["Dialect", "check_signs", "numbers_with", "sniff", "tidy_names"]
 
 SEPARATORS = (";", "\t", "|", ",")  # a comma comes last: it may be the decimal sign
 SAMPLE_LINES = 50
 LONGEST_FIGURE = 40
+POINTED_DATE = re.compile(r"\d{1,2}\.\d{1,2}\.\d{2,4}\b")
 GROUPED = re.compile(rb"[+-]?[1-9]\d{0,2},\d{3}")
 
 
@@ -58,7 +60,7 @@ def sniff(body: bytes, skipped: int, options: Options, where: str) -> Dialect:
     headerless = not (options.header if options.header is not None else _has_header(rows, options))
     # Names are no numbers: signs are looked for below the header.
     start = 0 if headerless else body.find(b"\n") if b"\n" in body else len(body)
-    decimal = options.decimal or _decimal(body, start, separator, where)
+    decimal = options.decimal or _decimal(body, start, rows, separator, where)
     first, second = rows[0], rows[1] if len(rows) > 1 else rows[0]
     columns = tuple(f"column {k + 1}" for k in range(len(second))) if headerless else tuple(first)
     trimmed = 0 if headerless else sum(a != b for a, b in zip(raw[0], first, strict=True))
@@ -109,20 +111,21 @@ def _is_number(cell: str) -> bool:
     return bool(re.fullmatch(r"[+-]?\d+(?:[.,]\d+)?", cell))
 
 
-def _decimal(body: bytes, start: int, separator: str, where: str) -> str:
+def _decimal(body: bytes, start: int, rows: Sequence[Sequence[str]], separator: str, where: str) -> str:
     """The decimal sign of the whole text: one comma far down counts as much as one in the first line."""
     if separator == "," or b"," not in body:
         return "."
-    comma = next(_numbers(body, start, separator, ","), None)
+    comma = next(numbers_with(",", body, separator, start), None)
     if comma is None:
         return "."
-    if point := next(_numbers(body, start, separator, "."), None):
+    if point := next(numbers_with(".", body, separator, start), None):
         raise InputError(
             f"numbers are written with a decimal comma ('{comma.decode()}') and with a point ('{point.decode()}')",
             where=where,
             hint="give decimal=',' or decimal='.'",
         )
-    if all(GROUPED.fullmatch(number) for number in _numbers(body, start, separator, ",")):
+    grouped = all(GROUPED.fullmatch(number) for number in numbers_with(",", body, separator, start))
+    if grouped and not _writes_decimal_commas(rows, separator):
         raise InputError(
             f"'{comma.decode()}' may have a decimal comma or one between thousands, and no other number tells which",
             where=where,
@@ -131,7 +134,20 @@ def _decimal(body: bytes, start: int, separator: str, where: str) -> str:
     return ","
 
 
-def _numbers(body: bytes, start: int, separator: str, sign: str) -> Iterator[bytes]:
+def _writes_decimal_commas(rows: Sequence[Sequence[str]], separator: str) -> bool:
+    """Whether a file with commas such as 20,000 only must mean decimals: by its dates, or as spreadsheets write them.
+
+    A spreadsheet puts semicolons between columns where the comma is the decimal sign; a logger then writes as many
+    decimals for each number. Where whole numbers stand in the same column, commas may mark thousands all the same.
+    """
+    if any(POINTED_DATE.match(cell) for row in rows for cell in row):
+        return True
+    columns = zip_longest(*rows[1:], fillvalue="")
+    mixed = any(any("," in cell for cell in column) and any(map(str.isdigit, column)) for column in columns)
+    return separator == ";" and not mixed
+
+
+def numbers_with(sign: str, body: bytes, separator: str, start: int = 0) -> Iterator[bytes]:
     """The cells that are numbers with this sign in them."""
     edge = re.escape(separator)
     around = r'["]*' if separator == " " else r'[ "]*'

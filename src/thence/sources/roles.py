@@ -20,7 +20,7 @@ __all__ = [
     "SENSOR_NAMES",
     "TIME_NAMES",
     "VALUE_NAMES",
-    "NoTimeError",
+    "NotDataError",
     "Roles",
     "find_roles",
     "looks_like_date",
@@ -53,13 +53,16 @@ SENSOR_NAMES = (
     "tag_name",
     "point_name",
     "device_name",
-    "name",
-    "field",
-    "metric",
-    "parameter",
     "meter_id",
 )
 """Columns that name the sensor of a long table, the likeliest first."""
+OTHER_SENSOR_NAMES = ("name", "field", "metric", "parameter")
+"""Columns that may do so, or be readings: they do where they are texts and the value is the only number."""
+ATTRIBUTES = (
+    *("quality", "status", "flag", "flags", "unit", "units", "uom", "comment", "comments", "note", "notes", "remark"),
+    *("remarks", "label", "anomaly", "is_anomaly", "mode", "state", "valid", "validity"),
+)
+"""Columns beside a value that say something of it, and do not name its sensor."""
 VALUE_NAMES = ("value", "reading", "measurement", "val", "result")
 
 TIME_TEXT = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}([T ].*)?|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}( .*)?")
@@ -67,8 +70,16 @@ UNIX_FLOOR = 1e8
 NAMELESS = re.compile(r"\(column \d+ without a name\)")
 
 
-class NoTimeError(InputError):
-    """No column of a table is a time: it may be a sheet of notes."""
+class NotDataError(InputError):
+    """A table has no time, or nothing beside it: it may be a sheet of notes."""
+
+    lacks = "time column"
+
+
+class NoReadingsError(NotDataError):
+    """A table has a time and nothing beside it."""
+
+    lacks = "readings"
 
 
 @dataclass(frozen=True)
@@ -107,11 +118,11 @@ def looks_like_time(cell: str) -> bool:
     return looks_like_date(text) or (text.replace(".", "", 1).isdigit() and float(text) >= UNIX_FLOOR)
 
 
-def find_roles(table: Table, options: Options) -> Roles:
-    """The roles of a table's columns."""
+def find_roles(table: Table, options: Options, *, alone: bool = True) -> Roles:
+    """The roles of a table's columns; several tables are not ``alone``, and then a value needs a name of its own."""
     columns = list(table.schema)
     if options.time not in ("auto", *columns):
-        raise NoTimeError(
+        raise NotDataError(
             f"there is no column '{options.time}'; the columns are {quoted(columns)}",
             where=table.name,
             hint=nearest(options.time, columns),
@@ -130,9 +141,9 @@ def find_roles(table: Table, options: Options) -> Roles:
     unnamed = [name for name in columns if name != time and NAMELESS.fullmatch(name)]
     ignored = (*ignored, *unnamed)
     rest = [name for name in columns if name != time and name not in unnamed]
-    layout = options.layout if options.layout != "auto" else _layout(table, rest, options)
+    layout = options.layout if options.layout != "auto" else _layout(table, time, rest, options, alone)
     if layout == "long":
-        sensor = options.sensor or _named(rest, SENSOR_NAMES) or _text_column(table, rest)
+        sensor = options.sensor or _named(rest, (*SENSOR_NAMES, *OTHER_SENSOR_NAMES)) or _text_column(table, rest)
         value = options.value or _named([n for n in rest if n != sensor], VALUE_NAMES) or _only(rest, sensor)
         for role, name in (("sensor", sensor), ("value", value)):
             if not name:
@@ -165,7 +176,7 @@ def find_roles(table: Table, options: Options) -> Roles:
             hint="add a header line, or give header=True if the first line is one",
         )
     if not rest:
-        raise InputError(
+        raise NoReadingsError(
             f"there is a time, '{time}', but no column with readings; the columns are {quoted(columns)}",
             where=table.name,
             hint="give separator= if lines are cut in the wrong places",
@@ -176,12 +187,21 @@ def find_roles(table: Table, options: Options) -> Roles:
 def _require_no_split(table: Table, columns: Sequence[str], time: str) -> None:
     """A day without its time of day would put all readings of the day at midnight."""
     clock = next((name for name in columns if plain_name(name) == "time" and name != time), None)
-    if clock is not None and plain_name(time) == "date":
+    split = clock is not None and plain_name(time) == "date" and _has_clock(table, clock)
+    if split and not _has_clock(table, time):
         raise InputError(
             f"the time is in two columns, '{time}' and '{clock}'",
             where=table.name,
             hint=f"join them into one column, or give ignore=['{clock}'] if '{time}' is the whole time",
         )
+
+
+def _has_clock(table: Table, time: str) -> bool:
+    """Whether the first cells say a time of day."""
+    cells = _first_cells(table, [time])[time]
+    if cells.dtype == pl.String:
+        return bool(cells.str.contains(":").any())
+    return cells.dtype == pl.Time or (cells.dtype == pl.Datetime and bool((cells != cells.dt.truncate("1d")).any()))
 
 
 def _time_column(table: Table, columns: Sequence[str]) -> str:
@@ -207,14 +227,14 @@ def _time_column(table: Table, columns: Sequence[str]) -> str:
         is_text = cells.dtype == pl.String
         if (is_text or (k == 0 and cells.dtype.is_numeric())) and looks_like_time(str(cells[0])):
             return name
-    raise NoTimeError(
+    raise NotDataError(
         f"no column looks like a time; the columns are {quoted(columns)}",
         where=table.name,
         hint="name it with time=; the names of the columns must be the first line",
     )
 
 
-def _layout(table: Table, rest: Sequence[str], options: Options) -> str:
+def _layout(table: Table, time: str, rest: Sequence[str], options: Options, alone: bool) -> str:
     if options.sensor is not None:
         return "long"
     value = options.value or _named(rest, VALUE_NAMES)
@@ -225,21 +245,47 @@ def _layout(table: Table, rest: Sequence[str], options: Options) -> str:
         return "files"
     if table.headerless and len(rest) == 2 and _text_column(table, rest):
         return "long"
-    if value and (unclear := _may_be_ids(table, others)):
+    if value and (other := _named(others, OTHER_SENSOR_NAMES)):
+        lost = [name for name in others if name != other and not _is_text(table, name)]
+        # Where a time stands twice, or as Influx writes it, other numbers are no readings.
+        if not lost or other == "_field" or _repeats(table, time):
+            return "long"
+    if value and not _is_text(table, value) and (unclear := _may_be_ids(table, time, others, alone)):
+        files = ", layout='files'" if table.title else ""
         raise InputError(
             f"'{unclear}' may name the sensor of each '{value}' (a long table), or be readings of its own (a wide one)",
             where=table.name,
-            hint=f"give sensor='{unclear}', layout='wide', or ignore=['{unclear}']",
+            hint=f"give sensor='{unclear}', layout='wide'{files}, or ignore=['{unclear}']",
         )
     return "wide"
 
 
-def _may_be_ids(table: Table, columns: Sequence[str]) -> str | None:
-    """A column next to a value that could hold the ids of a long table: texts, or one column of whole numbers."""
+def _may_be_ids(table: Table, time: str, columns: Sequence[str], alone: bool) -> str | None:
+    """A column next to a value that could hold the ids of a long table, if any.
+
+    Where a time stands twice in the first rows, something must tell its readings apart: a text, or else a whole number.
+    Otherwise it may be a text that is no attribute of the value, in a table without further numbers, or a number that
+    is called an id and does not count the rows.
+    """
     texts = [name for name in columns if _is_text(table, name)]
-    if not texts and len(columns) == 1 and _is_whole(table, columns[0]):
-        return columns[0]
-    return texts[0] if texts else None
+    whole = [name for name in columns if name not in texts and _is_whole(table, name)]
+    if _repeats(table, time):
+        return next(iter([*texts, *whole]), None)
+    if len(texts) < len(columns):
+        called = [name for name in whole if len(columns) == 1 and plain_name(name).split("_")[-1] == "id"]
+        return next((name for name in called if not _counts_up(table, name)), None)
+    return next((name for name in texts if not alone or plain_name(name) not in ATTRIBUTES), None)
+
+
+def _repeats(table: Table, time: str) -> bool:
+    """Whether a time stands twice in the first rows."""
+    times = _first_cells(table, [time])[time]
+    return times.n_unique() < times.len()
+
+
+def _counts_up(table: Table, name: str) -> bool:
+    cells = _first_cells(table, [name])[name].cast(pl.Int64, strict=False).drop_nulls()
+    return bool((cells.diff().drop_nulls() == 1).all())
 
 
 def _named(columns: Sequence[str], known: Sequence[str]) -> str | None:

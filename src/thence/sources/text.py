@@ -19,8 +19,8 @@ import polars as pl
 from .._report import Finding
 from ..errors import InputError
 from .decode import read_utf8
-from .dialect import Dialect, sniff, tidy_names
-from .roles import SENSOR_NAMES, TIME_NAMES, plain_name
+from .dialect import Dialect, numbers_with, sniff, tidy_names
+from .roles import OTHER_SENSOR_NAMES, SENSOR_NAMES, TIME_NAMES, plain_name
 from .table import Options, Table
 
 __all__ = ["read_text", "without_blank_rows"]
@@ -72,8 +72,8 @@ def _columns(body: bytes, dialect: Dialect, options: Options) -> pl.DataFrame:
     names = list(dialect.columns)
     texts = _text_columns(dialect, options)
     # polars takes a point for a decimal sign also where it is told that commas are: such cells are judged as text.
-    # Where the sign was found and not given, there are none: dates with points do not slow a file down.
-    points = options.decimal == "," and b"." in body
+    # Where the sign was found and not given, there are none, and points in dates do not count.
+    points = options.decimal == "," and next(numbers_with(".", body, dialect.separator), None) is not None
 
     def read(schema_length: int | None) -> pl.DataFrame:
         return pl.read_csv(
@@ -106,7 +106,7 @@ def _text_columns(dialect: Dialect, options: Options) -> list[str]:
     kept = {options.sensor, *options.categorical}
     if options.time_format is not None and "%" in options.time_format:
         kept |= {options.time, names[0], *(name for name in names if plain_name(name) in TIME_NAMES)}
-    return [name for name in names if name in kept or plain_name(name) in SENSOR_NAMES]
+    return [name for name in names if name in kept or plain_name(name) in (*SENSOR_NAMES, *OTHER_SENSOR_NAMES)]
 
 
 def _squared(body: bytes, dialect: Dialect) -> bytes:
