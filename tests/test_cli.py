@@ -206,7 +206,7 @@ def test_ctrl_c_keeps_what_was_found_and_exits_130(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr("thence.pipeline.bars", lambda enabled: nullcontext(stop))
     told = fail("mine", *TOY, "--out", tmp_path / "a", code=130)
-    assert "interrupted; the run holds the rules found by then" in told
+    assert "thence: interrupted: these are the rules found so far" in told
     summary = json.loads((tmp_path / "a" / "summary.json").read_text())
     assert (summary["complete"], summary["interrupted"]) == (False, True)
     assert "This run was interrupted" in succeed("show", tmp_path / "a")

@@ -15,6 +15,7 @@ import pytest
 
 import thence as th
 from tests.commands import TOY, fail, succeed, thence
+from thence._atomic import require_room
 from thence.cli.screen import complain, console, print_rules
 from thence.config import Config
 
@@ -72,14 +73,41 @@ def test_wrong_settings_are_found_before_anything_is_read(
     assert message in fail(command, "--sensors", tmp_path / "nowhere.csv", *flags)
 
 
-@pytest.mark.parametrize("command", ["mine", "check"])
-def test_a_place_that_cannot_be_written_is_found_before_anything_is_read(command: str, tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_found_before_anything_is_read(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    told = fail(command, "--sensors", tmp_path / "nowhere.csv", "--out", tmp_path / "file" / "run")
+    told = fail("mine", "--sensors", tmp_path / "nowhere.csv", "--out", tmp_path / "file" / "run")
     assert str(tmp_path / "file") in told
     assert "nowhere" not in told
-    fail(command, "--sensors", tmp_path / "nowhere.csv", "--out", tmp_path / "new" / "deep" / "run")
+    fail("mine", "--sensors", tmp_path / "nowhere.csv", "--out", tmp_path / "new" / "deep" / "run")
     assert not (tmp_path / "new").exists()
+    assert "cannot be written" in succeed("check", *TOY, "--out", tmp_path / "file" / "run")
+    assert "cannot be written" not in succeed("check", *TOY, "--out", tmp_path / "new" / "deep" / "run")
+
+
+def test_runs_side_by_side_do_not_take_each_other_s_folder_away(tmp_path: Path) -> None:
+    """Looking for room made the parents and removed them again, under the feet of another run."""
+    (tmp_path / "runs").mkdir()
+    require_room(tmp_path / "runs" / "a")
+    assert (tmp_path / "runs").is_dir()
+    require_room(tmp_path / "other" / "b")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["runs"]
+
+
+def test_a_scope_that_was_given_counts_with_any_enrichment(tmp_path: Path) -> None:
+    """A scope that the enrichment before would have had anyway was taken for one that nobody gave."""
+    config = tmp_path / "c.toml"
+    config.write_text('[input]\ndataset = "toy"\n[windows]\nevery = "1h"\n[discretize]\nbins = 3\nscope = "kind"\n')
+    succeed("mine", config, "--enrich", "lifted", "--out", tmp_path / "a")
+    assert th.load_run(tmp_path / "a").config.discretize.scope == "kind"
+    succeed("mine", "--dataset", "toy", "--windows", "1h", "--bins", "3", "--out", tmp_path / "b")
+    succeed("mine", tmp_path / "b" / "config.toml", "--enrich", "lifted", "--out", tmp_path / "c")
+    assert th.load_run(tmp_path / "c").config.discretize.scope == "sensor"
+
+
+def test_lifted_rules_are_ordered_and_bounded_by_all_their_columns(tmp_path: Path) -> None:
+    lifted = ("mine", *TOY, "--enrich", "lifted", "--by", "confidence_low", "--out", tmp_path / "a")
+    succeed(*lifted)
+    assert len(th.load_run(tmp_path / "a").rules)
 
 
 @pytest.mark.parametrize(

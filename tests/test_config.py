@@ -238,15 +238,18 @@ def test_another_seed_is_also_that_of_the_miner() -> None:
     # A run records the seed of its miner, which then overruled every other.
     recorded = Config.from_mapping({"miner": {"name": "aerial", "seed": 0, "similarity": 0.7}})
     assert recorded.with_seed(5).miner.settings == {"similarity": 0.7}
+    nested = replace(recorded, miner=replace(recorded.miner, settings={"settings": {"seed": 3, "epochs": 2}}))
+    assert nested.with_seed(5).miner.settings == {"settings": {"epochs": 2}}
 
 
 def test_another_enrichment_has_its_own_scope_and_settings() -> None:
     recorded = Config.from_mapping({"enrich": {"mode": "grounded", "hops": 2}, "discretize": {"scope": "kind"}})
-    assert recorded.with_enrichment("lifted").discretize.scope is None
+    assert recorded.with_enrichment("lifted", recorded=True).discretize.scope is None
+    assert recorded.with_enrichment("lifted").discretize.scope == "kind"
     assert recorded.with_enrichment("lifted").enrich.hops == 2
     assert recorded.with_enrichment("none").enrich.hops == 0
     unusual = Config.from_mapping({"enrich": {"mode": "grounded"}, "discretize": {"scope": "sensor"}})
-    assert unusual.with_enrichment("existential").discretize.scope == "sensor"
+    assert unusual.with_enrichment("existential", recorded=True).discretize.scope == "sensor"
 
 
 def test_only_an_ontology_can_be_named_water(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 import thence as th
 from thence.config import Config, InputConfig, RefineConfig
 from thence.errors import BindingError, ConfigError, MiningError
+from thence.miners.base import make_miner
 from thence.pipeline import plan, run_config
 from thence.progress import Progress, silent
 from thence.refine import p_values
@@ -364,3 +365,39 @@ def test_progress_tells_the_stages(toy: Any) -> None:
     told: list[str] = []
     th.mine(toy.sensors, windows="1h", bins=3, progress=lambda stage, *rest: told.append(stage))
     assert "mining" in told
+
+
+@dataclass(frozen=True)
+class _Ours:
+    """A miner of others, whose settings have names that Thence uses for something else."""
+
+    name: ClassVar[str] = "ours"
+    wants: ClassVar[str] = "codes"
+    exhaustive: ClassVar[bool] = False
+
+    near: float = 0.3
+    denominator: str = "day"
+    consequent: str = "flow"
+    k: int = 3
+
+    def mine(self, table: th.TransactionTable, *, progress: object = None) -> th.RuleSet:
+        return th.Exact(max_antecedents=1).mine(table)
+
+
+def test_settings_of_a_miner_of_others_are_its_own() -> None:
+    made = make_miner(_Ours, near=0.5, denominator="week", consequent="pressure", k=3.0)
+    data = th.datasets.load("toy")
+    run = th.mine(
+        data.sensors, data.graph, data.binding, windows="1h", bins=3, miner=made, refine={"significance": 0.5},
+        progress="off",
+    )  # fmt: skip
+    assert run.config.miner.settings["denominator"] == "week"
+
+
+def test_a_misspelt_bound_is_refused_whatever_the_miner() -> None:
+    data = th.datasets.load("toy")
+    with pytest.raises(ConfigError, match="confidance"):
+        th.mine(
+            data.sensors, data.graph, data.binding, windows="1h", bins=3, miner=_Ours(),
+            refine={"min": {"confidance": 0.9}}, progress="off",
+        )  # fmt: skip

@@ -75,19 +75,14 @@ def new_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
 
 
 def require_room(target: Path) -> None:
-    """Raise where a folder could not be made at ``target``; leaves nothing behind."""
-    missing = [folder for folder in target.parents if not folder.exists()]
+    """Raise where a folder could not be made at ``target``; leaves nothing behind, and nothing of others."""
+    there = next(folder for folder in target.absolute().parents if folder.exists())
+    draft = _neighbour(there / target.name)
     try:
-        _make_parent(target)
-        draft = _neighbour(target)
         draft.mkdir()
         draft.rmdir()
     except OSError as error:
         raise RunError(f"cannot be written ({error.strerror or error})", where=str(target)) from error
-    finally:
-        for folder in missing:
-            with suppress(OSError):
-                folder.rmdir()
 
 
 def _make_parent(target: Path) -> None:

@@ -148,14 +148,17 @@ class Config:
 
     def with_seed(self, seed: int) -> Config:
         """With another seed, also of the miner: what a run has recorded for it gives way."""
-        settings = {name: value for name, value in self.miner.settings.items() if name != "seed"}
+        settings = {name: _seedless(value) for name, value in self.miner.settings.items() if name != "seed"}
         return replace(self, seed=seed, miner=replace(self.miner, settings=settings))
 
-    def with_enrichment(self, mode: str) -> Config:
-        """With another enrichment: what the one before alone made use of, and its usual scope, give way."""
+    def with_enrichment(self, mode: str, *, recorded: bool = False) -> Config:
+        """With another enrichment: what the one before alone made use of gives way.
+
+        A run has ``recorded`` the scope of its bins; where that is the usual one of its enrichment, it gives way too.
+        """
         if mode == self.enrich.mode:
             return self
-        usual = self.discretize.scope == usual_scope(self.enrich.mode)
+        usual = recorded and self.discretize.scope == usual_scope(self.enrich.mode)
         bins = replace(self.discretize, scope=None) if usual else self.discretize
         return replace(self, enrich=self.enrich.used_by(mode), discretize=bins)
 
@@ -185,15 +188,23 @@ def _build(data: Mapping[str, Any], place: Place) -> Config:
     return Config(seed=seed, **sections)
 
 
+def _seedless(setting: Any) -> Any:
+    """A setting without a seed of its own, where it is a table."""
+    if not isinstance(setting, Mapping):
+        return setting
+    return {name: value for name, value in setting.items() if name != "seed"}
+
+
 def _measures(config: Config) -> list[str] | None:
     """What the rules of a run can be ordered and bounded by; ``None`` where that is for the miner of others to say."""
+    from .counting import SUPPORTS
     from .measures import MEASURES
     from .miners.base import BUILT_IN
 
     if config.miner.name not in BUILT_IN:
         return None
     of_miner = {"aerial": ("probability", "assured_confidence"), "ts-narm": ("joint_confidence",)}
-    of_places = ("support_time", "support_embeddings") if config.enrich.mode == "lifted" else ()
+    of_places = SUPPORTS if config.enrich.mode == "lifted" else ()
     return [*MEASURES, "antecedents", *config.refine.columns, *of_places, *of_miner.get(config.miner.name, ())]
 
 

@@ -21,6 +21,7 @@ from .transactions import Block
 __all__ = [
     "Constraint",
     "Where",
+    "is_constraint",
     "item_masks",
     "settled",
     "trivial_columns",
@@ -57,8 +58,10 @@ class Where:
             given = getattr(self, field.name)
             if field.name == "value" or isinstance(given, str):
                 continue
-            if not isinstance(given, (tuple, list, set, frozenset)) or not all(isinstance(one, str) for one in given):
+            several = () if given is None else tuple(given) if isinstance(given, Iterable) else (given,)
+            if not all(isinstance(one, str) for one in several):
                 raise ConfigError(f"'{field.name}' of a constraint must be a text or several, got {given!r}")
+            object.__setattr__(self, field.name, several)
 
     @staticmethod
     def from_mapping(data: Mapping[str, Any]) -> Where:
@@ -127,6 +130,19 @@ def settled(constraint: Constraint) -> Constraint:
     several = tuple(constraint)
     alternatives(several)
     return several
+
+
+def is_constraint(given: Any) -> bool:
+    """Whether something is a constraint, or ``None``.
+
+    >>> is_constraint({"kind": "flow"}), is_constraint("flow")
+    (True, False)
+    """
+    try:
+        alternatives(given)
+    except ConfigError:
+        return False
+    return True
 
 
 def alternatives(constraint: Constraint) -> tuple[Where, ...] | None:

@@ -150,9 +150,9 @@ def count_rules_of(table: Table, rules: RuleSet | Iterable[Rule], *, denominator
     )
 
 
-_SUPPORTS = ("support_time", "support_embeddings", "confidence_low", "confidence_spread")
+SUPPORTS = ("support_time", "support_embeddings", "confidence_low", "confidence_spread")
 # What was found out about rules on one table, and must not be read beside their counts on another.
-_OF_A_TABLE = (*_SUPPORTS, "assured_confidence", "improvement", "p_value", "p_adjusted", "p_simpler")
+_OF_A_TABLE = (*SUPPORTS, "assured_confidence", "improvement", "p_value", "p_adjusted", "p_simpler")
 
 
 def _count_raw(table: FeatureTable, rules: RuleSet, denominator: str) -> tuple[Counts, dict[str, npt.NDArray[Any]]]:
@@ -229,7 +229,7 @@ def _count_blocks(
     table: TransactionTable, rules: RuleSet, denominator: str
 ) -> tuple[Counts, dict[str, npt.NDArray[Any]]]:
     counted = np.zeros((5, len(rules)), np.int64)
-    supports = {name: np.full(len(rules), np.nan) for name in _SUPPORTS}
+    supports = {name: np.full(len(rules), np.nan) for name in SUPPORTS}
     lifted = False
     for at, chosen in by_block(table, rules):
         left, right = rules.antecedents[chosen], rules.consequents[chosen]

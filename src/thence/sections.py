@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from numbers import Real
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -188,10 +189,10 @@ class RefineConfig:
             require_assurance(self.assurance)
         for name in ("improvement", "cover", "min_confidence"):
             share = getattr(self, name)
-            if share is not None and not (isinstance(share, (int, float)) and 0 <= share <= 1):
+            if share is not None and not (isinstance(share, Real) and 0 <= float(share) <= 1):
                 raise ConfigError(f"'{name}' must lie between 0 and 1, got {share!r}")
         level = self.significance
-        if level is not None and not (isinstance(level, (int, float)) and 0 < level < 1):
+        if level is not None and not (isinstance(level, Real) and 0 < float(level) < 1):
             raise ConfigError(f"'significance' must lie between 0 and 1, got {level!r}")
 
     @property
@@ -252,7 +253,7 @@ def require_zone(name: str) -> None:
     """Raise where there is no such time zone, whether or not something will be told in it."""
     try:
         ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+    except (ZoneInfoNotFoundError, ValueError, TypeError, OSError) as error:
         raise ConfigError(
             f"'timezone' is '{name}', and there is no such zone", hint="write it as Europe/Berlin"
         ) from error

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from .config import Config, RefineConfig
+from .constraints import is_constraint
+from .counting import SUPPORTS
 from .discretize import Discretizer
 from .errors import ConfigError, InputError, nearest
 from .inputs import Inputs
@@ -214,22 +216,34 @@ def refined(
     if steps["min_confidence"] is None:
         steps["min_confidence"] = getattr(miner, "least_confidence", None)
     for side in ("antecedent", "consequent"):
-        steps[side] = getattr(miner, side, None)
+        # A miner of others may call something else by that name.
+        constraint = getattr(miner, side, None)
+        steps[side] = constraint if is_constraint(constraint) else None
     denominator = getattr(miner, "denominator", "present")
     return refine(
         rules, table, ontology=inputs.ontology, denominator=denominator, seed=config.seed, progress=tell, **steps
     )
 
 
+# Columns that a step of refinement, a miner or a lifted table adds, where there is something to add.
+_ADDED = (
+    *("improvement", "p_value", "p_adjusted", "p_simpler", "assured_confidence", "probability", "joint_confidence"),
+    *SUPPORTS,
+)
+
+
 def kept(rules: RuleSet, refine: RefineConfig) -> RuleSet:
     """The rules within the bounds, in order, the best only where a number is given.
 
-    A column that these rules have not (there are none, or nobody has tested them) is passed over, and a note says so.
+    A column that steps or miners may add, and these rules have not, is passed over, and a note says so.
     """
     bounds: dict[str, Any] = {f"min_{name}": bound for name, bound in refine.min.items()}
     bounds |= {f"max_{name}": bound for name, bound in refine.max.items()}
     known = {*MEASURES, *rules.extras, "antecedents"}
     absent = sorted({refine.by, *refine.min, *refine.max} - known)
+    for name in absent if len(rules) else ():
+        if name not in _ADDED:
+            rules.measure(name)  # raises, and names the nearest
     if absent and len(rules):
         note = f"the rules have no column {', '.join(absent)}: they are neither bounded nor ordered by it"
         rules = replace(rules, notes=(*rules.notes, note))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -100,6 +102,13 @@ def test_a_cap_holds_over_all_blocks(table: TransactionTable) -> None:
         rules = Exact(min_support=0.0, min_confidence=0.0, max_rules=most).mine(TransactionTable(blocks))
         assert len(rules) == most
         assert any("stopped" in note for note in rules.notes)
+
+
+@pytest.mark.parametrize("share", [np.float32(0.25), np.float64(0.25), Decimal("0.25"), Fraction(1, 4)])
+def test_thresholds_may_be_any_numbers(table: TransactionTable, share: Any) -> None:
+    most = np.int64(50)
+    found = Exact(min_support=share, min_confidence=share, max_rules=most).mine(table)
+    assert set(found) == set(Exact(min_support=0.25, min_confidence=0.25, max_rules=50).mine(table))
 
 
 def test_thresholds_may_be_fractions(table: TransactionTable) -> None:

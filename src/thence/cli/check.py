@@ -6,7 +6,7 @@ from math import comb
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import GraphError
+from ..errors import GraphError, RunError
 from .job import default_folder
 from .screen import console, facts, print_json, say
 
@@ -52,7 +52,11 @@ def examine(config: Config) -> dict[str, Any]:
 
     config, miner = plan(config)
     target = Path(config.output.path) if config.output.path else default_folder(config)
-    require_room(target.absolute())
+    try:
+        require_room(target.absolute())
+        room = None
+    except RunError as error:
+        room = error.message
     inputs = read_inputs(config.input, config.enrich.mode)
     checked = inputs.sensors.check()
     readings, table = prepare(inputs, config, miner)
@@ -76,7 +80,7 @@ def examine(config: Config) -> dict[str, Any]:
         },
         "table": described,
         "search": _search(table, miner),
-        "output": {"path": str(target), "exists": target.exists()},
+        "output": {"path": str(target), "exists": target.exists()} | ({} if room is None else {"refused": room}),
     }
 
 
@@ -150,8 +154,11 @@ def _print(found: dict[str, Any]) -> None:
         else ""
     )
     lines.append(("search", f"{search['miner']}, up to {search['max_antecedents']} antecedents{size}"))
-    exists = " (exists: needs --force)" if found["output"]["exists"] else ""
-    lines.append(("output", found["output"]["path"] + exists))
+    output = found["output"]
+    exists = (
+        " (exists: needs --force)" if output["exists"] else f" ({output['refused']})" if "refused" in output else ""
+    )
+    lines.append(("output", output["path"] + exists))
     lines += [("note" if not number else f"note {number + 1}", note) for number, note in enumerate(table["notes"])]
     console().print(facts(lines))
     if found["ontology"]:

@@ -189,7 +189,8 @@ def _combined(path: Path | None, given: dict[str, dict[str, Any]], seed: int | N
     if seed is not None:
         known_before = known_before.with_seed(seed)
     if (mode := given["enrich"]["mode"]) is not None:
-        known_before = known_before.with_enrichment(mode)
+        recorded = path is not None and (path.parent / "provenance.json").exists()
+        known_before = known_before.with_enrichment(mode, recorded=recorded)
     base = known_before.to_mapping()
     for section, values in given.items():
         told = {key: value for key, value in values.items() if value is not None}

@@ -36,7 +36,7 @@ def mine(config: Config, *, as_json: bool, quiet: bool, strict: bool) -> None:
     elif not quiet:
         report(run, best=_BEST)
     if run.interrupted:
-        complain("thence: interrupted; the run holds the rules found by then")
+        complain(f"thence: {summary_lines(run)['state']}")
         raise typer.Exit(130)
 
 

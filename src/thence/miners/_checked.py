@@ -7,6 +7,7 @@ an hour of work.
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
 
@@ -33,7 +34,7 @@ def require_whole(name: str, value: Any, *, least: int = 1, most: int | None = N
 
 def require_number(name: str, value: Any) -> None:
     """Refuse everything but a number that is not infinite."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
+    if not isinstance(value, (Real, Decimal)) or isinstance(value, bool) or not math.isfinite(value):
         raise ConfigError(f"{name} must be a number, got {value!r}")
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar
 
@@ -22,6 +21,7 @@ from ..measures import MEASURES, Counts
 from ..progress import Progress, silent
 from ..rules import RuleSet
 from ..transactions import TransactionTable
+from ._checked import require_share, require_whole
 from ._exact_kernel import RuleBlock, mine_exact
 from ._exact_near import mine_near
 from ._flat import require_codes
@@ -65,14 +65,10 @@ class Exact:
     denominator: str = "present"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.max_antecedents, int) or self.max_antecedents < 1:
-            raise ConfigError(f"max_antecedents must be a whole number from 1 on, got {self.max_antecedents!r}")
-        for name in ("min_support", "min_confidence"):
-            value = getattr(self, name)
-            if not isinstance(value, (int, float, Fraction)) or not 0 <= value <= 1:
-                raise ConfigError(f"{name} must lie between 0 and 1, got {value!r}")
-        if not isinstance(self.max_rules, int) or self.max_rules < 1:
-            raise ConfigError(f"max_rules must be a whole number from 1 on, got {self.max_rules!r}")
+        require_whole("max_antecedents", self.max_antecedents)
+        require_share("min_support", self.min_support)
+        require_share("min_confidence", self.min_confidence)
+        require_whole("max_rules", self.max_rules)
         if self.denominator not in ("present", "all"):
             raise ConfigError(f"unknown denominator {self.denominator!r}", hint="'present' or 'all'")
         for name in self.bounds:

@@ -16,7 +16,6 @@ import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -28,6 +27,7 @@ from ..errors import ConfigError, require
 from ..progress import Progress, silent
 from ..rules import RuleSet
 from ..transactions import Block, TransactionTable
+from ._checked import require_share, require_whole
 from ._exact_kernel import exact_threshold
 from ._flat import MAX_ROWS, flat_codes, one_hot, require_codes
 
@@ -52,12 +52,11 @@ def half_mean_support(rules: RuleSet) -> float:
 
 def check_thresholds(*, min_support: float, min_confidence: float, max_antecedents: int) -> None:
     """Refuse thresholds outside their range."""
-    if not isinstance(min_support, (int, float, Fraction)) or not 0 < min_support <= 1:
-        raise ConfigError(f"min_support must be above 0 and at most 1, got {min_support!r}")
-    if not isinstance(min_confidence, (int, float, Fraction)) or not 0 <= min_confidence <= 1:
-        raise ConfigError(f"min_confidence must lie between 0 and 1, got {min_confidence!r}")
-    if not isinstance(max_antecedents, int) or max_antecedents < 1:
-        raise ConfigError(f"max_antecedents must be a whole number from 1 on, got {max_antecedents!r}")
+    require_share("min_support", min_support)
+    if not min_support:
+        raise ConfigError(f"min_support must be above 0, got {min_support!r}")
+    require_share("min_confidence", min_confidence)
+    require_whole("max_antecedents", max_antecedents)
 
 
 @dataclass(frozen=True, kw_only=True)

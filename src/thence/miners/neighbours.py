@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -104,7 +105,7 @@ def _numbers(members: ArrayLike) -> NDArray[np.int64]:
 
 def require_near(near: Any) -> None:
     """Refuse a ``near`` that is neither a number of hops nor neighbours for each block of a table."""
-    hops = isinstance(near, int) and not isinstance(near, bool) and near >= 0
+    hops = isinstance(near, Integral) and not isinstance(near, bool) and int(near) >= 0
     if near is None or hops or (isinstance(near, (Sequence, np.ndarray)) and not isinstance(near, (str, bytes))):
         return
     raise ConfigError(

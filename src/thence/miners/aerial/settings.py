@@ -6,7 +6,7 @@ This module must not import torch: settings are read from files long before anyt
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
@@ -107,12 +107,12 @@ class TrainingSettings:
 
 def require_device(name: object) -> None:
     """Refuse everything but the devices that Thence is made for; whether one is there is seen when it is used."""
-    if not isinstance(name, str) or not re.fullmatch(r"cpu|cuda(:\d+)?", name):
+    if not isinstance(name, str) or not re.fullmatch(r"(cpu|cuda)(:\d+)?", name):
         raise ConfigError(f"unknown device {name!r}", hint="'cpu' or 'cuda'")
 
 
 def _checked_widths(widths: object) -> tuple[int, ...]:
-    if not isinstance(widths, (tuple, list)) or not widths:
+    if isinstance(widths, str) or not isinstance(widths, Iterable) or not (widths := tuple(widths)):
         raise ConfigError(f"widths must be several whole numbers, got {widths!r}", hint="for example (64, 32, 16)")
     for width in widths:
         require_whole("each of the widths", width)
