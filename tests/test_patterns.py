@@ -53,6 +53,19 @@ def test_errors_say_where(text: str, message: str) -> None:
         Pattern.parse(text)
 
 
+def test_a_sensor_bound_in_capitals_is_told_of() -> None:
+    """``[IN]`` is an edge of the graph, and that no node is a 'flow' did not say so."""
+    index = GraphIndex(graph())
+    for text in ("(f:flow)-[IN]->(p:Pipe)", "(f:flow)-[:IN]->(p:Pipe)"):
+        with pytest.raises(
+            PatternError, match=r"no node of the graph is a 'flow' .*a sensor is bound by \[in\], in small"
+        ):
+            embeddings(Pattern.parse(text), index)
+    with pytest.raises(PatternError) as caught:
+        embeddings(Pattern.parse("(f:flow)-[ends_at]->(p:Pipe)"), index)
+    assert "small letters" not in str(caught.value)
+
+
 def test_unknown_labels_name_the_nearest() -> None:
     index = GraphIndex(graph())
     with pytest.raises(PatternError, match="did you mean 'Pipe'"):

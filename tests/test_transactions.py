@@ -16,6 +16,7 @@ from tests.tables import factorised_tables, plain_tables
 from thence.discretize import Discretizer
 from thence.enrich import build
 from thence.errors import InputError, MiningError
+from thence.frames import to_polars_frame
 from thence.items import Interval
 from thence.transactions import TransactionTable
 from thence.windows import window
@@ -63,6 +64,13 @@ def test_bad_frames_are_refused() -> None:
     ("column", "values"),
     [
         (pd.Categorical([3, 1, 3]), ("1", "3")),
+        (pd.Categorical([1, "1", None]), ("1",)),
+        (pd.Categorical([0.5, None, 2.0], categories=[2.0, 0.5, 7.0], ordered=True), ("0.5", "2.0")),
+        (
+            pd.Categorical(pd.to_datetime(["2020-01-02", "2020-01-01", None])),
+            ("2020-01-01 00:00:00", "2020-01-02 00:00:00"),
+        ),
+        (pd.arrays.IntervalArray.from_breaks([0, 2, 4, 6]), ("(0, 2]", "(2, 4]", "(4, 6]")),
         (pd.cut([1.0, 2.0, 3.0], [0, 2, 4]), ("(0, 2]", "(2, 4]")),
         (pd.period_range("2020", periods=3, freq="M"), ("2020-01", "2020-02", "2020-03")),
         ([1, "x", None], ("1", "x")),
@@ -72,6 +80,23 @@ def test_bad_frames_are_refused() -> None:
 def test_categories_of_pandas_stay_categories(column: object, values: tuple[object, ...]) -> None:
     """Whole numbers that pandas calls categories were binned, and ranges of ``pd.cut`` could not be read."""
     assert TransactionTable.from_frame(pd.DataFrame({"a": column})).blocks[0].columns[0].values == values
+
+
+def test_categories_of_pandas_are_read_by_their_codes() -> None:
+    """Every cell was turned into text in Python, one by one: a second for five million."""
+
+    class Kind:
+        times = 0
+
+        def __str__(self) -> str:
+            Kind.times += 1
+            return "kind"
+
+    kind = Kind()
+    column = to_polars_frame(pd.DataFrame({"a": pd.Categorical([kind, None, kind, kind])}))["a"]
+    assert column.to_list() == ["kind", None, "kind", "kind"] and Kind.times == 1
+    none = to_polars_frame(pd.DataFrame({"a": pd.Categorical([None, None])}))["a"]
+    assert none.to_list() == [None, None] and none.dtype == pl.String
 
 
 @settings(max_examples=50)

@@ -53,7 +53,11 @@ def _pandas_column(column: Any, name: str) -> Any:
 
     if isinstance(column.dtype, pd.SparseDtype):
         column = column.sparse.to_dense()
-    if not isinstance(column.dtype, (pd.CategoricalDtype, pd.IntervalDtype, pd.PeriodDtype)):
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        # Two categories may have one text (1 and "1"); the code -1 is no category, and stands at the end.
+        texts = [*map(str, column.cat.categories), None]
+        return pl.Series(name, texts, pl.String).gather(column.cat.codes.to_numpy())
+    if not isinstance(column.dtype, (pd.IntervalDtype, pd.PeriodDtype)):
         try:
             return pl.from_pandas(column).alias(name)
         except (TypeError, ValueError, pl.exceptions.PolarsError) as error:  # Arrow's errors are among these

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from .errors import PatternError, nearest
 from .graph import KnowledgeGraph
 from .ontology import Ontology
-from .patterns import Link, Pattern, Step
+from .patterns import BINDING, Link, Pattern, Step
 
 __all__ = ["GraphIndex", "embeddings", "most_specific", "role_members", "upward", "upward_relations"]
 
@@ -177,7 +177,7 @@ def embeddings(
     [[0, 1, 2]]
     """
     names = [v.name for v in pattern.nodes]
-    masks = {v.name: index.has_label(v.label) for v in pattern.nodes}
+    masks = _label_masks(pattern, index)
     for name, mask in (allowed or {}).items():
         masks[name] = masks[name] & mask
     first, order = _join_order(pattern, masks)
@@ -194,6 +194,19 @@ def embeddings(
             raise PatternError(f"variable '{name}' is not linked to the rest of the pattern {pattern}")
     rows = rows[:, [bound[name] for name in names]]
     return _once(rows, pattern, names)
+
+
+def _label_masks(pattern: Pattern, index: GraphIndex) -> dict[str, npt.NDArray[np.bool_]]:
+    """Which nodes each variable may stand for by its label."""
+    try:
+        return {v.name: index.has_label(v.label) for v in pattern.nodes}
+    except PatternError as error:
+        # (f:flow)-[IN]->(p:Pipe) asks for an edge between two nodes; who wrote it may have meant a sensor.
+        capital = next((x.label for x in pattern.links if x.label != BINDING and x.label.lower() == BINDING), None)
+        if capital is not None:
+            bound = f"[{capital}] is an edge of the graph; a sensor is bound by [{BINDING}], in small letters"
+            error.hint = "; ".join(filter(None, (error.hint, bound)))
+        raise
 
 
 def _join_order(pattern: Pattern, masks: Mapping[str, npt.NDArray[np.bool_]]) -> tuple[str, list[Link]]:

@@ -220,6 +220,8 @@ def refined(
         constraint = getattr(miner, side, None)
         steps[side] = constraint if is_constraint(constraint) else None
     denominator = getattr(miner, "denominator", "present")
+    if denominator not in ("present", "all"):
+        denominator = "present"
     return refine(
         rules, table, ontology=inputs.ontology, denominator=denominator, seed=config.seed, progress=tell, **steps
     )

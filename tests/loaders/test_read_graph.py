@@ -256,10 +256,33 @@ def test_decimal_commas_are_numbers_where_commas_do_not_separate(tmp_path: Path)
         ("id;length\na;1.5\nb;2,5\n", "nodes.csv, line 3: 'length' is '2,5': write it with a decimal point"),
         ("id;length [m]\na;1.234,5\n", "nodes.csv, line 2: 'length' is '1.234,5'"),
         ("id;a;b\nx;1,5;1.500\n", "nodes.csv: 'a' has decimal commas and 'b' decimal points"),
+        ("id;a:number;b\nx;1,5;1.25\n", "nodes.csv, line 2: 'a' is '1,5', which is no number"),
+        ("id;a [m];b\nx;1,5;1.25\n", "nodes.csv, line 2: 'a' is '1,5': write it with a decimal point"),
     ],
 )
 def test_numbers_whose_sign_is_not_clear_are_refused(tmp_path: Path, text: str, problem: str) -> None:
     assert problem in message(tables(tmp_path, text))
+
+
+def test_commas_that_may_stand_between_thousands_are_asked_for(tmp_path: Path) -> None:
+    """A population of '12,500' in a semicolon file became 12.5 without a word."""
+    text = "id;zones;population;depth\na;1,2;12,500;0,125\nb;3,4;;0,250\nc;;9,800;7\n"
+    problem = message(tables(tmp_path, text))
+    assert "nodes.csv, line 2: 'population' is '12,500', with a decimal comma or one between thousands" in problem
+    assert "'population:text'" in problem and "1 problem" in problem and "zones" not in problem
+    graph = read_graph(tables(tmp_path, text.replace("population", "population:text")))
+    assert graph.node("a").properties == {"zones": 1.2, "population": "12,500", "depth": 0.125}
+    told = read_graph(tables(tmp_path, "id;size [m]\na;12,500\nb;9,8\n"))
+    assert [told.value(node, "size") for node in "ab"] == [12.5, 9.8]
+    changing = tables(tmp_path, "id\na\n", values="subject;property;from;value\na;size;2024-01-01;12,500\n")
+    assert "values.csv, line 2: 'size' is '12,500'" in message(changing) and "'value:text'" in message(changing)
+
+
+def test_beside_decimal_points_commas_are_text(tmp_path: Path) -> None:
+    """Zones '1,2' next to a length of 10.5 cost the whole graph: two decimal signs in one file."""
+    graph = read_graph(tables(tmp_path, "id;zones;people;length\na;1,2;12,500;10.5\nb;3,4;9,800;7.125\n"))
+    assert graph.node("a").properties == {"zones": "1,2", "people": "12,500", "length": 10.5}
+    assert graph.node("b").properties == {"zones": "3,4", "people": "9,800", "length": 7.125}
 
 
 def test_heads_with_units_where_names_are_expected(tmp_path: Path) -> None:

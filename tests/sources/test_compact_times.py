@@ -81,3 +81,24 @@ def test_numbers_are_not_filled_up_to_years() -> None:
 def test_formats_that_read_nothing(tmp_path: Path, time_format: str) -> None:
     with pytest.raises(ConfigError, match=f"times cannot be read by time_format='{time_format}'"):
         read_sensors(table(tmp_path, "1", "2"), time_format=time_format)
+
+
+@pytest.mark.parametrize("time_format", ["%s", "%s%.f"])
+def test_unix_seconds_as_a_format_have_a_zone(tmp_path: Path, time_format: str) -> None:
+    """With a time zone they were taken as local, an hour or two off, and a note said so."""
+    numbers = [1577872800, 1577872860]
+    frame = pl.DataFrame({"time": numbers, "a": [1, 2]})
+    for source in (table(tmp_path, *map(str, numbers)), frame, frame.lazy(), frame.with_columns(pl.col("time") + 0.0)):
+        data = read_sensors(source, time_format=time_format, timezone="Europe/Berlin")
+        assert data.span is not None and data.span[0] == datetime(2020, 1, 1, 10, tzinfo=UTC)
+        assert data.report.notes == ()
+
+
+@pytest.mark.parametrize("options", [{}, {"time_format": "ns"}])
+def test_nanoseconds_in_texts_are_exact(tmp_path: Path, options: dict[str, str]) -> None:
+    """States in a long file make texts of all columns; the times then went through floats and lost a microsecond."""
+    path = tmp_path / "a.csv"
+    path.write_text("time,sensor,value\n1577872800123456789,a,1\n1577872860123456789,b,2\n", encoding="utf-8")
+    for categorical in ([], ["a"]):
+        span = read_sensors(path, categorical=categorical, **options).span  # type: ignore[arg-type]
+        assert span is not None and span[0].microsecond == 123456

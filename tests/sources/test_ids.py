@@ -14,7 +14,7 @@ from thence.errors import InputError
 from thence.sensors import Sensor, SensorData
 from thence.sources import read_sensors
 
-T0, T1 = "2020-01-01 00:00", "2020-01-01 00:01"
+T0, T1, T2 = "2020-01-01 00:00", "2020-01-01 00:01", "2020-01-01 00:02"
 
 
 def csv(folder: Path, *lines: str, name: str = "f.csv") -> Path:
@@ -85,11 +85,24 @@ def test_numbers_read_as_text_are_no_ids(tmp_path: Path) -> None:
 
 
 def test_two_columns_that_name_sensors(tmp_path: Path) -> None:
-    apart = csv(tmp_path, "time,device,variable,value", f"{T0},a,t,5", f"{T1},a,h,6")
+    apart = csv(tmp_path, "time,device,variable,value", f"{T0},a,t,5", f"{T0},a,h,6")
     fails(apart, "'device' and 'variable' name 2 sensors together, 'device' alone 1", "sensor='device'")
     assert read_sensors(apart, sensor="variable").ids == ("h", "t")
     same = csv(tmp_path, "time,sensor_id,sensor_name,value", f"{T0},1,t,5", f"{T1},2,h,6", name="b.csv")
     assert read_sensors(same).ids == ("1", "2")
+    turns = csv(tmp_path, "time,device,variable,value", f"{T0},a,t,5", f"{T1},a,h,60", f"{T2},a,t,6", name="c.csv")
+    fails(turns, "'device' and 'variable' name 2 sensors together, 'device' alone 1")
+
+
+def test_remarks_and_changed_names_are_no_second_sensor(tmp_path: Path) -> None:
+    """One 'cal' in a column 'tag', or a name that was once changed, was taken for another sensor and refused."""
+    remark = csv(tmp_path, "time,sensor,value,tag", f"{T0},a,5,", f"{T1},a,6,cal", f"{T2},a,7,")
+    assert read_sensors(remark).to_polars()["a"].to_list() == [5.0, 6.0, 7.0]
+    assert read_sensors(pl.read_csv(remark).with_columns(pl.col("tag").fill_null(" "))).ids == ("a",)
+    rows = (f"{T0},1,temp,5", f"{T1},1,Temp,6", f"{T2},1,Temp,7", f"{T0},2,flow,1", f"{T1},2, flow,3", f"{T2},2,flow,2")
+    renamed = csv(tmp_path, "time,sensor_id,name,value", *rows, name="b.csv")
+    for source in (renamed, pl.scan_csv(renamed), pl.read_csv(renamed, schema_overrides={"name": pl.Categorical})):
+        assert read_sensors(source).ids == ("1", "2")
 
 
 def test_headerless_files_with_the_sensor_first(tmp_path: Path) -> None:

@@ -4,7 +4,8 @@
 ``label``) holds labels separated by ``;``, every other column is a property. A column head may carry a unit and a type:
 ``length [m]``, ``zip:text``, ``depth [m]:number`` (types: number, text, truth). Without a type a column is numeric when
 all its cells are numbers (``007`` is text), true or false when all are, else text. Numbers may have decimal commas
-where commas do not separate the columns; a file has one decimal sign. Cells are trimmed; an empty one is missing.
+where commas do not separate the columns; a file has one decimal sign, and beside decimal points ``1,2`` is text. Cells
+are trimmed; an empty one is missing.
 ``values.csv`` has ``subject``, ``property``, ``from`` and ``value``.
 """
 
@@ -28,6 +29,7 @@ __all__ = ["Table", "read", "read_table"]
 _HEAD = re.compile(r"(?P<name>.*?)\s*(\[(?P<unit>[^\]]*)\])?\s*(:\s*(?P<type>number|text|truth))?", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _MARKED = re.compile(r"[+-]?\d[\d.,]*")
+_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
 _TRUTH = {"true": True, "false": False}
 
 
@@ -101,16 +103,15 @@ def _add(draft: Draft, table: Table, *, keys: tuple[str, ...]) -> None:
     names = [name for name, _, _ in heads]
     labels_at = next((names.index(name) for name in ("labels", "label") if name in names), None)
     key_at = {key: names.index(key) for key in keys if key in names}
-    columns: list[tuple[str, list[Value | None]]] = []
-    marks: dict[str, str] = {}
+    written: list[_Column] = []
     for position, (name, unit, kind) in enumerate(heads):
         if position == labels_at or name in keys:
             continue
-        cells = [(line, row[position]) for line, row in table.rows]
-        columns.append((name, _column(draft, table, _Head(name, unit, kind), cells, marks)))
+        written.append(_Column(name, name, unit, kind, [(line, row[position].strip()) for line, row in table.rows]))
         if unit:
             draft.property_units[name] = unit
-    _check_marks(draft, table, marks)
+    decimal = _decimal(draft, table, written)
+    columns = [(column.name, _typed(draft, table, column, decimal)) for column in written]
     for number, (line, row) in enumerate(table.rows):
         place = table.place(line)
         labels = as_labels(row[labels_at]) if labels_at is not None else frozenset[str]()
@@ -129,19 +130,21 @@ def _add(draft: Draft, table: Table, *, keys: tuple[str, ...]) -> None:
 def _add_values(draft: Draft, table: Table) -> None:
     at = {name: table.position(name) for name in ("subject", "property", "from", "value")}
     _, unit, kind = _parse_head(table.columns[at["value"]])
-    cells: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
-    marks: dict[str, str] = {}
+    rows_of: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
     for line, row in table.rows:
-        cells.setdefault(row[at["property"]].strip(), []).append((line, row))
-    for name, rows in cells.items():
-        head = _Head(name, unit, kind)
-        typed = _column(draft, table, head, [(line, row[at["value"]]) for line, row in rows], marks)
-        for (line, row), value in zip(rows, typed, strict=True):
+        rows_of.setdefault(row[at["property"]].strip(), []).append((line, row))
+    written = [
+        _Column(name, "value", unit, kind, [(line, row[at["value"]].strip()) for line, row in rows])
+        for name, rows in rows_of.items()
+    ]
+    decimal = _decimal(draft, table, written)
+    for column in written:
+        name, typed = column.name, _typed(draft, table, column, decimal)
+        for (line, row), value in zip(rows_of[name], typed, strict=True):
             draft.add_dated(row[at["subject"]].strip(), name, row[at["from"]], value, place=table.place(line))
         if unit and draft.property_units.setdefault(name, unit) != unit:
             known = draft.property_units[name]
             draft.problems.append(f"{table.path.name}: '{name}' is in {unit}, in the other tables in {known}")
-    _check_marks(draft, table, marks)
 
 
 def _parse_head(column: str) -> tuple[str, str | None, str | None]:
@@ -151,72 +154,98 @@ def _parse_head(column: str) -> tuple[str, str | None, str | None]:
 
 
 @dataclass(frozen=True)
-class _Head:
+class _Column:
+    """The cells of one property, trimmed, with their lines; ``head`` is where its type would be written."""
+
     name: str
+    head: str
     unit: str | None
     kind: str | None
+    cells: list[tuple[int, str]]
+
+    @property
+    def filled(self) -> list[str]:
+        return [cell for _, cell in self.cells if cell]
+
+    def with_sign(self, sign: str) -> list[str]:
+        """Its cells with this sign, if it may hold numbers and all its cells are such that have no other sign."""
+        other = "." if sign == "," else ","
+        filled = self.filled
+        if self.kind not in (None, "number") or any(other in cell for cell in filled):
+            return []
+        signed = [cell for cell in filled if sign in cell]
+        return signed if signed and all(_number(cell.replace(sign, ".")) is not None for cell in filled) else []
 
 
-def _column(
-    draft: Draft, table: Table, head: _Head, cells: list[tuple[int, str]], marks: dict[str, str]
-) -> list[Value | None]:
-    """The cells of one column (with their lines), all read as the same type; empty cells are missing.
+def _decimal(draft: Draft, table: Table, columns: list[_Column]) -> str:
+    """The decimal sign of a table. Beside decimal points a comma is none: ``1,2`` may list two zones."""
+    commas = {column.name: cells for column in columns if (cells := column.with_sign(","))}
+    if table.separator == "," or not commas:
+        return "."
+    points = {column.name: cells for column in columns if (cells := column.with_sign("."))}
+    if not points:
+        return ","
+    if all(_GROUPED.fullmatch(cell) for cells in points.values() for cell in cells):
+        name, point = next(iter(commas)), next(iter(points))
+        draft.problems.append(
+            f"{table.path.name}: '{name}' has decimal commas and '{point}' decimal points, or points between "
+            f"thousands ('{points[point][0]}'); use one of them, or name the type, '{name}:text'"
+        )
+    return "."
 
-    The decimal sign that the column uses is noted in ``marks``.
-    """
+
+def _typed(draft: Draft, table: Table, column: _Column, decimal: str) -> list[Value | None]:
+    """The values of one column, all read as the same type; empty cells are missing."""
     readers: dict[str, Callable[[str], Value | None]] = {"number": _number, "truth": _truth, "text": str}
-    trimmed = [(line, cell.strip()) for line, cell in cells]
-    filled = [cell for _, cell in trimmed if cell]
-    kind = head.kind
-    if kind != "text" and table.separator != "," and _has_decimal_commas(filled):
-        marks[","] = head.name
-        trimmed = [(line, cell.replace(",", ".")) for line, cell in trimmed]
+    cells, filled, kind = column.cells, column.filled, column.kind
+    if decimal == "," and (signed := column.with_sign(",")):
+        if all(_GROUPED.fullmatch(cell) for cell in signed):
+            _complain_of_thousands(draft, table, column, signed[0])
+        cells = [(line, cell.replace(",", ".")) for line, cell in cells]
         kind = "number"
     if kind is None:
         fitting = (k for k in ("number", "truth") if filled and all(readers[k](cell) is not None for cell in filled))
         kind = next(fitting, "text")
-        if kind == "text" and _look_like_numbers(filled, head.unit, table.separator):
-            _complain(draft, table, head.name, trimmed)
+        if kind == "text" and _look_like_numbers(column, table.separator):
+            _complain(draft, table, column)
     values: list[Value | None] = []
-    for line, cell in trimmed:
+    for line, cell in cells:
         value = readers[kind](cell) if cell else None
         if cell and value is None:
-            draft.problems.append(f"{table.place(line)}: '{head.name}' is '{cell}', which is no {kind}")
+            draft.problems.append(f"{table.place(line)}: '{column.name}' is '{cell}', which is no {kind}")
         values.append(value)
     if kind == "number" and any(isinstance(value, float) for value in values):
-        if any("." in cell for cell in filled):
-            marks["."] = head.name
         return [None if value is None else float(value) for value in values]
     return values
 
 
-def _has_decimal_commas(cells: list[str]) -> bool:
-    """Whether these are numbers, none with a decimal point and some with a decimal comma."""
-    return any("," in cell for cell in cells) and all(
-        "." not in cell and _number(cell.replace(",", ".")) is not None for cell in cells
-    )
-
-
-def _look_like_numbers(cells: list[str], unit: str | None, separator: str) -> bool:
+def _look_like_numbers(column: _Column, separator: str) -> bool:
     """Whether texts are numbers but for their commas: all of a column with a unit, or points and commas mixed."""
-    mixed = separator != "," and all(_number(cell.replace(",", ".")) is not None for cell in cells)
-    return mixed or (bool(unit) and all(_MARKED.fullmatch(cell) for cell in cells))
+    filled = column.filled
+    if column.unit and all(_MARKED.fullmatch(cell) for cell in filled):
+        return True
+    mixed = separator != "," and any("." in cell for cell in filled)
+    return mixed and all(_number(cell.replace(",", ".")) is not None for cell in filled)
 
 
-def _complain(draft: Draft, table: Table, name: str, cells: list[tuple[int, str]]) -> None:
+def _complain(draft: Draft, table: Table, column: _Column) -> None:
     """List the cells that are numbers but for their commas: read as text they would be lost to every range."""
     draft.problems += [
-        f"{table.place(line)}: '{name}' is '{cell}': write it with a decimal point, or name the type, '{name}:text'"
-        for line, cell in cells
+        f"{table.place(line)}: '{column.name}' is '{cell}': write it with a decimal point, or name the type, "
+        f"'{column.head}:text'"
+        for line, cell in column.cells
         if "," in cell
     ]
 
 
-def _check_marks(draft: Draft, table: Table, marks: dict[str, str]) -> None:
-    if {",", "."} <= marks.keys():
-        draft.problems.append(
-            f"{table.path.name}: '{marks[',']}' has decimal commas and '{marks['.']}' decimal points; use one of them"
-        )
+def _complain_of_thousands(draft: Draft, table: Table, column: _Column, cell: str) -> None:
+    """Say that 12,500 is twelve and a half or twelve thousand five hundred, and nothing in its column tells which."""
+    line = next(line for line, text in column.cells if text == cell)
+    draft.problems.append(
+        f"{table.place(line)}: '{column.name}' is '{cell}', with a decimal comma or one between thousands, and "
+        "no other cell of it tells which: write it without signs between thousands, or name the type, "
+        f"'{column.head}:text'"
+    )
 
 
 def _number(cell: str) -> int | float | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -80,6 +80,8 @@ def time_reader(column: str, sample: pl.Series, options: Options, *, where: str,
     """
     dtype = sample.dtype
     raw = pl.col(column)
+    if options.time_format == "%s":
+        options = replace(options, time_format="s")
     if isinstance(dtype, pl.Datetime):
         if dtype.time_zone is not None:
             utc = raw.dt.convert_time_zone("UTC").dt.cast_time_unit("us")
@@ -129,7 +131,8 @@ def _unix(raw: pl.Expr, sample: pl.Series, options: Options, column: str, where:
     unit = options.time_format
     notes: tuple[str, ...] = ()
     if unit is None:
-        numbers = [abs(float(number)) for number in sample.drop_nulls().to_list()] or [1e9]
+        known = sample.cast(pl.Float64, strict=False).drop_nulls()
+        numbers = [abs(number) for number in (known.min(), known.max()) if isinstance(number, float)] or [1e9]
         if compact := _compact(numbers):
             raise InputError(
                 f"column '{column}' runs from {min(numbers):.17g} to {max(numbers):.17g}: dates, or unix times?",
@@ -151,7 +154,10 @@ def _unix(raw: pl.Expr, sample: pl.Series, options: Options, column: str, where:
     elif sample.dtype.is_integer():
         micros = raw.cast(pl.Int64) // 1000
     else:
-        micros = (raw.cast(pl.Float64).fill_nan(None) * factor).round().cast(pl.Int64, strict=False)
+        number = raw.cast(pl.Float64, strict=False).fill_nan(None)
+        micros = (number * factor).round().cast(pl.Int64, strict=False)
+        if sample.dtype == pl.String and unit == "ns":  # more figures than a float holds
+            micros = pl.coalesce(raw.cast(pl.Int64, strict=False) // 1000, micros)
     utc = micros.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
     return TimeReader(utc, utc, naive=False, notes=notes)
 
@@ -189,6 +195,9 @@ def _given(raw: pl.Expr, time_format: str, options: Options) -> TimeReader:
     parsed = _strptime(raw, time_format)
     if re.search(r"%#?:*z", time_format):
         return TimeReader(parsed, parsed, naive=False)
+    if re.search(r"(?<!%)%s", time_format):  # unix seconds have a zone by nature
+        utc = parsed.dt.replace_time_zone("UTC")
+        return TimeReader(utc, utc, naive=False)
     return _naive(parsed, options)
 
 
@@ -201,9 +210,7 @@ def _strptime(text: pl.Expr, time_format: str) -> pl.Expr:
 def _text(raw: pl.Expr, sample: pl.Series, options: Options, column: str, where: str) -> TimeReader:
     given = options.time_format
     if given in UNIX_UNITS or (given is None and sample.len() and sample.str.contains(r"^\d{9,}(\.\d+)?$").all()):
-        numbers = sample.cast(pl.Float64, strict=False)
-        ends = pl.Series([numbers.min(), numbers.max()], dtype=pl.Float64)
-        return _unix(raw.cast(pl.Float64, strict=False), ends, options, column, where)
+        return _unix(raw, sample, options, column, where)
     if given is not None:
         return _given(raw, given, options)
     is_iso = sample.str.contains(ISO)

@@ -18,7 +18,7 @@ from .._report import Finding
 from .._stream import collect
 from .._tidy import quoted, require_ids, require_readings
 from ..errors import ConfigError, InputError
-from .roles import SENSOR_NAMES, Roles, plain_name
+from .roles import OTHER_SENSOR_NAMES, SENSOR_NAMES, Roles, plain_name
 from .table import Options, Table
 from .times import TimeReader, time_reader
 
@@ -48,6 +48,8 @@ def typed(table: Table, roles: Roles, options: Options, *, number: int) -> Typed
     """The typed readings of a table; ``number`` is its place among the sources."""
     reader = _reader(table, roles, options)
     if roles.layout == "long":
+        if options.sensor is None:
+            _require_one_id(table, roles, options, reader)
         columns, categorical, findings = _long_columns(table, roles, options)
     else:
         columns, categorical, findings = _wide_columns(table, roles, options)
@@ -153,8 +155,6 @@ def _long_columns(
     sensor, template = pl.col(roles.sensor), _template(table, options)
     is_text = _is_text(dtype)
     counts: dict[str, tuple[int, int]] = {}
-    if options.sensor is None:
-        _require_one_id(table, roles, options)
     if is_text:
         cells = _cell_counts(roles.value, options, table.decimal, dtype)
         found = collect(table.frame.group_by(sensor.cast(pl.String).alias("sensor")).agg(cells), source=table.name)
@@ -194,20 +194,41 @@ def _long_columns(
     return columns, categorical, findings
 
 
-def _require_one_id(table: Table, roles: Roles, options: Options) -> None:
-    """Where two columns name sensors, one of them must tell them all apart."""
+def _require_one_id(table: Table, roles: Roles, options: Options, reader: TimeReader) -> None:
+    """Where two columns name sensors, one of them must tell apart all that read at the same time or by turns.
+
+    A name that changed for good, or a remark at some readings, makes no second sensor.
+    """
+    naming = (*SENSOR_NAMES, *OTHER_SENSOR_NAMES, "measurement")
     for other in roles.ignored:
-        if other in options.ignore or plain_name(other) not in (*SENSOR_NAMES, "measurement"):
+        if other in options.ignore or plain_name(other) not in naming:
             continue
-        pair = pl.struct(pl.col(roles.sensor, other).cast(pl.String))
-        query = table.frame.select(pl.col(roles.sensor).n_unique().alias("one"), pair.n_unique().alias("both"))
-        one, both = collect(query, source=table.name).row(0)
-        if both > one:
+        named = table.frame.select(
+            pl.col(roles.sensor).alias("sensor"), pl.col(other).alias("other"), reader.expr.alias("time")
+        )
+        pairs = _named(collect(named.select("sensor", "other").unique(), source=table.name)).unique()
+        one, both = pairs["sensor"].n_unique(), pairs.height
+        if both > one and _overlap(named, table.name):
             raise InputError(
                 f"'{roles.sensor}' and '{other}' name {both:,} sensors together, '{roles.sensor}' alone {one:,}",
                 where=table.name,
                 hint=f"join them into one column, or give sensor='{roles.sensor}' or sensor='{other}'",
             )
+
+
+def _named(pairs: pl.DataFrame) -> pl.DataFrame:
+    """The pairs of names of which neither is empty, without spaces around them."""
+    texts = pl.col("sensor", "other").cast(pl.String).str.strip_chars()
+    return pairs.with_columns(texts).filter(pl.all_horizontal(pl.col("sensor", "other") != ""))
+
+
+def _overlap(named: pl.LazyFrame, source: str) -> bool:
+    """Whether a sensor goes by two other names within the same span of time."""
+    first, last = pl.col("time").min().alias("first"), pl.col("time").max().alias("last")
+    spans = _named(collect(named.group_by("sensor", "other").agg(first, last), source=source))
+    spans = spans.group_by("sensor", "other").agg(pl.min("first"), pl.max("last")).drop_nulls().sort("sensor", "first")
+    again = (pl.col("sensor") == pl.col("sensor").shift()) & (pl.col("first") <= pl.col("last").shift())
+    return bool(spans.select(again.any()).item())
 
 
 def _nameless(table: Table, roles: Roles, options: Options) -> Finding:
