@@ -107,7 +107,7 @@ class TrainingSettings:
 
 def require_device(name: object) -> None:
     """Refuse everything but the devices that Thence is made for; whether one is there is seen when it is used."""
-    if not isinstance(name, str) or not re.fullmatch(r"(cpu|cuda)(:\d+)?", name):
+    if not isinstance(name, str) or not re.fullmatch(r"cpu(:0)?|cuda(:\d+)?", name):
         raise ConfigError(f"unknown device {name!r}", hint="'cpu' or 'cuda'")
 
 
