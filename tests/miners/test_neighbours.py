@@ -65,5 +65,5 @@ def test_lists_of_anything_but_numbers_are_refused(wrong):
 
 @pytest.mark.parametrize("wrong", ["x", 1.5, {"a": 1}])
 def test_near_is_a_number_of_hops_or_lists(wrong):
-    with pytest.raises(ConfigError, match="'near' must be a number of hops or the neighbours"):
+    with pytest.raises(ConfigError, match="'near' must be a whole number of hops or the neighbours"):
         near_columns(wrong, 0, 3)

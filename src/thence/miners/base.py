@@ -17,6 +17,7 @@ from ..constraints import Where
 from ..errors import ConfigError, nearest
 from ..progress import Progress, silent
 from ..rules import RuleSet
+from .neighbours import require_near
 
 __all__ = ["BUILT_IN", "Miner", "make_miner", "miner_names"]
 
@@ -103,9 +104,7 @@ def _check_settings(miner: type, settings: Mapping[str, Any]) -> None:
     # Any other word would be taken for the first, and the counts would not be those asked for.
     if settings.get("denominator", "present") not in ("present", "all"):
         raise ConfigError(f"unknown denominator {settings['denominator']!r}", hint="'present' or 'all'")
-    near = settings.get("near")
-    if isinstance(near, (str, float, bool, Mapping)):
-        raise ConfigError(f"'near' must be a whole number of hops, or the neighbours of each block, got {near!r}")
+    require_near(settings.get("near"))
     for side in ("antecedent", "consequent"):
         _check_constraint(side, settings.get(side))
 

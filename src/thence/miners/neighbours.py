@@ -109,7 +109,7 @@ def require_near(near: Any) -> None:
     if near is None or hops or (isinstance(near, (Sequence, np.ndarray)) and not isinstance(near, (str, bytes))):
         return
     raise ConfigError(
-        f"'near' must be a number of hops or the neighbours of each block, got {near!r}",
+        f"'near' must be a whole number of hops or the neighbours of each block, got {near!r}",
         hint="make it with th.within_hops(table, graph, hops=2)",
     )
 
