@@ -343,9 +343,9 @@ def job_pyaerial(*, sensors: int, tables: str, layers: list[int] | None, epochs:
 
 def exact_plant(*, sensors: int, zones: int | None, hops: int | None = None) -> Numbers:
     """Every rule with at most two antecedents, support 0.01 and confidence 0.8, counted one by one and not kept."""
-    from thence import bits
-    from thence.miners._exact_kernel import mine_exact
-    from thence.miners._exact_near import mine_near
+    from thence.bitmaps import bits
+    from thence.miners.exact.near import mine_near
+    from thence.miners.exact.search import mine_exact
 
     def count(codes: NDArray[Any], near: Neighbours | None) -> int:
         bitmaps, present = bits.pack_codes(codes, cardinalities=[10] * codes.shape[1])

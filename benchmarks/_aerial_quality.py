@@ -14,13 +14,13 @@ from _aerial_tables import UNTUNED, hanoi, untuned
 from numpy.typing import NDArray
 
 import thence as th
-from thence import bits
-from thence.assurance import assured
-from thence.counting import recount
-from thence.miners._exact_kernel import mine_exact
+from thence.bitmaps import bits
+from thence.counting.assurance import assured
+from thence.counting.recount import recount
 from thence.miners.aerial.autoencoder import Autoencoder
 from thence.miners.aerial.extract import Rules, Search, extract, top
 from thence.miners.aerial.train import TrainingSettings, train
+from thence.miners.exact.search import mine_exact
 
 TAU, SUPPORT = 0.8, 0.01
 LAYERS, EPOCHS = [50, 12], 20

@@ -74,8 +74,8 @@ def with_numpy(codes: NDArray[np.int8], left: Integers, right: Integers) -> Call
 
 
 def with_bitmaps(codes: NDArray[np.int8], left: Integers, right: Integers) -> Callable[[], Integers]:
-    from thence import bits
-    from thence._count_bits import count_rules
+    from thence.bitmaps import bits
+    from thence.bitmaps.counts import count_rules
 
     features = np.repeat(np.arange(N_FEATURES), N_VALUES)
 
@@ -98,7 +98,7 @@ def with_bitmaps(codes: NDArray[np.int8], left: Integers, right: Integers) -> Ca
 def with_torch(
     codes: NDArray[np.int8], left: Integers, right: Integers, *, device: str, method: str
 ) -> Callable[[], Integers]:
-    from thence._count_torch import count_rules_torch
+    from thence.bitmaps.torch_counts import count_rules_torch
 
     def count() -> Integers:
         return np.stack(

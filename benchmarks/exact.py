@@ -68,8 +68,8 @@ def canonical(antecedents: NDArray[Any], consequents: NDArray[Any], held: NDArra
 
 
 def thence_kernel(sensors: int, size: int) -> tuple[Callable[[], Any], Callable[[Any], Rules]]:
-    from thence import bits
-    from thence.miners._exact_kernel import mine_exact
+    from thence.bitmaps import bits
+    from thence.miners.exact.search import mine_exact
 
     codes, cardinalities = load(sensors)
     features = np.repeat(np.arange(len(cardinalities)), cardinalities)
@@ -102,8 +102,8 @@ def thence_kernel(sensors: int, size: int) -> tuple[Callable[[], Any], Callable[
 
 def thence_stream(sensors: int, size: int) -> tuple[Callable[[], Any], Callable[[Any], Rules]]:
     """Rules are counted as they stream by and not kept: the number that no contender can hold."""
-    from thence import bits
-    from thence.miners._exact_kernel import mine_exact
+    from thence.bitmaps import bits
+    from thence.miners.exact.search import mine_exact
 
     codes, cardinalities = load(sensors)
     features = np.repeat(np.arange(len(cardinalities)), cardinalities)

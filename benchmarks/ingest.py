@@ -56,7 +56,7 @@ def generate(path: Path, *, sensors: int, steps: int, seed: int = 0) -> int:
 
 def discretize(values: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.int16]]:
     """Equal-frequency bins over all sensors of the kind, one column of codes at a time."""
-    from thence.discretize import fit_binning
+    from thence.tables.discretization import fit_binning
 
     binning = fit_binning(values, bins=BINS)
     codes = np.empty(values.shape, dtype=np.int16)
@@ -67,8 +67,8 @@ def discretize(values: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any,
 
 def run_thence(path: Path, out: Path) -> dict[str, float]:
     """Scan, window, discretize."""
-    from thence.sources import read_sensors
-    from thence.windows import window
+    from thence.readings.readers import read_sensors
+    from thence.readings.windows import window
 
     started = time.perf_counter()
     data = read_sensors(path)

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 import thence as th
-from thence.miners.narm import TSNARM
-from thence.transactions import FeatureTable
+from thence.miners.baselines.narm import TSNARM
+from thence.tables.transactions import FeatureTable
 
 
 def hanoi(sensors: int) -> FeatureTable:
@@ -85,7 +85,7 @@ def run_niaarm(table: FeatureTable, name: str, *, evaluations: int, seed: int) -
 
 def run_ours(table: FeatureTable, name: str, *, evaluations: int, seed: int) -> tuple[float, list[float], th.RuleSet]:
     """Seconds of ``mine`` with its exact recount; the confidences of the rules before the split; the rule set."""
-    from thence.miners import _narm_search
+    from thence.miners.baselines import narm_search as _narm_search
 
     joint: list[Any] = []
     search = _narm_search.search

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from thence import _atomic
-from thence._atomic import INCOMPLETE, new_file, new_folder, require_room
+from thence import atomic as _atomic
+from thence.atomic import INCOMPLETE, new_file, new_folder, require_room
 from thence.errors import RunError
 
 

@@ -52,9 +52,9 @@ def test_types_for_checkers_are_the_names_at_run_time() -> None:
 
 def test_a_public_function_wins_over_a_module_of_the_same_name() -> None:
     code = (
-        "import thence.transactions, thence as th, sys; from thence.transactions import TransactionTable;"
+        "import thence.tables.transactions, thence as th, sys; from thence.tables.transactions import TransactionTable;"
         "assert callable(th.transactions), th.transactions;"
-        "assert sys.modules['thence.transactions'].TransactionTable is th.TransactionTable"
+        "assert sys.modules['thence.tables.transactions'].TransactionTable is th.TransactionTable"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -12,105 +12,104 @@ Public names are imported when they are first used, so ``import thence`` costs n
 from __future__ import annotations
 
 import importlib
-import sys
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import datasets as datasets
-    from .assurance import assured as assured
-    from .binding import Binding as Binding
-    from .binding import bind as bind
-    from .compare import compare as compare
-    from .config import Config as Config
-    from .constraints import Where as Where
-    from .counting import count_rules_of as count_rules_of
-    from .discovery import discover_patterns as discover_patterns
-    from .discretize import Discretizer as Discretizer
-    from .errors import BindingError as BindingError
-    from .errors import ConfigError as ConfigError
-    from .errors import GraphError as GraphError
-    from .errors import InputError as InputError
-    from .errors import MiningError as MiningError
-    from .errors import MissingExtraError as MissingExtraError
-    from .errors import PatternError as PatternError
-    from .errors import RunError as RunError
-    from .errors import ThenceError as ThenceError
-    from .export import read_rules as read_rules
-    from .export import write_rules as write_rules
-    from .fidelity import fidelity as fidelity
-    from .generalise import generalisation as generalisation
-    from .graph import KnowledgeGraph as KnowledgeGraph
-    from .items import Feature as Feature
-    from .items import Interval as Interval
-    from .items import Item as Item
-    from .itemtext import parse_item as parse_item
-    from .loaders import read_binding as read_binding
-    from .loaders import read_graph as read_graph
-    from .loaders import read_ontology as read_ontology
-    from .locality import within_hops as within_hops
-    from .miners.aerial.miner import Aerial as Aerial
-    from .miners.arm_ae import ARMAE as ARMAE
-    from .miners.exact import Exact as Exact
-    from .miners.exhaustive import FPGrowth as FPGrowth
-    from .miners.exhaustive import HMine as HMine
-    from .miners.narm import TSNARM as TSNARM
-    from .miners.semrl import NaiveSemRL as NaiveSemRL
-    from .ontology import Ontology as Ontology
-    from .patterns import Pattern as Pattern
-    from .pipeline import feature_table as feature_table
-    from .pipeline import mine as mine
-    from .pipeline import transactions as transactions
-    from .refine import refine as refine
-    from .rules import Rule as Rule
-    from .rules import RuleSet as RuleSet
-    from .run import Run as Run
-    from .run import load_run as load_run
-    from .sensors import Sensor as Sensor
-    from .sensors import SensorData as SensorData
-    from .sources import read_sensors as read_sensors
-    from .transactions import FeatureTable as FeatureTable
-    from .transactions import TransactionTable as TransactionTable
+    from thence import datasets as datasets
+    from thence.counting.assurance import assured as assured
+    from thence.counting.recount import count_rules_of as count_rules_of
+    from thence.errors import BindingError as BindingError
+    from thence.errors import ConfigError as ConfigError
+    from thence.errors import GraphError as GraphError
+    from thence.errors import InputError as InputError
+    from thence.errors import MiningError as MiningError
+    from thence.errors import MissingExtraError as MissingExtraError
+    from thence.errors import PatternError as PatternError
+    from thence.errors import RunError as RunError
+    from thence.errors import ThenceError as ThenceError
+    from thence.evaluate.comparison import compare as compare
+    from thence.evaluate.fidelity import fidelity as fidelity
+    from thence.evaluate.generalisation import generalisation as generalisation
+    from thence.export import read_rules as read_rules
+    from thence.export import write_rules as write_rules
+    from thence.graph.binding import Binding as Binding
+    from thence.graph.binding import bind as bind
+    from thence.graph.discovery import discover_patterns as discover_patterns
+    from thence.graph.knowledge_graph import KnowledgeGraph as KnowledgeGraph
+    from thence.graph.loaders import read_binding as read_binding
+    from thence.graph.loaders import read_graph as read_graph
+    from thence.graph.loaders import read_ontology as read_ontology
+    from thence.graph.ontology import Ontology as Ontology
+    from thence.graph.patterns import Pattern as Pattern
+    from thence.miners.aerial.miner import Aerial as Aerial
+    from thence.miners.baselines.arm_ae import ARMAE as ARMAE
+    from thence.miners.baselines.exhaustive import FPGrowth as FPGrowth
+    from thence.miners.baselines.exhaustive import HMine as HMine
+    from thence.miners.baselines.narm import TSNARM as TSNARM
+    from thence.miners.baselines.semrl import NaiveSemRL as NaiveSemRL
+    from thence.miners.exact.miner import Exact as Exact
+    from thence.readings.readers import read_sensors as read_sensors
+    from thence.readings.sensors import Sensor as Sensor
+    from thence.readings.sensors import SensorData as SensorData
+    from thence.refinement import refine as refine
+    from thence.rules.constraints import Where as Where
+    from thence.rules.item_text import parse_item as parse_item
+    from thence.rules.items import Feature as Feature
+    from thence.rules.items import Interval as Interval
+    from thence.rules.items import Item as Item
+    from thence.rules.ruleset import Rule as Rule
+    from thence.rules.ruleset import RuleSet as RuleSet
+    from thence.runs.configuration import Config as Config
+    from thence.runs.pipeline import feature_table as feature_table
+    from thence.runs.pipeline import mine as mine
+    from thence.runs.pipeline import transactions as transactions
+    from thence.runs.run import Run as Run
+    from thence.runs.run import load_run as load_run
+    from thence.tables.discretization import Discretizer as Discretizer
+    from thence.tables.locality import within_hops as within_hops
+    from thence.tables.transactions import FeatureTable as FeatureTable
+    from thence.tables.transactions import TransactionTable as TransactionTable
 
     __version__: str
 
 _MODULES = MappingProxyType(
     {
-        "assurance": ("assured",),
-        "binding": ("Binding", "bind"),
-        "compare": ("compare",),
-        "config": ("Config",),
-        "constraints": ("Where",),
-        "counting": ("count_rules_of",),
-        "discovery": ("discover_patterns",),
-        "discretize": ("Discretizer",),
+        "counting.assurance": ("assured",),
+        "counting.recount": ("count_rules_of",),
         "errors": (
             *("BindingError", "ConfigError", "GraphError", "InputError", "MiningError"),
             *("MissingExtraError", "PatternError", "RunError", "ThenceError"),
         ),
+        "evaluate.comparison": ("compare",),
+        "evaluate.fidelity": ("fidelity",),
+        "evaluate.generalisation": ("generalisation",),
         "export": ("read_rules", "write_rules"),
-        "fidelity": ("fidelity",),
-        "generalise": ("generalisation",),
-        "itemtext": ("parse_item",),
-        "graph": ("KnowledgeGraph",),
-        "items": ("Feature", "Interval", "Item"),
-        "loaders": ("read_binding", "read_graph", "read_ontology"),
-        "locality": ("within_hops",),
+        "graph.binding": ("Binding", "bind"),
+        "graph.discovery": ("discover_patterns",),
+        "graph.knowledge_graph": ("KnowledgeGraph",),
+        "graph.loaders": ("read_binding", "read_graph", "read_ontology"),
+        "graph.ontology": ("Ontology",),
+        "graph.patterns": ("Pattern",),
         "miners.aerial.miner": ("Aerial",),
-        "miners.arm_ae": ("ARMAE",),
-        "miners.exact": ("Exact",),
-        "miners.exhaustive": ("FPGrowth", "HMine"),
-        "miners.narm": ("TSNARM",),
-        "miners.semrl": ("NaiveSemRL",),
-        "ontology": ("Ontology",),
-        "patterns": ("Pattern",),
-        "pipeline": ("feature_table", "mine", "transactions"),
-        "refine": ("refine",),
-        "rules": ("Rule", "RuleSet"),
-        "run": ("Run", "load_run"),
-        "sensors": ("Sensor", "SensorData"),
-        "sources": ("read_sensors",),
-        "transactions": ("FeatureTable", "TransactionTable"),
+        "miners.baselines.arm_ae": ("ARMAE",),
+        "miners.baselines.exhaustive": ("FPGrowth", "HMine"),
+        "miners.baselines.narm": ("TSNARM",),
+        "miners.baselines.semrl": ("NaiveSemRL",),
+        "miners.exact.miner": ("Exact",),
+        "readings.readers": ("read_sensors",),
+        "readings.sensors": ("Sensor", "SensorData"),
+        "refinement": ("refine",),
+        "rules.constraints": ("Where",),
+        "rules.item_text": ("parse_item",),
+        "rules.items": ("Feature", "Interval", "Item"),
+        "rules.ruleset": ("Rule", "RuleSet"),
+        "runs.configuration": ("Config",),
+        "runs.pipeline": ("feature_table", "mine", "transactions"),
+        "runs.run": ("Run", "load_run"),
+        "tables.discretization": ("Discretizer",),
+        "tables.locality": ("within_hops",),
+        "tables.transactions": ("FeatureTable", "TransactionTable"),
     }
 )
 _HOME = MappingProxyType({name: module for module, names in _MODULES.items() for name in names})
@@ -135,25 +134,11 @@ def __getattr__(name: str) -> Any:
 
 
 def _suggestion(name: str) -> str:
-    from .errors import nearest
+    from thence.errors import nearest
 
     # Dunder names are asked for by tools all the time; only a person misspells the others.
     hint = None if name.startswith("_") else nearest(name, __all__)
     return f"; {hint}" if hint else ""
-
-
-class _Package(ModuleType):
-    """The package as a module in which a public name wins over a submodule of the same name.
-
-    Importing ``thence.transactions`` would otherwise put that module in the place of the function ``th.transactions``.
-    """
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (isinstance(value, ModuleType) and name in _HOME):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
 
 
 def __dir__() -> list[str]:

@@ -1,6 +1,6 @@
 """Errors that a user can cause, each saying what was wrong, where, and what to do.
 
-Everything that Thence raises on purpose derives from :class:`ThenceError`; the command line prints these without
+Everything that Thence raises on purpose derives from ``ThenceError``; the command line prints these without
 a traceback. This module must not import anything else of the package.
 """
 

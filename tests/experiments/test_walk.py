@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thence.experiments.walk import walk
-from thence.graph import Edge, KnowledgeGraph, Node
+from thence.graph.knowledge_graph import Edge, KnowledgeGraph, Node
 
 
 def chain(length: int, *, cut: int | None = None) -> KnowledgeGraph:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from tests.test_items import items
-from thence.items import Aspect, Feature, Interval, Item, Role
-from thence.measures import Counts
-from thence.rules import Rule, RuleSet
+from tests.rules.test_items import items
+from thence.rules.items import Aspect, Feature, Interval, Item, Role
+from thence.rules.measures import Counts
+from thence.rules.ruleset import Rule, RuleSet
 
 COUNTS = ("n_rows", "n", "n_antecedent", "n_consequent", "n_both")
 PATTERN = "(p:Pipe)-[starts_at]->(j:Junction), (f:flow)-[in]->(p), (g:pressure)-[in]->(j)"

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from tests.export.rulesets import rule_sets, told, varied
 from thence.errors import ConfigError, InputError
 from thence.export import FORMATS, format_of, read_rules, write_rules
-from thence.rules import RuleSet
+from thence.rules.ruleset import RuleSet
 
 READABLE = [f.name for f in FORMATS if f.reader]
 

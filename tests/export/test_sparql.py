@@ -17,10 +17,10 @@ import thence as th
 from tests.export.rulesets import PATTERN, rule_sets, varied
 from thence.export import graph_rdf, shacl, sparql
 from thence.export.vocabulary import Vocabulary
-from thence.graph import Edge, Node
-from thence.items import Aspect, Feature, Item, Role
-from thence.rules import Rule, RuleSet
-from thence.windows import window
+from thence.graph.knowledge_graph import Edge, Node
+from thence.readings.windows import window
+from thence.rules.items import Aspect, Feature, Item, Role
+from thence.rules.ruleset import Rule, RuleSet
 
 SH = rdflib.Namespace("http://www.w3.org/ns/shacl#")
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from tests.export.rulesets import varied
 from thence.export import write_rules
-from thence.rules import RuleSet
+from thence.rules.ruleset import RuleSet
 
 
 def test_csv_has_a_line_per_rule_with_counts_and_measures(tmp_path: Path) -> None:

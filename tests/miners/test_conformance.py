@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from thence.checks import yield_checks
 from thence.errors import ConfigError
+from thence.evaluate.conformance import yield_checks
 from thence.miners.base import BUILT_IN, Miner, make_miner, miner_names
 
 ROOT = Path(__file__).parents[2]

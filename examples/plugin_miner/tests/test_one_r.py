@@ -2,8 +2,8 @@ import polars as pl
 import pytest
 from thence_one_r import OneR
 
-from thence.checks import yield_checks
-from thence.transactions import TransactionTable
+from thence.evaluate.conformance import yield_checks
+from thence.tables.transactions import TransactionTable
 
 
 @pytest.mark.parametrize("check", list(yield_checks(OneR())), ids=lambda check: check.__name__)

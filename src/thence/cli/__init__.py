@@ -11,6 +11,6 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line on the arguments of this process."""
-    from .app import app
+    from thence.cli.app import app
 
     app(prog_name="thence")

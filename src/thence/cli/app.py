@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from . import job
-from .screen import Guarded, assignments, numbers, print_json, say
+from thence.cli import job
+from thence.cli.screen import Guarded, assignments, numbers, print_json, say
 
 __all__ = ["app"]
 
@@ -55,19 +55,19 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Mine a simulated water network and print the ten best rules in plain English."""
-    from .demo import demo as show_demo
+    from thence.cli.demo import demo as show_demo
 
     show_demo(out, as_json=as_json, quiet=quiet)
 
 
 def _mine(config: object, as_json: bool, quiet: bool, strict: bool) -> None:
-    from .mine import mine
+    from thence.cli.mine import mine
 
     mine(config, as_json=as_json, quiet=quiet, strict=strict)  # type: ignore[arg-type]
 
 
 def _check(config: object, as_json: bool, quiet: bool, strict: bool) -> None:
-    from .check import check
+    from thence.cli.check import check
 
     check(config, as_json=as_json, quiet=quiet, strict=strict)  # type: ignore[arg-type]
 
@@ -98,8 +98,8 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show the rules of a run, filtered and ordered."""
-    from .show import Selection
-    from .show import show as show_run
+    from thence.cli.show import Selection
+    from thence.cli.show import show as show_run
 
     named = {"min_support": min_support, "min_confidence": min_confidence, "min_zhang": min_zhang, "min_lift": min_lift}
     bounds = {**{k: v for k, v in named.items() if v is not None}, **numbers(bound or (), flag="--bound")}
@@ -125,8 +125,8 @@ def export(
     quiet: Quiet = False,
 ) -> None:
     """Write the rules of a run in another format."""
-    from .show import Selection
-    from .show import export as export_run
+    from thence.cli.show import Selection
+    from thence.cli.show import export as export_run
 
     chosen = Selection(top, by, numbers(bound or (), flag="--bound"), feature, None, None, kind)
     written = export_run(run, to, chosen, format=format, options=assignments(option or (), flag="--option"))
@@ -164,7 +164,7 @@ def generalise(
     quiet: Quiet = False,
 ) -> None:
     """Mine on some places and times, measure on others: do the rules hold where they were not learnt?"""
-    from .questions import generalise as ask
+    from thence.cli.questions import generalise as ask
 
     settings: dict[str, object] = {
         "unseen": unseen,
@@ -213,7 +213,7 @@ def compare(
     quiet: Quiet = False,
 ) -> None:
     """Put miners side by side on the same data: rules, measures, time, memory, overlap."""
-    from .questions import compare as ask
+    from thence.cli.questions import compare as ask
 
     ask(
         dataset,
@@ -245,7 +245,7 @@ def reproduce(
     quiet: Quiet = False,
 ) -> None:
     """Run the paper's experiments again, its numbers beside ours; a second call continues."""
-    from .questions import reproduce as ask
+    from thence.cli.questions import reproduce as ask
 
     ask(
         experiment,
@@ -264,7 +264,7 @@ def reproduce(
 @datasets_app.command("list")
 def datasets_list(as_json: AsJson = False) -> None:
     """List the data sets."""
-    from .datasets import show_all
+    from thence.cli.datasets import show_all
 
     show_all(as_json=as_json)
 
@@ -272,7 +272,7 @@ def datasets_list(as_json: AsJson = False) -> None:
 @datasets_app.command("info")
 def datasets_info(name: Annotated[str, typer.Argument(show_default=False)], as_json: AsJson = False) -> None:
     """Say what a data set is, what it needs and which options it takes."""
-    from .datasets import show_one
+    from thence.cli.datasets import show_one
 
     show_one(name, as_json=as_json)
 
@@ -287,7 +287,7 @@ def datasets_make(
     quiet: Quiet = False,
 ) -> None:
     """Make or read a data set and describe it; with --out, write it as files that 'thence mine' takes."""
-    from .datasets import make
+    from thence.cli.datasets import make
 
     chosen = assignments(option or (), flag="--option")
     make(name, chosen, out, force=force, as_json=as_json, quiet=quiet)

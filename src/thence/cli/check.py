@@ -6,14 +6,14 @@ from math import comb
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import GraphError, RunError
-from .job import default_folder
-from .screen import console, facts, print_json, say
+from thence.cli.job import default_folder
+from thence.cli.screen import console, facts, print_json, say
+from thence.errors import GraphError, RunError
 
 if TYPE_CHECKING:
-    from ..config import Config
-    from ..inputs import Inputs
-    from ..transactions import FeatureTable, TransactionTable
+    from thence.runs.configuration import Config
+    from thence.runs.inputs import Inputs
+    from thence.tables.transactions import FeatureTable, TransactionTable
 
 __all__ = ["check", "examine", "refuse_breaches"]
 
@@ -33,7 +33,7 @@ def check(config: Config, *, as_json: bool, quiet: bool, strict: bool) -> None:
 
 def refuse_breaches(config: Config) -> None:
     """Raise where the graph breaks its ontology."""
-    from ..inputs import read_inputs
+    from thence.runs.inputs import read_inputs
 
     _refuse(_ontology(read_inputs(config.input, config.enrich.mode)))
 
@@ -46,9 +46,9 @@ def _refuse(ontology: dict[str, Any] | None) -> None:
 
 def examine(config: Config) -> dict[str, Any]:
     """Everything that can be known of a job before mining, as plain data."""
-    from .._atomic import require_room
-    from ..inputs import read_inputs
-    from ..pipeline import plan, prepare
+    from thence.atomic import require_room
+    from thence.runs.inputs import read_inputs
+    from thence.runs.pipeline import plan, prepare
 
     config, miner = plan(config)
     target = Path(config.output.path) if config.output.path else default_folder(config)
@@ -92,7 +92,7 @@ def _ontology(inputs: Inputs) -> dict[str, Any] | None:
 
 
 def _describe(table: TransactionTable | FeatureTable) -> dict[str, Any]:
-    from ..transactions import TransactionTable
+    from thence.tables.transactions import TransactionTable
 
     if isinstance(table, TransactionTable):
         return table.describe()
@@ -101,7 +101,7 @@ def _describe(table: TransactionTable | FeatureTable) -> dict[str, Any]:
 
 def _search(table: TransactionTable | FeatureTable, miner: Any) -> dict[str, Any]:
     """How large the space of rules is, and what the bitmaps of the items take."""
-    from ..transactions import TransactionTable
+    from thence.tables.transactions import TransactionTable
 
     longest = int(getattr(miner, "max_antecedents", 1))
     out: dict[str, Any] = {"miner": miner.name, "max_antecedents": longest, "antecedents": None, "bitmap_bytes": None}

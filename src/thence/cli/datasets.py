@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .screen import console, facts, print_json, say
+from thence.cli.screen import console, facts, print_json, say
 
 if TYPE_CHECKING:
-    from ..datasets import Dataset
+    from thence.datasets import Dataset
 
 __all__ = ["make", "show_all", "show_one"]
 
 
 def show_all(*, as_json: bool) -> None:
     """List the data sets."""
-    from .. import datasets
+    from thence import datasets
 
     known = [datasets.info(name) for name in datasets.names()]
     if as_json:
@@ -28,7 +28,7 @@ def show_all(*, as_json: bool) -> None:
 
 def show_one(name: str, *, as_json: bool) -> None:
     """Describe a data set without making it."""
-    from .. import datasets
+    from thence import datasets
 
     found = datasets.info(name)
     if as_json:
@@ -39,8 +39,8 @@ def show_one(name: str, *, as_json: bool) -> None:
 
 def make(name: str, options: Mapping[str, Any], out: Path | None, *, force: bool, as_json: bool, quiet: bool) -> None:
     """Load a data set, describe it, and write it where asked."""
-    from .. import datasets
-    from ..progress import bars
+    from thence import datasets
+    from thence.progress import bars
 
     with bars(enabled=False if quiet or as_json else None) as progress:
         data = datasets.load(name, progress=progress, **options)
@@ -62,10 +62,10 @@ def _write(data: Dataset, out: Path, *, force: bool) -> dict[str, str]:
     """Readings, kinds, graph, binding, labels, and a configuration that names them."""
     import polars as pl
 
-    from .._atomic import new_folder
-    from .._toml import dumps
-    from ..export.graph_json import content, schema
-    from ..run import refuse_foreign
+    from thence.atomic import new_folder
+    from thence.export.graph_json import content, schema
+    from thence.runs.run import refuse_foreign
+    from thence.settings import toml_text
 
     target = out.absolute()
     refuse_foreign(target, force=force, mark="dataset.json")
@@ -86,7 +86,9 @@ def _write(data: Dataset, out: Path, *, force: bool) -> dict[str, str]:
             "binding": "binding.csv",
             "read_sensors": {"kinds": "kinds.csv"},
         }
-        (folder / "config.toml").write_text(dumps({"input": given}), encoding="utf-8")
+        (folder / "config.toml").write_text(toml_text({"input": given}), encoding="utf-8")
         about = {"name": data.name, "source": data.source, "description": data.description}
-        (folder / "dataset.json").write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+        (folder / "dataset.json").write_text(
+            json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8"
+        )
     return {path.stem: str(path) for path in sorted(target.iterdir())}

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..config import Config
-from .screen import console, facts, print_json, say
+from thence.cli.screen import console, facts, print_json, say
+from thence.runs.configuration import Config
 
 if TYPE_CHECKING:
-    from ..rules import RuleSet
+    from thence.rules.ruleset import RuleSet
 
 __all__ = ["SETTINGS", "demo"]
 
@@ -31,8 +31,8 @@ _BEST = 10
 
 def demo(out: Path | None, *, as_json: bool, quiet: bool) -> None:
     """Mine and print the ten best rules; the demo's own earlier run is replaced."""
-    from ..pipeline import mine
-    from .mine import summary_lines
+    from thence.cli.mine import summary_lines
+    from thence.runs.pipeline import mine
 
     config = Config.from_mapping(SETTINGS)
     target = out or Path("runs") / "demo"

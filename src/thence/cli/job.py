@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from ..config import Config
-from ..errors import ConfigError
-from ..sections import absolute
-from .screen import assignments
+from thence.cli.screen import assignments
+from thence.errors import ConfigError
+from thence.runs.configuration import Config
+from thence.runs.sections import absolute
 
 __all__ = ["command", "default_folder"]
 

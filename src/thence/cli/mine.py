@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import typer
 
-from .job import default_folder
-from .screen import complain, console, facts, print_json, print_rules, say
+from thence.cli.job import default_folder
+from thence.cli.screen import complain, console, facts, print_json, print_rules, say
 
 if TYPE_CHECKING:
-    from ..config import Config
-    from ..run import Run
+    from thence.runs.configuration import Config
+    from thence.runs.run import Run
 
 __all__ = ["mine", "summary_lines"]
 
@@ -22,12 +22,12 @@ _BEST = 5
 
 def mine(config: Config, *, as_json: bool, quiet: bool, strict: bool) -> None:
     """Mine, write the run, and print its summary and its best rules."""
-    from ..pipeline import run_config
+    from thence.runs.pipeline import run_config
 
     if config.output.path is None:
         config = replace(config, output=replace(config.output, path=str(default_folder(config))))
     if strict:
-        from .check import refuse_breaches
+        from thence.cli.check import refuse_breaches
 
         refuse_breaches(config)
     run = run_config(config, progress="off" if quiet or as_json else "auto")

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..errors import ConfigError, MiningError
-from .screen import console, print_json, say
+from thence.cli.screen import console, print_json, say
+from thence.errors import ConfigError, MiningError
 
 __all__ = ["compare", "generalise", "reproduce"]
 
@@ -16,8 +16,8 @@ _CHARTS = (".svg", ".png", ".html", ".json")
 
 
 def _loaded(name: str, options: Mapping[str, Any], *, quiet: bool) -> Any:
-    from .. import datasets
-    from ..progress import bars
+    from thence import datasets
+    from thence.progress import bars
 
     with bars(enabled=False if quiet else None) as progress:
         return datasets.load(name, progress=progress, **options)
@@ -34,8 +34,8 @@ def generalise(
     quiet: bool,
 ) -> None:
     """Print how the rules of a data set do on places and times that they were not mined on."""
-    from ..generalise import generalisation
-    from ..progress import bars
+    from thence.evaluate.generalisation import generalisation
+    from thence.progress import bars
 
     if other is None and other_options:
         raise ConfigError("--other-option is for another data set, and none is named", hint="give --other NAME")
@@ -69,9 +69,9 @@ def compare(
     quiet: bool,
 ) -> None:
     """Print the table of rule qualities of several miners on the same data."""
-    from ..compare import METHODS, published_methods
-    from ..compare import compare as run
-    from ..progress import bars
+    from thence.evaluate.comparison import METHODS, published_methods
+    from thence.evaluate.comparison import compare as run
+    from thence.progress import bars
 
     for target, suffixes in ((csv, ()), (plot, _CHARTS)):
         _require_place(target, suffixes)
@@ -119,7 +119,7 @@ def reproduce(
     quiet: bool,
 ) -> None:
     """Run the paper's experiments again and print its numbers beside ours."""
-    from ..experiments import reproduce as run
+    from thence.experiments import reproduce as run
 
     result = run(
         experiment,

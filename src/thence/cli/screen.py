@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperGroup
 
-from ..errors import ConfigError, ThenceError
+from thence.errors import ConfigError, ThenceError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..rules import RuleSet
+    from thence.rules.ruleset import RuleSet
 
 __all__ = ["Guarded", "assignments", "complain", "console", "facts", "numbers", "print_json", "print_rules", "say"]
 
@@ -153,7 +153,7 @@ def numbers(given: Iterable[str], *, flag: str) -> dict[str, float]:
 
 def print_rules(screen: Console, rules: RuleSet, *, text: bool = False) -> None:
     """Rules in plain English or in their exact text: a table, or two lines each where a table would be too narrow."""
-    from ..measures import MEASURES
+    from thence.rules.measures import MEASURES
 
     known = {name: title for name, title in _COLUMNS.items() if name in MEASURES or name in rules.extras}
     columns = [rules.measure(name) for name in known]

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ConfigError, nearest
-from .screen import complain, console, facts, print_json, print_rules, say
+from thence.cli.screen import complain, console, facts, print_json, print_rules, say
+from thence.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
-    from ..items import Item
-    from ..rules import RuleSet
+    from thence.rules.items import Item
+    from thence.rules.ruleset import RuleSet
 
 __all__ = ["Selection", "export", "show"]
 
@@ -61,9 +61,9 @@ def _kinds(item: Item) -> Iterator[str]:
 
 def show(path: Path, selection: Selection, *, text: bool, as_json: bool) -> None:
     """Print the rules of a run."""
-    from ..export.rules_json import records
-    from ..run import load_run
-    from .mine import summary_lines
+    from thence.cli.mine import summary_lines
+    from thence.export.rules_json import records
+    from thence.runs.run import load_run
 
     run = load_run(path)
     rules, met = selection.of(run.rules)
@@ -84,8 +84,8 @@ def export(
     path: Path, target: Path, selection: Selection, *, format: str | None, options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Write the rules of a run to a file and say what was written."""
-    from ..export import format_of, write_rules
-    from ..run import load_run
+    from thence.export import format_of, write_rules
+    from thence.runs.run import load_run
 
     chosen = format_of(target, format)
     run = load_run(path)

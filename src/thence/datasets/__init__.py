@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from thence._settings import Place, check_kinds
-from thence.datasets.dataset import Dataset
 from thence.errors import ConfigError, nearest
+from thence.graph.system import Dataset
 from thence.progress import Progress, silent
+from thence.settings import Place, check_kinds
 
 __all__ = ["Dataset", "Info", "check_options", "info", "load", "names"]
 
@@ -94,7 +94,7 @@ def info(name: str) -> Info:
 
 
 def load(name: str, *, progress: Progress = silent, **options: Any) -> Dataset:
-    """Load a data set by name, with the options that :func:`info` lists.
+    """Load a data set by name, with the options that ``info`` lists.
 
     A simulation tells ``progress`` how far it is.
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import polars as pl
 
-from thence._atomic import new_file
+from thence.atomic import new_file
 from thence.datasets.places import cache_folder
 from thence.errors import RunError
 

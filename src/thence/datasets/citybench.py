@@ -17,13 +17,13 @@ from typing import Any
 
 import polars as pl
 
-from thence.binding import Binding
-from thence.datasets.dataset import Dataset, choose_kinds
 from thence.datasets.places import find_folder, shipped
 from thence.errors import InputError
-from thence.graph import Edge, KnowledgeGraph, Node, Value
-from thence.loaders import read_graph, read_ontology
-from thence.sensors import ReadReport, Sensor, SensorData
+from thence.graph.binding import Binding
+from thence.graph.knowledge_graph import Edge, KnowledgeGraph, Node, Value
+from thence.graph.loaders import read_graph, read_ontology
+from thence.graph.system import Dataset, choose_kinds
+from thence.readings.sensors import ReadReport, Sensor, SensorData
 
 __all__ = ["load"]
 

@@ -195,7 +195,7 @@ class Network:
         return values
 
     def own_demand(self, junction: str) -> int:
-        """Replace all demands of a junction by one series of its own; fill it with :meth:`fill_demand`."""
+        """Replace all demands of a junction by one series of its own; fill it with ``fill_demand``."""
         node = self._index("EN_getnodeindex", junction)
         count = ctypes.c_int()
         self._call("EN_getnumdemands", ctypes.c_int(node), ctypes.byref(count))
@@ -237,7 +237,7 @@ class Network:
         self._call("EN_setoption", ctypes.c_int(_ACCURACY), ctypes.c_double(value))
 
     def node_number(self, name: str) -> int:
-        """EPANET's index of a node, for :meth:`set_emitter`."""
+        """EPANET's index of a node, for ``set_emitter``."""
         return self._index("EN_getnodeindex", name)
 
     def set_emitter(self, node: int, coefficient: float) -> None:

@@ -20,12 +20,12 @@ import numpy as np
 import polars as pl
 
 from thence.datasets.cache import Made, cached
-from thence.datasets.dataset import Dataset, choose_kinds, label_frame
 from thence.datasets.demand import Floats, Fourier, leakdb_multipliers
 from thence.datasets.epanet import Network, Read, SimulationError
 from thence.datasets.places import find_folder
 from thence.datasets.water import Gauge, assemble, readings
 from thence.errors import ConfigError, InputError, nearest, require
+from thence.graph.system import Dataset, choose_kinds, label_frame
 from thence.progress import Progress, silent
 
 __all__ = ["Leak", "load"]
@@ -110,7 +110,7 @@ def load(
     """Simulate (or read from the cache) the first ``days`` days of a scenario.
 
     ``scenario`` picks the leaks of LeakDB's table (1 to 1000; 238 of them, such as 1, have none) and, with ``seed``,
-    the random draws. ``leaks`` replaces the table's: mappings or :class:`Leak`, with times as steps, ISO text or
+    the random draws. ``leaks`` replaces the table's: mappings or ``Leak``, with times as steps, ISO text or
     datetimes. ``sensors`` is "all" or some of the kinds pressure, flow, demand.
     """
     if not 1 <= scenario <= 1000:

@@ -17,14 +17,14 @@ from typing import Literal
 
 import polars as pl
 
-from thence.binding import Binding
-from thence.datasets.dataset import Dataset, label_frame
 from thence.datasets.places import find_folder, shipped
 from thence.errors import ConfigError, InputError, nearest
-from thence.graph import KnowledgeGraph
-from thence.loaders import read_binding, read_graph, read_ontology
-from thence.ontology import Ontology
-from thence.sensors import ReadReport, Sensor, SensorData
+from thence.graph.binding import Binding
+from thence.graph.knowledge_graph import KnowledgeGraph
+from thence.graph.loaders import read_binding, read_graph, read_ontology
+from thence.graph.ontology import Ontology
+from thence.graph.system import Dataset, label_frame
+from thence.readings.sensors import ReadReport, Sensor, SensorData
 
 __all__ = ["UNITS", "load"]
 

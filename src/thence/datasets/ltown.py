@@ -2,7 +2,7 @@
 
 The published network carries one week of nominal demands; BattLeDIM's own series come from a network that was never
 published. Here the nominal week is repeated with a season of the year and noise (both fitted to the published 2019
-inflows, see :data:`_SEASON`), and the published leak flows are drawn from the middle of their pipes. The result is
+inflows, see ``_SEASON``), and the published leak flows are drawn from the middle of their pipes. The result is
 like BattLeDIM's data, not the same.
 """
 
@@ -20,12 +20,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from thence.datasets.cache import Made, cached
-from thence.datasets.dataset import Dataset, choose_kinds, label_frame
 from thence.datasets.demand import Floats, noisy
 from thence.datasets.epanet import Network
 from thence.datasets.places import find_folder
 from thence.datasets.water import Gauge, assemble, readings
 from thence.errors import ConfigError, InputError
+from thence.graph.system import Dataset, choose_kinds, label_frame
 from thence.progress import Progress, silent
 
 __all__ = ["AMRS", "FLOW_METERS", "LEVEL_GAUGES", "PRESSURE_GAUGES", "load"]

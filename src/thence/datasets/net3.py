@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from thence.datasets.cache import Made, cached
-from thence.datasets.dataset import Dataset, label_frame
 from thence.datasets.demand import noisy
 from thence.datasets.epanet import Network
 from thence.datasets.water import Gauge, assemble, readings
 from thence.errors import ConfigError, InputError, require
+from thence.graph.system import Dataset, label_frame
 from thence.progress import Progress, silent
 
 __all__ = ["load"]

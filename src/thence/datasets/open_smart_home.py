@@ -12,12 +12,12 @@ from pathlib import Path
 
 import polars as pl
 
-from thence.binding import Binding
-from thence.datasets.dataset import Dataset
 from thence.datasets.places import find_folder, shipped
 from thence.errors import InputError
-from thence.loaders import read_graph, read_ontology
-from thence.sensors import ReadReport, Sensor, SensorData
+from thence.graph.binding import Binding
+from thence.graph.loaders import read_graph, read_ontology
+from thence.graph.system import Dataset
+from thence.readings.sensors import ReadReport, Sensor, SensorData
 
 __all__ = ["load"]
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from thence.datasets.dataset import Dataset, label_frame
 from thence.datasets.places import shipped
 from thence.datasets.water import Gauge
-from thence.loaders import read_binding, read_graph, read_ontology
-from thence.sensors import SensorData
+from thence.graph.loaders import read_binding, read_graph, read_ontology
+from thence.graph.system import Dataset, label_frame
+from thence.readings.sensors import SensorData
 
 __all__ = ["load"]
 

@@ -18,13 +18,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from thence.binding import Binding
-from thence.datasets.dataset import Dataset
 from thence.datasets.epanet import Quantity, Read
 from thence.errors import GraphError
-from thence.graph import KnowledgeGraph
-from thence.loaders import read_graph, read_ontology
-from thence.sensors import Sensor, SensorData
+from thence.graph.binding import Binding
+from thence.graph.knowledge_graph import KnowledgeGraph
+from thence.graph.loaders import read_graph, read_ontology
+from thence.graph.system import Dataset
+from thence.readings.sensors import Sensor, SensorData
 
 __all__ = ["Gauge", "assemble", "node_of", "readings"]
 

@@ -1,7 +1,7 @@
 """The paper's experiments: run again, put beside the paper's numbers, and judged claim by claim.
 
 Each experiment is a TOML file in this package, with its parameters, the published numbers and the claims made from
-them. :func:`reproduce` runs the repeats, stores each as it finishes, and writes tables, figures and a page.
+them. ``reproduce`` runs the repeats, stores each as it finishes, and writes tables, figures and a page.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .files import Experiment as Experiment
-    from .files import experiment_names as experiment_names
-    from .files import read_experiment as read_experiment
-    from .runner import Reproduction as Reproduction
-    from .runner import report as report
-    from .runner import reproduce as reproduce
+    from thence.experiments.files import Experiment as Experiment
+    from thence.experiments.files import experiment_names as experiment_names
+    from thence.experiments.files import read_experiment as read_experiment
+    from thence.experiments.runner import Reproduction as Reproduction
+    from thence.experiments.runner import report as report
+    from thence.experiments.runner import reproduce as reproduce
 
 __all__ = ["Experiment", "Reproduction", "experiment_names", "read_experiment", "report", "reproduce"]
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from .files import VARIANTS, Claim
-from .summary import Cell, Results, number
+from thence.experiments.files import VARIANTS, Claim
+from thence.experiments.summary import Cell, Results, number
 
 __all__ = ["Verdict", "judge"]
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..errors import require
-from .files import VARIANTS
-from .summary import Results
-from .tables import HEADINGS, SHOWN
-from .world import source_of
+from thence.errors import require
+from thence.experiments.files import VARIANTS
+from thence.experiments.summary import Results
+from thence.experiments.tables import HEADINGS, SHOWN
+from thence.experiments.world import source_of
 
 __all__ = ["figures"]
 

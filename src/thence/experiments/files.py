@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .._settings import Place, build, refuse_unknown
-from ..errors import ConfigError, nearest
+from thence.errors import ConfigError, nearest
+from thence.settings import Place, build, refuse_unknown
 
 __all__ = [
     "METRICS",
@@ -250,7 +250,7 @@ def _toml(path: Path) -> tuple[dict[str, Any], Place]:
 
 def parse_experiment(path: Path) -> Experiment:
     """Read and check one file."""
-    from .works import WORKS
+    from thence.experiments.works import WORKS
 
     data, place = _toml(path)
     _, sources = read_setup()

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..items import Aspect
-from ..miners.exact import Exact
-from ..rules import RuleSet
-from .files import Parameters
+from thence.experiments.files import Parameters
+from thence.miners.exact.miner import Exact
+from thence.rules.items import Aspect
+from thence.rules.ruleset import RuleSet
 
 if TYPE_CHECKING:
-    from ..miners.aerial.miner import Aerial
+    from thence.miners.aerial.miner import Aerial
 
 __all__ = ["GAPS", "aerial", "exact", "measured", "min_support_from", "timed", "warm_up"]
 
@@ -36,8 +36,8 @@ def aerial(variant: str, p: Parameters, seed: int, **changes: Any) -> Aerial:
 
     What the network proposes is judged, so no exact confidence is asked for.
     """
-    from ..miners.aerial.miner import Aerial
-    from ..miners.aerial.settings import TrainingSettings
+    from thence.miners.aerial.miner import Aerial
+    from thence.miners.aerial.settings import TrainingSettings
 
     chosen: dict[str, Any] = {"similarity": p.similarity, "max_antecedents": p.antecedents, "min_confidence": 0.0}
     if variant != "faithful":
@@ -106,11 +106,11 @@ def warm_up() -> None:
     """Import and compile what the first timed run would otherwise pay for; once per process."""
     import polars as pl
 
-    from ..frames import raw_columns
-    from ..miners.aerial.miner import Aerial
-    from ..miners.exhaustive import FPGrowth
-    from ..miners.narm import TSNARM
-    from ..transactions import FeatureTable, TransactionTable
+    from thence.miners.aerial.miner import Aerial
+    from thence.miners.baselines.exhaustive import FPGrowth
+    from thence.miners.baselines.narm import TSNARM
+    from thence.tables.frames import raw_columns
+    from thence.tables.transactions import FeatureTable, TransactionTable
 
     values = [float(i % 6) for i in range(120)]
     frame = pl.DataFrame({"a": values, "b": [2 * x for x in values], "c": [str(x) for x in values]})

@@ -8,15 +8,15 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from .._atomic import new_file
-from ..errors import require
-from .claims import Verdict
-from .figures import figures
-from .files import read_setup
-from .store import Repeat
-from .summary import Results
-from .tables import SHOWN, headings, rows_of
-from .world import source_of
+from thence.atomic import new_file
+from thence.errors import require
+from thence.experiments.claims import Verdict
+from thence.experiments.figures import figures
+from thence.experiments.files import read_setup
+from thence.experiments.store import Repeat
+from thence.experiments.summary import Results
+from thence.experiments.tables import SHOWN, headings, rows_of
+from thence.experiments.world import source_of
 
 __all__ = ["write_figures", "write_page"]
 

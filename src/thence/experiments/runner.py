@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ConfigError, RunError, nearest, require
-from ..miners._checked import require_seed, require_whole
-from ..progress import Progress, bars
-from ..provenance import environment
-from .claims import Verdict, judge
-from .files import Experiment, Parameters, as_mapping, experiment_names, read_experiment, read_setup
-from .store import Repeat, Store
-from .summary import Results, summarise
-from .works import WORKS
-from .world import load_world, made_from
+from thence.errors import ConfigError, RunError, nearest, require
+from thence.experiments.claims import Verdict, judge
+from thence.experiments.files import Experiment, Parameters, as_mapping, experiment_names, read_experiment, read_setup
+from thence.experiments.store import Repeat, Store
+from thence.experiments.summary import Results, summarise
+from thence.experiments.works import WORKS
+from thence.experiments.world import load_world, made_from
+from thence.miners.checked import require_seed, require_whole
+from thence.progress import Progress, bars
+from thence.runs.provenance import environment
 
 __all__ = ["Reproduction", "Task", "report", "reproduce"]
 
@@ -61,7 +61,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What :func:`reproduce` found, and where it wrote it."""
+    """What ``reproduce`` found, and where it wrote it."""
 
     results: Mapping[str, Results]
     verdicts: Mapping[str, Sequence[Verdict]]
@@ -69,7 +69,7 @@ class Reproduction:
     page: Path
 
     def __str__(self) -> str:
-        from .tables import as_text
+        from thence.experiments.tables import as_text
 
         parts = [as_text(results, self.verdicts[name]) for name, results in self.results.items()]
         return "\n\n".join([*parts, f"tables, figures and the page: {self.folder}"])
@@ -157,7 +157,7 @@ def _datasets(experiment: Experiment, wanted: str | Sequence[str]) -> tuple[str,
     names = [wanted] if isinstance(wanted, str) else list(wanted)
     if names == ["all"]:
         return experiment.datasets
-    from ..datasets import names as data_sets
+    from thence.datasets import names as data_sets
 
     for name in names:
         if not name.endswith(".toml") and name not in data_sets():
@@ -201,8 +201,8 @@ def _stored(store: Store, task: Task) -> Repeat | None:
 
 def perform(task: Task, tell: Callable[[str], None] = lambda note: None) -> Repeat:
     """Do one repeat."""
-    from ..miners._threads import one_thread
-    from .methods import warm_up
+    from thence.experiments.methods import warm_up
+    from thence.miners.threads import one_thread
 
     with one_thread():
         warm_up()
@@ -285,8 +285,8 @@ def _write(
     quick: bool,
     tell: Progress,
 ) -> Reproduction:
-    from .page import write_page
-    from .tables import write_tables
+    from thence.experiments.page import write_page
+    from thence.experiments.tables import write_tables
 
     results: dict[str, Results] = {}
     for experiment, datasets in plan:

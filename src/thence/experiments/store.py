@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from .._atomic import new_file
-from ..errors import RunError
+from thence.atomic import new_file
+from thence.errors import RunError
 
 __all__ = ["Repeat", "Store"]
 

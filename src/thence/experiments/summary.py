@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from .files import METRICS, VARIANTS, Experiment
-from .store import Repeat
+from thence.experiments.files import METRICS, VARIANTS, Experiment
+from thence.experiments.store import Repeat
 
 __all__ = ["Cell", "Key", "Line", "Results", "summarise"]
 

@@ -11,11 +11,11 @@ import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from .._atomic import new_file
-from .claims import Verdict
-from .files import VARIANTS
-from .summary import Results, number
-from .world import source_of
+from thence.atomic import new_file
+from thence.experiments.claims import Verdict
+from thence.experiments.files import VARIANTS
+from thence.experiments.summary import Results, number
+from thence.experiments.world import source_of
 
 __all__ = ["as_markdown", "as_text", "headings", "rows_of", "write_tables"]
 

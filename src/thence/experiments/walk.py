@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..graph import KnowledgeGraph
+from thence.graph.knowledge_graph import KnowledgeGraph
 
 __all__ = ["walk"]
 

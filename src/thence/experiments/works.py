@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from ..rules import RuleSet
-from .files import Parameters
-from .methods import GAPS, Record, aerial, exact, measured, min_support_from, moving, timed
-from .world import Sample
+from thence.experiments.files import Parameters
+from thence.experiments.methods import GAPS, Record, aerial, exact, measured, min_support_from, moving, timed
+from thence.experiments.world import Sample
+from thence.rules.ruleset import RuleSet
 
 __all__ = ["WORKS", "Work"]
 
@@ -88,8 +88,8 @@ def _at_every_similarity(learner: Any, model: Any, table: Any, p: Parameters, va
 
 def _as_published(sample: Sample, p: Parameters, seed: int, least: Mapping[str, float]) -> Iterator[Record]:
     """mlxtend's FP-Growth without semantics, and Naive SemRL as published."""
-    from ..miners.exhaustive import FPGrowth
-    from ..miners.semrl import NaiveSemRL
+    from thence.miners.baselines.exhaustive import FPGrowth
+    from thence.miners.baselines.semrl import NaiveSemRL
 
     limits: dict[str, Any] = {"min_confidence": p.min_confidence, "max_antecedents": p.antecedents}
     without, with_ = least["wo-s"], max(least["w-s"], p.least_published_support)
@@ -138,7 +138,7 @@ def evaluations(sample: Sample, p: Parameters, seed: int, tell: Tell) -> Iterato
 def _optimise(
     sample: Sample, p: Parameters, seed: int, tell: Tell, numbers: tuple[int, ...], *, show_at: bool
 ) -> Iterator[Record]:
-    from ..miners.narm import TSNARM
+    from thence.miners.baselines.narm import TSNARM
 
     raw = sample.raw()
     for number in numbers:
@@ -174,7 +174,7 @@ def thresholds(sample: Sample, p: Parameters, seed: int, tell: Tell) -> Iterator
 
 def exhaustive_sweep(sample: Sample, p: Parameters, seed: int, tell: Tell) -> Iterator[Record]:
     """Exhaustive mining of the existential table against antecedents and minimum support."""
-    from ..miners.exhaustive import FPGrowth, HMine
+    from thence.miners.baselines.exhaustive import FPGrowth, HMine
 
     table = sample.table("existential")
     sweeps = [
@@ -213,7 +213,7 @@ def aerial_sweep(sample: Sample, p: Parameters, seed: int, tell: Tell) -> Iterat
 
 def arm_ae(sample: Sample, p: Parameters, seed: int, tell: Tell) -> Iterator[Record]:
     """ARM-AE with as many rules per consequent as Aerial has per feature."""
-    from ..miners.arm_ae import ARMAE
+    from thence.miners.baselines.arm_ae import ARMAE
 
     for variant in ("faithful", "corrected"):
         tell(f"ARM-AE, {variant}")

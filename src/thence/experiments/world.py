@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..binding import Binding
-from ..discretize import Discretizer
-from ..enrich import build, features
-from ..errors import ConfigError, RunError
-from ..graph import KnowledgeGraph
-from ..ontology import Ontology
-from ..transactions import FeatureTable, TransactionTable
-from ..windows import WindowedReadings, window
-from .files import Parameters, Source, read_setup
-from .walk import walk
+from thence.errors import ConfigError, RunError
+from thence.experiments.files import Parameters, Source, read_setup
+from thence.experiments.walk import walk
+from thence.graph.binding import Binding
+from thence.graph.knowledge_graph import KnowledgeGraph
+from thence.graph.ontology import Ontology
+from thence.readings.windows import WindowedReadings, window
+from thence.tables.discretization import Discretizer
+from thence.tables.enrich import build, features
+from thence.tables.transactions import FeatureTable, TransactionTable
 
 __all__ = ["Sample", "World", "load_world", "made_from", "source_of"]
 
@@ -54,10 +54,10 @@ def source_of(dataset: str) -> Source:
     if dataset in sources:
         return sources[dataset]
     if dataset.endswith(".toml"):
-        from ..config import Config
+        from thence.runs.configuration import Config
 
         return Source(label=dataset, window=Config.from_toml(dataset, check=False).windows.every)
-    from ..datasets import info
+    from thence.datasets import info
 
     return Source(label=info(dataset).name)
 
@@ -70,7 +70,7 @@ def made_from(dataset: str, quick: bool = False) -> dict[str, Any]:
     source = source_of(dataset)
     options = dict(source.quick_options if quick else source.options)
     if dataset.endswith(".toml"):
-        from ..config import Config
+        from thence.runs.configuration import Config
 
         given = Config.from_toml(dataset, check=False).input
         parts = {"config": dataset, **{name: getattr(given, name) for name in FILES}}
@@ -82,7 +82,7 @@ def made_from(dataset: str, quick: bool = False) -> dict[str, Any]:
 
 def _digest(paths: str | Iterable[str]) -> str:
     """One hash for the contents of several files, wherever they lie."""
-    from ..provenance import hash_files
+    from thence.runs.provenance import hash_files
 
     found = [file["sha256"] for file in hash_files(paths)]
     return str(found[0]) if len(found) == 1 else hashlib.sha256(" ".join(found).encode()).hexdigest()
@@ -91,7 +91,7 @@ def _digest(paths: str | Iterable[str]) -> str:
 def load_world(dataset: str, quick: bool, made: Mapping[str, Any]) -> World:
     """Load a data set once per process: one of the setup, any other by name, or a configuration file's ``[input]``.
 
-    ``made`` is what :func:`made_from` said of it when the work was planned.
+    ``made`` is what ``made_from`` said of it when the work was planned.
     """
     return _loaded(dataset, quick, json.dumps(made, sort_keys=True))
 
@@ -101,12 +101,12 @@ def _loaded(dataset: str, quick: bool, made: str) -> World:
     source = source_of(dataset)
     given: Any
     if dataset.endswith(".toml"):
-        from ..config import Config
-        from ..pipeline import read_inputs
+        from thence.runs.configuration import Config
+        from thence.runs.pipeline import read_inputs
 
         given = read_inputs(Config.from_toml(dataset, check=False).input, "grounded")
     else:
-        from ..datasets import load
+        from thence.datasets import load
 
         given = load(dataset, **(source.quick_options if quick else source.options))
     if given.graph is None or given.binding is None:

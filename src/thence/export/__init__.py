@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .._atomic import new_file
-from .._settings import check_kinds
-from ..errors import ConfigError, InputError, nearest
-from ..rules import RuleSet
+from thence.atomic import new_file
+from thence.errors import ConfigError, InputError, nearest
+from thence.rules.ruleset import RuleSet
+from thence.settings import check_kinds
 
 __all__ = ["FORMATS", "Format", "format_of", "read_rules", "write_rules"]
 
@@ -82,7 +82,7 @@ def write_rules(rules: RuleSet, path: str | Path, *, format: str | None = None, 
 
 
 def read_rules(path: str | Path, *, format: str | None = None) -> RuleSet:
-    """Read rules that :func:`write_rules` wrote as JSON, Parquet or PMML.
+    """Read rules that ``write_rules`` wrote as JSON, Parquet or PMML.
 
     >>> read_rules("rules.csv")
     Traceback (most recent call last):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..elements import Edge, Node
-from ..graph import KnowledgeGraph
-from ..ontology import Ontology
+from thence.graph.knowledge_graph import KnowledgeGraph
+from thence.graph.ontology import Ontology
+from thence.graph.records import Edge, Node
 
 __all__ = ["content", "schema"]
 

@@ -10,17 +10,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .._atomic import new_file
-from ..elements import Edge
-from ..graph import KnowledgeGraph
-from ..items import Value
-from .vocabulary import PREFIXES, Vocabulary, literal
+from thence.atomic import new_file
+from thence.export.vocabulary import PREFIXES, Vocabulary, literal
+from thence.graph.knowledge_graph import KnowledgeGraph
+from thence.graph.records import Edge
+from thence.rules.items import Value
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from ..ontology import Ontology
-    from ..sensors import SensorData
+    from thence.graph.ontology import Ontology
+    from thence.readings.sensors import SensorData
 
 __all__ = ["triples", "write_graph"]
 
@@ -41,7 +41,7 @@ def triples(
 
     ``readings`` maps ``value`` (and ``rank``, ``change`` …) to frames with a ``time`` column and a column per sensor.
 
-    >>> from thence.graph import Node
+    >>> from thence.graph.knowledge_graph import Node
     >>> graph = KnowledgeGraph([Node("Pipe 1", frozenset({"Pipe"}))])
     >>> print(*triples(graph))
     <urn:thence:node:Pipe%201> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:thence:class:Pipe> .
@@ -66,7 +66,7 @@ def triples(
 
 
 def write_graph(graph: KnowledgeGraph, path: str | Path, **options: object) -> Path:
-    """Write a graph as N-Triples; the options are those of :func:`triples`."""
+    """Write a graph as N-Triples; the options are those of ``triples``."""
     with new_file(Path(path)) as draft, draft.open("w", encoding="utf-8") as file:
         file.writelines(f"{line}\n" for line in triples(graph, **options))  # type: ignore[arg-type]
     return Path(path)

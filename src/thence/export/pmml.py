@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
-from ..items import Item
-from ..itemtext import parse_item
-from ..rules import Rule, RuleSet
-from ._columns import COUNTS, Columns, counts_from
+from thence.errors import InputError
+from thence.export.columns import COUNTS, Columns, counts_from
+from thence.rules.item_text import parse_item
+from thence.rules.items import Item
+from thence.rules.ruleset import Rule, RuleSet
 
 __all__ = ["read", "write"]
 
@@ -121,7 +121,7 @@ def _extension(element: ET.Element, name: str) -> Any:
 
 
 def read(path: Path) -> RuleSet:
-    """Read a rule set back; the file must be one that :func:`write` made, since other tools give no counts."""
+    """Read a rule set back; the file must be one that ``write`` made, since other tools give no counts."""
     try:
         root = ET.parse(path).getroot()
     except ET.ParseError as error:

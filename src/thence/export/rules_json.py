@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
-from ..items import Item
-from ..rules import RuleSet
-from ._columns import COUNTS, MAIN_MEASURES, Columns, counts_from, json_number
+from thence.errors import InputError
+from thence.export.columns import COUNTS, MAIN_MEASURES, Columns, counts_from, json_number
+from thence.rules.items import Item
+from thence.rules.ruleset import RuleSet
 
 __all__ = ["MOST_SENTENCES", "read", "records", "write"]
 

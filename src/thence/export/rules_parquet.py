@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InputError
-from ..items import Item
-from ..rules import RuleSet
-from ._columns import COUNTS, Columns, counts_from
+from thence.errors import InputError
+from thence.export.columns import COUNTS, Columns, counts_from
+from thence.rules.items import Item
+from thence.rules.ruleset import RuleSet
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ..items import Aspect, Role
-from ..rules import Rule, RuleSet
-from ._rule_query import RuleQuery
-from .vocabulary import PREFIXES, Vocabulary, literal
+from thence.export.rule_query import RuleQuery
+from thence.export.vocabulary import PREFIXES, Vocabulary, literal
+from thence.rules.items import Aspect, Role
+from thence.rules.ruleset import Rule, RuleSet
 
 __all__ = ["shapes", "write"]
 
@@ -24,7 +24,7 @@ _SHAPES = "urn:thence:shape:"
 def shapes(rules: Iterable[Rule], *, vocabulary: Vocabulary | None = None) -> str:
     """Turtle with one shape per rule.
 
-    >>> from thence.items import Feature, Item
+    >>> from thence.rules.items import Feature, Item
     >>> rule = Rule((Item.compare(Feature("f1"), ">=", 23.0),), Item.compare(Feature("p1"), "<", 4.0))
     >>> "sh:targetNode <urn:thence:sensor:p1>" in shapes([rule])
     True
@@ -43,7 +43,7 @@ def shapes(rules: Iterable[Rule], *, vocabulary: Vocabulary | None = None) -> st
 
 
 def write(rules: RuleSet, path: Path, **namespaces: Any) -> None:
-    """Write a shape per rule; options are the namespaces of :class:`Vocabulary`."""
+    """Write a shape per rule; options are the namespaces of ``Vocabulary``."""
     path.write_text(shapes(rules, vocabulary=Vocabulary(**namespaces)), encoding="utf-8")
 
 

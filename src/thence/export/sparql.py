@@ -1,7 +1,7 @@
 """Rules as SPARQL: queries that find where and when a rule fails, or where it applies and holds.
 
-:func:`query` makes a query for one rule, :func:`write` one for all rules of a set together. The graph that is asked
-must hold the readings too; :mod:`thence.export.graph_rdf` writes both, :mod:`thence.export.vocabulary` names the words.
+``query`` makes a query for one rule, ``write`` one for all rules of a set together. The graph that is asked
+must hold the readings too; ``thence.export.graph_rdf`` writes both, ``thence.export.vocabulary`` names the words.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ..errors import ConfigError
-from ..rules import Rule, RuleSet
-from ._rule_query import RuleQuery
-from .vocabulary import PREFIXES, Vocabulary
+from thence.errors import ConfigError
+from thence.export.rule_query import RuleQuery
+from thence.export.vocabulary import PREFIXES, Vocabulary
+from thence.rules.ruleset import Rule, RuleSet
 
 __all__ = ["query", "query_all", "write"]
 
@@ -23,7 +23,7 @@ def query(rule: Rule, *, find: str = "violations", ask: bool = False, vocabulary
 
     A SELECT lists time and place, and the variables of a lifted rule; ``ask`` only asks whether there are any.
 
-    >>> from thence.items import Feature, Item
+    >>> from thence.rules.items import Feature, Item
     >>> rule = Rule((Item.compare(Feature("f1"), ">=", 23.0),), Item.compare(Feature("p1"), "<", 4.0))
     >>> print(query(rule).splitlines()[-7])
     SELECT DISTINCT ?time ?place WHERE {
@@ -48,7 +48,7 @@ def query_all(rules: Iterable[Rule], *, find: str = "violations", vocabulary: Vo
 
 
 def write(rules: RuleSet, path: Path, *, find: str = "violations", **namespaces: Any) -> None:
-    """Write one query for all rules; further options are the namespaces of :class:`Vocabulary`."""
+    """Write one query for all rules; further options are the namespaces of ``Vocabulary``."""
     path.write_text(query_all(rules, find=find, vocabulary=Vocabulary(**namespaces)), encoding="utf-8")
 
 

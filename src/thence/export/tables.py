@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import ConfigError
-from ..rules import RuleSet
-from ._columns import Columns
+from thence.errors import ConfigError
+from thence.export.columns import Columns
+from thence.rules.ruleset import RuleSet
 
 __all__ = ["write_csv", "write_markdown"]
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from ..items import Value
+from thence.rules.items import Value
 
 __all__ = ["PREFIXES", "Vocabulary", "literal"]
 

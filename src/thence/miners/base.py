@@ -1,6 +1,6 @@
 """What every miner is: an object with a ``mine`` method, found by name.
 
-Miners propose rules; their counts are made by :mod:`thence.counting`. A miner is immutable: its settings are fixed
+Miners propose rules; their counts are made by ``thence.counting.recount``. A miner is immutable: its settings are fixed
 when it is made, and the same settings and seed give the same rules.
 """
 
@@ -12,12 +12,12 @@ from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from .._settings import check_kinds
-from ..constraints import Where
-from ..errors import ConfigError, nearest
-from ..progress import Progress, silent
-from ..rules import RuleSet
-from .neighbours import require_near
+from thence.errors import ConfigError, nearest
+from thence.miners.neighbours import require_near
+from thence.progress import Progress, silent
+from thence.rules.constraints import Where
+from thence.rules.ruleset import RuleSet
+from thence.settings import check_kinds
 
 __all__ = ["BUILT_IN", "Miner", "make_miner", "miner_names"]
 
@@ -36,13 +36,13 @@ class Miner(Protocol):
 
 BUILT_IN: Mapping[str, str] = MappingProxyType(
     {
-        "exact": "thence.miners.exact:Exact",
+        "exact": "thence.miners.exact.miner:Exact",
         "aerial": "thence.miners.aerial.miner:Aerial",
-        "fpgrowth": "thence.miners.exhaustive:FPGrowth",
-        "hmine": "thence.miners.exhaustive:HMine",
-        "naive-semrl": "thence.miners.semrl:NaiveSemRL",
-        "ts-narm": "thence.miners.narm:TSNARM",
-        "arm-ae": "thence.miners.arm_ae:ARMAE",
+        "fpgrowth": "thence.miners.baselines.exhaustive:FPGrowth",
+        "hmine": "thence.miners.baselines.exhaustive:HMine",
+        "naive-semrl": "thence.miners.baselines.semrl:NaiveSemRL",
+        "ts-narm": "thence.miners.baselines.narm:TSNARM",
+        "arm-ae": "thence.miners.baselines.arm_ae:ARMAE",
     }
 )
 
@@ -53,7 +53,7 @@ def _known() -> dict[str, str]:
 
 
 def miner_names() -> tuple[str, ...]:
-    """The names that :func:`make_miner` knows.
+    """The names that ``make_miner`` knows.
 
     >>> "exact" in miner_names()
     True

@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from thence.constraints import Constraint, item_masks
-from thence.counting import recount
+from thence.counting.recount import recount
 from thence.errors import ConfigError, MiningError
 from thence.progress import Progress, silent
-from thence.rules import RuleSet
-from thence.transactions import TransactionTable
+from thence.rules.constraints import Constraint, item_masks
+from thence.rules.ruleset import RuleSet
+from thence.tables.transactions import TransactionTable
 
 __all__ = ["OneR"]
 

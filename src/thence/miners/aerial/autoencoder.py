@@ -146,7 +146,7 @@ class Autoencoder:
         return [self.entry, self.entry_bias, *inner, self.exit, self.exit_bias]
 
     def with_parameters(self, tensors: Sequence[Tensor]) -> Autoencoder:
-        """The same architecture around other tensors, given in the order of :meth:`parameters`."""
+        """The same architecture around other tensors, given in the order of ``parameters``."""
         inner = tensors[2:-2]
         pairs = tuple((inner[i], inner[i + 1]) for i in range(0, len(inner), 2))
         return Autoencoder(self.layout, tensors[0], tensors[1], pairs, tensors[-2], tensors[-1])

@@ -17,11 +17,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from thence.miners._threads import one_thread
 from thence.miners.aerial.antecedents import Passed
 from thence.miners.aerial.frame import UNSURE, Frame, full_precision
 from thence.miners.aerial.sketch import LEAST_STATES, Sketch
 from thence.miners.neighbours import Neighbours
+from thence.miners.threads import one_thread
 
 __all__ = ["Implied", "Outputs"]
 
@@ -168,7 +168,7 @@ class Outputs:
         pieces = [rows[low : low + step] for low in range(0, len(rows), step)]
         if not shared:
             return [ask(piece) for piece in pieces]
-        from thence.bits import run_threads
+        from thence.bitmaps.bits import run_threads
 
         with one_thread():
             return run_threads(ask, pieces)
@@ -202,7 +202,7 @@ Hits = tuple[Numbers, Numbers, NDArray[np.float32]]
 
 def _compiled(block: _Block, states: Tensor, own: Numbers, threshold: float, sketch: Sketch | None) -> Hits:
     """What lies above a threshold of at least one half, on processors."""
-    from thence.miners.aerial._winners import winners
+    from thence.miners.aerial.winners import winners
 
     classes, count = block.items.shape
     if sketch is None:

@@ -45,7 +45,7 @@ def visible_features(n_features: int, *, rows: int, most: int, generator: torch.
 def features_around(
     centres: Tensor, *, per_centre: int, most: int, generator: torch.Generator, neighbours: Neighbours
 ) -> Tensor:
-    """Like :func:`visible_features` for blocks of rows that each show their centre and some of its neighbours."""
+    """Like ``visible_features`` for blocks of rows that each show their centre and some of its neighbours."""
     device = generator.device
     starts = torch.from_numpy(neighbours.starts).to(device)
     # One more entry, for features without neighbours to point at.

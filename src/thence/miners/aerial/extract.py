@@ -1,7 +1,7 @@
 """Rules and frequent itemsets out of a trained network: Algorithm 1 of the paper, as algebra.
 
 The result is exactly what the paper's loop over test vectors gives, for any number of antecedents. Work can be cut
-into independent parts by ranges of first features (:func:`parts`), and results come as a stream of chunks in a fixed
+into independent parts by ranges of first features (``parts``), and results come as a stream of chunks in a fixed
 order. This module must not look at the data: exact counts are made elsewhere.
 """
 
@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thence.errors import ConfigError
-from thence.miners._checked import require_share, require_whole
 from thence.miners.aerial.antecedents import Passed, passed
 from thence.miners.aerial.autoencoder import Autoencoder, Layout
 from thence.miners.aerial.consequents import Implied, Outputs
 from thence.miners.aerial.frame import UNSURE, Frame
 from thence.miners.aerial.mutual import mutual
+from thence.miners.checked import require_share, require_whole
 from thence.miners.neighbours import Neighbours
 
 __all__ = ["Itemsets", "Rules", "Search", "best", "extract", "itemsets", "parts", "top"]
@@ -131,7 +131,7 @@ def extract(
     first: range | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Rules]:
-    """Stream the rules of a network, in a fixed order; ``first`` limits the search to one of its :func:`parts`.
+    """Stream the rules of a network, in a fixed order; ``first`` limits the search to one of its ``parts``.
 
     >>> from thence.miners.aerial.autoencoder import initialise
     >>> rules = Rules.joined(extract(initialise([2, 2]), search=Search(similarity=0.1)), max_antecedents=2)

@@ -1,7 +1,7 @@
 """The aggregated binary cross-entropy of the paper, with the softmax per feature and its gradient in closed form.
 
 Output layer, softmax, loss and gradient run in tiles, so that the probabilities of a whole batch never lie in memory
-at once. :class:`AllFeatures` compares every feature with its target; :class:`NearFeatures` only those around the
+at once. ``AllFeatures`` compares every feature with its target; ``NearFeatures`` only those around the
 features that are shown, which is all that a search with neighbours will ask for. This module must not know how
 inputs are corrupted.
 """

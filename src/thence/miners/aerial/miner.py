@@ -13,23 +13,24 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from thence.assurance import assured, require_assurance
-from thence.blocks import Block
-from thence.constraints import Constraint, item_masks, settled, trivial_columns, why_nothing_fits
-from thence.counting import recount
+from thence.counting.assurance import assured, require_assurance
+from thence.counting.recount import recount
 from thence.errors import ConfigError, MiningError
-from thence.miners._checked import require_number, require_share, require_whole
-from thence.miners._flat import require_codes
-from thence.miners._threads import one_thread
 from thence.miners.aerial.extract import Rules, Search, extract, top
 from thence.miners.aerial.model import AerialModel, BlockModel, meanings, pattern_of
 from thence.miners.aerial.rows import ArrayRows, loss_of_knowing_nothing
 from thence.miners.aerial.table_rows import BlockRows
 from thence.miners.aerial.train import Epoch, TrainingSettings, device_of, train
+from thence.miners.checked import require_number, require_share, require_whole
+from thence.miners.flat import require_codes
 from thence.miners.neighbours import Neighbours, near_columns, require_near
+from thence.miners.threads import one_thread
 from thence.progress import Progress, silent
-from thence.rules import RuleSet
-from thence.transactions import TransactionTable
+from thence.rules.constraints import Constraint, settled, why_nothing_fits
+from thence.rules.ruleset import RuleSet
+from thence.tables.admissible import item_masks, trivial_columns
+from thence.tables.blocks import Block
+from thence.tables.transactions import TransactionTable
 
 __all__ = ["Aerial", "AerialModel", "BlockModel"]
 
@@ -51,9 +52,9 @@ class Aerial:
     imply one another, which is faster by far among many sensors. ``top_k`` keeps the most probable rules.
     ``min_support`` and ``min_confidence`` are exact and applied after the recount; the confidence has to reach the
     threshold of the consequents unless ``min_confidence`` says otherwise (0: show whatever the network proposes), and
-    to reach it with this ``assurance``, so that rules hold tomorrow as well (:func:`thence.assured`; 0 keeps rules that
+    to reach it with this ``assurance``, so that rules hold tomorrow as well (``assured``; 0 keeps rules that
     may owe it to a few lucky rows).
-    ``near`` says, per block, which features may stand together (:func:`thence.within_hops` makes it from a graph).
+    ``near`` says, per block, which features may stand together (``within_hops`` makes it from a graph).
     Columns that never change are left out, since everything implies them; ``keep_constants`` keeps them, as the paper
     does.
 
@@ -297,7 +298,7 @@ class Aerial:
             constraint = getattr(self, name)
             if constraint is None or any(mask[at].any() for mask in masks):
                 continue
-            return why_nothing_fits(table.blocks, name, constraint) or (
+            return why_nothing_fits(table.iter_items(), name, constraint) or (
                 f"all that fits the constraint on the {name} is constant or context, which is left out"
                 " (keep_constants, context_consequents)"
             )

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from thence.blocks import Block, Column
 from thence.errors import MiningError
-from thence.items import Interval, Value
 from thence.miners.aerial.autoencoder import Autoencoder
-from thence.transactions import TransactionTable
+from thence.rules.items import Interval, Value
+from thence.tables.blocks import Block, Column
+from thence.tables.transactions import TransactionTable
 
 __all__ = ["AerialModel", "BlockModel", "meanings"]
 
@@ -83,7 +83,7 @@ class BlockModel:
 
 @dataclass(frozen=True, eq=False)
 class AerialModel:
-    """What :meth:`Aerial.train` learnt: a network per block of the table."""
+    """What ``Aerial.train`` learnt: a network per block of the table."""
 
     blocks: tuple[BlockModel, ...]
 
@@ -109,7 +109,7 @@ class AerialModel:
 
     @staticmethod
     def load(folder: str | Path) -> AerialModel:
-        """Read what :meth:`save` wrote."""
+        """Read what ``save`` wrote."""
         from thence.miners.aerial.storage import load_blocks
 
         return AerialModel(tuple(BlockModel(**fields) for fields in load_blocks(Path(folder))))

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from thence._settings import Place, refuse_unknown
 from thence.errors import ConfigError
-from thence.miners._checked import require_number, require_seed, require_whole
+from thence.miners.checked import require_number, require_seed, require_whole
+from thence.settings import Place, refuse_unknown
 
 __all__ = ["LEARNING_RATE", "TrainingSettings", "require_device"]
 

@@ -66,7 +66,7 @@ def save(model: Autoencoder, folder: Path) -> None:
 
 
 def load(folder: Path) -> Autoencoder:
-    """Read what :func:`save` wrote."""
+    """Read what ``save`` wrote."""
     blocks = _read(folder)
     if len(blocks) != 1:
         raise RunError(f"one network was expected, {len(blocks)} are stored", where=str(folder / DESCRIPTION))
@@ -93,7 +93,7 @@ def save_blocks(blocks: Sequence[Stored], folder: Path) -> None:
 
 
 def load_blocks(folder: Path) -> list[dict[str, Any]]:
-    """The fields of every block that :func:`save_blocks` wrote, ready to build them again."""
+    """The fields of every block that ``save_blocks`` wrote, ready to build them again."""
     blocks = []
     for stored in _read(folder):
         try:

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thence.blocks import Block
 from thence.miners.aerial.rows import Codes
+from thence.tables.blocks import Block
 
 __all__ = ["BlockRows"]
 
 
 @dataclass(frozen=True, eq=False)
 class BlockRows:
-    """The rows of some columns of a block, frames running fastest, as :meth:`thence.blocks.Block.flat` orders them."""
+    """The rows of some columns of a block, frames running fastest, as ``Block.flat`` orders them."""
 
     block: Block
     columns: NDArray[np.int64]

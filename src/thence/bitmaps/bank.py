@@ -1,0 +1,187 @@
+"""The bitmaps of a block, stored once per series however many embeddings read it.
+
+``words[row]`` is a bitmap over time frames. Row 0 is empty and row 1 is full, so that a value that does not depend on
+time, or is missing, needs no case of its own. ``row_of[item, embedding]`` says which row an embedding reads for an
+item, ``present_of[column, embedding]`` where a column is known. Memory grows with sensors × bins × frames, never with
+embeddings × frames. This module works on plain arrays and counts nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thence.bitmaps.bits import Words, kernel, n_words, pack_codes, shared
+from thence.bitmaps.counts import full_mask
+
+__all__ = ["Bank", "build_bank"]
+
+NOWHERE, EVERYWHERE = 0, 1
+
+Rows = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Bank:
+    """Bitmaps over frames, and which of them each embedding reads."""
+
+    words: Words
+    row_of: Rows
+    present_of: Rows
+    column_of_item: Rows
+    n_frames: int
+
+    @property
+    def n_embeddings(self) -> int:
+        """How many embeddings read the bank."""
+        return int(self.row_of.shape[1])
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the table behind the bank."""
+        return self.n_frames * self.n_embeddings
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no value is missing anywhere."""
+        return bool((self.present_of == EVERYWHERE).all())
+
+    def with_unions(self, unions: Sequence[tuple[int, Sequence[int]]]) -> Bank:
+        """A bank with further items, each given as a column and the items of it that are joined (maybe none)."""
+        if not unions:
+            return self
+        rows, new_words, height = [self.row_of], [self.words], len(self.words)
+        for _, members in unions:
+            read = self.row_of[list(members)].T.reshape(self.n_embeddings, -1)
+            keys, place = np.unique(read, axis=0, return_inverse=True)
+            joined = np.bitwise_or.reduce(self.words[keys], axis=1, initial=np.uint64(0))
+            new_words.append(joined)
+            rows.append((height + place.reshape(-1)).astype(np.int32)[None, :])
+            height += len(joined)
+        columns = np.array([column for column, _ in unions], np.int32)
+        return Bank(
+            np.concatenate(new_words),
+            np.concatenate(rows),
+            self.present_of,
+            np.concatenate([self.column_of_item, columns]),
+            self.n_frames,
+        )
+
+    def between(self, start: int, stop: int) -> Bank:
+        """The bank of the frames from ``start`` to before ``stop``.
+
+        >>> codes = np.array([[0, 1, 0]], np.int16)
+        >>> bank = build_bank([(codes, np.zeros(1, np.int32), 2)], n_frames=3, n_embeddings=1).between(1, 3)
+        >>> [f"{int(bank.words[row, 0]):02b}" for row in bank.row_of[:, 0]], bank.n_frames
+        (['10', '01'], 2)
+        """
+        n_frames = stop - start
+        width, first, shift = n_words(n_frames), start // 64, np.uint64(start % 64)
+        words = self.words[:, first : first + width] >> shift
+        if shift:
+            after = self.words[:, first + 1 : first + 1 + width]
+            words[:, : after.shape[1]] |= after << (np.uint64(64) - shift)
+        words &= full_mask(n_frames)
+        return replace(self, words=words, n_frames=n_frames)
+
+    def flat(self, embeddings: slice = slice(None)) -> tuple[Words, Words | None, int]:
+        """Bitmaps over frames × embeddings written out: of all items, of all columns (or ``None``), and the rows."""
+        rows, present = self.row_of[:, embeddings], self.present_of[:, embeddings]
+        count = rows.shape[1]
+        known = None if (present == EVERYWHERE).all() else self._join(present)
+        return self._join(rows), known, self.n_frames * count
+
+    def _join(self, rows: Rows) -> Words:
+        if rows.shape[1] == 1:
+            return self.words[rows[:, 0]]
+        out = np.zeros((rows.shape[0], n_words(rows.shape[1] * self.n_frames)), np.uint64)
+        _concatenate(shared(self.words, np.uint64), shared(rows, np.int32), self.n_frames, out)
+        return out
+
+
+@kernel
+def _concatenate(words: Words, rows: Rows, n_frames: int, out: Words) -> None:
+    """Lay the bitmaps of successive embeddings end to end, at whatever bit they begin."""
+    width = words.shape[1]
+    for item in range(rows.shape[0]):
+        for embedding in range(rows.shape[1]):
+            row = rows[item, embedding]
+            if row == 0:
+                continue
+            start = embedding * n_frames
+            word = start // 64
+            shift = np.uint64(start % 64)
+            for at in range(width):
+                value = words[row, at]
+                out[item, word + at] |= value << shift
+                if shift != 0 and word + at + 1 < out.shape[1]:
+                    out[item, word + at + 1] |= value >> (np.uint64(64) - shift)
+
+
+def build_bank(
+    columns: Sequence[tuple[npt.NDArray[np.int16], npt.NDArray[np.int32], int]], *, n_frames: int, n_embeddings: int
+) -> Bank:
+    """The bank of columns given as (codes, series, number of codes), as ``Column`` has them.
+
+    Columns that share their array of codes share its bitmaps.
+
+    >>> codes = np.array([[0, 1, 0]], np.int16)
+    >>> bank = build_bank([(codes, np.zeros(1, np.int32), 2)], n_frames=3, n_embeddings=1)
+    >>> [f"{int(bank.words[row, 0]):03b}" for row in bank.row_of[:, 0]]
+    ['101', '010']
+    """
+    width = n_words(n_frames)
+    special = np.zeros((2, width), np.uint64)
+    special[EVERYWHERE] = full_mask(n_frames)
+    words: list[Words] = [special]
+    height = 2
+    packed: dict[tuple[int, int], tuple[int, Rows]] = {}
+    row_of, present_of, owner = [], [], []
+    for at, (codes, series, n_codes) in enumerate(columns):
+        series = np.broadcast_to(np.asarray(series, np.int32), (n_embeddings,))
+        if codes.shape[1] == 1 and n_frames != 1:
+            items, known = _static_rows(codes[:, 0], series, n_codes)
+        else:
+            key = (id(codes), n_codes)
+            if key not in packed:
+                bitmaps, present = pack_codes(codes.T, cardinalities=np.full(codes.shape[0], n_codes))
+                first, present_rows = height, np.full(codes.shape[0], EVERYWHERE, np.int32)
+                words.append(bitmaps)
+                height += len(bitmaps)
+                if present is not None:
+                    present_rows = np.arange(height, height + len(present), dtype=np.int32)
+                    gaps = _has_gaps(present, special[EVERYWHERE])
+                    present_rows[~gaps] = EVERYWHERE
+                    words.append(present)
+                    height += len(present)
+                packed[key] = first, present_rows
+            first, present_rows = packed[key]
+            safe = np.maximum(series, 0)
+            items = first + safe[None, :] * n_codes + np.arange(n_codes, dtype=np.int32)[:, None]
+            items = np.where(series[None, :] < 0, NOWHERE, items)
+            known = np.where(series < 0, NOWHERE, present_rows[safe])
+        row_of.append(items.astype(np.int32))
+        present_of.append(known.astype(np.int32))
+        owner.append(np.full(n_codes, at, np.int32))
+    empty_rows = np.zeros((0, n_embeddings), np.int32)
+    return Bank(
+        np.concatenate(words),
+        np.concatenate(row_of) if row_of else empty_rows,
+        np.stack(present_of) if present_of else empty_rows,
+        np.concatenate(owner) if owner else np.zeros(0, np.int32),
+        n_frames,
+    )
+
+
+def _has_gaps(present: Words, full: Words) -> npt.NDArray[np.bool_]:
+    return np.asarray((present != full).any(axis=1))
+
+
+def _static_rows(codes: npt.NDArray[Any], series: Rows, n_codes: int) -> tuple[Rows, Rows]:
+    own = np.where(series < 0, -1, codes[np.maximum(series, 0)])
+    items = np.where(own[None, :] == np.arange(n_codes)[:, None], EVERYWHERE, NOWHERE)
+    return items.astype(np.int32), np.where(own < 0, NOWHERE, EVERYWHERE).astype(np.int32)

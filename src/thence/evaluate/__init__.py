@@ -1,0 +1,1 @@
+"""Questions asked of miners and rules: comparison, fidelity, generalisation, and conformance checks."""

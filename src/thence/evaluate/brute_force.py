@@ -1,0 +1,91 @@
+"""Rules counted and enumerated row by row in plain Python: slow, obvious, and sharing no code with the counting.
+
+This is what the conformance checks hold miners against. It works on any small table; nothing else should use it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from thence.rules.items import Feature, Interval, Item, Value
+from thence.rules.ruleset import Rule
+from thence.tables.admissible import item_masks, trivial_pairs
+from thence.tables.transactions import FeatureTable, TransactionTable
+
+__all__ = ["Counted", "brute_force_counts", "brute_force_rules", "count_rows", "plain_rows"]
+
+Table = TransactionTable | FeatureTable
+Observed = Value | Interval | None
+Counted = tuple[int, int, int, int]
+
+
+def plain_rows(table: Table) -> list[dict[Feature, Observed]]:
+    """Every row as a mapping from features to what was observed."""
+    if isinstance(table, FeatureTable):
+        return [
+            {
+                feature: None if math.isnan(value) else value if known is None else known[int(value)]
+                for feature, known, value in zip(table.features, table.categories, row.tolist(), strict=True)
+            }
+            for row in table.numbers
+        ]
+    return [
+        {
+            column.feature: None if code < 0 else column.values[code]
+            for column, code in zip(block.columns, row.tolist(), strict=True)
+        }
+        for block in table.blocks
+        for row in block.flat()
+    ]
+
+
+def brute_force_counts(table: Table, rule: Rule) -> Counted:
+    """Rows, rows with the antecedent, with the consequent and with both, among those that lack nothing of the rule.
+
+    >>> import polars as pl
+    >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y", None], "b": ["u", "v", "u", "u"]}))
+    >>> rule = Rule((Item.is_(table.features[0], "x"),), Item.is_(table.features[1], "u"))
+    >>> brute_force_counts(table, rule)
+    (3, 2, 2, 1)
+    """
+    return count_rows(plain_rows(table), rule.antecedent, rule.consequent)
+
+
+def count_rows(rows: list[dict[Feature, Observed]], antecedent: tuple[Item, ...], consequent: Item) -> Counted:
+    n = left = right = both = 0
+    for row in rows:
+        if any(row[item.feature] is None for item in (*antecedent, consequent)):
+            continue
+        has_left = all(item.holds(row[item.feature]) for item in antecedent)
+        has_right = consequent.holds(row[consequent.feature])
+        n, left, right, both = n + 1, left + has_left, right + has_right, both + (has_left and has_right)
+    return n, left, right, both
+
+
+def brute_force_rules(
+    table: TransactionTable, *, min_support: float, min_confidence: float, max_antecedents: int
+) -> dict[Rule, Counted]:
+    """All rules of a plain table within the thresholds, which are read as the decimal numbers that they print as."""
+    block, rows = table.blocks[0], plain_rows(table)
+    left, right = item_masks(block)
+    trivial = trivial_pairs(block)
+    support, confidence = Fraction(str(min_support)), Fraction(str(min_confidence))
+    out: dict[Rule, Counted] = {}
+    for size in range(1, max_antecedents + 1):
+        for chosen in itertools.combinations(np.flatnonzero(left).tolist(), size):
+            for consequent in np.flatnonzero(right).tolist():
+                members = (*chosen, consequent)
+                pairs = list(itertools.combinations(members, 2))
+                if len({int(block.column_of_item[i]) for i in members}) <= size or (
+                    trivial is not None and any(trivial[a, b] for a, b in pairs)
+                ):
+                    continue
+                rule = Rule(tuple(block.item(i) for i in chosen), block.item(consequent))
+                counts = n, x, _, b = count_rows(rows, rule.antecedent, rule.consequent)
+                if b and Fraction(b, n) >= support and Fraction(b, x) >= confidence:
+                    out[rule] = counts
+    return out

@@ -1,0 +1,391 @@
+"""The knowledge graph: nodes and edges with labels and properties, read-only once built.
+
+This is the paper's property graph G. A property may change: a ``DatedValue`` says which value holds from which
+moment on. This module holds the types and their look-ups; it must not read files (see ``loaders``) and knows
+nothing of ontologies, sensors or rules.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from thence.errors import GraphError, nearest, require
+from thence.graph.records import DatedValue, Edge, Moment, Node, Value, as_instant, is_value
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = ["DatedValue", "Direction", "Edge", "KnowledgeGraph", "Node", "Value"]
+
+Direction: TypeAlias = Literal["any", "out", "in"]
+Labels: TypeAlias = str | Iterable[str] | None
+History: TypeAlias = tuple[tuple[datetime, ...], tuple[Value | None, ...]]
+_NO_HISTORY: Mapping[str, History] = MappingProxyType({})
+
+
+class KnowledgeGraph:
+    """Nodes and edges with labels, properties and indexes over them. Read-only: build a new one to change it.
+
+    Raises ``GraphError`` listing every duplicate id, every edge that leads nowhere and every
+    property value that is not text, a finite number or a truth value.
+
+    >>> graph = KnowledgeGraph(
+    ...     [Node("Pipe 1", frozenset({"Pipe"}), {"length": 820.0}), Node("Junction 2", frozenset({"Junction"}))],
+    ...     [Edge("e1", "Pipe 1", "Junction 2", frozenset({"ends_at"}))],
+    ...     property_units={"length": "m"},
+    ... )
+    >>> graph.with_label("Pipe"), graph.neighbours("Junction 2"), graph.value("Pipe 1", "length")
+    (('Pipe 1',), {'Pipe 1': 1}, 820.0)
+    """
+
+    def __init__(
+        self,
+        nodes: Iterable[Node],
+        edges: Iterable[Edge] = (),
+        *,
+        dated: Iterable[DatedValue] = (),
+        property_units: Mapping[str, str] | None = None,
+    ) -> None:
+        node_list, edge_list, dated_list = list(nodes), list(edges), list(dated)
+        self._nodes = {node.id: node for node in node_list}
+        self._edges = {edge.id: edge for edge in edge_list}
+        problems = [
+            *_identity_problems(node_list, edge_list),
+            *_value_problems([*node_list, *edge_list]),
+            *self._dated_problems(dated_list),
+        ]
+        if problems:
+            raise GraphError(_listing("the graph is not well formed", problems))
+        self._units = dict(property_units or {})
+        self._out: dict[str, list[Edge]] = defaultdict(list)
+        self._in: dict[str, list[Edge]] = defaultdict(list)
+        for edge in edge_list:
+            self._out[edge.source].append(edge)
+            self._in[edge.target].append(edge)
+        by_label: dict[str, list[str]] = defaultdict(list)
+        for node in node_list:
+            for label in node.labels:
+                by_label[label].append(node.id)
+        self._by_label = {label: tuple(ids) for label, ids in by_label.items()}
+        self._histories = _histories(dated_list)
+        self._carriers: dict[str, tuple[str, ...]] | None = None
+        self._by_value: dict[str, dict[tuple[bool, Value], tuple[str, ...]]] = {}
+
+    def _dated_problems(self, dated: list[DatedValue]) -> list[str]:
+        problems = []
+        seen: dict[tuple[str, str, datetime], Value | None] = {}
+        for item in dated:
+            if item.subject not in self._nodes and item.subject not in self._edges:
+                problems.append(f"a dated '{item.property}' is about '{item.subject}', which is neither node nor edge")
+            if item.value is not None and not is_value(item.value):
+                problems.append(f"{item.subject}: dated '{item.property}' has the value {item.value!r}")
+            key = (item.subject, item.property, item.start)
+            if key in seen:
+                problems.append(
+                    f"{item.subject}: '{item.property}' has two values from {item.start.isoformat()} on: "
+                    f"{seen[key]!r} and {item.value!r}"
+                )
+            seen[key] = item.value
+        return problems
+
+    @property
+    def nodes(self) -> Mapping[str, Node]:
+        """All nodes by id, in the order given."""
+        return MappingProxyType(self._nodes)
+
+    @property
+    def edges(self) -> Mapping[str, Edge]:
+        """All edges by id, in the order given."""
+        return MappingProxyType(self._edges)
+
+    @property
+    def property_units(self) -> Mapping[str, str]:
+        """The unit of a property where it is known, such as ``{"length": "m"}``."""
+        return MappingProxyType(self._units)
+
+    @property
+    def dated(self) -> tuple[DatedValue, ...]:
+        """Every dated value, ordered by subject and property as first given, then by start."""
+        return tuple(
+            DatedValue(subject, name, start, value)
+            for subject, properties in self._histories.items()
+            for name, (starts, values) in properties.items()
+            for start, value in zip(starts, values, strict=True)
+        )
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels that nodes carry, sorted."""
+        return tuple(sorted(self._by_label))
+
+    @property
+    def edge_labels(self) -> tuple[str, ...]:
+        """The labels that edges carry, sorted."""
+        return tuple(sorted({label for edge in self._edges.values() for label in edge.labels}))
+
+    def node(self, node_id: str) -> Node:
+        """The node of that id; an error names the nearest id when there is none."""
+        try:
+            return self._nodes[node_id]
+        except KeyError:
+            raise GraphError(f"there is no node '{node_id}'", hint=nearest(node_id, self._nodes)) from None
+
+    def with_label(self, label: str) -> tuple[str, ...]:
+        """Ids of the nodes that carry the label itself (see ``Ontology.instances`` for subclasses too)."""
+        return self._by_label.get(label, ())
+
+    def with_property(self, name: str, value: Value | None = None, *, at: Moment | None = None) -> tuple[str, ...]:
+        """Ids of the nodes that have the property at all, or with this value (in force at ``at``)."""
+        if self._carriers is None:
+            carriers: dict[str, dict[str, None]] = defaultdict(dict)
+            for node in self._nodes.values():
+                for key in node.properties:
+                    carriers[key][node.id] = None
+            for subject, histories in self._histories.items():
+                if subject in self._nodes:
+                    for key in histories:
+                        carriers[key][subject] = None
+            self._carriers = {key: tuple(ids) for key, ids in carriers.items()}
+        holders = self._carriers.get(name, ())
+        if value is None:
+            return holders
+        wanted = _exact(value)
+        if at is not None and self._histories:
+            return tuple(i for i in holders if (v := self.value(i, name, at)) is not None and _exact(v) == wanted)
+        if name not in self._by_value:
+            index: dict[tuple[bool, Value], list[str]] = defaultdict(list)
+            for holder in holders:
+                held = self.value(holder, name)
+                if held is not None:
+                    index[_exact(held)].append(holder)
+            self._by_value[name] = {key: tuple(ids) for key, ids in index.items()}
+        return self._by_value[name].get(wanted, ())
+
+    def out_edges(self, node_id: str, label: Labels = None) -> tuple[Edge, ...]:
+        """Edges that leave the node, all or those with (one of) the label(s)."""
+        return _labelled(self._out.get(self.node(node_id).id, ()), label)
+
+    def in_edges(self, node_id: str, label: Labels = None) -> tuple[Edge, ...]:
+        """Edges that arrive at the node, all or those with (one of) the label(s)."""
+        return _labelled(self._in.get(self.node(node_id).id, ()), label)
+
+    def edges_between(self, source: str, target: str, label: Labels = None) -> tuple[Edge, ...]:
+        """Edges from ``source`` to ``target``, in that direction."""
+        return tuple(edge for edge in self.out_edges(source, label) if edge.target == target)
+
+    def neighbours(
+        self,
+        node_id: str,
+        *,
+        hops: int = 1,
+        label: Labels = None,
+        direction: Direction = "any",
+    ) -> dict[str, int]:
+        """Nodes within ``hops`` edges and their distance, nearest first, without the node itself."""
+        if direction not in ("any", "out", "in"):
+            raise GraphError(f"direction is '{direction}'", hint="use 'any', 'out' or 'in'")
+        wanted = None if label is None else frozenset((label,) if isinstance(label, str) else label)
+        distance = {self.node(node_id).id: 0}
+        frontier = [node_id]
+        for step in range(1, hops + 1):
+            reached = []
+            for here in frontier:
+                if direction != "in":
+                    for edge in self._out.get(here, ()):
+                        if edge.target not in distance and (wanted is None or wanted & edge.labels):
+                            distance[edge.target] = step
+                            reached.append(edge.target)
+                if direction != "out":
+                    for edge in self._in.get(here, ()):
+                        if edge.source not in distance and (wanted is None or wanted & edge.labels):
+                            distance[edge.source] = step
+                            reached.append(edge.source)
+            if not reached:
+                break
+            frontier = reached
+        del distance[node_id]
+        return distance
+
+    def value(self, subject_id: str, name: str, at: Moment | None = None) -> Value | None:
+        """The property's value in force at ``at``, or ``None`` where there is none.
+
+        Before the first dated value the undated one holds. Without ``at`` the last known value is given.
+
+        >>> graph = KnowledgeGraph(
+        ...     [Node("p", properties={"roughness": 130.0})],
+        ...     dated=[DatedValue("p", "roughness", as_instant("2024-03-01"), 110.0)],
+        ... )
+        >>> graph.value("p", "roughness", "2023-12-31"), graph.value("p", "roughness")
+        (130.0, 110.0)
+        """
+        element = self._edges.get(subject_id) or self.node(subject_id)
+        history = self._histories.get(subject_id, {}).get(name)
+        if history is None:
+            return element.properties.get(name)
+        starts, values = history
+        position = len(starts) if at is None else bisect_right(starts, as_instant(at))
+        return element.properties.get(name) if position == 0 else values[position - 1]
+
+    def histories(self, subject_id: str) -> Mapping[str, History]:
+        """The properties of a node or edge that change: for each the starts in order and the values from then on."""
+        return self._histories.get(subject_id, _NO_HISTORY)
+
+    def properties_at(self, subject_id: str, at: Moment | None = None) -> dict[str, Value]:
+        """All properties of a node or edge with the values in force at ``at`` (see ``value``)."""
+        element = self._edges.get(subject_id) or self.node(subject_id)
+        found = dict(element.properties)
+        for name in self._histories.get(subject_id, ()):
+            value = self.value(subject_id, name, at)
+            if value is None:
+                found.pop(name, None)
+            else:
+                found[name] = value
+        return found
+
+    def subgraph(self, ids: Iterable[str]) -> KnowledgeGraph:
+        """The graph of these nodes and of the edges between them."""
+        kept = {node_id: self.node(node_id) for node_id in ids}
+        edges = [e for e in self._edges.values() if e.source in kept and e.target in kept]
+        subjects = kept.keys() | {edge.id for edge in edges}
+        dated = [item for item in self.dated if item.subject in subjects]
+        return KnowledgeGraph(kept.values(), edges, dated=dated, property_units=self._units)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The graph as property-graph JSON, which ``read_graph`` reads back."""
+
+        def properties(element: Node | Edge) -> dict[str, Any]:
+            content: dict[str, Any] = dict(element.properties)
+            for name, (starts, values) in self._histories.get(element.id, {}).items():
+                undated = [{"from": None, "value": content[name]}] if name in content else []
+                dated = [{"from": s.isoformat(), "value": v} for s, v in zip(starts, values, strict=True)]
+                content[name] = undated + dated
+            return content
+
+        return {
+            "nodes": [
+                {"id": n.id, "labels": sorted(n.labels), "properties": properties(n)} for n in self._nodes.values()
+            ],
+            "edges": [
+                {
+                    "id": e.id,
+                    "source": e.source,
+                    "target": e.target,
+                    "labels": sorted(e.labels),
+                    "properties": properties(e),
+                }
+                for e in self._edges.values()
+            ],
+            "property_units": dict(self._units),
+        }
+
+    def to_networkx(self) -> nx.MultiDiGraph[str]:
+        """A networkx multigraph: ``labels`` and the properties as attributes, edge ids as keys.
+
+        Dated values and units travel as the graph attributes ``dated`` and ``property_units``.
+        """
+        networkx = require("networkx", extra="networkx")
+        taken = [n.id for n in self._nodes.values() if "labels" in n.properties]
+        taken += [e.id for e in self._edges.values() if "labels" in e.properties]
+        if taken:
+            raise GraphError(
+                f"a property is called 'labels', which networkx needs for the labels: {', '.join(taken)}",
+                hint="rename the property, or use to_dict()",
+            )
+        result: nx.MultiDiGraph[str] = networkx.MultiDiGraph()
+        for node in self._nodes.values():
+            result.add_node(node.id)
+            result.nodes[node.id].update(labels=sorted(node.labels), **node.properties)
+        for edge in self._edges.values():
+            result.add_edge(edge.source, edge.target, key=edge.id)
+            result.edges[edge.source, edge.target, edge.id].update(labels=sorted(edge.labels), **edge.properties)
+        result.graph["property_units"] = dict(self._units)
+        result.graph["dated"] = [
+            {"subject": d.subject, "property": d.property, "from": d.start.isoformat(), "value": d.value}
+            for d in self.dated
+        ]
+        return result
+
+    def describe(self) -> str:
+        """What is in the graph: counts by label and the properties, as text."""
+
+        def tally(counts: Counter[str]) -> str:
+            return ", ".join(f"{name} {count}" for name, count in counts.most_common()) or "none"
+
+        labels = Counter(label for node in self._nodes.values() for label in node.labels)
+        relations = Counter(label for edge in self._edges.values() for label in edge.labels)
+        properties = Counter(name for node in self._nodes.values() for name in node.properties)
+        lines = [
+            f"{len(self._nodes)} nodes, {len(self._edges)} edges",
+            f"  labels:     {tally(labels)}",
+            f"  edges:      {tally(relations)}",
+            f"  properties: {tally(properties)}",
+        ]
+        if self._histories:
+            lines.append(f"  dated:      {len(self.dated)} values")
+        return "\n".join(lines)
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def __contains__(self, node_id: object) -> bool:
+        return node_id in self._nodes
+
+    def __repr__(self) -> str:
+        return f"KnowledgeGraph({len(self._nodes)} nodes, {len(self._edges)} edges)"
+
+
+def _exact(value: Value) -> tuple[bool, Value]:
+    # 1, 1.0 and True are equal in Python; a graph that says "true" does not say "one".
+    return isinstance(value, bool), value
+
+
+def _histories(dated: list[DatedValue]) -> dict[str, dict[str, History]]:
+    grouped: dict[str, dict[str, list[tuple[datetime, Value | None]]]] = defaultdict(lambda: defaultdict(list))
+    for item in dated:
+        grouped[item.subject][item.property].append((item.start, item.value))
+    result: dict[str, dict[str, History]] = {}
+    for subject, properties in grouped.items():
+        result[subject] = {}
+        for name, items in properties.items():
+            items.sort(key=lambda item: item[0])
+            result[subject][name] = (tuple(start for start, _ in items), tuple(value for _, value in items))
+    return result
+
+
+def _labelled(edges: Iterable[Edge], label: Labels) -> tuple[Edge, ...]:
+    if label is None:
+        return tuple(edges)
+    wanted = frozenset((label,) if isinstance(label, str) else label)
+    return tuple(edge for edge in edges if wanted & edge.labels)
+
+
+def _listing(headline: str, problems: list[str]) -> str:
+    return "\n  ".join([f"{headline}: {len(problems)} problem{'s' * (len(problems) > 1)}", *problems])
+
+
+def _identity_problems(nodes: list[Node], edges: list[Edge]) -> list[str]:
+    node_ids, edge_ids = Counter(n.id for n in nodes), Counter(e.id for e in edges)
+    problems = [f"{count} nodes have the id '{i}'" for i, count in node_ids.items() if count > 1]
+    problems += [f"{count} edges have the id '{i}'" for i, count in edge_ids.items() if count > 1]
+    problems += [f"'{i}' is the id of a node and of an edge" for i in edge_ids if i in node_ids]
+    for edge in edges:
+        problems += [
+            f"edge '{edge.id}' {verb} '{end}', which is not a node"
+            for verb, end in (("starts at", edge.source), ("ends at", edge.target))
+            if end not in node_ids
+        ]
+    return problems
+
+
+def _value_problems(elements: list[Node | Edge]) -> list[str]:
+    return [
+        f"{element.id}: property '{name}' is {value!r}, not a text, a finite number or a truth value"
+        for element in elements
+        for name, value in element.properties.items()
+        if not is_value(value)
+    ]

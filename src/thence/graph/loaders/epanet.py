@@ -1,0 +1,184 @@
+"""EPANET networks as graphs: junctions, tanks, reservoirs and also pipes, pumps and valves are nodes.
+
+A sensor can sit in a pipe, so a pipe is a node; it ``starts_at`` one node and ``ends_at`` another, because a flow
+reading has a sign. EPANET lets a node and a link share a name, so an id is the class and the name (``Pipe 12``) and the
+name stays as a property. Units are metric whatever the file uses: metres, m³/h, kilowatts.
+Reading the file is WNTR's; this module must not simulate.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from thence.errors import GraphError, require
+from thence.graph.knowledge_graph import KnowledgeGraph
+from thence.graph.loaders.inp import duplicates, explain, readable_text
+from thence.graph.records import Edge, Node, Value
+
+__all__ = ["from_model", "read"]
+
+_SECONDS_PER_HOUR = 3600.0
+_UNITS = {
+    "base_demand": "m3/h",
+    "diameter": "m",
+    "elevation": "m",
+    "head": "m",
+    "initial_level": "m",
+    "length": "m",
+    "max_level": "m",
+    "min_level": "m",
+    "min_volume": "m3",
+    "power": "kW",
+}
+
+
+def read(path: Path) -> KnowledgeGraph:
+    """Read an EPANET ``.inp`` file."""
+    wntr = require("wntr", extra="water")
+    if not path.is_file():
+        raise GraphError("there is no such file", where=str(path), hint="check the path")
+    text = readable_text(path)
+    try:
+        model = _model(wntr, path, text)
+    except Exception as error:
+        # WNTR fails with whatever its parser stumbles over; look for the places that made it stumble.
+        raise explain(path, text, error) from error
+    repeated = duplicates(text)
+    if repeated:
+        raise GraphError(
+            "\n  ".join(["names are given twice, and WNTR would keep the last of each:", *repeated]), where=str(path)
+        )
+    if not model.num_nodes:
+        raise GraphError(
+            "there is no junction, reservoir or tank in this EPANET file", where=str(path), hint="is it the right file?"
+        )
+    return from_model(model)
+
+
+def _model(wntr: ModuleType, path: Path, text: str) -> Any:
+    """The model of a file; of a copy with the text as WNTR takes it where the file is written in another way."""
+    with warnings.catch_warnings():
+        # WNTR warns about curves and patterns that nothing uses; they are no part of the graph.
+        warnings.simplefilter("ignore")
+        if path.read_bytes() == text.encode("utf-8"):
+            return wntr.network.WaterNetworkModel(str(path))
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / path.name
+            copy.write_bytes(text.encode("utf-8"))
+            return wntr.network.WaterNetworkModel(str(copy))
+
+
+def from_model(model: Any) -> KnowledgeGraph:
+    """The graph of a WNTR ``WaterNetworkModel``, as it is now (not as its file was)."""
+    ids = {name: f"{node.node_type} {name}" for name, node in model.nodes()}
+    nodes = [Node(ids[name], frozenset((node.node_type,)), _properties(node)) for name, node in model.nodes()]
+    edges: list[Edge] = []
+    for name, link in model.links():
+        link_id = f"{link.link_type} {name}"
+        nodes.append(Node(link_id, frozenset((link.link_type,)), _properties(link)))
+        for label, end in (("starts_at", ids[link.start_node_name]), ("ends_at", ids[link.end_node_name])):
+            edges.append(Edge(f"{link_id} {label} {end}", link_id, end, frozenset((label,))))
+    units = dict(_UNITS)
+    if model.options.hydraulic.headloss == "D-W":
+        # Only Darcy-Weisbach roughness is a length; the coefficients of the other formulas have no unit.
+        units["roughness"] = "m"
+    present = {name for node in nodes for name in node.properties}
+    return KnowledgeGraph(nodes, edges, property_units={k: u for k, u in units.items() if k in present})
+
+
+def _properties(element: Any) -> dict[str, Value]:
+    kind = getattr(element, "node_type", None) or element.link_type
+    found = {"name": element.name, **dict(_READERS[kind](element)), "tag": element.tag}
+    return {key: value for key, value in found.items() if value is not None and value != ""}
+
+
+def _place(node: Any) -> Iterator[tuple[str, Value]]:
+    x, y = node.coordinates
+    # WNTR puts a node without coordinates at the origin.
+    if x or y:
+        yield "x", float(x)
+        yield "y", float(y)
+
+
+def _metric(number: float, factor: float = 1.0) -> float:
+    # Unit conversion leaves noise in the last digits (247.21999999999997 for 247.22): keep twelve.
+    return float(f"{number * factor:.12g}")
+
+
+def _junction(node: Any) -> Iterator[tuple[str, Value | None]]:
+    yield "elevation", _metric(node.elevation)
+    demands = list(node.demand_timeseries_list)
+    yield "base_demand", _metric(sum(demand.base_value for demand in demands), _SECONDS_PER_HOUR)
+    if demands:
+        # A junction may have several categories of demand; the largest one says how it behaves.
+        yield "demand_pattern", max(demands, key=lambda demand: abs(demand.base_value)).pattern_name
+    yield "emitter_coefficient", node.emitter_coefficient
+    yield from _place(node)
+
+
+def _tank(node: Any) -> Iterator[tuple[str, Value | None]]:
+    yield "elevation", _metric(node.elevation)
+    yield "initial_level", _metric(node.init_level)
+    yield "min_level", _metric(node.min_level)
+    yield "max_level", _metric(node.max_level)
+    yield "diameter", _metric(node.diameter)
+    yield "min_volume", _metric(node.min_vol)
+    yield "volume_curve", node.vol_curve_name
+    yield from _place(node)
+
+
+def _reservoir(node: Any) -> Iterator[tuple[str, Value | None]]:
+    yield "head", _metric(node.base_head)
+    yield "head_pattern", node.head_pattern_name
+    yield from _place(node)
+
+
+def _pipe(link: Any) -> Iterator[tuple[str, Value | None]]:
+    yield "length", _metric(link.length)
+    yield "diameter", _metric(link.diameter)
+    yield "roughness", _metric(link.roughness)
+    yield "minor_loss", _metric(link.minor_loss)
+    yield "status", _status(link)
+    yield "check_valve", bool(link.check_valve)
+
+
+def _pump(link: Any) -> Iterator[tuple[str, Value | None]]:
+    yield "pump_type", link.pump_type.lower()
+    if link.pump_type == "POWER":
+        yield "power", _metric(link.power, 0.001)
+    else:
+        yield "curve", link.pump_curve_name
+    yield "speed", _metric(link.base_speed)
+    yield "speed_pattern", link.speed_pattern_name
+    yield "status", _status(link)
+
+
+def _valve(link: Any) -> Iterator[tuple[str, Value | None]]:
+    yield "valve_type", link.valve_type
+    yield "diameter", _metric(link.diameter)
+    yield "minor_loss", _metric(link.minor_loss)
+    if link.valve_type == "GPV":
+        yield "curve", link.headloss_curve_name
+    else:
+        # The setting is a head in metres, of a flow control valve a flow, of a throttle valve a coefficient.
+        yield "setting", _metric(link.initial_setting, _SECONDS_PER_HOUR if link.valve_type == "FCV" else 1.0)
+    yield "status", _status(link)
+
+
+def _status(link: Any) -> str:
+    return str(getattr(link.initial_status, "name", link.initial_status)).lower()
+
+
+_READERS: Mapping[str, Any] = {
+    "Junction": _junction,
+    "Tank": _tank,
+    "Reservoir": _reservoir,
+    "Pipe": _pipe,
+    "Pump": _pump,
+    "Valve": _valve,
+}

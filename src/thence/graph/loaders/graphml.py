@@ -1,0 +1,162 @@
+"""GraphML files as graphs, with the line of a mistake in the error.
+
+``key`` elements name and type the attributes; an attribute called ``labels`` (else ``label``, else ``type``, or the one
+named) holds the labels, everything else is a property; Neo4j's ``<node labels=":Pump">`` is understood too. Of yEd's
+drawing the texts are taken: what is written on a node is its ``name``, on an edge its label, unless attributes say
+these. Nested graphs (yEd's groups), ports and hyperedges are refused.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from xml.parsers import expat
+
+from thence.errors import GraphError
+from thence.graph.knowledge_graph import KnowledgeGraph
+from thence.graph.loaders.assemble import Draft
+from thence.graph.loaders.propertyjson import LABEL_KEYS, take_labels
+
+__all__ = ["read"]
+
+_CAPTIONS = ("NodeLabel", "EdgeLabel")
+_TRUTH = {"true": True, "1": True, "false": False, "0": False}
+
+
+@dataclass
+class _Key:
+    name: str
+    kind: str
+    applies: str
+    default: str | None = None
+
+
+@dataclass
+class _Element:
+    tag: str
+    line: int
+    attributes: dict[str, str]
+    data: dict[str, str] = field(default_factory=dict)
+    captions: list[str] = field(default_factory=list)
+
+
+class _Reader:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.keys: dict[str, _Key] = {}
+        self.elements: list[_Element] = []
+        self.problems: list[str] = []
+        self._open: list[str] = []
+        self._data: str | None = None
+        self._text: list[str] = []
+        self._caption: list[str] = []
+        self._parser = expat.ParserCreate(namespace_separator=" ")
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._text.append
+
+    def parse(self) -> None:
+        try:
+            self._parser.Parse(self.path.read_bytes(), True)
+        except expat.ExpatError as error:
+            place = f"{self.path}, line {error.lineno}"
+            raise GraphError(f"this is not valid XML: {expat.ErrorString(error.code)}", where=place) from error
+        except OSError as error:
+            raise GraphError(f"cannot be read ({error.strerror})", where=str(self.path)) from error
+
+    def _start(self, qualified: str, attributes: dict[str, str]) -> None:
+        tag = qualified.rpartition(" ")[2]
+        line = self._parser.CurrentLineNumber
+        if not self._open and tag != "graphml":
+            raise GraphError(f"the file starts with <{tag}>, not with <graphml>", where=f"{self.path}, line {line}")
+        if tag in ("port", "hyperedge") or (tag == "graph" and "graph" in self._open):
+            what = "a nested <graph>" if tag == "graph" else f"<{tag}>"
+            self.problems.append(f"line {line}: {what} has no place in a property graph")
+        elif tag == "key":
+            name = attributes.get("attr.name", attributes.get("id", ""))
+            kind, applies = attributes.get("attr.type", "string"), attributes.get("for", "all")
+            self.keys[attributes.get("id", name)] = _Key(name, kind, applies)
+            self._data = attributes.get("id", name)
+        elif tag in ("node", "edge"):
+            self.elements.append(_Element(tag, line, attributes))
+        elif tag == "data":
+            self._data = attributes.get("key", "")
+            if self._data not in self.keys:
+                self.problems.append(f"line {line}: there is no <key> '{self._data}'")
+        if tag in _CAPTIONS:
+            self._caption.clear()
+        elif self._open[-1:] and self._open[-1] in _CAPTIONS:
+            # yEd puts the geometry of a text inside of it.
+            self._caption += self._text
+        self._text.clear()
+        self._open.append(tag)
+
+    def _end(self, qualified: str) -> None:
+        tag = self._open.pop()
+        text = "".join(self._text).strip()
+        if tag in _CAPTIONS and self.elements:
+            self.elements[-1].captions.append(" ".join("".join([*self._caption, *self._text]).split()))
+        self._text.clear()
+        if tag == "default" and self._open[-1:] == ["key"] and self._data is not None:
+            self.keys[self._data].default = text
+        elif tag == "data" and self._open[-1:] in (["node"], ["edge"]) and self._data in self.keys:
+            self.elements[-1].data[self._data] = text
+
+    def properties(self, element: _Element, label_keys: tuple[str, ...]) -> dict[str, Any]:
+        found: dict[str, Any] = {k: v for k, v in element.attributes.items() if k in ("labels", "label")}
+        for key_id, key in self.keys.items():
+            raw = element.data.get(key_id, key.default if key.applies in (element.tag, "all") else None)
+            if raw:
+                try:
+                    found[key.name] = _typed(raw, key.kind)
+                except (ValueError, KeyError):
+                    self.problems.append(f"line {element.line}: '{key.name}' is '{raw}', which is no {key.kind}")
+        written = "; ".join(text for text in element.captions if text)
+        if written and element.tag == "node":
+            found.setdefault("name", written)
+        elif written and not any(key in found for key in label_keys):
+            found[label_keys[0]] = written
+        return found
+
+
+def _typed(text: str, kind: str) -> Any:
+    if kind in ("int", "long"):
+        return int(text)
+    if kind in ("float", "double"):
+        return float(text)
+    if kind == "boolean":
+        return _TRUTH[text.lower()]
+    return text
+
+
+def read(path: Path, *, labels: str | None = None) -> KnowledgeGraph:
+    """Read a GraphML file."""
+    reader = _Reader(path)
+    reader.parse()
+    draft = Draft(str(path), problems=reader.problems)
+    counts = Counter(e.attributes.get("id") for e in reader.elements if e.tag == "edge")
+    for element in reader.elements:
+        place = f"line {element.line}"
+        needed = ("id",) if element.tag == "node" else ("source", "target")
+        absent = [name for name in needed if name not in element.attributes]
+        if absent:
+            draft.problems.append(f"{place}: <{element.tag}> without {' and '.join(absent)}")
+            continue
+        found, properties = take_labels(
+            reader.properties(element, (labels,) if labels else LABEL_KEYS),
+            besides=set(),
+            key=labels,
+            place=f"{path}, {place}",
+        )
+        if element.tag == "node":
+            draft.add_node(element.attributes["id"], labels=found, properties=properties, place=place)
+        else:
+            source, target = element.attributes["source"], element.attributes["target"]
+            name = element.attributes.get("id")
+            if name and name.isdigit() and counts[name] > 1:
+                # networkx writes the number of a parallel edge as its id, so every first edge is called 0.
+                name = None
+            draft.add_edge(name, source, target, labels=found, properties=properties, place=place)
+    return draft.graph()

@@ -1,0 +1,1 @@
+"""The baselines of the paper behind the protocol of all miners."""

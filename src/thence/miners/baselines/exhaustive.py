@@ -1,0 +1,226 @@
+"""The exhaustive baselines: FP-Growth and H-Mine of mlxtend behind the protocol of all miners.
+
+mlxtend finds frequent sets of items; rules with one-item consequents are made of them here, counted exactly and then
+held against the thresholds. ``Exact`` finds the same rules, far faster: these are here to
+compare with.
+
+**Missing values.** A missing item is absent from its row for mlxtend, whose support is over all rows. The exact counts
+are over the rows in which all features of a rule are present, so a rule can be frequent enough where mlxtend's number
+is not. mlxtend is therefore asked for sets as rare as that allows, and the thresholds are applied to the exact counts.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from thence.counting.recount import recount
+from thence.errors import ConfigError, require
+from thence.miners.checked import require_share, require_whole
+from thence.miners.exact.search import exact_threshold
+from thence.miners.flat import MAX_ROWS, flat_codes, one_hot, require_codes
+from thence.progress import Progress, silent
+from thence.rules.constraints import Constraint
+from thence.rules.ruleset import RuleSet
+from thence.tables.admissible import item_masks, trivial_pairs, without_trivial
+from thence.tables.transactions import Block, TransactionTable
+
+__all__ = ["FPGrowth", "HMine", "frequent_sets", "half_mean_support"]
+
+Itemsets = dict[tuple[int, ...], int]
+"""Frequent sets of item numbers, in order, with the number of rows that have them all."""
+
+
+def half_mean_support(rules: RuleSet) -> float:
+    """Half of the mean support of a rule set: the threshold that makes exhaustive methods comparable with it.
+
+    >>> half_mean_support(RuleSet.empty())
+    Traceback (most recent call last):
+    ...
+    thence.errors.ConfigError: a rule set without rules has no mean support (give min_support as a number)
+    """
+    if len(rules) == 0:
+        raise ConfigError("a rule set without rules has no mean support", hint="give min_support as a number")
+    return float(rules.measure("support").mean()) / 2
+
+
+def check_thresholds(*, min_support: float, min_confidence: float, max_antecedents: int) -> None:
+    """Refuse thresholds outside their range."""
+    require_share("min_support", min_support)
+    if not min_support:
+        raise ConfigError(f"min_support must be above 0, got {min_support!r}")
+    require_share("min_confidence", min_confidence)
+    require_whole("max_antecedents", max_antecedents)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Exhaustive:
+    name: ClassVar[str]
+    wants: ClassVar[str] = "codes"
+    exhaustive: ClassVar[bool] = True
+
+    min_support: float = 0.01
+    min_confidence: float = 0.8
+    max_antecedents: int = 2
+    antecedent: Constraint = None
+    consequent: Constraint = None
+    context_consequents: bool = False
+    denominator: str = "present"
+    max_rows: int = MAX_ROWS
+
+    def __post_init__(self) -> None:
+        check_thresholds(
+            min_support=self.min_support, min_confidence=self.min_confidence, max_antecedents=self.max_antecedents
+        )
+
+    @classmethod
+    def half_of(cls, rules: RuleSet, **settings: Any) -> Self:
+        """A miner whose ``min_support`` is half of the mean support of some rules, as in the published comparison."""
+        return cls(min_support=half_mean_support(rules), **settings)
+
+    def mine(self, table: TransactionTable, *, progress: Progress = silent) -> RuleSet:
+        """All rules of a table that meet the thresholds, each once."""
+        require_codes(table, self.name)
+        if table.n_rows == 0:
+            return RuleSet.empty("the table has no rows to mine", *table.notes)
+        parts = [self._mine_block(table, at, progress) for at in range(len(table.blocks))]
+        rules = RuleSet.concat(parts)
+        if len(rules) == 0:
+            thresholds = f"support ≥ {float(self.min_support):g} and confidence ≥ {float(self.min_confidence):g}"
+            return RuleSet.empty(f"no rule has {thresholds}: lower one", *table.notes, facts=parts[0].facts)
+        return rules
+
+    def _mine_block(self, table: TransactionTable, at: int, progress: Progress) -> RuleSet:
+        block = table.blocks[at]
+        left, right = item_masks(
+            block, antecedent=self.antecedent, consequent=self.consequent, context_consequents=self.context_consequents
+        )
+        stage = f"{self.name} {at + 1}/{len(table.blocks)}" if len(table.blocks) > 1 else self.name
+        progress(stage, 0, 2, "frequent sets")
+        sets = frequent_sets(
+            block,
+            np.flatnonzero(left | right),
+            algorithm=self.name,
+            min_support=self.min_support,
+            max_length=self.max_antecedents + 1,
+            denominator=self.denominator,
+            max_rows=self.max_rows,
+        )
+        progress(stage, 1, 2, f"{len(sets):,} frequent sets")
+        antecedents, consequents = one_consequent_rules(sets, left, right, width=self.max_antecedents)
+        trivial = trivial_pairs(block)
+        if trivial is not None:
+            keep = without_trivial(antecedents, consequents, trivial)
+            antecedents, consequents = antecedents[keep], consequents[keep]
+        rules = recount(table, at, antecedents, consequents, denominator=self.denominator)
+        rules = rules.take(meets(rules, "n", self.min_support) & meets(rules, "n_antecedent", self.min_confidence))
+        progress(stage, 2, 2, f"{len(rules):,} rules")
+        return rules
+
+
+@dataclass(frozen=True, kw_only=True)
+class FPGrowth(_Exhaustive):
+    """FP-Growth (Han, Pei & Yin 2000) as mlxtend implements it.
+
+    ``max_rows`` bounds how many rows of a lifted table are written out; beyond it mining is refused.
+
+    >>> import polars as pl
+    >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y", "y"], "b": ["u", "u", "v", "v"]}))
+    >>> print(FPGrowth(min_support=0.1).mine(table).take(np.arange(1)))
+    1 rule
+      1. if b reads u, then a reads x  [support 0.500, confidence 1.000, Zhang 1.000]
+    """
+
+    name: ClassVar[str] = "fpgrowth"
+
+
+@dataclass(frozen=True, kw_only=True)
+class HMine(_Exhaustive):
+    """H-Mine (Pei et al. 2001) as mlxtend implements it: the rules of ``FPGrowth``, in another time.
+
+    >>> HMine(min_support=0.1).max_antecedents
+    2
+    """
+
+    name: ClassVar[str] = "hmine"
+
+
+def _mlxtend(algorithm: str) -> Callable[..., Any]:
+    with warnings.catch_warnings():
+        # Importing mlxtend sets a filter for the whole process; that is for the process to decide.
+        warnings.simplefilter("ignore")
+        module = require("mlxtend.frequent_patterns", extra="baselines")
+    return getattr(module, algorithm)  # type: ignore[no-any-return]
+
+
+def frequent_sets(
+    block: Block,
+    items: npt.NDArray[np.int64],
+    *,
+    algorithm: str,
+    min_support: float,
+    max_length: int,
+    denominator: str,
+    max_rows: int = MAX_ROWS,
+) -> Itemsets:
+    """The sets of items of a block that a rule with this support can be made of, found by mlxtend."""
+    codes = flat_codes(block, max_rows=max_rows, miner=algorithm)
+    held = one_hot(block, codes, items)
+    least = _least_rows(codes, min_support, max_length, denominator)
+    items, held = items[held.sum(axis=0) >= least], held[:, held.sum(axis=0) >= least]
+    if held.shape[0] == 0 or held.shape[1] == 0:
+        return {}
+    pandas = require("pandas", extra="baselines")
+    # Half a row less: mlxtend rounds min_support × rows up, and the product may lie a hair above the number meant.
+    found = _mlxtend(algorithm)(
+        pandas.DataFrame(held), min_support=(least - 0.5) / len(held), use_colnames=False, max_len=max_length
+    )
+    return {
+        tuple(sorted(int(items[i]) for i in members)): round(float(support) * len(held))
+        for members, support in zip(found["itemsets"], found["support"], strict=True)
+    }
+
+
+def _least_rows(codes: npt.NDArray[np.int16], min_support: float, max_length: int, denominator: str) -> int:
+    """How many rows at least have all items of a rule with this support, whatever is missing elsewhere."""
+    fewest = len(codes)
+    if denominator == "present":
+        # A rule of k features is counted over the rows that lack none: at worst their gaps do not overlap.
+        fewest -= int(np.sort((codes < 0).sum(axis=0))[-max_length:].sum())
+    threshold = exact_threshold(min_support, max_denominator=max(len(codes), 1))
+    return max(math.ceil(threshold * max(fewest, 0)), 1)
+
+
+def one_consequent_rules(
+    sets: Mapping[tuple[int, ...], int], left: npt.NDArray[np.bool_], right: npt.NDArray[np.bool_], *, width: int
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Every way to read a set as "all but one item → that item" that the masks of the two sides allow.
+
+    >>> left, right = np.array([True, True]), np.array([False, True])
+    >>> one_consequent_rules({(0,): 5, (0, 1): 3}, left, right, width=1)
+    (array([[0]], dtype=int32), array([1], dtype=int32))
+    """
+    antecedents, consequents = [np.zeros((0, width), np.int32)], [np.zeros(0, np.int32)]
+    for size, group in itertools.groupby(sorted(sets, key=lambda members: (len(members), members)), key=len):
+        members = np.array(list(group), np.int32)
+        for at in range(size if size > 1 else 0):
+            others = np.delete(members, at, axis=1)
+            allowed = right[members[:, at]] & left[others].all(axis=1)
+            antecedents.append(np.pad(others, ((0, 0), (0, width - size + 1)), constant_values=-1)[allowed])
+            consequents.append(members[allowed, at])
+    return np.concatenate(antecedents), np.concatenate(consequents)
+
+
+def meets(rules: RuleSet, base: str, least: float) -> npt.NDArray[np.bool_]:
+    """Which rules hold in at least this share of the rows counted by ``base``, compared in whole numbers."""
+    rows = np.asarray(getattr(rules.counts, base))
+    threshold = exact_threshold(least, max_denominator=max(int(rows.max(initial=1)), 1))
+    both = rules.counts.n_both
+    return np.asarray((both > 0) & (both * threshold.denominator >= rows * threshold.numerator))

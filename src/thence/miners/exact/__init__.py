@@ -1,0 +1,1 @@
+"""The exact miner: every rule that meets the thresholds."""

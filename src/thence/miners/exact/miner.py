@@ -1,0 +1,176 @@
+"""The exact miner: every rule that meets the thresholds, as fast as the best compiled code.
+
+It searches depth first over bitmaps (``thence.miners.exact.search``), with thresholds compared as exact fractions.
+Tables with many embeddings are laid end to end as bitmaps, within a bound on memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from thence.counting.recount import recount
+from thence.errors import ConfigError, MiningError, nearest
+from thence.miners.checked import require_share, require_whole
+from thence.miners.exact.near import mine_near
+from thence.miners.exact.search import RuleBlock, mine_exact
+from thence.miners.flat import require_codes
+from thence.miners.neighbours import near_columns
+from thence.progress import Progress, silent
+from thence.rules.constraints import Constraint, why_nothing_fits
+from thence.rules.measures import MEASURES, Counts
+from thence.rules.ruleset import RuleSet
+from thence.tables.admissible import item_masks, trivial_pairs, without_trivial
+from thence.tables.transactions import TransactionTable
+
+__all__ = ["Exact"]
+
+MAX_BITMAP_BYTES = 6 << 30
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exact:
+    """All rules with one consequent, up to ``max_antecedents`` items, at least this frequent and this confident.
+
+    ``bounds`` are further limits on any measure (``{"min_zhang": 0.5}``); ``antecedent`` and ``consequent`` say which
+    items may stand on which side; constants and graph context are never consequents unless ``context_consequents``.
+    ``near`` says, per block, which features may stand together (``within_hops`` makes it from a graph);
+    the time then grows with the number of features and not with its third power. ``max_rules`` stops a search that
+    finds more, with a note.
+
+    >>> import polars as pl
+    >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y", "y"], "b": ["u", "u", "v", "v"]}))
+    >>> rules = Exact(min_support=0.1).mine(table)
+    >>> len(rules)
+    4
+    """
+
+    name: ClassVar[str] = "exact"
+    wants: ClassVar[str] = "codes"
+    exhaustive: ClassVar[bool] = True
+
+    max_antecedents: int = 2
+    min_support: float = 0.01
+    min_confidence: float = 0.8
+    antecedent: Constraint = None
+    consequent: Constraint = None
+    context_consequents: bool = False
+    bounds: Mapping[str, float] = field(default_factory=dict)
+    near: Sequence[Any] | None = None
+    max_rules: int = 5_000_000
+    denominator: str = "present"
+
+    def __post_init__(self) -> None:
+        require_whole("max_antecedents", self.max_antecedents)
+        require_share("min_support", self.min_support)
+        require_share("min_confidence", self.min_confidence)
+        require_whole("max_rules", self.max_rules)
+        if self.denominator not in ("present", "all"):
+            raise ConfigError(f"unknown denominator {self.denominator!r}", hint="'present' or 'all'")
+        for name in self.bounds:
+            side, _, measure = name.partition("_")
+            if side not in ("min", "max") or measure not in MEASURES:
+                known = [f"{s}_{m}" for m in MEASURES for s in ("min", "max")]
+                raise ConfigError(
+                    f"unknown bound '{name}'", hint=nearest(name, known) or "use min_<measure>, max_<measure>"
+                )
+
+    def mine(self, table: TransactionTable, *, progress: Progress = silent) -> RuleSet:
+        """All rules of a table; an interrupted search returns what it has, with a note."""
+        require_codes(table, self.name)
+        parts: list[RuleSet] = []
+        room = self.max_rules
+        for at in range(len(table.blocks)):
+            found = self._mine_block(table, at, room, progress)
+            parts.append(found)
+            room -= len(found)
+            if any(note.startswith(("interrupted", "stopped")) for note in found.notes):
+                break
+        if not parts:
+            return RuleSet.empty("the table has no rows to mine", *table.notes)
+        rules = RuleSet.concat(parts)
+        if len(rules) == 0:
+            return RuleSet.empty(*self._why_empty(table), facts=parts[0].facts)
+        return rules.filter(bounds=self.bounds) if self.bounds else rules
+
+    def _mine_block(self, table: TransactionTable, at: int, room: int, progress: Progress) -> RuleSet:
+        block = table.blocks[at]
+        left, right = item_masks(
+            block, antecedent=self.antecedent, consequent=self.consequent, context_consequents=self.context_consequents
+        )
+        size = block.n_items * block.n_rows / 8
+        if size > MAX_BITMAP_BYTES:
+            raise MiningError(
+                f"the bitmaps of {block.n_items:,} items × {block.n_rows:,} rows need {size / 2**30:.1f} GiB",
+                hint="use Aerial, which samples rows, or fewer bins, frames or embeddings",
+            )
+        bitmaps, present, n_rows = block.bank.flat()
+        found: list[RuleBlock] = []
+        notes: list[str] = []
+        trivial = trivial_pairs(block)
+        search: Callable[..., Iterator[RuleBlock]] = mine_exact
+        if self.near is not None:
+            search = partial(mine_near, near=near_columns(self.near, at, len(block.columns)))
+        try:
+            for piece in search(
+                bitmaps,
+                feature_of_item=block.column_of_item,
+                n_rows=n_rows,
+                antecedent_ok=left,
+                consequent_ok=right,
+                present=None if self.denominator == "all" else present,
+                max_antecedents=self.max_antecedents,
+                min_support=self.min_support,
+                min_confidence=self.min_confidence,
+                max_rules=room,
+            ):
+                found.append(piece if trivial is None else _nontrivial(piece, trivial))
+                label = f"mining {at + 1}/{len(table.blocks)}" if len(table.blocks) > 1 else "mining"
+                progress(label, piece.progress, 1.0, f"{sum(map(len, found)):,} rules")
+                if piece.capped:
+                    notes.append(
+                        f"stopped at {self.max_rules:,} rules: there are more; raise min_support or min_confidence, "
+                        "constrain the items, or raise max_rules"
+                    )
+        except KeyboardInterrupt:
+            notes.append("interrupted: these are the rules found so far")
+        width = self.max_antecedents
+        antecedents = np.concatenate([p.antecedents for p in found]) if found else np.zeros((0, width), np.int32)
+        consequents = np.concatenate([p.consequents for p in found]) if found else np.zeros(0, np.int32)
+        counts = np.concatenate([p.counts for p in found]) if found else np.zeros((0, 4), np.int64)
+        # A lifted block is recounted: its rules also need their supports over frames and embeddings.
+        own = None if block.is_lifted else Counts.from_matrix(counts, n_rows=n_rows)
+        return recount(table, at, antecedents, consequents, counts=own, notes=notes, denominator=self.denominator)
+
+    def _why_empty(self, table: TransactionTable) -> list[str]:
+        reasons = [*table.notes]
+        if table.n_rows == 0:
+            reasons.append("the table has no rows")
+        elif table.n_features < 2:
+            reasons.append(
+                "a rule needs two features, the table has one" if table.n_features else "the table has no features"
+            )
+        elif all(column.is_constant for block in table.blocks for column in block.columns):
+            reasons.append("every feature is constant")
+        elif unfit := [
+            reason
+            for side in ("antecedent", "consequent")
+            if (reason := why_nothing_fits(table.iter_items(), side, getattr(self, side))) is not None
+        ]:
+            reasons += unfit
+        else:
+            reasons.append(
+                f"no rule has support ≥ {float(self.min_support):g} and confidence ≥ {float(self.min_confidence):g}: "
+                "lower one"
+            )
+        return reasons
+
+
+def _nontrivial(piece: RuleBlock, pairs: npt.NDArray[np.bool_]) -> RuleBlock:
+    keep = without_trivial(piece.antecedents, piece.consequents, pairs)
+    return RuleBlock(piece.antecedents[keep], piece.consequents[keep], piece.counts[keep], piece.progress, piece.capped)

@@ -1,0 +1,89 @@
+"""Exact mining among neighbours: one neighbourhood after the other, each rule once.
+
+A rule is found with the first of its features, all others being later neighbours of that one. The time grows with the
+number of features and the size of their neighbourhoods, where a search over everything grows with the power of the
+length of a rule. This module must not know about tables or graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from thence.miners.exact.search import RuleBlock, mine_exact
+from thence.miners.neighbours import Neighbours
+
+__all__ = ["mine_near"]
+
+
+def mine_near(
+    bitmaps: NDArray[np.uint64],
+    *,
+    near: Neighbours,
+    feature_of_item: ArrayLike,
+    antecedent_ok: NDArray[np.bool_],
+    consequent_ok: NDArray[np.bool_],
+    present: NDArray[np.uint64] | None = None,
+    max_rules: int,
+    **thresholds: Any,
+) -> Iterator[RuleBlock]:
+    """The rules of ``mine_exact`` whose features are all near each other.
+
+    >>> from thence.bitmaps.bits import pack_codes
+    >>> bitmaps, _ = pack_codes([[0, 0, 0], [1, 1, 1]], cardinalities=[2, 2, 2])
+    >>> near, every = Neighbours.of([[1], [], []]), np.ones(6, bool)
+    >>> allowed = {"antecedent_ok": every, "consequent_ok": every}
+    >>> owner = [0, 0, 1, 1, 2, 2]
+    >>> (found,) = mine_near(bitmaps, near=near, feature_of_item=owner, n_rows=2, max_rules=9, **allowed)
+    >>> found.antecedents[:, 0].tolist(), found.consequents.tolist()
+    ([0, 1, 2, 3], [2, 3, 0, 1])
+    """
+    owner = np.asarray(feature_of_item, np.int64)
+    starts = np.searchsorted(owner, np.arange(near.n_features + 1))
+    room = max_rules
+    for first in range(near.n_features):
+        later = near.members[near.first_later[first] : near.starts[first + 1]]
+        features = np.concatenate([[first], later])
+        items = np.concatenate([np.arange(starts[feature], starts[feature + 1]) for feature in features.tolist()])
+        if not len(later):
+            continue
+        for block in mine_exact(
+            bitmaps[items],
+            feature_of_item=np.repeat(np.arange(len(features)), np.diff(starts)[features]),
+            antecedent_ok=antecedent_ok[items],
+            consequent_ok=consequent_ok[items],
+            present=None if present is None else present[features],
+            **thresholds,
+        ):
+            found = _with_first(block, items, owner, first, near)
+            capped = len(found) > room
+            kept = slice(room if capped else None)
+            room -= len(found)
+            yield replace(
+                block,
+                antecedents=found.antecedents[kept],
+                consequents=found.consequents[kept],
+                counts=found.counts[kept],
+                progress=(first + block.progress) / near.n_features,
+                capped=capped,
+            )
+            if capped:
+                return
+
+
+def _with_first(
+    block: RuleBlock, items: NDArray[np.int64], owner: NDArray[np.int64], first: int, near: Neighbours
+) -> RuleBlock:
+    """The rules that name the first feature of a neighbourhood and whose features are all near each other."""
+    numbers = np.append(items, -1).astype(np.int32)
+    antecedents, consequents = numbers[block.antecedents], numbers[block.consequents]
+    features = np.append(owner, -1)[np.concatenate([antecedents, consequents[:, None]], axis=1)]
+    keep = (features == first).any(axis=1)
+    for one, other in combinations(features.T, 2):
+        keep &= (one < 0) | (other < 0) | near.together(one, other)
+    return replace(block, antecedents=antecedents[keep], consequents=consequents[keep], counts=block.counts[keep])

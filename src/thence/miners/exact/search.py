@@ -1,0 +1,398 @@
+"""Exhaustive search for rules with one consequent, depth first over packed bitmaps.
+
+The search visits antecedents (sets of items, at most one per feature) in lexicographic order and keeps, for each item
+that may still matter, the number of rows that it shares with the antecedent. What makes it fast is what it does not
+count. With the counts of all pairs of items at hand, ``n(P, j, i) ≤ min(n(P, i), n(j, i))`` rejects nearly every
+consequent ``i`` of the antecedent ``P ∪ {j}`` before a single bit is touched, because a rule needs
+``max(min_support · n, min_confidence · n(P, j))`` rows.
+
+**Thresholds are exact.** ``min_support`` and ``min_confidence`` mean the decimal number that was written (0.8 is 4/5,
+not the binary number next to it), and are compared with ratios of integers in integers; see ``exact_threshold``.
+
+**Missing values.** With ``present`` given, support and confidence of a rule are taken over the rows in which all its
+features are present (see ``thence.bitmaps.counts``). Then ``n`` shrinks as features are added and support is no longer
+anti-monotone: a rule may be frequent among few complete rows although its antecedent is rare among all rows. The
+search prunes with the smallest ``n`` that can still come up instead. Let ``F`` be the features of a node, ``n(F)`` the
+rows in which all of ``F`` are present, ``r`` the number of features that a rule below the node may still add, and
+``m₁ ≥ m₂ ≥ …`` the numbers of rows in which each feature is missing, sorted. A rule with features ``G ⊇ F`` below the
+node has ``n(G) ≥ n(F) − (m₁ + … + m_r)`` by the union bound, and ``n(G) ≥ n(all features)``; let ``b`` be the larger
+of the two. A rule that passes has ``n_both ≥ ⌈min_support · n(G)⌉ ≥ ⌈min_support · b⌉``, and every subset of its items
+holds in at least ``n_both`` rows; so whatever holds in fewer than ``⌈min_support · b⌉`` rows is cut, safely. What
+survives is judged by its own exact counts. Where nothing is missing, ``b = n`` and this is the usual pruning.
+
+This module works on plain arrays only. It must not know tables or rules as objects, nor print, nor compute measures.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Generator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from thence.bitmaps.bits import SMALL_WORK, Words, default_threads, popcount, run_threads, shared
+from thence.bitmaps.counts import fitting, full_mask
+from thence.errors import ConfigError, InputError, MiningError
+from thence.miners.exact.nodes import FILLED, Problem, State, count_pair_rows, mirror, search_on
+
+__all__ = ["RuleBlock", "exact_threshold", "mine_exact"]
+
+# The table of pair counts is kept up to this many frequent items (256 MB); beyond, the bound n(P, i) alone prunes.
+_MAX_PAIR_ITEMS = 8192
+# The words of all items that should stay in the second-level cache while pairs are counted (1 MB).
+_CACHE_WORDS = 1 << 17
+# A rough guess of the words that a run of first items would touch if nothing were pruned; smaller runs do not pay.
+_RUN_WORK = 1 << 27
+# Words touched between two looks at the stop signal: some hundredths of a second.
+_BUDGET = 1 << 27
+
+_Rules = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleBlock:
+    """A run of rules in search order.
+
+    ``antecedents`` is a matrix of items padded with −1, ``consequents`` a vector of items, ``counts`` has the columns
+    n, n_antecedent, n_consequent, n_both. ``progress`` is the share of the search that is done with this block, and
+    ``capped`` is true on the last block of a search that ``max_rules`` cut short: there are more rules than these.
+    """
+
+    antecedents: NDArray[np.int32]
+    consequents: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    progress: float
+    capped: bool = False
+
+    def __len__(self) -> int:
+        return len(self.consequents)
+
+
+def exact_threshold(value: float | str | Fraction, *, max_denominator: int) -> Fraction:
+    """The smallest fraction ``k/n ≥ value`` with ``n ≤ max_denominator``, reading a float as the decimal it prints as.
+
+    For integers ``0 ≤ k ≤ n ≤ max_denominator``, ``k/n ≥ value`` exactly when ``k/n`` is at least this fraction, whose
+    numerator and denominator are small: cross products of such numbers fit in 64 bits, and no rounding happens.
+
+    >>> exact_threshold(0.8, max_denominator=100)
+    Fraction(4, 5)
+    >>> exact_threshold(0.01, max_denominator=30)
+    Fraction(1, 30)
+    >>> exact_threshold(0.1 + 0.2, max_denominator=1000)
+    Fraction(298, 993)
+    """
+    wanted = value if isinstance(value, Fraction) else Fraction(str(value))
+    if wanted.denominator <= max_denominator:
+        return wanted
+    near = wanted.limit_denominator(max_denominator)
+    if near >= wanted:
+        return near
+    # The closest fraction lies below, so the one wanted is its right neighbour c/d in the Farey sequence of that order:
+    # c·b − a·d = 1 with the largest d ≤ max_denominator.
+    below, over = near.numerator, near.denominator
+    start = -pow(below, -1, over) % over if over > 1 else 0
+    right = start + (max_denominator - start) // over * over
+    return Fraction(below * right + 1, over * right)
+
+
+class _Search:
+    """Searches runs of first items, one run after the other; rules are copied out of a buffer of fixed size."""
+
+    def __init__(self, problem: Problem, room: int) -> None:
+        levels = problem.max_antecedents + 1
+        n_items, width = len(problem.name), problem.bitmaps.shape[1]
+        state = State(
+            control=np.zeros(4, dtype=np.int64),
+            chosen=np.full(levels, -1, dtype=np.int32),
+            cursor=np.zeros(levels, dtype=np.int64),
+            counts=np.zeros((levels, n_items), dtype=np.int32),
+            candidates=np.zeros((levels, n_items), dtype=np.int32),
+            n_candidates=np.zeros(levels, dtype=np.int64),
+            words=np.zeros((levels, width), dtype=np.uint64),
+            places=np.zeros((levels, width), dtype=np.int32),
+            n_places=np.full(levels, -1, dtype=np.int64),
+            known=np.zeros((levels if len(problem.present) else 1, width), dtype=np.uint64),
+            known_at=np.zeros(levels, dtype=np.int64),
+            n_known=np.full(levels, problem.n_rows, dtype=np.int64),
+            survivors=np.zeros(n_items + 1, dtype=np.int32),
+            out_antecedents=np.empty((room + n_items, problem.max_antecedents), dtype=np.int32),
+            out_consequents=np.empty(room + n_items, dtype=np.int32),
+            out_counts=np.empty((room + n_items, 4), dtype=np.int64),
+        )
+        state.counts[0] = problem.n_item
+        state.candidates[0] = np.arange(n_items)
+        state.n_candidates[0] = n_items
+        state.words[0] = state.known[0] = full_mask(problem.n_rows)
+        self._problem = problem
+        self._state = state
+        self.finished = True
+
+    def begin(self, first: int, last: int) -> _Search:
+        """Turn to the antecedents that begin with one of the items ``first … last − 1``."""
+        self._state.control[:] = (0, last, 0, 0)
+        self._state.cursor[0] = first
+        self.finished = False
+        return self
+
+    @property
+    def next_item(self) -> int:
+        """The first item that has not been begun."""
+        return int(self._state.cursor[0])
+
+    def advance(self, stop: threading.Event) -> _Rules:
+        """The next rules: none only when the run is finished or the search is stopped."""
+        state = self._state
+        filled = 0
+        while not (self.finished or filled or stop.is_set()):
+            self.finished = bool(search_on(self._problem, state, _BUDGET))
+            filled = int(state.control[FILLED])
+        return (
+            state.out_antecedents[:filled].copy(),
+            state.out_consequents[:filled].copy(),
+            state.out_counts[:filled].copy(),
+        )
+
+
+def mine_exact(
+    bitmaps: Words,
+    *,
+    feature_of_item: ArrayLike,
+    n_rows: int,
+    antecedent_ok: ArrayLike | None = None,
+    consequent_ok: ArrayLike | None = None,
+    present: Words | None = None,
+    max_antecedents: int = 2,
+    min_support: float | str | Fraction = 0.01,
+    min_confidence: float | str | Fraction = 0.8,
+    max_rules: int | None = None,
+    block_rules: int = 1 << 16,
+    threads: int | None = None,
+) -> Generator[RuleBlock, None, None]:
+    """All rules with one consequent and 1 … ``max_antecedents`` antecedent items, block by block.
+
+    A rule has at most one item per feature, holds in at least one row, and has ``n_both / n ≥ min_support`` and
+    ``n_both / n_antecedent ≥ min_confidence``, exactly. Items must be numbered feature by feature, and the items of a
+    feature must exclude each other. With ``present``, a rule is counted over the rows in which all its features are
+    present; without, over all rows.
+
+    Each rule comes once, its antecedent in increasing order, and rules come in the same order whatever the number of
+    threads. A few blocks per thread are held at a time; the search goes on while the caller uses a block, and ends when
+    the caller stops asking, or after ``max_rules`` rules with a block that is marked as ``capped``.
+
+    >>> from thence.bitmaps.bits import pack_codes
+    >>> bitmaps, present = pack_codes([[0, 0], [0, 0], [1, 0], [1, 1]], cardinalities=[2, 2])
+    >>> for block in mine_exact(bitmaps, feature_of_item=[0, 0, 1, 1], n_rows=4, min_support=0.25):
+    ...     for left, right, counts in zip(block.antecedents, block.consequents, block.counts, strict=True):
+    ...         print(left.tolist(), int(right), counts.tolist())
+    [0, -1] 2 [4, 2, 3, 2]
+    [3, -1] 1 [4, 1, 2, 1]
+    """
+    problem = _prepare(
+        bitmaps,
+        feature_of_item=np.ascontiguousarray(feature_of_item, dtype=np.int32).ravel(),
+        n_rows=n_rows,
+        antecedent_ok=antecedent_ok,
+        consequent_ok=consequent_ok,
+        present=present,
+        max_antecedents=max_antecedents,
+        min_support=min_support,
+        min_confidence=min_confidence,
+        threads=threads,
+    )
+    if max_rules is not None and max_rules < 0:
+        raise ConfigError(f"max_rules must not be negative, not {max_rules}")
+    if block_rules < 1:
+        raise ConfigError(f"block_rules must be at least 1, not {block_rules}")
+    workers = threads or default_threads()
+    blocks = _stream(problem, block_rules=block_rules, workers=workers)
+    return blocks if max_rules is None else _capped(blocks, max_rules)
+
+
+def _prepare(
+    bitmaps: Words,
+    *,
+    feature_of_item: NDArray[np.int32],
+    n_rows: int,
+    antecedent_ok: ArrayLike | None,
+    consequent_ok: ArrayLike | None,
+    present: Words | None,
+    max_antecedents: int,
+    min_support: float | str | Fraction,
+    min_confidence: float | str | Fraction,
+    threads: int | None,
+) -> Problem:
+    """Check the input, keep the items that can occur in a rule, and count their pairs."""
+    bitmaps = fitting(bitmaps, n_rows, "bitmaps")
+    present = None if present is None else fitting(present, n_rows, "present")
+    n_items = bitmaps.shape[0]
+    may_lead = np.ones(n_items, dtype=bool) if antecedent_ok is None else np.asarray(antecedent_ok, dtype=bool)
+    may_follow = np.ones(n_items, dtype=bool) if consequent_ok is None else np.asarray(consequent_ok, dtype=bool)
+    n_of_item = popcount(bitmaps)
+    _check(bitmaps, feature_of_item, n_of_item, n_rows, may_lead, may_follow, present, max_antecedents)
+    support = _threshold(min_support, "min_support", n_rows)
+    confidence = _threshold(min_confidence, "min_confidence", n_rows)
+    wanted = (may_lead | may_follow) & (n_of_item > 0)
+    features = np.unique(feature_of_item[wanted])
+    n_complete, missing, known = n_rows, np.zeros(0, dtype=np.int64), np.zeros((0, bitmaps.shape[1]), dtype=np.uint64)
+    if present is not None:
+        missing = n_rows - popcount(present)
+        if missing[features].any():
+            known = np.ascontiguousarray(present)
+            n_complete = int(popcount(np.bitwise_and.reduce(present[features], axis=0)))
+    gappy = np.zeros(int(feature_of_item.max(initial=-1)) + 1, dtype=bool)
+    gappy[: len(missing)] = missing[: len(gappy)] > 0
+    most = np.zeros(max_antecedents + 2, dtype=np.int64)
+    worst = -np.sort(-missing[features]) if len(missing) else missing
+    most[1:] = [int(worst[:count].sum()) for count in range(1, max_antecedents + 2)]
+    least_n = max(n_complete, n_rows - int(most[-1]))
+    floor = max(1, -(-support.numerator * least_n // support.denominator))
+    items = np.flatnonzero(wanted & (n_of_item >= floor)).astype(np.int32)
+    problem = Problem(
+        name=shared(items, np.int32),
+        bitmaps=shared(bitmaps, np.uint64),
+        feature=shared(feature_of_item[items], np.int32),
+        n_item=shared(n_of_item[items], np.int32),
+        antecedent_ok=shared(may_lead[items], np.bool_),
+        consequent_ok=shared(may_follow[items], np.bool_),
+        pairs=shared(np.zeros((0, 0)), np.int32),
+        present=shared(known, np.uint64),
+        gappy=shared(gappy, np.bool_),
+        top_missing=shared(most, np.int64),
+        n_rows=n_rows,
+        n_complete=n_complete,
+        max_antecedents=max_antecedents,
+        support_p=support.numerator,
+        support_q=support.denominator,
+        confidence_p=confidence.numerator,
+        confidence_q=confidence.denominator,
+    )
+    if 0 < len(items) <= _MAX_PAIR_ITEMS:
+        problem = problem._replace(pairs=_count_pairs(problem, threads))
+    return problem
+
+
+def _check(
+    bitmaps: Words,
+    feature_of_item: NDArray[np.int32],
+    n_of_item: NDArray[np.int64],
+    n_rows: int,
+    may_lead: NDArray[np.bool_],
+    may_follow: NDArray[np.bool_],
+    present: Words | None,
+    max_antecedents: int,
+) -> None:
+    n_items = bitmaps.shape[0]
+    if not (len(feature_of_item) == len(may_lead) == len(may_follow) == n_items):
+        raise InputError(f"feature_of_item, antecedent_ok and consequent_ok need one entry for each of {n_items} items")
+    if n_items and (feature_of_item[0] < 0 or (np.diff(feature_of_item) < 0).any()):
+        raise InputError("items must be numbered feature by feature")
+    starts = np.flatnonzero(np.diff(feature_of_item, prepend=-1))
+    if n_items and popcount(np.bitwise_or.reduceat(bitmaps, starts, axis=0)).sum() != n_of_item.sum():
+        raise InputError(
+            "two items of one feature hold in the same row; the items of a feature must exclude each other"
+        )
+    if present is not None and (
+        present.shape[1:] != bitmaps.shape[1:] or len(present) <= feature_of_item.max(initial=-1)
+    ):
+        raise InputError(f"present of shape {present.shape} does not match bitmaps of shape {bitmaps.shape}")
+    if max_antecedents < 1:
+        raise ConfigError(f"max_antecedents must be at least 1, not {max_antecedents}")
+    if n_rows >= 1 << 31:
+        raise MiningError(f"{n_rows} rows are too many for one search", hint="mine a sample, then count on all rows")
+
+
+def _threshold(value: float | str | Fraction, name: str, n_rows: int) -> Fraction:
+    try:
+        wanted = value if isinstance(value, Fraction) else Fraction(str(value))
+    except ValueError:
+        raise ConfigError(f"{name} must be a number from 0 to 1, not {value!r}") from None
+    if not 0 <= wanted <= 1:
+        raise ConfigError(f"{name} must be from 0 to 1, not {value}")
+    return exact_threshold(wanted, max_denominator=max(n_rows, 1))
+
+
+def _count_pairs(problem: Problem, threads: int | None) -> NDArray[np.int32]:
+    """How many rows each two items share: all that rules with one antecedent need, and a bound for all others."""
+    n_items, width = len(problem.name), problem.bitmaps.shape[1]
+    pairs = np.zeros((n_items, n_items), dtype=np.int32)
+    block = int(min(4096, max(64, _CACHE_WORDS // max(n_items, 1))))
+    # Every step-th item makes a task: tasks are alike, and short enough to stop between them.
+    step = 1 if n_items * n_items * width < 2 * SMALL_WORK else max(4 * (threads or default_threads()), n_items // 32)
+    run_threads(
+        lambda first: count_pair_rows(
+            problem.bitmaps, problem.name, problem.feature, problem.antecedent_ok, first, step, block, pairs
+        ),
+        range(step),
+        threads=threads,
+    )
+    mirror(pairs)
+    return shared(pairs, np.int32)
+
+
+def _runs(problem: Problem, workers: int) -> list[tuple[int, int]]:
+    """Runs of first items of about equal work; an early item has more items to extend it with than a late one."""
+    n_items, width = len(problem.name), problem.bitmaps.shape[1]
+    leading = problem.antecedent_ok.astype(np.float64)
+    antecedents = np.cumsum(leading * np.cumsum(leading[::-1])[::-1] ** (problem.max_antecedents - 1))
+    if not n_items:
+        return []
+    pieces = int(min(antecedents[-1] * n_items * width / _RUN_WORK, workers * 16, n_items))
+    edges = np.searchsorted(antecedents, antecedents[-1] * np.arange(1, pieces) / max(pieces, 1))
+    cuts = [0, *np.unique(edges).tolist(), n_items]
+    return [(low, high) for low, high in pairwise(cuts) if high > low]
+
+
+def _stream(problem: Problem, *, block_rules: int, workers: int) -> Generator[RuleBlock, None, None]:
+    """Blocks in the order of their first items, while later runs are searched ahead, one block each at most."""
+    runs = deque(_runs(problem, workers))
+    workers = min(workers, len(runs))
+    n_items = len(problem.name)
+    stop = threading.Event()
+    if workers <= 1:
+        search = _Search(problem, block_rules)
+        for run in runs:
+            search.begin(*run)
+            while not search.finished:
+                rules = search.advance(stop)
+                yield RuleBlock(*rules, progress=search.next_item / n_items)
+        return
+    waiting: deque[tuple[_Search, Future[_Rules]]] = deque()
+    spare = [_Search(problem, block_rules) for _ in range(2 * workers)]
+    pool = ThreadPoolExecutor(workers)
+    try:
+        while runs or waiting:
+            while runs and spare:
+                search = spare.pop().begin(*runs.popleft())
+                waiting.append((search, pool.submit(search.advance, stop)))
+            search, future = waiting.popleft()
+            rules = future.result()
+            progress = search.next_item / n_items
+            if search.finished:
+                spare.append(search)
+            else:
+                waiting.appendleft((search, pool.submit(search.advance, stop)))
+            yield RuleBlock(*rules, progress=progress)
+    finally:
+        stop.set()
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _capped(blocks: Generator[RuleBlock, None, None], max_rules: int) -> Generator[RuleBlock, None, None]:
+    """The first ``max_rules`` rules; a block that says so ends the stream where there are more."""
+    left = max_rules
+    with closing(blocks):
+        for block in blocks:
+            if len(block) > left:
+                yield RuleBlock(
+                    block.antecedents[:left], block.consequents[:left], block.counts[:left], block.progress, capped=True
+                )
+                return
+            left -= len(block)
+            yield block

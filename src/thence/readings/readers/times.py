@@ -1,0 +1,279 @@
+"""Times of any writing as UTC microseconds: dates, ISO and other texts, unix numbers.
+
+``time_reader`` looks at a sample and returns one polars expression for the whole column, so lazy sources stay
+lazy. Where a writing has two meanings (3/4/2017) it asks instead of guessing. A time that cannot be read becomes
+null; the caller counts those rows or names the first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import polars as pl
+
+from thence.errors import ConfigError, InputError
+from thence.readings.readers.table import Options
+
+__all__ = ["TimeReader", "check_format", "check_zone", "time_reader"]
+
+UNIX_UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1, "ns": 0.001}
+UNIX_BANDS = (("s", 1e8, 1e11), ("ms", 1e11, 1e14), ("us", 1e14, 1e17), ("ns", 1e17, 1e20))
+
+# Dates written as plain figures, by how many there are; some are unix times of another age (202001010000 ms is 1976).
+COMPACT = {8: "%Y%m%d", 10: "%Y%m%d%H", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S", 17: "%Y%m%d%H%M%S%3f"}
+COMPACT_YEARS = range(1900, 2100)
+
+ISO = r"^\s*\d{4}[-/]\d{1,2}[-/]\d{1,2}"
+DAY_FIRST = r"^\s*(\d{1,2})([/.])(\d{1,2})[/.](\d{4}|\d{2})\b"
+ZONED = r":\d{2}(?:[.,]\d+)?\s*(Z|z|[+-]\d{2}(?::?\d{2})?)$"
+ISO_CLOCKS = ("%H:%M:%S%.f", "%H:%M", "")
+
+
+@dataclass(frozen=True)
+class TimeReader:
+    """How to read a time column."""
+
+    expr: pl.Expr
+    """The column as ``Datetime(us, UTC)``; null where it is no time."""
+    plain: pl.Expr
+    """The same without a zone: not null where only the zone makes the time impossible."""
+    naive: bool
+    """Whether the zone of at least some times had to be assumed."""
+    n_naive_among_zoned: int = 0
+    notes: tuple[str, ...] = ()
+
+
+def check_zone(zone: str) -> None:
+    """Raise unless a time zone of that name exists."""
+    try:
+        ZoneInfo(zone)
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        raise ConfigError(f"there is no time zone '{zone}'", hint="write it as UTC or Europe/Berlin") from error
+
+
+def check_format(time_format: str | None) -> None:
+    """Raise unless times can be read by this format."""
+    if time_format is None or time_format in UNIX_UNITS:
+        return
+    example = pl.Series(["2020"])
+    try:
+        if "%" in time_format:
+            pl.select(_strptime(pl.lit(example), time_format))
+            return
+        why = "is no format"
+    except pl.exceptions.PolarsError as error:
+        why = str(error).splitlines()[0]
+    raise ConfigError(
+        f"times cannot be read by time_format='{time_format}': {why}",
+        hint="write it as '%d-%b-%Y %H:%M', or give 's', 'ms', 'us' or 'ns' for unix times",
+    )
+
+
+def time_reader(column: str, sample: pl.Series, options: Options, *, where: str, complete: bool = False) -> TimeReader:
+    """The reader for a column of which this is a sample (of numbers, the smallest and the largest).
+
+    ``complete`` says that the sample is the whole column: then a single format is taken where one is enough.
+    """
+    dtype = sample.dtype
+    raw = pl.col(column)
+    if options.time_format == "%s":
+        options = replace(options, time_format="s")
+    if isinstance(dtype, pl.Datetime):
+        if dtype.time_zone is not None:
+            utc = raw.dt.convert_time_zone("UTC").dt.cast_time_unit("us")
+            notes = () if dtype.time_zone == "UTC" else (f"times converted from {dtype.time_zone} to UTC",)
+            return TimeReader(utc, utc, naive=False, notes=notes)
+        return _naive(raw.dt.cast_time_unit("us"), options)
+    if dtype == pl.Date:
+        return _naive(raw.cast(pl.Datetime("us")), options)
+    if dtype.is_numeric():
+        if options.time_format is not None and options.time_format not in UNIX_UNITS:
+            return _given(_figures(raw, dtype, options.time_format), options.time_format, options)
+        return _unix(raw, sample, options, column, where)
+    if dtype == pl.Categorical or isinstance(dtype, pl.Enum):
+        raw, sample = raw.cast(pl.String), sample.cast(pl.String)
+    elif dtype != pl.String:
+        raise InputError(f"column '{column}' holds {dtype}, not times", where=where, hint="name another with time=")
+    sample = sample.drop_nulls()
+    if complete and options.time_format is None and (quick := _one_format(raw, sample, options)):
+        return quick
+    return _text(raw.str.strip_chars(), sample.str.strip_chars(), options, column, where)
+
+
+def _one_format(raw: pl.Expr, sample: pl.Series, options: Options) -> TimeReader | None:
+    """The reader of a column written in one plain ISO format throughout, which is most columns."""
+    for day_end in (" ", "T"):
+        for clock in ("%H:%M:%S", "%H:%M"):
+            fmt = f"%Y-%m-%d{day_end}{clock}"
+            if sample.len() and sample.head(1).str.to_datetime(fmt, strict=False).null_count() == 0:
+                whole = sample.str.to_datetime(fmt, time_unit="us", strict=False).null_count() == 0
+                return _naive(raw.str.to_datetime(fmt, time_unit="us", strict=False), options) if whole else None
+    return None
+
+
+def _naive(plain: pl.Expr, options: Options) -> TimeReader:
+    return TimeReader(_localized(plain, options), plain, naive=True)
+
+
+def _localized(plain: pl.Expr, options: Options) -> pl.Expr:
+    if options.zone == "UTC":
+        return plain.dt.replace_time_zone("UTC")
+    ambiguous = "earliest" if options.on_error == "repair" else "null"
+    local = plain.dt.replace_time_zone(options.zone, ambiguous=ambiguous, non_existent="null")  # type: ignore[arg-type]
+    return local.dt.convert_time_zone("UTC")
+
+
+def _unix(raw: pl.Expr, sample: pl.Series, options: Options, column: str, where: str) -> TimeReader:
+    unit = options.time_format
+    notes: tuple[str, ...] = ()
+    if unit is None:
+        known = sample.cast(pl.Float64, strict=False).drop_nulls()
+        numbers = [abs(number) for number in (known.min(), known.max()) if isinstance(number, float)] or [1e9]
+        if compact := _compact(numbers):
+            raise InputError(
+                f"column '{column}' runs from {min(numbers):.17g} to {max(numbers):.17g}: dates, or unix times?",
+                where=where,
+                hint=f"give time_format='{compact}', or 's', 'ms', 'us' or 'ns' if they are unix times",
+            )
+        units = {next((u for u, low, high in UNIX_BANDS if low <= n < high), "") for n in numbers}
+        if len(units) > 1 or "" in units:
+            raise InputError(
+                f"column '{column}' runs from {min(numbers):.15g} to {max(numbers):.15g}: not one kind of unix time",
+                where=where,
+                hint="give time_format='s', 'ms', 'us' or 'ns', or name another column with time=",
+            )
+        unit = units.pop()
+        notes = (f"times are unix {unit}",)
+    factor = UNIX_UNITS[unit]
+    if factor >= 1 and sample.dtype.is_integer():
+        micros = raw.cast(pl.Int64) * int(factor)
+    elif sample.dtype.is_integer():
+        micros = raw.cast(pl.Int64) // 1000
+    else:
+        number = raw.cast(pl.Float64, strict=False).fill_nan(None)
+        micros = (number * factor).round().cast(pl.Int64, strict=False)
+        if sample.dtype == pl.String and unit == "ns":  # more figures than a float holds
+            micros = pl.coalesce(raw.cast(pl.Int64, strict=False) // 1000, micros)
+    utc = micros.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
+    return TimeReader(utc, utc, naive=False, notes=notes)
+
+
+def _compact(numbers: Sequence[float]) -> str | None:
+    """The format by which the smallest and the largest number are dates of our time.
+
+    One of them is enough (the other may be 24:00), save for ten figures, which are also unix seconds from 2030 on.
+
+    >>> _compact([202001010000, 202001020000]), _compact([1489017527, 1489017999])
+    ('%Y%m%d%H%M', None)
+    """
+    texts = [f"{number:.0f}" for number in numbers]
+    fmt = COMPACT.get(len(texts[0]))
+    if fmt is None or any(len(text) != len(texts[0]) or int(text[:4]) not in COMPACT_YEARS for text in texts):
+        return None
+    parsed = pl.select(_strptime(pl.lit(pl.Series(texts)), fmt)).to_series()
+    enough = all if fmt == "%Y%m%d%H" else any
+    return fmt if enough(parsed.is_not_null()) else None
+
+
+def _figures(raw: pl.Expr, dtype: pl.DataType, time_format: str) -> pl.Expr:
+    """Numbers as the text that a format reads: whole, with the zeros in front that a number has lost."""
+    whole = raw if dtype.is_integer() else pl.when(raw.cast(pl.Float64) % 1 == 0).then(raw)
+    text = whole.cast(pl.Int64, strict=False).cast(pl.String)
+    written = datetime(2000, 11, 11, 11, 11, 11).strftime(time_format)
+    if not written.isdigit():
+        return text
+    if not time_format.startswith("%Y"):  # years have lost none
+        text = text.str.zfill(len(written))
+    return pl.when(text.str.len_chars() == len(written)).then(text)
+
+
+def _given(raw: pl.Expr, time_format: str, options: Options) -> TimeReader:
+    parsed = _strptime(raw, time_format)
+    if re.search(r"%#?:*z", time_format):
+        return TimeReader(parsed, parsed, naive=False)
+    if re.search(r"(?<!%)%s", time_format):  # unix seconds have a zone by nature
+        utc = parsed.dt.replace_time_zone("UTC")
+        return TimeReader(utc, utc, naive=False)
+    return _naive(parsed, options)
+
+
+def _strptime(text: pl.Expr, time_format: str) -> pl.Expr:
+    if "%H" in time_format and not re.search(r"%[MRTXcsr+]", time_format):
+        text, time_format = text + ":00", time_format + ":%M"  # polars reads no hour without a minute
+    return text.str.to_datetime(time_format, time_unit="us", strict=False)
+
+
+def _text(raw: pl.Expr, sample: pl.Series, options: Options, column: str, where: str) -> TimeReader:
+    given = options.time_format
+    if given in UNIX_UNITS or (given is None and sample.len() and sample.str.contains(r"^\d{9,}(\.\d+)?$").all()):
+        return _unix(raw, sample, options, column, where)
+    if given is not None:
+        return _given(raw, given, options)
+    is_iso = sample.str.contains(ISO)
+    is_day_first = sample.str.contains(DAY_FIRST)
+    if is_iso.sum() >= is_day_first.sum() and is_iso.any():
+        return _iso(raw, sample.filter(is_iso), options, column, where)
+    if is_day_first.any():
+        texts = sample.filter(is_day_first)
+        return _naive(_coalesce(raw, _day_month_formats(texts, column, where)), options)
+    shown = f"such as '{sample[0]}'" if sample.len() else "without a single one"
+    raise InputError(
+        f"column '{column}' holds times {shown}, which no known format reads",
+        where=where,
+        hint="give time_format, e.g. time_format='%d-%b-%Y %H:%M'",
+    )
+
+
+def _iso(raw: pl.Expr, sample: pl.Series, options: Options, column: str, where: str) -> TimeReader:
+    # One writing for all: dashes, a blank between day and clock, an offset instead of Z.
+    text = raw.str.replace(r"^(\d{4})/(\d{1,2})/", "$1-$2-").str.replace(r"^(\S+?)[Tt]", "$1 ")
+    text = text.str.replace(r"[zZ]$", "+00:00")
+    zoned = raw.str.contains(ZONED)
+    with_offset = _coalesce(text, [f"%Y-%m-%d {clock}%#z" for clock in ISO_CLOCKS[:2]])
+    plain = _coalesce(text, [f"%Y-%m-%d {clock}".strip() for clock in ISO_CLOCKS])
+    offsets = sample.str.extract(ZONED, 1)
+    n_naive = offsets.null_count()
+    if n_naive == sample.len():
+        # Lazy sources show a sample only; a zoned time further on is still read by its offset.
+        mixed = pl.when(zoned).then(with_offset).otherwise(_localized(plain, options))
+        return TimeReader(mixed, pl.coalesce(plain, with_offset.dt.replace_time_zone(None)), naive=True)
+    if n_naive and options.timezone is None and options.on_error == "raise":
+        raise InputError(
+            f"column '{column}' mixes {n_naive:,} times without a zone ('{sample.filter(offsets.is_null())[0]}') and "
+            f"{sample.len() - n_naive:,} with one ('{sample.filter(offsets.is_not_null())[0]}')",
+            where=where,
+            hint="give timezone= for those without, or on_error='repair' to take them as UTC",
+        )
+    several = sorted(offsets.drop_nulls().unique().to_list())
+    notes = () if len(several) == 1 else (f"times with offsets {', '.join(several[:6])} converted to UTC",)
+    expr = pl.when(zoned).then(with_offset).otherwise(_localized(plain, options))
+    either = pl.coalesce(plain, with_offset.dt.replace_time_zone(None))
+    return TimeReader(expr, either, naive=n_naive > 0, n_naive_among_zoned=n_naive, notes=notes)
+
+
+def _day_month_formats(texts: pl.Series, column: str, where: str) -> list[str]:
+    """Formats of 28/8/2007 or 8/28/2007, told apart by numbers over 12."""
+    parts = texts.str.extract_groups(DAY_FIRST).struct.unnest()
+    first, second = (parts[name].cast(pl.Int64) for name in ("1", "3"))
+    sign = parts["2"][0]
+    if sign == "." or first.max() > 12:  # type: ignore[operator]
+        order = f"%d{sign}%m{sign}"
+    elif second.max() > 12:  # type: ignore[operator]
+        order = f"%m{sign}%d{sign}"
+    else:
+        raise InputError(
+            f"column '{column}' holds dates such as '{texts[0]}', and none tells day from month",
+            where=where,
+            hint="give time_format='%d/%m/%Y %H:%M' or '%m/%d/%Y %H:%M'",
+        )
+    year = "%y" if parts["4"].str.len_chars().max() == 2 else "%Y"
+    clocks = ("%H:%M", "%H:%M:%S%.f", "%I:%M %p", "%I:%M:%S %p", "")
+    return [f"{order}{year} {clock}".strip() for clock in clocks]
+
+
+def _coalesce(text: pl.Expr, formats: Sequence[str]) -> pl.Expr:
+    return pl.coalesce(text.str.to_datetime(fmt, time_unit="us", strict=False) for fmt in formats)

@@ -1,0 +1,1 @@
+"""Significance under autocorrelation: null models, the family of competing rules, p-values."""

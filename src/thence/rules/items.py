@@ -1,0 +1,456 @@
+"""What rules are written in: intervals, features, tests and items.
+
+An ``Item`` is a test of a ``Feature``; together they cover the five forms of a semantic association rule
+(property, measurement, node label, edge label, edge) and all its comparison operators. Items compare, hash and order
+by value, print to an exact text form and to JSON, and parse back. This module knows nothing of tables or counting;
+the text form is parsed in ``thence.rules.item_text``, plain English is made in ``thence.rules.english``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Aspect", "Feature", "Interval", "Item", "Operator", "Role", "Value", "quote"]
+
+Value = str | float | bool
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Interval:
+    """A half-open range of numbers ``[low, high)``; either end may be infinite.
+
+    >>> Interval(23, 31).contains(31)
+    False
+    >>> str(Interval(-math.inf, 10.0))
+    '[-inf, 10.0)'
+    """
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        # Adding zero turns −0.0 into 0.0, so that equal intervals print alike.
+        object.__setattr__(self, "low", float(self.low) + 0.0)
+        object.__setattr__(self, "high", float(self.high) + 0.0)
+        if not self.low < self.high:
+            raise ValueError(f"an interval needs low < high, got [{self.low}, {self.high})")
+
+    def contains(self, value: float) -> bool:
+        """Whether a number lies in the range; NaN lies in none."""
+        return self.low <= value < self.high
+
+    def mask(self, values: FloatArray) -> BoolArray:
+        """Element-wise ``contains``."""
+        return np.asarray((values >= self.low) & (values < self.high))
+
+    def touches(self, other: Interval) -> bool:
+        """Whether the two ranges are adjacent or overlap, so that their union is a range."""
+        return self.low <= other.high and other.low <= self.high
+
+    def union(self, other: Interval) -> Interval:
+        """The smallest range that holds both.
+
+        >>> Interval(0, 1).union(Interval(1, 4))
+        Interval(low=0.0, high=4.0)
+        """
+        return Interval(min(self.low, other.low), max(self.high, other.high))
+
+    def __str__(self) -> str:
+        return f"[{self.low!r}, {self.high!r})"
+
+
+class Aspect(StrEnum):
+    """What of its subject a feature observes."""
+
+    MEASUREMENT = "measurement"
+    PROPERTY = "property"
+    LABEL = "label"
+    EDGE = "edge"
+
+
+class Role(StrEnum):
+    """What the subject of a feature is."""
+
+    SENSOR = "sensor"
+    NODE = "node"
+    EDGE = "edge"
+    VARIABLE = "variable"
+    SOME = "some"
+    TIME = "time"
+
+
+class Operator(StrEnum):
+    """The comparison of an item, in the notation of the text form."""
+
+    EQ = "="
+    NE = "≠"
+    LT = "<"
+    LE = "≤"
+    GT = ">"
+    GE = "≥"
+    IN = "∈"
+    NOT_IN = "∉"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Operator | None:
+        """The ASCII spellings."""
+        known = {"==": "=", "!=": "≠", "<=": "≤", ">=": "≥", "in": "∈", "not in": "∉"}
+        return cls(known[value]) if isinstance(value, str) and value in known else None
+
+
+_NEGATION = {
+    Operator.EQ: Operator.NE,
+    Operator.NE: Operator.EQ,
+    Operator.LT: Operator.GE,
+    Operator.GE: Operator.LT,
+    Operator.LE: Operator.GT,
+    Operator.GT: Operator.LE,
+    Operator.IN: Operator.NOT_IN,
+    Operator.NOT_IN: Operator.IN,
+}
+
+
+def quote(name: str) -> str:
+    """A name as it stands in the text form: bare when it is a plain word, in backticks otherwise.
+
+    >>> quote("Pipe"), quote("AHU: Supply Air")
+    ('Pipe', '`AHU: Supply Air`')
+    """
+    plain = name.replace("_", "a").isalnum() and name.isascii() and not name[:1].isdigit()
+    return name if plain and name not in RESERVED else "`" + name.replace("`", "``") + "`"
+
+
+RESERVED = frozenset({"value", "rank", "some", "in", "not", "time", "inf", "nan", "true", "false"})
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """One column of a table: a subject and what is observed of it.
+
+    ``relative`` measurements are ranks in the sensor's own history (0 to 1) instead of absolute readings: that is
+    what carries over from one sensor to another. A feature with the role ``some`` is a whole statement, true or false
+    in each frame: ``where`` holds the conditions on the node and, last, the one on the reading. ``unit``, ``place``
+    (the node in which a sensor sits), ``classes`` (of that node, with all their ancestors) and ``reads`` (the sets of
+    sensors that an aggregate is made of) are metadata and do not take part in comparisons.
+
+    >>> str(Feature("s1", Aspect.MEASUREMENT, label="flow", unit="m3/h"))
+    '(s1:flow).value'
+    >>> str(Feature("p", Aspect.PROPERTY, "diameter", role=Role.VARIABLE, label="Pipe"))
+    '(?p:Pipe).diameter'
+    """
+
+    subject: str
+    aspect: Aspect = Aspect.MEASUREMENT
+    name: str = ""
+    role: Role = Role.SENSOR
+    label: str = ""
+    other: str = ""
+    where: tuple[Item, ...] = ()
+    relative: bool = False
+    unit: str = field(default="", compare=False)
+    place: str = field(default="", compare=False)
+    classes: frozenset[str] = field(default=frozenset(), compare=False)
+    reads: frozenset[str] = field(default=frozenset(), compare=False)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What features are ordered by."""
+        return (
+            self.role,
+            self.subject,
+            self.label,
+            self.aspect,
+            self.name,
+            self.other,
+            "rank" if self.relative else "",
+            *(str(item) for item in self.where),
+        )
+
+    def __lt__(self, other: Feature) -> bool:
+        return self.key < other.key
+
+    @property
+    def is_statement(self) -> bool:
+        """Whether the feature is true or false by itself, so that its items need no test."""
+        return self.aspect in (Aspect.LABEL, Aspect.EDGE) or bool(self.where)
+
+    @property
+    def subject_text(self) -> str:
+        """The subject alone, e.g. ``(s1:flow)``, ``(?p:Pipe)`` or ``[e1]``."""
+        label = f":{quote(self.label)}" if self.label else ""
+        if self.role is Role.TIME:
+            return "(time)"
+        if self.role is Role.EDGE:
+            return f"[{quote(self.subject)}{label}]"
+        if self.role is Role.SOME:
+            conditions = ", ".join(f"{quote(i.feature.name)} {i.test_text}" for i in self.where[:-1])
+            host = f" in {quote(self.subject)}" if self.subject else ""
+            return f"(some {quote(self.label)}{host}{'{' + conditions + '}' if conditions else ''})"
+        mark = "?" if self.role is Role.VARIABLE else ""
+        return f"({mark}{quote(self.subject)}{label})"
+
+    def __str__(self) -> str:
+        if self.aspect is Aspect.MEASUREMENT:
+            base = "rank" if self.relative else "value"
+            text = f"{self.subject_text}.{base}" + (f":{quote(self.name)}" if self.name else "")
+            return f"{text} {self.where[-1].test_text}" if self.where else text
+        if self.aspect is Aspect.PROPERTY:
+            return f"{self.subject_text}.{quote(self.name)}"
+        if self.aspect is Aspect.LABEL:
+            bracket = "[]" if self.role is Role.EDGE else "()"
+            mark = "?" if self.role is Role.VARIABLE else ""
+            return f"{bracket[0]}{mark}{quote(self.subject)}:{quote(self.name)}{bracket[1]}"
+        mark = "?" if self.role is Role.VARIABLE else ""
+        return f"({mark}{quote(self.subject)})-[{quote(self.name)}]->({mark}{quote(self.other)})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready form; empty fields are left out."""
+        out: dict[str, Any] = {"subject": self.subject, "aspect": str(self.aspect), "role": str(self.role)}
+        for name in ("name", "label", "other", "unit", "place"):
+            if getattr(self, name):
+                out[name] = getattr(self, name)
+        if self.relative:
+            out["relative"] = True
+        for name in ("classes", "reads"):
+            if getattr(self, name):
+                out[name] = sorted(getattr(self, name))
+        if self.where:
+            out["where"] = [item.to_dict() for item in self.where]
+        return out
+
+    @staticmethod
+    def from_dict(data: dict[str, Any]) -> Feature:
+        """The inverse of ``to_dict``."""
+        return Feature(
+            subject=data["subject"],
+            aspect=Aspect(data["aspect"]),
+            name=data.get("name", ""),
+            role=Role(data["role"]),
+            label=data.get("label", ""),
+            other=data.get("other", ""),
+            where=tuple(Item.from_dict(item) for item in data.get("where", ())),
+            relative=data.get("relative", False),
+            unit=data.get("unit", ""),
+            place=data.get("place", ""),
+            classes=frozenset(data.get("classes", ())),
+            reads=frozenset(data.get("reads", ())),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A feature and a test of it.
+
+    Use the constructors: ``is_``, ``among``, ``compare``. Equal tests have one canonical form, so that
+    ``value ∈ [10, inf)`` and ``value ≥ 10`` are the same item.
+
+    >>> flow = Feature("s1", label="flow")
+    >>> str(Item.among(flow, Interval(23, 31)))
+    '(s1:flow).value ∈ [23.0, 31.0)'
+    >>> str(Item.among(flow, Interval(10, math.inf)))
+    '(s1:flow).value ≥ 10.0'
+    >>> str(Item.is_(Feature("P1", Aspect.LABEL, "Pipe", role=Role.NODE), True))
+    '(P1:Pipe)'
+    """
+
+    feature: Feature
+    operator: Operator
+    value: Value | Interval | frozenset[Value]
+
+    @staticmethod
+    def is_(feature: Feature, value: Value | Interval) -> Item:
+        """The test that a table's category stands for: equality, or membership in a range."""
+        if isinstance(value, Interval):
+            return Item.among(feature, value)
+        return Item(feature, Operator.EQ, _plain(value))
+
+    @staticmethod
+    def among(feature: Feature, values: Interval | Iterable[Value], *, negated: bool = False) -> Item:
+        """Membership in a range or in a set of categories, in canonical form."""
+        if isinstance(values, Interval):
+            if math.isinf(values.low) and not math.isinf(values.high):
+                item = Item(feature, Operator.LT, values.high)
+            elif math.isinf(values.high) and not math.isinf(values.low):
+                item = Item(feature, Operator.GE, values.low)
+            else:
+                item = Item(feature, Operator.IN, values)
+        else:
+            members = frozenset(_plain(value) for value in values)
+            if not members:
+                raise ValueError("an item needs at least one value")
+            item = (
+                Item(feature, Operator.EQ, next(iter(members)))
+                if len(members) == 1
+                else Item(feature, Operator.IN, members)
+            )
+        return item.negated() if negated else item
+
+    @staticmethod
+    def compare(feature: Feature, operator: Operator | str, value: Value) -> Item:
+        """A comparison with one value, with any operator except ∈ and ∉."""
+        operator = Operator(operator)
+        if operator in (Operator.IN, Operator.NOT_IN):
+            return Item.among(feature, [value], negated=operator is Operator.NOT_IN)
+        item = Item(feature, operator, _plain(value))
+        if operator in (Operator.EQ, Operator.NE):
+            return item
+        if isinstance(item.value, bool) or not isinstance(item.value, float):
+            raise ValueError(f"'{operator}' compares numbers, got {value!r}")
+        try:
+            _ = item.interval
+        except ValueError:
+            raise ValueError(f"no number is {operator} {value!r}") from None
+        return item
+
+    def negated(self) -> Item:
+        """The item that holds exactly where this one does not (and the feature is present)."""
+        return Item(self.feature, _NEGATION[self.operator], self.value)
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the test is about numbers, not categories."""
+        return isinstance(self.value, (Interval, float)) and not isinstance(self.value, bool)
+
+    @property
+    def interval(self) -> Interval | None:
+        """The range that a one-range numeric test stands for; ``None`` for every other test."""
+        if isinstance(self.value, Interval):
+            return self.value if self.operator is Operator.IN else None
+        if not isinstance(self.value, float):
+            return None
+        bounds: dict[Operator, tuple[float, float]] = {
+            Operator.LT: (-math.inf, self.value),
+            Operator.LE: (-math.inf, math.nextafter(self.value, math.inf)),
+            Operator.GE: (self.value, math.inf),
+            Operator.GT: (math.nextafter(self.value, math.inf), math.inf),
+        }
+        return Interval(*bounds[self.operator]) if self.operator in bounds else None
+
+    def holds(self, value: Value | Interval | None) -> bool:
+        """Whether one observed value (or the whole of a bin) satisfies the test; ``None`` and NaN satisfy none."""
+        if value is None or (isinstance(value, float) and math.isnan(value)):
+            return False
+        if self.operator in (Operator.NE, Operator.NOT_IN):
+            return not self.negated()._meets(value) if not isinstance(value, Interval) else self._excludes(value)
+        return self._meets(value)
+
+    def _meets(self, value: Value | Interval) -> bool:
+        if isinstance(value, Interval):
+            own = self.interval
+            return own is not None and own.low <= value.low and value.high <= own.high
+        if isinstance(self.value, frozenset):
+            return value in self.value
+        own = self.interval
+        if own is not None:
+            return isinstance(value, (int, float)) and own.contains(value)
+        return value == self.value
+
+    def _excludes(self, value: Interval) -> bool:
+        positive = self.negated()
+        if isinstance(positive.value, float):
+            return not value.contains(positive.value)
+        own = positive.interval
+        return own is not None and (own.high <= value.low or value.high <= own.low)
+
+    def mask(self, values: FloatArray) -> BoolArray:
+        """Element-wise ``holds`` over raw numbers, NaN being missing."""
+        own = self.interval
+        if own is not None:
+            return own.mask(values)
+        present = ~np.isnan(values)
+        if self.operator in (Operator.NE, Operator.NOT_IN):
+            return np.asarray(present & ~self.negated().mask(values))
+        members = list(self.value) if isinstance(self.value, frozenset) else [self.value]
+        return np.asarray(np.isin(values, np.array(members, dtype=np.float64)))
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What items are ordered by: feature, then the lower end of the test, then its text."""
+        own = self.interval
+        if own is not None:
+            low = own.low
+        elif isinstance(self.value, Interval):
+            low = self.value.low
+        else:
+            low = self.value if self.is_numeric and isinstance(self.value, float) else -math.inf
+        return (self.feature.key, low, self.operator, self.value_text)
+
+    def __lt__(self, other: Item) -> bool:
+        return bool(self.key < other.key)
+
+    @property
+    def value_text(self) -> str:
+        """The value of the test, exactly."""
+        if isinstance(self.value, Interval):
+            return str(self.value)
+        if isinstance(self.value, frozenset):
+            return "{" + ", ".join(sorted(_literal(v) for v in self.value)) + "}"
+        return _literal(self.value)
+
+    @property
+    def test_text(self) -> str:
+        """Operator and value, e.g. ``≥ 0.4``."""
+        return f"{self.operator} {self.value_text}"
+
+    def __str__(self) -> str:
+        if self.value is True and self.feature.is_statement:
+            if self.operator is Operator.EQ:
+                return str(self.feature)
+            if self.operator is Operator.NE:
+                return f"not {self.feature}"
+        return f"{self.feature} {self.test_text}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready form that keeps every number exactly."""
+        value: Any = self.value
+        if isinstance(value, Interval):
+            value = {"low": _json_number(value.low), "high": _json_number(value.high)}
+        elif isinstance(value, frozenset):
+            value = sorted(value, key=_literal)
+        return {"feature": self.feature.to_dict(), "operator": str(self.operator), "value": value}
+
+    @staticmethod
+    def from_dict(data: dict[str, Any]) -> Item:
+        """The inverse of ``to_dict``."""
+        value = data["value"]
+        if isinstance(value, dict):
+            low = -math.inf if value["low"] is None else value["low"]
+            high = math.inf if value["high"] is None else value["high"]
+            value = Interval(low, high)
+        elif isinstance(value, list):
+            value = frozenset(_plain(v) for v in value)
+        else:
+            value = _plain(value)
+        return Item(Feature.from_dict(data["feature"]), Operator(data["operator"]), value)
+
+
+def _plain(value: Value) -> Value:
+    """One Python type per kind of value, so that 1 and 1.0 are the same item."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, (int, float, np.integer, np.floating)):
+        return float(value) + 0.0
+    return str(value)
+
+
+def _literal(value: Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return repr(value)
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _json_number(value: float) -> float | None:
+    """JSON has no infinity: an open end is null."""
+    return None if math.isinf(value) else value

@@ -1,0 +1,434 @@
+"""Rules and rule sets: columns of item numbers with exact counts.
+
+A ``RuleSet`` is what every miner returns. It holds integers (which items, how many rows) and computes each
+measure from them when asked. It never looks at data: counts come from ``thence.counting.recount``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thence.errors import ConfigError, nearest
+from thence.rules.english import number_text, rule_english
+from thence.rules.items import Item
+from thence.rules.measures import MEASURES, Counts
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+__all__ = ["Rule", "RuleSet"]
+
+Indices = npt.NDArray[np.int32]
+
+SUMMARY_MEASURES = {
+    "mean_support": "support",
+    "mean_rule_coverage": "rule_coverage",
+    "mean_confidence": "confidence",
+    "mean_zhang": "zhang",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A set of items that implies one item, for the whole system or wherever ``pattern`` matches the graph.
+
+    >>> from thence.rules.items import Feature, Interval
+    >>> a, b = Feature("a"), Feature("b")
+    >>> rule = Rule((Item.among(a, Interval(1, 2)),), Item.compare(b, ">=", 5.0))
+    >>> str(rule)
+    '(a).value ∈ [1.0, 2.0) → (b).value ≥ 5.0'
+    >>> rule.english
+    'if a reads 1–2, then b reads at least 5'
+    """
+
+    antecedent: tuple[Item, ...]
+    consequent: Item
+    pattern: str = ""
+    place: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "antecedent", tuple(sorted(set(self.antecedent))))
+
+    def __str__(self) -> str:
+        text = f"{' ∧ '.join(map(str, self.antecedent))} → {self.consequent}"
+        return f"{self.pattern} ⊢ {text}" if self.pattern else text
+
+    @property
+    def english(self) -> str:
+        """The rule as a sentence."""
+        return rule_english(self.antecedent, self.consequent, self.place)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready form."""
+        out: dict[str, Any] = {
+            "antecedent": [item.to_dict() for item in self.antecedent],
+            "consequent": self.consequent.to_dict(),
+        }
+        if self.pattern:
+            out["pattern"] = self.pattern
+            out["place"] = self.place
+        return out
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Rule:
+        """The inverse of ``to_dict``."""
+        return Rule(
+            tuple(Item.from_dict(item) for item in data["antecedent"]),
+            Item.from_dict(data["consequent"]),
+            data.get("pattern", ""),
+            data.get("place", ""),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class RuleSet:
+    """Rules with exact counts, as columns.
+
+    ``antecedents[r]`` and ``consequents[r]`` are positions in ``items`` (−1 fills short antecedents),
+    ``pattern_of[r]`` is a position in ``patterns`` (−1: none), ``extras`` are further columns, such as the probability
+    that an autoencoder gave or the supports of a lifted rule, and ``facts`` what is known of the table they came from.
+
+    >>> from thence.rules.items import Feature
+    >>> items = (Item.is_(Feature("door"), "open"), Item.is_(Feature("light"), "on"))
+    >>> counts = Counts.from_matrix([[10, 4, 5, 3]])
+    >>> rules = RuleSet(items, np.array([[0]]), np.array([1]), counts)
+    >>> len(rules), rules.measure("confidence").tolist()
+    (1, [0.75])
+    >>> print(rules)
+    1 rule
+      1. if door reads open, then light reads on  [support 0.300, confidence 0.750, Zhang 0.556]
+    """
+
+    items: tuple[Item, ...]
+    antecedents: Indices
+    consequents: Indices
+    counts: Counts
+    patterns: tuple[tuple[str, str], ...] = ()
+    pattern_of: Indices | None = None
+    extras: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    coverage_of: Callable[[RuleSet], float] | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "antecedents", np.asarray(self.antecedents, dtype=np.int32))
+        object.__setattr__(self, "consequents", np.asarray(self.consequents, dtype=np.int32))
+
+    @staticmethod
+    def empty(*notes: str, facts: Mapping[str, Any] | None = None) -> RuleSet:
+        """A rule set without rules, and the reasons for it."""
+        none = np.zeros(0, np.int64)
+        return RuleSet(
+            (),
+            np.zeros((0, 1), np.int32),
+            np.zeros(0, np.int32),
+            Counts(none, none, none, none),
+            facts=facts or {},
+            notes=notes,
+        )
+
+    @staticmethod
+    def from_rules(rules: Iterable[Rule], counts: Counts, **fields: Any) -> RuleSet:
+        """A rule set from rule objects (slow: for small sets and for reading files)."""
+        listed = list(rules)
+        numbers: dict[Item, int] = {}
+        patterns: dict[tuple[str, str], int] = {}
+        width = max((len(rule.antecedent) for rule in listed), default=1)
+        antecedents = np.full((len(listed), max(width, 1)), -1, np.int32)
+        consequents = np.empty(len(listed), np.int32)
+        pattern_of = np.full(len(listed), -1, np.int32)
+        for r, rule in enumerate(listed):
+            for k, item in enumerate(rule.antecedent):
+                antecedents[r, k] = numbers.setdefault(item, len(numbers))
+            consequents[r] = numbers.setdefault(rule.consequent, len(numbers))
+            if rule.pattern:
+                pattern_of[r] = patterns.setdefault((rule.pattern, rule.place), len(patterns))
+        return RuleSet(
+            tuple(numbers),
+            antecedents,
+            consequents,
+            counts,
+            tuple(patterns),
+            pattern_of if patterns else None,
+            **fields,
+        )
+
+    @staticmethod
+    def concat(parts: Sequence[RuleSet]) -> RuleSet:
+        """All rules of several sets, in order; extra columns that not all have are filled with NaN."""
+        parts = [part for part in parts if len(part)] or list(parts[:1])
+        if len(parts) <= 1:
+            return parts[0] if parts else RuleSet.empty()
+        numbers: dict[Item, int] = {}
+        patterns: dict[tuple[str, str], int] = {}
+        width = max(part.antecedents.shape[1] for part in parts)
+        antecedents, consequents, pattern_of = [], [], []
+        names = list(dict.fromkeys(name for part in parts for name in part.extras))
+        for part in parts:
+            remap = np.array([numbers.setdefault(i, len(numbers)) for i in part.items] + [-1], np.int32)
+            places = [patterns.setdefault(p, len(patterns)) for p in part.patterns]
+            wide = np.full((len(part), width), -1, np.int32)
+            wide[:, : part.antecedents.shape[1]] = remap[part.antecedents]
+            antecedents.append(wide)
+            consequents.append(remap[part.consequents])
+            own = part.pattern_of if part.pattern_of is not None else np.full(len(part), -1, np.int32)
+            pattern_of.append(np.array([*places, -1], np.int32)[own])
+        extras = {name: np.concatenate([p.extras.get(name, np.full(len(p), np.nan)) for p in parts]) for name in names}
+        return RuleSet(
+            tuple(numbers),
+            np.concatenate(antecedents),
+            np.concatenate(consequents),
+            Counts.concatenate(part.counts for part in parts),
+            tuple(patterns),
+            np.concatenate(pattern_of) if patterns else None,
+            extras,
+            {key: value for key, value in parts[0].facts.items() if key != "data_coverage"},
+            tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+            parts[0].coverage_of,
+        )
+
+    def __len__(self) -> int:
+        return len(self.consequents)
+
+    def __iter__(self) -> Iterator[Rule]:
+        for r in range(len(self)):
+            yield self.rule(r)
+
+    def __getitem__(self, chosen: int | slice | npt.NDArray[Any]) -> RuleSet | Rule:
+        if isinstance(chosen, (int, np.integer)):
+            return self.rule(range(len(self))[int(chosen)])
+        return self.take(np.arange(len(self))[chosen])
+
+    def rule(self, number: int) -> Rule:
+        """One rule as an object."""
+        at = -1 if self.pattern_of is None else int(self.pattern_of[number])
+        pattern, place = self.patterns[at] if at >= 0 else ("", "")
+        antecedent = tuple(self.items[i] for i in self.antecedents[number] if i >= 0)
+        return Rule(antecedent, self.items[self.consequents[number]], pattern, place)
+
+    def take(self, chosen: npt.NDArray[Any]) -> RuleSet:
+        """The rules at these positions (an index array or a mask), in that order."""
+        facts = {key: value for key, value in self.facts.items() if key != "data_coverage"}
+        return replace(
+            self,
+            antecedents=self.antecedents[chosen],
+            consequents=self.consequents[chosen],
+            counts=self.counts[chosen],
+            pattern_of=None if self.pattern_of is None else self.pattern_of[chosen],
+            extras={name: column[chosen] for name, column in self.extras.items()},
+            facts=facts,
+        )
+
+    def measure(self, name: str) -> npt.NDArray[np.float64]:
+        """A measure or an extra column of every rule."""
+        if name in self.extras:
+            return np.asarray(self.extras[name])
+        if name == "antecedents":
+            return np.asarray((self.antecedents >= 0).sum(axis=1), dtype=np.float64)
+        if name not in MEASURES:
+            known = [*MEASURES, *self.extras, "antecedents"]
+            raise ConfigError(f"unknown measure '{name}'", hint=nearest(name, known) or "known: " + ", ".join(known))
+        return MEASURES[name](self.counts)
+
+    def filter(
+        self,
+        *,
+        feature: str | None = None,
+        kind: str | None = None,
+        antecedent: str | None = None,
+        consequent: str | None = None,
+        where: Callable[[Rule], bool] | None = None,
+        bounds: Mapping[str, float] | None = None,
+        **more_bounds: float,
+    ) -> RuleSet:
+        """The rules that meet every condition.
+
+        ``min_<measure>`` and ``max_<measure>`` bound any measure, as keywords or in ``bounds``; ``feature`` is a part
+        of the text of some item of the rule, ``antecedent`` and ``consequent`` the same for one side, ``kind`` is the
+        kind of a sensor or the class of a node in the rule.
+        """
+        keep = np.ones(len(self), bool)
+        for name, bound in {**(bounds or {}), **more_bounds}.items():
+            side, _, measure = name.partition("_")
+            if side not in ("min", "max") or not measure:
+                raise ConfigError(f"unknown filter '{name}'", hint="use min_<measure> or max_<measure>")
+            values = self.measure(measure)
+            with np.errstate(invalid="ignore"):
+                keep &= (values >= bound) if side == "min" else (values <= bound)
+        for text, sides in ((feature, "both"), (antecedent, "antecedent"), (consequent, "consequent")):
+            if text is not None:
+                keep &= self._mentions([text.lower() in str(item).lower() for item in self.items], sides)
+        if kind is not None:
+            keep &= self._mentions([_is_about(item, kind) for item in self.items], "both")
+        chosen = np.flatnonzero(keep)
+        if where is not None:
+            chosen = np.array([r for r in chosen if where(self.rule(int(r)))], dtype=np.int64)
+        return self.take(chosen)
+
+    def _mentions(self, hits: Sequence[bool], side: str) -> npt.NDArray[np.bool_]:
+        flags = np.array([*hits, False], bool)
+        left = flags[self.antecedents].any(axis=1)
+        right = flags[self.consequents]
+        return np.asarray(left if side == "antecedent" else right if side == "consequent" else left | right)
+
+    @cached_property
+    def _tie_break(self) -> npt.NDArray[np.int64]:
+        """Ranks of the rules by their items in order, so that sorting does not depend on how they were found."""
+        order = sorted(range(len(self.items)), key=lambda i: self.items[i].key)
+        rank = np.empty(len(self.items) + 1, np.int64)
+        rank[order] = np.arange(len(order))
+        rank[-1] = -1
+        keys = [rank[self.consequents], *np.sort(rank[self.antecedents], axis=1).T]
+        out = np.empty(len(self), np.int64)
+        out[np.lexsort(keys[::-1])] = np.arange(len(self))
+        return out
+
+    def sort(self, by: str | Sequence[str] = "zhang", *, descending: bool | None = None) -> RuleSet:
+        """The rules in order of one or more measures; ties are broken by the text of the rules.
+
+        The best come first: the highest, of p-values and spreads the lowest. What has no value comes last.
+        """
+        keys = []
+        for name in [by] if isinstance(by, str) else by:
+            down = name not in LOW_IS_BETTER if descending is None else descending
+            keys.append((-1.0 if down else 1.0) * np.nan_to_num(self.measure(name), nan=-np.inf if down else np.inf))
+        return self.take(np.lexsort([self._tie_break, *keys[::-1]]))
+
+    def top(self, k: int, *, by: str | Sequence[str] = "zhang") -> RuleSet:
+        """The k best rules by a measure (ties: higher support first)."""
+        names = [by] if isinstance(by, str) else list(by)
+        return self.sort([*names, "support"]).take(np.arange(min(k, len(self))))
+
+    @cached_property
+    def _index(self) -> dict[Rule, int]:
+        return {rule: r for r, rule in enumerate(self)}
+
+    def __contains__(self, rule: object) -> bool:
+        return rule in self._index
+
+    def union(self, other: RuleSet) -> RuleSet:
+        """Rules of either set, once each; counts are those of the first set that has the rule."""
+        return RuleSet.concat([self, other - self])
+
+    def __or__(self, other: RuleSet) -> RuleSet:
+        return self.union(other)
+
+    def __and__(self, other: RuleSet) -> RuleSet:
+        return self.take(np.array([rule in other for rule in self], bool))
+
+    def __sub__(self, other: RuleSet) -> RuleSet:
+        return self.take(np.array([rule not in other for rule in self], bool))
+
+    def unique(self) -> RuleSet:
+        """The rules without repetitions, the first of each kept."""
+        return self.take(np.fromiter(sorted(self._first_positions.values()), np.int64))
+
+    @property
+    def _first_positions(self) -> dict[Rule, int]:
+        first: dict[Rule, int] = {}
+        for r, rule in enumerate(self):
+            first.setdefault(rule, r)
+        return first
+
+    @property
+    def data_coverage(self) -> float | None:
+        """Share of the rows in which at least one antecedent holds; ``None`` when the table is not at hand."""
+        if "data_coverage" in self.facts:
+            return float(self.facts["data_coverage"])
+        if len(self) == 0:
+            return 0.0
+        return self.coverage_of(self) if self.coverage_of is not None else None
+
+    def describe(self) -> dict[str, Any]:
+        """The columns of the usual table of results: how many rules, how good on average, how much data covered."""
+        out: dict[str, Any] = {"rules": len(self)}
+        for name, measure in SUMMARY_MEASURES.items():
+            values = self.measure(measure)
+            out[name] = float(values.mean()) if len(values) else None
+        out["data_coverage"] = self.data_coverage
+        for name in ("n_transactions", "n_features", "n_items"):
+            out[name] = self.facts.get(name)
+        return out
+
+    def to_polars(self) -> pl.DataFrame:
+        """A frame with a row per rule: text, English, counts and every measure."""
+        import polars as pl
+
+        rules = list(self)
+        columns: dict[str, Any] = {
+            "antecedents": pl.Series([[str(i) for i in rule.antecedent] for rule in rules], dtype=pl.List(pl.String)),
+            "consequents": pl.Series([str(rule.consequent) for rule in rules], dtype=pl.String),
+            "pattern": pl.Series([rule.pattern or None for rule in rules], dtype=pl.String),
+            "english": pl.Series([rule.english for rule in rules], dtype=pl.String),
+        }
+        columns |= {name: getattr(self.counts, name) for name in _COUNT_FIELDS}
+        columns |= {name: self.measure(name) for name in MEASURES}
+        columns |= dict(self.extras)
+        return pl.DataFrame(columns)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A frame in the form of mlxtend's ``association_rules``: same names, same order, frozensets of item texts."""
+        import pandas as pd
+
+        texts = [str(item) for item in self.items]
+        frame: dict[str, Any] = {
+            "antecedents": [frozenset(texts[i] for i in row if i >= 0) for row in self.antecedents],
+            "consequents": [frozenset([texts[i]]) for i in self.consequents],
+        }
+        frame |= {theirs: self.measure(ours) for theirs, ours in MLXTEND_COLUMNS.items()}
+        frame |= dict(self.extras)
+        return pd.DataFrame(frame)
+
+    def lines(self, limit: int | None = None) -> list[str]:
+        """Numbered sentences with the main measures, for the screen."""
+        shown = len(self) if limit is None else min(limit, len(self))
+        support, confidence, zhang = (self.measure(m) for m in ("support", "confidence", "zhang"))
+        width = len(str(shown))
+        return [
+            f"{r + 1:>{width + 2}}. {self.rule(r).english}"
+            f"  [support {support[r]:.3f}, confidence {confidence[r]:.3f}, Zhang {zhang[r]:.3f}]"
+            for r in range(shown)
+        ]
+
+    def __str__(self) -> str:
+        noun = "rule" if len(self) == 1 else "rules"
+        lines = [f"{len(self):,} {noun}", *self.lines(20)]
+        if len(self) > 20:
+            lines.append(f"  … and {number_text(len(self) - 20)} more")
+        lines += [f"  ({note})" for note in self.notes]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"RuleSet({len(self):,} rules)"
+
+
+LOW_IS_BETTER = frozenset({"p_value", "p_adjusted", "p_simpler", "confidence_spread"})
+
+_COUNT_FIELDS = ("n_rows", "n", "n_antecedent", "n_consequent", "n_both")
+
+MLXTEND_COLUMNS = {
+    "antecedent support": "rule_coverage",
+    "consequent support": "consequent_support",
+    "support": "support",
+    "confidence": "confidence",
+    "lift": "lift",
+    "representativity": "representativity",
+    "leverage": "leverage",
+    "conviction": "conviction",
+    "zhangs_metric": "zhang",
+    "jaccard": "jaccard",
+    "certainty": "certainty",
+    "kulczynski": "kulczynski",
+}
+
+
+def _is_about(item: Item, kind: str) -> bool:
+    feature = item.feature
+    return kind in (feature.label, feature.name) or any(_is_about(inner, kind) for inner in feature.where)

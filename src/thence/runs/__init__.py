@@ -1,0 +1,1 @@
+"""Runs: configuration, inputs, the pipeline that wires all parts together, the run folder, and provenance."""

@@ -1,0 +1,1 @@
+"""Transaction tables: discretization, blocks of columns, and the enrichments that build them."""

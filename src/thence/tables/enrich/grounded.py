@@ -1,0 +1,192 @@
+"""Enrichments ``none`` and ``grounded``: a column per sensor, and columns for the nodes in which the sensors sit.
+
+A property that never changes is one code for all frames and marked as context; one with dated values follows the value
+in force at each frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thence.readings.windows import WindowedReadings
+from thence.rules.items import Aspect, Feature, Role, Value
+from thence.tables.blocks import as_codes
+from thence.tables.discretization import Binning, Discretizer
+from thence.tables.enrich.facts import category_codes, property_fact
+from thence.tables.enrich.surroundings import Surroundings
+from thence.tables.transactions import Block, Column, FeatureTable, TransactionTable
+
+__all__ = ["calendar_columns", "grounded_table", "raw_table", "reading_group"]
+
+HOURS: tuple[float, ...] = tuple(float(hour) for hour in range(24))
+WEEKDAYS: tuple[float, ...] = tuple(float(day) for day in range(7))
+
+Frames = npt.NDArray[Any] | slice
+
+
+def reading_group(discretizer: Discretizer, feature: Feature) -> str:
+    """The key of the bins that a reading falls into."""
+    return discretizer.group(kind=feature.label, sensor=feature.subject, name=feature.name)
+
+
+def numeric_readings(readings: WindowedReadings, around: Surroundings) -> list[tuple[Feature, npt.NDArray[np.float64]]]:
+    """Features and series of all numeric readings, the derived changes included."""
+    out = [(around.reading(s), readings.values[:, i]) for i, s in enumerate(readings.numeric)]
+    if "change" in readings.derived:
+        change = readings.derived["change"]
+        out += [(around.reading(s, "change"), change[:, i]) for i, s in enumerate(readings.numeric)]
+    return out
+
+
+def calendar_columns(readings: WindowedReadings) -> list[Column]:
+    """Hour of day and day of week, where they were asked for; context, since nothing in the system causes them."""
+    out = []
+    for name, values in (("hour", HOURS), ("weekday", WEEKDAYS)):
+        if name in readings.derived:
+            codes = readings.derived[name].astype(np.int16)[None, :]
+            out.append(Column(Feature("", name=name, role=Role.TIME), values, codes, context=True))
+    return out
+
+
+def state_columns(readings: WindowedReadings, around: Surroundings) -> list[Column]:
+    """A column per categorical sensor."""
+    out = []
+    for sensor in readings.categorical:
+        states, categories = readings.states[sensor.id]
+        codes = as_codes(
+            states[None, :],
+            len(categories),
+            of=f"sensor '{sensor.id}'",
+            hint=f"read_sensors(…, ignore=['{sensor.id}'])",
+        )
+        out.append(Column(around.reading(sensor), tuple(categories), codes))
+    return out
+
+
+def grounded_table(
+    readings: WindowedReadings,
+    around: Surroundings,
+    *,
+    mode: str,
+    discretizer: Discretizer,
+    fit_frames: Frames,
+    hops: int,
+    edges: bool,
+) -> TransactionTable:
+    """The table of the enrichments ``none`` and ``grounded``."""
+    numeric = numeric_readings(readings, around)
+    groups: dict[str, list[npt.NDArray[np.float64]]] = {}
+    for feature, values in numeric:
+        groups.setdefault(reading_group(discretizer, feature), []).append(values[fit_frames])
+    facts = _facts(readings, around, hops) if mode == "grounded" else []
+    for feature, values in facts:
+        if values.dtype == np.float64:
+            groups.setdefault(property_group(feature), []).append(np.unique(values))
+    discretizer = fit_missing(discretizer, groups)
+    columns = [
+        _binned(feature, values[None, :], discretizer.binnings[reading_group(discretizer, feature)])
+        for feature, values in numeric
+    ]
+    columns += state_columns(readings, around) + calendar_columns(readings)
+    columns += [property_column(feature, values, discretizer) for feature, values in facts]
+    if edges and mode == "grounded":
+        columns += _structure(readings, around, hops)
+    block = Block(tuple(columns), len(readings), times=readings.times)
+    return TransactionTable((block,), mode, discretizer)
+
+
+def fit_missing(discretizer: Discretizer, groups: dict[str, list[npt.NDArray[np.float64]]]) -> Discretizer:
+    """Fit the groups that a discretizer does not know yet."""
+    new = {key: np.concatenate(parts) for key, parts in groups.items() if key not in discretizer.binnings}
+    return discretizer.fit(new) if new else discretizer
+
+
+def property_group(feature: Feature) -> str:
+    """The key of the bins of a property: all nodes of a class share them."""
+    return f"{feature.label}.{feature.name}"
+
+
+def _binned(feature: Feature, values: npt.NDArray[np.float64], binning: Binning, *, context: bool = False) -> Column:
+    return Column(feature, tuple(binning.values), binning.encode(values), context=context)
+
+
+def property_column(feature: Feature, values: npt.NDArray[Any], discretizer: Discretizer) -> Column:
+    """A context column from the values of a property (one, or one per frame): numbers binned, the rest categories."""
+    if values.dtype == np.float64:
+        return _binned(feature, values[None, :], discretizer.binnings[property_group(feature)], context=True)
+    codes, known = category_codes(values.tolist(), feature.name)
+    return Column(feature, known, codes[None, :], context=True)
+
+
+def _facts(readings: WindowedReadings, around: Surroundings, hops: int) -> list[tuple[Feature, npt.NDArray[Any]]]:
+    nodes = around.nodes_around(tuple(s.id for s in readings.sensors), hops)
+    return node_facts(readings, around, nodes)
+
+
+def node_facts(
+    readings: WindowedReadings, around: Surroundings, nodes: Iterable[str]
+) -> list[tuple[Feature, npt.NDArray[Any]]]:
+    """The properties of nodes that have a value in some frame: one value each, or one per frame where it changes."""
+    assert around.graph is not None
+    found = []
+    for node in nodes:
+        for name in around.properties_of(node):
+            fact = property_fact(around.graph, node, name, readings.times)
+            if fact.is_known:
+                found.append((around.property(node, name), fact.series))
+    return found
+
+
+def _structure(readings: WindowedReadings, around: Surroundings, hops: int) -> list[Column]:
+    """Labels of nodes and edges, and the edges themselves, as constant context."""
+    assert around.graph is not None
+    nodes = around.nodes_around(tuple(s.id for s in readings.sensors), hops)
+    inside = set(nodes)
+    features = [
+        Feature(node, Aspect.LABEL, label, role=Role.NODE, classes=around.classes_of(node))
+        for node in nodes
+        for label in sorted(around.graph.node(node).labels)
+    ]
+    for node in nodes:
+        for edge in around.graph.out_edges(node):
+            if edge.target in inside:
+                features.append(Feature(node, Aspect.EDGE, edge.id, role=Role.NODE, other=edge.target))
+                features += [Feature(edge.id, Aspect.LABEL, lab, role=Role.EDGE) for lab in sorted(edge.labels)]
+    yes = np.zeros((1, 1), np.int16)
+    return [Column(feature, (True,), yes, context=True) for feature in dict.fromkeys(features)]
+
+
+def raw_table(readings: WindowedReadings, around: Surroundings, *, mode: str, hops: int) -> FeatureTable:
+    """The same columns before discretization."""
+    frames = len(readings)
+    features: list[Feature] = []
+    numbers: list[npt.NDArray[np.float64]] = []
+    categories: list[tuple[Value, ...] | None] = []
+    context: list[bool] = []
+
+    def add(
+        feature: Feature, values: npt.NDArray[np.float64], known: tuple[Value, ...] | None, is_context: bool
+    ) -> None:
+        features.append(feature)
+        numbers.append(np.broadcast_to(values, (frames,)))
+        categories.append(known)
+        context.append(is_context)
+
+    for feature, values in numeric_readings(readings, around):
+        add(feature, values, None, False)
+    for column in [*state_columns(readings, around), *calendar_columns(readings)]:
+        codes = column.codes[0].astype(np.float64)
+        add(column.feature, np.where(codes < 0, np.nan, codes), column.values, column.context)  # type: ignore[arg-type]
+    for feature, values in _facts(readings, around, hops) if mode == "grounded" else []:
+        if values.dtype == np.float64:
+            add(feature, values, None, True)
+        else:
+            made = property_column(feature, values, Discretizer())
+            codes = made.codes[0].astype(np.float64)
+            add(feature, np.where(codes < 0, np.nan, codes), made.values, True)  # type: ignore[arg-type]
+    stacked = np.stack(numbers, axis=1) if numbers else np.empty((frames, 0))
+    return FeatureTable(tuple(features), stacked, tuple(categories), readings.times, tuple(context))

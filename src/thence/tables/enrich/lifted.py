@@ -1,0 +1,312 @@
+"""Enrichment ``lifted``: rows are (time frame, embedding of a pattern), and features belong to variables.
+
+Series of codes are made once per sensor and shared by every column that reads them, so a block costs sensors × frames,
+not embeddings × frames. With ``scope="sensor"`` a reading is its rank in the sensor's own history, with
+``scope="kind"`` an absolute range that all sensors of the kind share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thence.errors import PatternError
+from thence.graph.discovery import Carriers, discover
+from thence.graph.matching import GraphIndex, embeddings, most_specific, upward
+from thence.graph.patterns import Pattern, SensorVariable
+from thence.readings.windows import WindowedReadings
+from thence.rules.items import Aspect, Feature, Interval, Role, Value
+from thence.tables.discretization import Discretizer
+from thence.tables.enrich.facts import Fact, are_numbers, category_codes, property_fact
+from thence.tables.enrich.grounded import calendar_columns
+from thence.tables.enrich.series import Coder, SeriesBank, series_banks
+from thence.tables.enrich.stars import star_series
+from thence.tables.enrich.surroundings import Surroundings
+from thence.tables.transactions import Block, Column, TransactionTable
+
+__all__ = ["lifted_table"]
+
+Frames = npt.NDArray[Any] | slice
+Codes = npt.NDArray[np.int16]
+
+
+def lifted_table(
+    readings: WindowedReadings,
+    around: Surroundings,
+    *,
+    discretizer: Discretizer,
+    fit_frames: Frames,
+    patterns: str | Sequence[str | Pattern],
+    hops: int,
+    min_embeddings: int,
+    max_embeddings: int,
+    edges: bool,
+) -> TransactionTable:
+    """A table with a block per pattern."""
+    assert around.graph is not None and around.binding is not None
+    index = GraphIndex(around.graph, around.ontology)
+    kind_of = {sensor.id: sensor.kind for sensor in readings.sensors}
+    carriers = Carriers.of(index, kind_of, dict(around.binding))
+    notes: list[str] = []
+    if isinstance(patterns, str) and patterns in ("auto", "stars", "paths"):
+        chosen, notes = discover(
+            carriers,
+            hops=hops,
+            min_embeddings=min_embeddings,
+            max_embeddings=max_embeddings,
+            paths=patterns != "stars",
+            stars=patterns != "paths",
+        )
+        if not chosen:
+            notes.append(
+                f"no pattern of up to {hops} edges between nodes that carry sensors has {min_embeddings} embeddings"
+            )
+    else:
+        given = [patterns] if isinstance(patterns, (str, Pattern)) else list(patterns)
+        parsed = [p if isinstance(p, Pattern) else Pattern.parse(p) for p in given]
+        chosen = [carriers.with_known_kinds(pattern) for pattern in parsed]
+    unused = sorted(set(discretizer.edges) & {kind for sensor in readings.numeric if (kind := sensor.kind)})
+    if unused and discretizer.scope == "sensor":
+        notes.append(
+            f"edges of {', '.join(unused)} are not used: readings are ranks of each sensor unless scope='kind'"
+        )
+    coder = Coder(discretizer, fit_frames)
+    banks = series_banks(readings, coder)
+    blocks = []
+    for pattern in chosen:
+        block = _block(pattern, readings, around, carriers, banks, coder, max_embeddings, edges)
+        if block is None:
+            notes.append(f"the pattern {pattern} matches nowhere among the nodes that carry sensors")
+        else:
+            blocks.append(block)
+    return TransactionTable(tuple(blocks), "lifted", coder.fitted(), tuple(notes))
+
+
+def _block(
+    pattern: Pattern,
+    readings: WindowedReadings,
+    around: Surroundings,
+    carriers: Carriers,
+    banks: Sequence[SeriesBank],
+    coder: Coder,
+    max_embeddings: int,
+    edges: bool,
+) -> Block | None:
+    index = carriers.index
+    rows, chosen = _sensor_choices(pattern, carriers, max_embeddings)
+    if not len(rows):
+        return None
+    columns = _reading_columns(pattern, rows, chosen, carriers, banks)
+    if pattern.is_star:
+        focus = pattern.nodes[0].name
+        for feature, series, keys, pool in star_series(pattern, rows[:, 0], readings, carriers):
+            if np.isnan(series).all():
+                continue
+            codes, meaning = coder.encode(series, keys, pool)
+            lifted = replace(feature, relative=coder.relative, place=focus, classes=_classes(pattern, focus, index))
+            columns.append(Column(lifted, meaning, codes, np.arange(len(rows), dtype=np.int32)))
+    columns = _distinct(columns)
+    columns += _property_columns(pattern, rows, around, index, coder, readings.times)
+    if edges:
+        columns += _structure_columns(pattern, rows, index)
+    columns += [replace(c, series=np.zeros(len(rows), np.int32)) for c in calendar_columns(readings)]
+    names = tuple(
+        (*(index.ids[n] for n in nodes), *sensors) for nodes, sensors in zip(rows.tolist(), chosen, strict=True)
+    )
+    return Block(tuple(columns), len(readings), len(rows), readings.times, pattern, names)
+
+
+def _sensor_choices(
+    pattern: Pattern, carriers: Carriers, limit: int
+) -> tuple[npt.NDArray[np.int64], list[tuple[str, ...]]]:
+    """Embeddings of the nodes together with the sensors that stand in each sensor variable ("" where it lacks)."""
+    index = carriers.index
+    allowed: dict[str, npt.NDArray[np.bool_]] = {}
+    for variable in pattern.nodes:
+        own = [s for s in pattern.sensors if s.host == variable.name]
+        mask = np.ones(len(index.ids), bool)
+        for sensor in own:
+            if sensor.kind and not sensor.optional and sensor.kind not in carriers.sensors:
+                raise PatternError(
+                    f"no sensor is of the kind '{sensor.kind}'", hint="known kinds: " + ", ".join(carriers.sensors)
+                )
+            if not sensor.optional:
+                mask &= carriers.mask(sensor.kind or None)
+        if own and all(s.optional for s in own) and not pattern.is_star:
+            mask &= np.any([carriers.mask(s.kind or None) for s in own], axis=0)
+        allowed[variable.name] = mask
+    rows = embeddings(pattern, index, allowed=allowed, limit=limit)
+    host = {v.name: i for i, v in enumerate(pattern.nodes)}
+    twins = _twins(pattern.sensors)
+    nodes: list[list[int]] = []
+    sensors: list[tuple[str, ...]] = []
+    for row in rows.tolist():
+        options = []
+        for slot in pattern.sensors:
+            at = row[host[slot.host]]
+            kinds = [slot.kind] if slot.kind else list(carriers.sensors)
+            options.append([s for kind in kinds for s in carriers.sensors.get(kind, {}).get(at, ())])
+        for choice in _choices(pattern.sensors, twins, options):
+            nodes.append(row)
+            sensors.append(choice)
+        if len(nodes) > limit:
+            raise PatternError(
+                f"the pattern {pattern} has more than {limit:,} embeddings", hint="make it more specific"
+            )
+    return np.array(nodes, np.int64).reshape(len(nodes), len(pattern.nodes)), sensors
+
+
+def _twins(slots: Sequence[SensorVariable]) -> list[int]:
+    """For each sensor variable the one before it that differs in name only, −1 for none."""
+    plain = [replace(slot, name="") for slot in slots]
+    return [max((k for k in range(at) if plain[k] == plain[at]), default=-1) for at in range(len(slots))]
+
+
+def _choices(
+    slots: Sequence[SensorVariable],
+    twins: Sequence[int],
+    options: Sequence[Sequence[str]],
+    picked: tuple[str, ...] = (),
+) -> Iterator[tuple[str, ...]]:
+    """A sensor for each variable, none twice, "" where an optional one finds none left.
+
+    Twins could be exchanged: their sensors stand in order, so that each choice of them comes once.
+    """
+    at = len(picked)
+    if at == len(slots):
+        yield picked
+        return
+    free = [sensor for sensor in options[at] if sensor not in picked]
+    if not free and slots[at].optional:
+        yield from _choices(slots, twins, options, (*picked, ""))
+    for sensor in free:
+        if twins[at] < 0 or options[at].index(picked[twins[at]]) < options[at].index(sensor):
+            yield from _choices(slots, twins, options, (*picked, sensor))
+
+
+def _classes(pattern: Pattern, variable: str, index: GraphIndex) -> frozenset[str]:
+    label = pattern.label_of(variable)
+    return upward([label], index.ontology) if label else frozenset()
+
+
+def _reading_columns(
+    pattern: Pattern,
+    rows: npt.NDArray[np.int64],
+    chosen: list[tuple[str, ...]],
+    carriers: Carriers,
+    banks: Sequence[SeriesBank],
+) -> list[Column]:
+    out = []
+    for at, variable in enumerate(pattern.sensors):
+        for bank in banks:
+            if variable.kind and bank.kind != variable.kind:
+                continue
+            series = np.array([bank.row_of.get(sensors[at], -1) for sensors in chosen], np.int32)
+            if (series < 0).all():
+                continue
+            feature = Feature(
+                variable.name,
+                Aspect.MEASUREMENT,
+                bank.name,
+                role=Role.VARIABLE,
+                label=bank.kind,
+                relative=bank.relative,
+                unit=bank.unit,
+                place=variable.host,
+                classes=_classes(pattern, variable.host, carriers.index),
+            )
+            out.append(Column(feature, bank.values, bank.codes, series))
+    return out
+
+
+def _distinct(columns: list[Column]) -> list[Column]:
+    """Drop aggregates of the same sensors that agree in every row (a total over one neighbour is its mean)."""
+    kept: list[Column] = []
+    seen: set[tuple[frozenset[str], bytes]] = set()
+    for column in columns:
+        digest = (column.feature.reads, column.codes.tobytes())
+        if not column.feature.reads or digest not in seen:
+            seen.add(digest)
+            kept.append(column)
+    return kept
+
+
+def _property_columns(
+    pattern: Pattern,
+    rows: npt.NDArray[np.int64],
+    around: Surroundings,
+    index: GraphIndex,
+    coder: Coder,
+    times: npt.NDArray[np.datetime64],
+) -> list[Column]:
+    """What the graph says of each variable's node: constant over time unless it has dates, different between places."""
+    out = []
+    for at, variable in enumerate(pattern.nodes):
+        numbers, series = np.unique(rows[:, at], return_inverse=True)
+        nodes = [index.ids[n] for n in numbers.tolist()]
+        for name in sorted({name for node in nodes for name in around.properties_of(node)}):
+            facts = [property_fact(index.graph, node, name, times) for node in nodes]
+            if not any(fact.is_known for fact in facts):
+                continue
+            codes, meaning = _fact_codes(facts, variable.label, name, coder, len(times))
+            if len(meaning) < 2:
+                continue
+            feature = Feature(
+                variable.name,
+                Aspect.PROPERTY,
+                name,
+                role=Role.VARIABLE,
+                label=variable.label,
+                unit=index.graph.property_units.get(name, ""),
+                classes=_classes(pattern, variable.name, index),
+            )
+            out.append(Column(feature, meaning, codes, series.astype(np.int32), context=True))
+    return out
+
+
+def _fact_codes(
+    facts: Sequence[Fact], label: str, name: str, coder: Coder, n_frames: int
+) -> tuple[Codes, tuple[Value | Interval, ...]]:
+    """Codes of a property, nodes × 1, or nodes × frames where it changes at one of them, and what they stand for."""
+    values = [value for fact in facts for value in fact.values]
+    meaning: tuple[Value | Interval, ...]
+    if are_numbers(values):
+        numbers = np.array([np.nan if v is None else float(v) for v in values])
+        codes, meaning = coder.encode_facts(numbers, f"{label}.{name}")
+    else:
+        codes, meaning = category_codes(values, name)
+    if all(len(fact.which) == 1 for fact in facts):
+        return codes[:, None], meaning
+    first = np.cumsum([0, *(len(fact.values) for fact in facts[:-1])])
+    rows = [np.broadcast_to(codes[at + fact.which], (n_frames,)) for at, fact in zip(first, facts, strict=True)]
+    return np.stack(rows), meaning
+
+
+def _structure_columns(pattern: Pattern, rows: npt.NDArray[np.int64], index: GraphIndex) -> list[Column]:
+    """Labels below a variable's class, and edges between variables that the pattern does not ask for, as items."""
+    out = []
+
+    def add(feature: Feature, held: npt.NDArray[np.bool_]) -> None:
+        if held.any() and not held.all():
+            series = np.arange(len(rows), dtype=np.int32)
+            out.append(Column(feature, (False, True), held.astype(np.int16)[:, None], series, context=True))
+
+    for at, variable in enumerate(pattern.nodes):
+        labels = [most_specific(index.graph.node(index.ids[n]).labels, index.ontology) for n in rows[:, at].tolist()]
+        for label in sorted(set(labels)):
+            add(Feature(variable.name, Aspect.LABEL, label, role=Role.VARIABLE), np.array([x == label for x in labels]))
+    linked = {frozenset((link.source, link.target)) for link in pattern.links}
+    for relation in index.relations:
+        for a, left in enumerate(pattern.nodes):
+            for b, right in enumerate(pattern.nodes):
+                if a == b or frozenset((left.name, right.name)) in linked:
+                    continue
+                origin, reached = index.adjacency(relation, "out").expand(rows[:, a])
+                held = np.zeros(len(rows), bool)
+                held[origin[reached == rows[origin, b]]] = True
+                add(Feature(left.name, Aspect.EDGE, relation, role=Role.VARIABLE, other=right.name), held)
+    return out

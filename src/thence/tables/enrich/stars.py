@@ -1,0 +1,154 @@
+"""Aggregated readings of a star: total, mean, lowest and highest over the neighbours in a role, and balances.
+
+A total is only known when every neighbour in the role carries the sensor and reads: a balance over some of the pipes
+of a junction is not a balance. A focus without neighbours in the role has the total 0. Mean, lowest and highest are
+over the neighbours that read. Where no focus has two neighbours in a role there is only their value. A *net* is the
+difference of the totals of two roles of the same kind and distance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from thence.graph.discovery import Carriers
+from thence.graph.matching import role_members
+from thence.graph.patterns import Pattern
+from thence.graph.patterns import Role as Neighbours
+from thence.readings.windows import WindowedReadings
+from thence.rules.items import Aspect, Feature, Role
+
+__all__ = ["star_series"]
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class _Gathered:
+    """Readings over the members of one role: totals and extremes, foci × frames."""
+
+    total: FloatArray
+    mean: FloatArray
+    lowest: FloatArray
+    highest: FloatArray
+    several: bool
+
+
+def star_series(
+    pattern: Pattern, focus: npt.NDArray[np.int64], readings: WindowedReadings, carriers: Carriers
+) -> Iterator[tuple[Feature, FloatArray, list[str], str]]:
+    """Each aggregated feature of a star: the feature, its series (foci × frames), their keys, and the pooled key."""
+    column = {sensor.id: i for i, sensor in enumerate(readings.numeric)}
+    unit_of = {sensor.kind: sensor.unit for sensor in readings.numeric}
+    subject = pattern.nodes[0].name
+    members = {role: _members(role, focus, carriers, column) for role in pattern.roles if role.kind in unit_of}
+    gathered: dict[Neighbours, _Gathered] = {}
+    overlaps = _overlaps(members)
+    for role, groups in members.items():
+        gathered[role] = _gather(groups, readings.values, column)
+
+    def named(
+        name: str, kind: str, series: FloatArray, *roles: Neighbours
+    ) -> tuple[Feature, FloatArray, list[str], str]:
+        feature = Feature(
+            subject,
+            Aspect.MEASUREMENT,
+            name,
+            role=Role.VARIABLE,
+            label=kind,
+            unit=unit_of.get(kind, ""),
+            reads=frozenset(token for role in roles for token in (str(role), *overlaps[role])),
+        )
+        keys = [
+            f"{name.partition(' of ')[0]}({' − '.join('+'.join(members[role][at].sensors) for role in roles)})"
+            for at in range(len(focus))
+        ]
+        return feature, series, keys, f"{kind}.{name}"
+
+    for role, found in gathered.items():
+        if not found.several:
+            # Nothing to aggregate: a pipe ends at one junction.
+            singular = role.name.replace(f"{role.steps[-1].target}s", role.steps[-1].target, 1)
+            yield named(f"value of the {singular}", role.kind, found.mean, role)
+            continue
+        if len(role.steps) == 1:
+            yield named(f"total of the {role.name}", role.kind, found.total, role)
+        yield named(f"mean of the {role.name}", role.kind, found.mean, role)
+        yield named(f"lowest of the {role.name}", role.kind, found.lowest, role)
+        yield named(f"highest of the {role.name}", role.kind, found.highest, role)
+    roles = [role for role in gathered if len(role.steps) == 1]
+    for at, first in enumerate(roles):
+        for second in roles[at + 1 :]:
+            if first.kind == second.kind:
+                difference = gathered[first].total - gathered[second].total
+                yield named(f"net of the {first.name} minus the {second.name}", first.kind, difference, first, second)
+
+
+@dataclass(frozen=True)
+class _Members:
+    """The sensors in a role around one focus, how many neighbours there are, and whether every one has a sensor."""
+
+    sensors: tuple[str, ...]
+    neighbours: int
+    complete: bool
+
+
+def _members(
+    role: Neighbours, focus: npt.NDArray[np.int64], carriers: Carriers, numeric: Mapping[str, int]
+) -> list[_Members]:
+    """The members of a role around each focus; states cannot be summed, so only sensors that read numbers count."""
+    origin, nodes = role_members(role.steps, focus, carriers.index)
+    all_carried = carriers.sensors.get(role.kind, {})
+    numbers = {node: tuple(s for s in sensors if s in numeric) for node, sensors in all_carried.items()}
+    carried = {node: sensors for node, sensors in numbers.items() if sensors}
+    around: list[list[int]] = [[] for _ in focus]
+    for at, node in zip(origin.tolist(), nodes.tolist(), strict=True):
+        around[at].append(node)
+    return [
+        _Members(
+            tuple(s for node in found for s in carried.get(node, ())),
+            len(found),
+            all(node in carried for node in found),
+        )
+        for found in around
+    ]
+
+
+def _overlaps(members: dict[Neighbours, list[_Members]]) -> dict[Neighbours, list[str]]:
+    """A mark for every pair of roles that share sensors around most foci: rules between them would be empty words."""
+    marks: dict[Neighbours, list[str]] = {role: [] for role in members}
+    roles = list(members)
+    for at, first in enumerate(roles):
+        for second in roles[at + 1 :]:
+            shared = [
+                not set(a.sensors).isdisjoint(b.sensors)
+                for a, b in zip(members[first], members[second], strict=True)
+                if a.sensors and b.sensors
+            ]
+            if shared and sum(shared) * 2 > len(shared):
+                mark = f"{first} shares sensors with {second}"
+                marks[first].append(mark)
+                marks[second].append(mark)
+    return marks
+
+
+def _gather(groups: list[_Members], values: FloatArray, column: dict[str, int]) -> _Gathered:
+    shape = (len(groups), values.shape[0])
+    total, mean, lowest, highest = (np.full(shape, np.nan) for _ in range(4))
+    for at, group in enumerate(groups):
+        if group.complete and not group.sensors:
+            total[at] = 0.0
+        if not group.sensors:
+            continue
+        series = values[:, [column[s] for s in group.sensors]]
+        known = ~np.isnan(series)
+        count = known.sum(axis=1)
+        if group.complete:
+            total[at] = series.sum(axis=1)
+        np.divide(np.where(known, series, 0.0).sum(axis=1), count, out=mean[at], where=count > 0)
+        lowest[at] = np.fmin.reduce(series, axis=1)
+        highest[at] = np.fmax.reduce(series, axis=1)
+    return _Gathered(total, mean, lowest, highest, several=any(group.neighbours > 1 for group in groups))

@@ -1,0 +1,51 @@
+"""Which features are near each other in a graph, for miners that look at neighbours only."""
+
+from __future__ import annotations
+
+from thence.errors import ConfigError
+from thence.graph.knowledge_graph import KnowledgeGraph
+from thence.rules.items import Aspect, Feature
+from thence.tables.blocks import Block
+from thence.tables.transactions import TransactionTable
+
+__all__ = ["within_hops"]
+
+
+def within_hops(table: TransactionTable, graph: KnowledgeGraph, *, hops: int = 2) -> list[list[list[int]]]:
+    """For each block and column, the columns whose nodes lie within so many hops; what has no node is near everything.
+
+    Give it to a miner as ``near``: rules then only join what is close in the graph.
+
+    >>> import thence as th
+    >>> data = th.datasets.load("toy")
+    >>> table = th.transactions(data.sensors, data.graph, data.binding)
+    >>> near = th.within_hops(table, data.graph, hops=1)
+    >>> len(near) == len(table.blocks), len(near[0]) == table.n_features
+    (True, True)
+    """
+    if not isinstance(hops, int) or hops < 0:
+        raise ConfigError(f"hops must be a whole number and not negative, got {hops!r}")
+    return [_near(block, graph, hops) for block in table.blocks]
+
+
+def _near(block: Block, graph: KnowledgeGraph, hops: int) -> list[list[int]]:
+    places = [_place(column.feature, graph) for column in block.columns]
+    everywhere = [c for c, place in enumerate(places) if not place]
+    at: dict[str, list[int]] = {}
+    for c, place in enumerate(places):
+        if place:
+            at.setdefault(place, []).append(c)
+    reach = {place: graph.neighbours(place, hops=hops) if hops else {} for place in at}
+    out = []
+    for c, place in enumerate(places):
+        if not place:
+            out.append([other for other in range(len(places)) if other != c])
+            continue
+        found = [other for node in (place, *reach[place]) for other in at.get(node, ())]
+        out.append(sorted(set(found + everywhere) - {c}))
+    return out
+
+
+def _place(feature: Feature, graph: KnowledgeGraph) -> str:
+    node = feature.place if feature.aspect is Aspect.MEASUREMENT else feature.subject
+    return node if node in graph else ""

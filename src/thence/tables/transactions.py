@@ -1,0 +1,371 @@
+"""Transactions: rows × features as small-integer codes, and the raw feature table behind them.
+
+A table has one block of rows, or several with their own rows: a block per graph pattern (``blocks``). So one
+type serves all four enrichments.
+
+This module holds data and looks things up; it does not discretize, enrich or count.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thence.errors import InputError, MiningError, nearest
+from thence.graph.patterns import Pattern
+from thence.rules.items import Aspect, Feature, Interval, Item, Value
+from thence.tables.blocks import Block, Codes, Column, as_codes
+from thence.tables.discretization import Discretizer
+from thence.tables.frames import raw_columns
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+__all__ = ["Block", "Column", "FeatureTable", "TransactionTable"]
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, eq=False)
+class TransactionTable:
+    """What miners read: one block of rows, or several with their own rows (a block per graph pattern).
+
+    >>> import polars as pl
+    >>> df = pl.DataFrame({"flow": [1.0, 2.0, 3.0, 4.0], "door": ["open", "shut", None, "open"]})
+    >>> table = TransactionTable.from_frame(df, bins=2)
+    >>> table.n_rows, table.n_features, table.n_items
+    (4, 2, 4)
+    >>> table.codes.tolist()
+    [[0, 0], [0, 1], [1, -1], [1, 0]]
+    """
+
+    blocks: tuple[Block, ...]
+    enrichment: str = "none"
+    discretizer: Discretizer = field(default_factory=Discretizer)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """The features of all blocks, in order."""
+        return tuple(column.feature for block in self.blocks for column in block.columns)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all blocks."""
+        return sum(block.n_rows for block in self.blocks)
+
+    @property
+    def n_features(self) -> int:
+        """Columns of all blocks."""
+        return sum(len(block.columns) for block in self.blocks)
+
+    @property
+    def n_items(self) -> int:
+        """Items of all blocks."""
+        return sum(block.n_items for block in self.blocks)
+
+    def iter_items(self) -> Iterator[Item]:
+        """Every item of every block, in order."""
+        return (block.item(number) for block in self.blocks for number in range(block.n_items))
+
+    @property
+    def is_factorised(self) -> bool:
+        """Whether rows are frames × embeddings, or there are several blocks."""
+        return len(self.blocks) > 1 or any(block.n_embeddings != 1 for block in self.blocks)
+
+    @property
+    def codes(self) -> Codes:
+        """Rows × features of a plain table."""
+        if self.is_factorised:
+            raise MiningError(
+                "a factorised table has no single matrix of codes", hint="use table.blocks[i].flat() for one block"
+            )
+        return self.blocks[0].flat() if self.blocks else np.empty((0, 0), np.int16)
+
+    @cached_property
+    def _where(self) -> dict[tuple[str, Feature], tuple[int, int]]:
+        return {
+            (str(block.pattern or ""), column.feature): (b, c)
+            for b, block in enumerate(self.blocks)
+            for c, column in enumerate(block.columns)
+        }
+
+    def locate(self, feature: Feature, pattern: object = None) -> tuple[int, int]:
+        """Block and column of a feature, or an error that names the nearest one."""
+        found = self._where.get((str(pattern or ""), feature))
+        if found is None:
+            names = [str(f) for f in self.features]
+            raise MiningError(f"the table has no feature '{feature}'", hint=nearest(str(feature), names))
+        return found
+
+    def select(self, features: Iterable[Feature]) -> TransactionTable:
+        """A table with some of the columns only."""
+        wanted = set(features)
+        blocks = tuple(
+            replace(block, columns=tuple(c for c in block.columns if c.feature in wanted)) for block in self.blocks
+        )
+        return replace(self, blocks=tuple(block for block in blocks if block.columns))
+
+    def frames(self, chosen: npt.NDArray[Any] | slice) -> TransactionTable:
+        """A table with some of the time frames only (an index array, a mask or a slice)."""
+        blocks = []
+        for block in self.blocks:
+            columns = tuple(c if c.is_static else replace(c, codes=c.codes[:, chosen]) for c in block.columns)
+            kept = np.arange(block.n_frames)[chosen]
+            times = None if block.times is None else block.times[chosen]
+            blocks.append(replace(block, columns=columns, n_frames=len(kept), times=times))
+        return replace(self, blocks=tuple(blocks))
+
+    def row_blocks(self, frames: int) -> Iterator[TransactionTable]:
+        """The table cut into runs of at most so many frames; counts over the pieces add up to those of the whole."""
+        longest = max((block.n_frames for block in self.blocks), default=0)
+        for start in range(0, longest, frames):
+            yield self.frames(slice(start, start + frames))
+
+    @staticmethod
+    def from_frame(
+        frame: Any, *, bins: int = 10, method: str = "frequency", units: Mapping[str, str] | None = None
+    ) -> TransactionTable:
+        """A table from any pandas or polars frame: numbers are discretized, the rest are categories.
+
+        The frame is not changed. Missing values stay missing; Boolean columns keep both values.
+        """
+        table = FeatureTable(*raw_columns(frame, units=units or {}))
+        return table.discretize(Discretizer(method=method, bins=bins, scope="sensor"))
+
+    def save(self, path: str | Path) -> None:
+        """Write the table to one file (compressed arrays and JSON, nothing executable)."""
+        arrays: dict[str, npt.NDArray[Any]] = {}
+        seen: dict[int, str] = {}
+        blocks: list[dict[str, Any]] = []
+        for block in self.blocks:
+            columns: list[dict[str, Any]] = []
+            for column in block.columns:
+                # Columns of a lifted block share their series: each array is written once.
+                name = seen.setdefault(id(column.codes), f"codes{len(seen)}")
+                arrays[name] = column.codes
+                arrays[f"series{len(blocks)}_{len(columns)}"] = column.series
+                columns.append(
+                    {
+                        "feature": column.feature.to_dict(),
+                        "values": [_value_to_json(value) for value in column.values],
+                        "codes": name,
+                        "context": column.context,
+                        "minable": column.minable,
+                    }
+                )
+            if block.times is not None:
+                arrays[f"times{len(blocks)}"] = block.times.astype("datetime64[us]").astype(np.int64)
+            blocks.append(
+                {
+                    "columns": columns,
+                    "n_frames": block.n_frames,
+                    "n_embeddings": block.n_embeddings,
+                    "pattern": None if block.pattern is None else str(block.pattern),
+                    "embeddings": block.embeddings,
+                }
+            )
+        meta = {
+            "format": FORMAT,
+            "enrichment": self.enrichment,
+            "discretizer": self.discretizer.to_dict(),
+            "notes": self.notes,
+            "blocks": blocks,
+        }
+        text = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
+        with Path(path).open("wb") as file:
+            np.savez_compressed(file, meta=text, **arrays)  # type: ignore[arg-type]
+
+    @staticmethod
+    def load(path: str | Path) -> TransactionTable:
+        """Read a table that ``save`` wrote.
+
+        >>> import polars as pl, tempfile
+        >>> table = TransactionTable.from_frame(pl.DataFrame({"a": [1.0, 2.0], "b": ["x", None]}), bins=2)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     table.save(f"{folder}/t.npz")
+        ...     again = TransactionTable.load(f"{folder}/t.npz")
+        >>> again.features == table.features, (again.codes == table.codes).all().item()
+        (True, True)
+        """
+        try:
+            # numpy leaves a damaged file open if it opens it itself.
+            with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as stored:
+                arrays = {name: stored[name] for name in stored.files}
+            meta = json.loads(arrays.pop("meta").tobytes())
+            if meta["format"] != FORMAT:
+                raise InputError(f"the table was written in format {meta['format']}, this version reads {FORMAT}")
+        except FileNotFoundError:
+            raise InputError("there is no such file", where=str(path)) from None
+        except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
+            raise InputError(f"this is not a saved table ({error})", where=str(path)) from error
+        blocks = []
+        for b, block in enumerate(meta["blocks"]):
+            columns = tuple(
+                Column(
+                    Feature.from_dict(c["feature"]),
+                    tuple(_value_from_json(v) for v in c["values"]),
+                    arrays[c["codes"]],
+                    arrays[f"series{b}_{k}"],
+                    c["context"],
+                    None if c["minable"] is None else tuple(c["minable"]),
+                )
+                for k, c in enumerate(block["columns"])
+            )
+            times = arrays.get(f"times{b}")
+            blocks.append(
+                Block(
+                    columns,
+                    block["n_frames"],
+                    block["n_embeddings"],
+                    None if times is None else times.astype("datetime64[us]"),
+                    None if block["pattern"] is None else Pattern.parse(block["pattern"]),
+                    tuple(tuple(names) for names in block["embeddings"]),
+                )
+            )
+        return TransactionTable(
+            tuple(blocks), meta["enrichment"], Discretizer.from_dict(meta["discretizer"]), tuple(meta["notes"])
+        )
+
+    def to_polars(self) -> pl.DataFrame:
+        """The codes of a plain table, a column per feature, named by its text form."""
+        import polars as pl
+
+        codes = self.codes
+        return pl.DataFrame({str(f): codes[:, i] for i, f in enumerate(self.features)})
+
+    def describe(self) -> dict[str, Any]:
+        """Sizes and contents, ready for JSON and for the screen."""
+        columns = [column for block in self.blocks for column in block.columns]
+        return {
+            "enrichment": self.enrichment,
+            "blocks": len(self.blocks),
+            "rows": self.n_rows,
+            "frames": max((block.n_frames for block in self.blocks), default=0),
+            "embeddings": sum(block.n_embeddings for block in self.blocks),
+            "features": self.n_features,
+            "items": self.n_items,
+            "context_features": sum(column.context for column in columns),
+            "constant_features": sum(column.is_constant for column in columns),
+            "features_with_missing": sum(column.has_missing for column in columns),
+            "missing_share": _missing_share(self.blocks),
+            "patterns": [str(block.pattern) for block in self.blocks if block.pattern is not None],
+            "notes": list(self.notes),
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"TransactionTable({self.n_rows:,} rows × {self.n_features:,} features, {self.n_items:,} items, "
+            f"enrich={self.enrichment!r})"
+        )
+
+
+def _value_to_json(value: Value | Interval) -> Any:
+    """A category or an interval as JSON; floats print so that they read back exactly, open ends are null."""
+    if isinstance(value, Interval):
+        return {"low": None if np.isinf(value.low) else value.low, "high": None if np.isinf(value.high) else value.high}
+    return value
+
+
+def _value_from_json(value: Any) -> Value | Interval:
+    if isinstance(value, dict):
+        low = -np.inf if value["low"] is None else value["low"]
+        return Interval(low, np.inf if value["high"] is None else value["high"])
+    return value  # type: ignore[no-any-return]
+
+
+def _missing_share(blocks: Sequence[Block]) -> float:
+    missing, cells = 0.0, 0
+    for block in blocks:
+        if not block.n_rows:
+            continue
+        for column in block.columns:
+            per_series = (column.codes < 0).mean(axis=1)
+            series = np.broadcast_to(column.series, (block.n_embeddings,))
+            share = np.where(series < 0, 1.0, per_series[series])
+            missing += float(share.sum()) * block.n_frames
+            cells += block.n_rows
+    return missing / cells if cells else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureTable:
+    """Transactions before discretization: numbers as they are, categories as codes.
+
+    ``numbers[:, i]`` belongs to ``features[i]`` where ``categories[i]`` is ``None`` (NaN: missing); otherwise the
+    column holds codes of ``categories[i]`` as floats. Miners that find their own intervals read this.
+
+    >>> table = FeatureTable((Feature("a"),), np.array([[1.0], [np.nan], [3.0]]), (None,))
+    >>> table.mask(Item.compare(Feature("a"), ">=", 2.0)).tolist()
+    [False, False, True]
+    """
+
+    features: tuple[Feature, ...]
+    numbers: npt.NDArray[np.float64]
+    categories: tuple[tuple[Value, ...] | None, ...]
+    times: npt.NDArray[np.datetime64] | None = None
+    context: tuple[bool, ...] = ()
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.numbers.shape[0])
+
+    def mask(self, item: Item) -> npt.NDArray[np.bool_]:
+        """The rows that satisfy an item."""
+        at = self.column(item.feature)
+        values = self.numbers[:, at]
+        known = self.categories[at]
+        if known is None:
+            return item.mask(values)
+        hits = np.array([code for code, value in enumerate(known) if item.holds(value)], dtype=np.float64)
+        return np.asarray(np.isin(values, hits))
+
+    def column(self, feature: Feature) -> int:
+        """The position of a feature."""
+        try:
+            return self.features.index(feature)
+        except ValueError:
+            names = [str(f) for f in self.features]
+            raise MiningError(f"the table has no feature '{feature}'", hint=nearest(str(feature), names)) from None
+
+    def discretize(self, discretizer: Discretizer, *, enrichment: str = "none") -> TransactionTable:
+        """Cut the numbers into bins; an unfitted discretizer is fitted on this table first."""
+        keys = [
+            discretizer.group(kind=f.label, sensor=f.subject or f.name, name=f.name if f.subject else "")
+            if f.aspect is Aspect.MEASUREMENT
+            else f"{f.label}.{f.name}"
+            for f in self.features
+        ]
+        pooled: dict[str, list[npt.NDArray[np.float64]]] = {}
+        for at, key in enumerate(keys):
+            if self.categories[at] is None and key not in discretizer.binnings:
+                pooled.setdefault(key, []).append(self.numbers[:, at])
+        if pooled:
+            discretizer = discretizer.fit({key: np.concatenate(parts) for key, parts in pooled.items()})
+        columns = []
+        for at, feature in enumerate(self.features):
+            known = self.categories[at]
+            context = bool(self.context[at]) if self.context else False
+            values: tuple[Value | Interval, ...]
+            if known is None:
+                binning = discretizer.binnings[keys[at]]
+                codes, values = binning.encode(self.numbers[:, at]), tuple(binning.values)
+            else:
+                raw = np.where(np.isnan(self.numbers[:, at]), -1, self.numbers[:, at])
+                codes = as_codes(
+                    raw, len(known), of=f"'{feature}'", hint="leave it out: ignore=[…], or drop the column"
+                )
+                values = known
+            columns.append(Column(feature, values, codes[None, :], context=context))
+        block = Block(tuple(columns), self.n_rows, times=self.times)
+        return TransactionTable((block,), enrichment, discretizer)

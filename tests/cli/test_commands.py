@@ -1,0 +1,544 @@
+"""Every command: what it prints, what it writes, and how it fails."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+import xml.etree.ElementTree as ET
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+import thence as th
+from tests.helpers.commands import TOY, fail, succeed, thence
+from thence.atomic import INCOMPLETE
+from thence.cli.app import app
+from thence.cli.check import _combinations
+from thence.cli.demo import SETTINGS
+from thence.cli.screen import assignments
+from thence.errors import ConfigError
+from thence.export import format_of
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "toy"
+    succeed("mine", *TOY, "--out", folder, "--quiet")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("files") / "toy"
+    succeed("datasets", "make", "toy", "--out", folder, "--quiet")
+    return folder
+
+
+def test_mine_says_what_came_out_and_where(tmp_path: Path) -> None:
+    out = succeed("mine", *TOY, "--out", tmp_path / "a", "--min-confidence", "0.9", "--top", "7")
+    assert f"thence show {tmp_path / 'a'}" in out
+    assert "7 of 111 found" in out
+    assert "if the pressure sensor in Junction" in out
+    assert len(th.load_run(tmp_path / "a").rules) == 7
+
+
+def test_what_is_sure_is_kept_and_shown(tmp_path: Path) -> None:
+    out = succeed("mine", *TOY, "--out", tmp_path / "a", "--min-confidence", "0.7", "--assurance", "0.9")
+    assert "assured" in out
+    rules = th.load_run(tmp_path / "a").rules
+    assert len(rules) > 0
+    assert rules.measure("assured_confidence").min() >= 0.7
+    plain = succeed("mine", *TOY, "--out", tmp_path / "b", "--min-confidence", "0.7")
+    assert "assured" not in plain
+
+
+def test_an_assurance_in_per_cent_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    told = fail("mine", "--sensors", tmp_path / "nowhere.csv", "--assurance", "95")
+    assert "[refine]: assurance must be at least 0.5 and below 1, got 95" in told
+
+
+def test_a_neural_miner_keeps_its_promise_through_refinement(tmp_path: Path) -> None:
+    succeed("mine", *TOY, "--out", tmp_path / "a", "--miner", "aerial", "--refine", "--similarity", "0.6", "--quiet")
+    rules = th.load_run(tmp_path / "a").rules
+    assert len(rules) > 0
+    assert rules.measure("assured_confidence").min() >= 0.6
+
+
+def test_mine_as_json_is_the_summary(tmp_path: Path) -> None:
+    told = json.loads(succeed("mine", *TOY, "--out", tmp_path / "a", "--json"))
+    assert told["path"] == str(tmp_path / "a")
+    assert told["rules"] == len(th.load_run(tmp_path / "a").rules)
+    assert {"mean_support", "data_coverage", "seconds", "complete"} <= set(told)
+
+
+def test_mine_is_quiet_when_told(tmp_path: Path) -> None:
+    assert succeed("mine", *TOY, "--out", tmp_path / "a", "--quiet") == ""
+
+
+def test_mine_twice_gives_the_same_bytes_and_other_seeds_do_not_matter_to_exact(tmp_path: Path) -> None:
+    for name, seed in (("a", "0"), ("b", "0"), ("c", "1")):
+        succeed("mine", *TOY, "--out", tmp_path / name, "--seed", seed, "--quiet")
+    contents = {(tmp_path / name / "rules.json").read_bytes() for name in "abc"}
+    assert len(contents) == 1
+
+
+def test_mine_from_files_and_from_a_configuration_agree(files: Path, tmp_path: Path) -> None:
+    flags = ["--windows", "1h", "--bins", "3", "--enrich", "grounded", "--quiet"]
+    succeed("mine", files / "config.toml", *flags, "--out", tmp_path / "config")
+    sources = ["--sensors", files / "sensors.parquet", "--graph", files / "graph.json"]
+    sources += ["--binding", files / "binding.csv", "--ontology", files / "ontology.json"]
+    reader, kinds = tmp_path / "reader.toml", files / "kinds.csv"
+    reader.write_text(f"[input.read_sensors]\nkinds = '{kinds}'\n")
+    succeed("mine", reader, *sources, *flags, "--out", tmp_path / "flags")
+    assert (tmp_path / "config" / "rules.json").read_bytes() == (tmp_path / "flags" / "rules.json").read_bytes()
+    recorded = th.load_run(tmp_path / "flags").provenance["inputs"]
+    assert recorded["sensors"][0]["path"] == str(files / "sensors.parquet")
+
+
+def test_flags_set_what_their_names_say(tmp_path: Path) -> None:
+    flags = ["--windows", "2h", "--aggregate", "max", "--derive", "hour", "--derive", "change", "--bins", "4"]
+    flags += ["--scope", "sensor", "--method", "width", "--enrich", "grounded", "--hops", "1", "--miner", "exact"]
+    flags += ["--min-support", "0.2", "--min-confidence", "0.7", "--max-antecedents", "1", "--seed", "4"]
+    flags += [
+        "--set",
+        "max_rules=1000",
+        "--top",
+        "9",
+        "--by",
+        "lift",
+        "--also",
+        "rules.md",
+        "--start",
+        "2024-01-01T06:00",
+    ]
+    flags += ["--end", "2024-01-02", "--select", "flow_AB", "--select", "pressure_A"]
+    succeed("mine", "--dataset", "toy", *flags, "--out", tmp_path / "a", "--quiet")
+    config = th.load_run(tmp_path / "a").config
+    assert (config.windows.every, config.windows.aggregate, config.windows.derive) == ("2h", "max", ("hour", "change"))
+    assert (config.discretize.bins, config.discretize.scope, config.discretize.method) == (4, "sensor", "width")
+    assert (config.enrich.mode, config.enrich.hops, config.seed) == ("grounded", 1, 4)
+    assert config.miner.settings == {
+        "max_antecedents": 1,
+        "min_support": 0.2,
+        "min_confidence": 0.7,
+        "context_consequents": False,
+        "max_rules": 1000,
+        "denominator": "present",
+    }
+    assert (config.refine.top, config.refine.by, config.output.also) == (9, "lift", ("rules.md",))
+    assert (config.input.start, config.input.end) == ("2024-01-01T06:00", "2024-01-02")
+    assert config.input.select == ("flow_AB", "pressure_A")
+    assert (tmp_path / "a" / "rules.md").is_file()
+
+
+def test_a_neural_miner_leaves_its_model_and_the_same_rules_twice(tmp_path: Path) -> None:
+    flags = ["--miner", "aerial", "--similarity", "0.6", "--set", "epochs=3", "--set", "near=2", "--seed", "5"]
+    for name in ("a", "b"):
+        succeed("mine", *TOY, *flags, "--out", tmp_path / name, "--quiet")
+    assert (tmp_path / "a" / "rules.json").read_bytes() == (tmp_path / "b" / "rules.json").read_bytes()
+    run = th.load_run(tmp_path / "a")
+    assert run.model_path is not None
+    assert any(run.model_path.iterdir())
+    assert (run.config.miner.settings["seed"], run.config.miner.settings["near"]) == (5, 2)
+
+
+def test_refining_by_flags(tmp_path: Path) -> None:
+    counts = {}
+    for name, flags in (("all", []), ("worth", ["--refine"]), ("cover", ["--cover", "1"])):
+        told = json.loads(succeed("mine", *TOY, *flags, "--out", tmp_path / name, "--json"))
+        counts[name] = told["rules"]
+        assert told["rules_found"] == counts["all"]
+        assert (told["refine"] is None) == (name == "all")
+    assert counts["all"] > counts["worth"] > counts["cover"] > 0
+
+
+def test_patterns_are_a_word_or_texts(tmp_path: Path) -> None:
+    one, two = "(f:flow)-[in]->(p:Pipe)", "(g:pressure)-[in]->(j:Junction)"
+    for name, flags, expected in (
+        ("stars", ["--pattern", "stars"], "stars"),
+        ("one", ["--pattern", one], one),
+        ("two", ["--pattern", one, "--pattern", two], (one, two)),
+    ):
+        succeed("mine", *TOY, "--enrich", "lifted", *flags, "--out", tmp_path / name, "--quiet")
+        assert th.load_run(tmp_path / name).config.enrich.patterns == expected
+
+
+def test_flags_overrule_a_configuration(tmp_path: Path) -> None:
+    path = tmp_path / "job.toml"
+    path.write_text('[input]\ndataset = "toy"\n[windows]\nevery = "1h"\n[miner]\nname = "exact"\nmin_support = 0.3\n')
+    succeed("mine", path, "--bins", "3", "--min-support", "0.2", "--out", tmp_path / "a", "--quiet")
+    config = th.load_run(tmp_path / "a").config
+    assert (config.windows.every, config.discretize.bins, config.miner.settings["min_support"]) == ("1h", 3, 0.2)
+
+
+def test_another_source_replaces_that_of_the_configuration(files: Path, tmp_path: Path) -> None:
+    told = json.loads(succeed("check", files / "config.toml", "--dataset", "toy", "--json"))
+    assert told["sensors"]["sensors"] == 5
+
+
+def test_an_existing_run_is_refused_and_then_replaced(tmp_path: Path) -> None:
+    succeed("mine", *TOY, "--out", tmp_path / "a", "--quiet")
+    assert "there is something at this place already" in fail("mine", *TOY, "--out", tmp_path / "a")
+    succeed("mine", *TOY, "--out", tmp_path / "a", "--force", "--top", "3", "--quiet")
+    assert len(th.load_run(tmp_path / "a").rules) == 3
+
+
+def test_without_out_runs_are_numbered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for _ in range(3):
+        succeed("mine", *TOY, "--quiet")
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["toy", "toy-2", "toy-3"]
+
+
+def test_ctrl_c_keeps_what_was_found_and_exits_130(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from contextlib import nullcontext
+
+    def stop(stage: str, *rest: Any) -> None:
+        if stage.startswith("mining"):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("thence.runs.pipeline.bars", lambda enabled: nullcontext(stop))
+    told = fail("mine", *TOY, "--out", tmp_path / "a", code=130)
+    assert "thence: interrupted: these are the rules found so far" in told
+    summary = json.loads((tmp_path / "a" / "summary.json").read_text())
+    assert (summary["complete"], summary["interrupted"]) == (False, True)
+    assert "This run was interrupted" in succeed("show", tmp_path / "a")
+
+
+def test_ctrl_c_before_mining_leaves_nothing_and_exits_130(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*rest: Any, **more: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("thence.runs.pipeline.read_inputs", stop)
+    assert fail("mine", *TOY, "--out", tmp_path / "a", code=130) == "thence: interrupted\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_show_prints_a_table_of_rules(run: Path) -> None:
+    out = succeed("show", run, "--top", "2")
+    assert "confidence" in out
+    assert "2 of 139 matching rules, 139 in the run" in out
+    assert "(flow_AB:flow).value" in succeed("show", run, "--top", "3", "--text", "--by", "support")
+
+
+def test_show_filters(run: Path) -> None:
+    rules = th.load_run(run).rules
+    expected = rules.filter(min_confidence=0.95, min_lift=1.5, kind="flow", consequent="pressure_C", max_support=0.3)
+    flags = ["--min-confidence", "0.95", "--min-lift", "1.5", "--kind", "flow", "--consequent", "pressure_C"]
+    told = json.loads(succeed("show", run, *flags, "--bound", "max_support=0.3", "--top", "0", "--json"))
+    assert told["matching"] == len(expected) > 0
+    assert [rule["english"] for rule in told["rules"]] == [rule.english for rule in expected.top(len(expected))]
+    assert told["summary"]["complete"] is True
+    some = json.loads(succeed("show", run, "--feature", "flow_BC", "--antecedent", "pressure_A", "--json"))
+    assert 0 < some["matching"] < 139
+    assert json.loads(succeed("show", run, "--min-support", "0.5", "--min-zhang", "0.99", "--json"))["matching"] == 2
+
+
+def test_show_orders_by_any_measure(run: Path) -> None:
+    told = json.loads(succeed("show", run, "--by", "lift", "--json"))
+    lifts = [rule["lift"] for rule in told["rules"]]
+    assert lifts == sorted(lifts, reverse=True)
+    assert "did you mean 'lift'" in fail("show", run, "--by", "lif")
+
+
+def test_show_refuses_what_is_not_a_whole_run(run: Path, tmp_path: Path) -> None:
+    assert "no run folder" in fail("show", tmp_path / "none")
+    assert "not a run folder" in fail("show", tmp_path)
+    (tmp_path / INCOMPLETE).write_text("")
+    assert "incomplete" in fail("show", tmp_path)
+
+
+@pytest.mark.parametrize("suffix", ["json", "parquet", "csv", "md", "pmml", "rq", "ttl"])
+def test_export_writes_every_format(suffix: str, run: Path, tmp_path: Path) -> None:
+    target = tmp_path / f"rules.{suffix}"
+    told = json.loads(succeed("export", run, "--to", target, "--top", "5", "--json"))
+    assert told == {"path": str(target), "format": format_of(target).name, "rules": 5}
+    assert target.stat().st_size > 0
+
+
+def test_export_selects_and_takes_options(run: Path, tmp_path: Path) -> None:
+    out = succeed(
+        "export", run, "--to", tmp_path / "x", "--format", "pmml", "--bound", "min_confidence=0.99", "--kind", "flow"
+    )
+    assert "rules as pmml" in out
+    ET.parse(tmp_path / "x")
+    assert th.read_rules(tmp_path / "x", format="pmml").measure("confidence").min() >= 0.99
+    succeed("export", run, "--to", tmp_path / "m.rq", "--option", "find=matches", "--top", "2", "--quiet")
+    assert "!(" not in (tmp_path / "m.rq").read_text()
+    assert "does not take these options" in fail("export", run, "--to", tmp_path / "y.csv", "--option", "finds=1")
+    assert "does not say which format" in fail("export", run, "--to", tmp_path / "y.docx")
+
+
+def test_check_explains_without_mining(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    told = json.loads(
+        succeed("check", files / "config.toml", "--windows", "1h", "--bins", "3", "--enrich", "grounded", "--json")
+    )
+    assert told["sensors"]["sensors"] == 5
+    assert told["graph"] == {"nodes": 5, "edges": 4}
+    assert told["ontology"]["breaches"] == []
+    assert told["binding"] == {"bound": 5, "nodes": 5, "left_out": {}}
+    assert told["windows"]["count"] == 48
+    assert told["table"]["features"] == 17
+    sizes = _sizes()
+    pairs = sum(a * b for i, a in enumerate(sizes) for b in sizes[i + 1 :])
+    assert told["search"]["antecedents"] == sum(sizes) + pairs
+    assert told["output"] == {"path": str(tmp_path / "runs" / "sensors"), "exists": False}
+    assert list(tmp_path.iterdir()) == []
+    text = succeed("check", *TOY)
+    assert "48 of 1h" in text
+    assert "the graph keeps to it" in text
+    assert succeed("check", *TOY, "--quiet") == ""
+
+
+def _sizes() -> list[int]:
+    data = th.datasets.load("toy")
+    table = th.transactions(data.sensors, data.graph, data.binding, windows="1h", bins=3, enrich="grounded")
+    return [column.n_codes for column in table.blocks[0].columns]
+
+
+def test_the_number_of_antecedents_is_counted_right() -> None:
+    assert _combinations([2, 3, 4], 1) == 9
+    assert _combinations([2, 3, 4], 2) == 9 + 6 + 8 + 12
+    assert _combinations([2, 3, 4], 3) == 9 + 26 + 24
+    assert _combinations([3, 3, 3], 2) == 9 + 27
+    assert _combinations([5], 3) == 5
+    assert _combinations([], 2) == 0
+
+
+def test_check_lists_breaches_and_fails_when_strict(files: Path, tmp_path: Path) -> None:
+    graph = json.loads((files / "graph.json").read_text())
+    graph["nodes"][0]["labels"] = ["Junktion"]
+    graph["nodes"][1]["properties"]["colour"] = "red"
+    (tmp_path / "graph.json").write_text(json.dumps(graph))
+    sources = ["--sensors", files / "sensors.parquet", "--graph", tmp_path / "graph.json"]
+    sources += ["--binding", files / "binding.csv", "--ontology", files / "ontology.json"]
+    out = succeed("check", *sources)
+    assert "Junktion" in out
+    assert "colour" in out
+    assert "breaks its ontology" in fail("check", *sources, "--strict")
+    assert "breaks its ontology" in fail("mine", *sources, "--strict", "--out", tmp_path / "a")
+    assert not (tmp_path / "a").exists()
+
+
+def test_check_names_what_is_wrong_with_the_inputs(files: Path, tmp_path: Path) -> None:
+    assert "nowhere.csv" in fail("check", "--sensors", tmp_path / "nowhere.csv")
+    (tmp_path / "binding.csv").write_text("sensor,node\nflow_AB,Pipe XY\n")
+    sources = ["--sensors", files / "sensors.parquet", "--graph", files / "graph.json"]
+    told = fail("check", *sources, "--binding", tmp_path / "binding.csv", "--enrich", "grounded")
+    assert "flow_AB" in told
+    assert "pressure_C" in told
+
+
+def test_datasets_list_info_and_make(files: Path, tmp_path: Path) -> None:
+    assert "net3" in succeed("datasets", "list")
+    listed = json.loads(succeed("datasets", "list", "--json"))
+    assert [one["name"] for one in listed] == list(th.datasets.names())
+    assert "options:" in succeed("datasets", "info", "hanoi")
+    assert json.loads(succeed("datasets", "info", "hanoi", "--json"))["options"]["days"] == 365
+    assert "5 sensors" in succeed("datasets", "make", "toy")
+    told = json.loads(succeed("datasets", "make", "toy", "--out", tmp_path / "toy", "--json"))
+    assert set(told["files"]) == {"binding", "config", "dataset", "graph", "kinds", "labels", "ontology", "sensors"}
+    assert "something at this place already" in fail("datasets", "make", "toy", "--out", tmp_path / "toy")
+    succeed("datasets", "make", "toy", "--out", tmp_path / "toy", "--force", "--quiet")
+    assert "did you mean 'toy'" in fail("datasets", "info", "tyo")
+    assert "has no option 'days'" in fail("datasets", "make", "toy", "--option", "days=3")
+
+
+def test_a_data_set_as_files_is_the_same_data_set(files: Path) -> None:
+    data = th.datasets.load("toy")
+    back = th.read_sensors(files / "sensors.parquet", kinds=files / "kinds.csv")
+    assert back.to_polars().equals(data.sensors.to_polars())
+    assert back.sensors == data.sensors.sensors
+    graph = th.read_graph(files / "graph.json")
+    assert graph.nodes == data.graph.nodes
+    assert graph.edges == data.graph.edges
+    assert graph.property_units == data.graph.property_units
+    ontology = th.read_ontology(files / "ontology.json")
+    assert ontology.classes == data.ontology.classes
+    assert ontology.relations == data.ontology.relations
+    assert ontology.properties == data.ontology.properties
+    assert th.read_binding(files / "binding.csv") == data.binding
+
+
+def test_mistakes_are_one_line_and_exit_1(tmp_path: Path) -> None:
+    assert fail("mine") == "thence: there is nothing to read (give a CONFIG.toml, --dataset NAME or --sensors FILE)\n"
+    assert "did you mean 'toy'" in fail("mine", "--dataset", "toyy")
+    assert "did you mean 'min_support'" in fail("mine", "--dataset", "toy", "--set", "min_suport=0.1")
+    assert "--set takes key=value" in fail("mine", "--dataset", "toy", "--set", "min_support")
+    assert "did you mean 'grounded'" in fail("mine", "--dataset", "toy", "--enrich", "grouned")
+    assert "no setting 'similarity'" in fail("mine", "--dataset", "toy", "--similarity", "0.8")
+    (tmp_path / "job.toml").write_text("[windows]\nevry = '1h'\n")
+    told = fail("mine", tmp_path / "job.toml")
+    assert (
+        told == f"thence: {tmp_path / 'job.toml'}, line 2, [windows]: unknown setting 'evry' (did you mean 'every'?)\n"
+    )
+
+
+def test_wrong_usage_exits_2() -> None:
+    assert "No such option" in fail("mine", "--bogus", code=2)
+    assert "No such command" in fail("mien", code=2)
+    assert "--bins" in fail("mine", "--dataset", "toy", "--bins", "many", code=2)
+    assert "Missing" in fail("show", code=2)
+
+
+def test_debug_shows_the_traceback(tmp_path: Path) -> None:
+    result = thence("--debug", "show", tmp_path / "none")
+    assert isinstance(result.exception, th.RunError)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [[], ["demo"], ["mine"], ["show"], ["check"], ["export"], ["datasets"]]
+    + [["datasets", one] for one in ("list", "info", "make")],
+)
+def test_every_command_has_help(command: list[str]) -> None:
+    out = succeed(*command, "--help")
+    assert "Usage: " in out
+    if command and command != ["datasets"]:
+        assert "--json" in out
+        assert succeed(*command, "-h") == out
+
+
+def test_the_help_shows_the_defaults_that_hold() -> None:
+    out = " ".join(succeed("mine", "--help").replace("│", " ").split())
+    config = th.Config()
+    holds = {
+        "windows": config.windows.every,
+        "aggregate": config.windows.aggregate,
+        "enrich": config.enrich.mode,
+        "bins": config.discretize.bins,
+        "method": config.discretize.method,
+        "miner": config.miner.name,
+        "seed": config.seed,
+        "by": config.refine.by,
+    }
+    told = dict(re.findall(r"--([a-z-]+) <[a-z]+> [^<]*?\(default: (\w+)\)", out))
+    assert told == {option: str(value) for option, value in holds.items()}
+
+
+def test_the_version_is_printed() -> None:
+    assert succeed("--version") == f"thence {th.__version__}\n"
+
+
+def test_values_on_the_command_line_are_toml_or_text() -> None:
+    given = ["a=1", "b=0.5", "c=true", "d=[1, 2]", "e=plain text", 'f="quoted"', "g={kind='flow'}", "h=x=y"]
+    assert assignments(given, flag="--set") == {
+        "a": 1,
+        "b": 0.5,
+        "c": True,
+        "d": [1, 2],
+        "e": "plain text",
+        "f": "quoted",
+        "g": {"kind": "flow"},
+        "h": "x=y",
+    }
+    with pytest.raises(ConfigError, match="--set takes key=value"):
+        assignments(["=3"], flag="--set")
+
+
+def test_the_demo_twice_gives_the_same_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("wntr", reason="the demo simulates a water network with the extra 'water'")
+    monkeypatch.chdir(tmp_path)
+    out = succeed("demo")
+    assert " 10. for every" in out
+    assert f"The run is in {tmp_path / 'runs' / 'demo'}" in out
+    first = (tmp_path / "runs" / "demo" / "rules.json").read_bytes()
+    told = json.loads(succeed("demo", "--json"))
+    assert (tmp_path / "runs" / "demo" / "rules.json").read_bytes() == first
+    assert len(told["rules"]) == 10
+    assert told["summary"]["enrichment"] == SETTINGS["enrich"]["mode"]
+    assert succeed("demo", "--out", tmp_path / "other", "--quiet") == ""
+    assert (tmp_path / "other" / "rules.json").read_bytes() == first
+
+
+def real(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "thence", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+def test_as_a_process_of_its_own(run: Path, tmp_path: Path) -> None:
+    shown = real("show", run, "--top", "1")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "139" in shown.stdout
+    failed = real("show", tmp_path / "none")
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert failed.stderr.startswith("thence: ")
+    assert failed.stderr.count("\n") == 1
+    assert "Traceback" in real("--debug", "show", tmp_path / "none").stderr
+    assert real("mine", "--bogus").returncode == 2
+
+
+def test_a_closed_pipe_is_not_an_error(run: Path) -> None:
+    command = f"{sys.executable} -m thence show {run} --top 0 --json | head -n 1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr, done.returncode) == ("{\n", "", 0)
+
+
+def test_completion_can_be_installed() -> None:
+    # The variable makes typer take the shell as an argument instead of asking which one this process runs in.
+    environment = {"PATH": "/usr/bin:/bin", "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    script = real("--show-completion", "bash", env=environment)
+    assert "complete" in script.stdout
+
+
+GUIDE = Path(__file__).parents[2] / "docs" / "guide"
+
+
+def blocks(page: str, language: str) -> list[str]:
+    text = (GUIDE / page).read_text(encoding="utf-8")
+    return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("page", ["command-line.md", "runs-and-export.md"])
+def test_the_commands_of_the_guide_exist(page: str) -> None:
+    root = typer.main.get_command(app)
+    text = (GUIDE / page).read_text(encoding="utf-8")
+    lines = [line.partition("#")[0] for block in blocks(page, "sh") for line in block.splitlines()]
+    lines += re.findall(r"`(thence [^`]*)`", text)
+    assert len(lines) >= 5
+    for line in lines:
+        _, *words = shlex.split(line.replace("…", ""))
+        command: Any = root
+        while words and not words[0].startswith("-") and words[0] in getattr(command, "commands", {}):
+            command = command.commands[words.pop(0)]
+        known = {name for part in (root, command) for option in part.params for name in option.opts}
+        known |= {"--install-completion", "--help"}
+        assert {word for word in words if word.startswith("--")} <= known, line
+
+
+def test_the_options_of_the_guide_are_those_of_the_command() -> None:
+    command: Any = typer.main.get_command(app)
+    options = {name for option in command.commands["mine"].params for name in option.opts if name.startswith("--")}
+    told = set(re.findall(r"--[a-z][a-z-]+", (GUIDE / "command-line.md").read_text(encoding="utf-8")))
+    assert options <= told, "not in the guide"
+
+
+def test_the_configuration_of_the_guide_is_valid_and_complete(tmp_path: Path) -> None:
+    first, second = blocks("command-line.md", "toml")
+    path = tmp_path / "job.toml"
+    path.write_text(first, encoding="utf-8")
+    config = th.Config.from_toml(path)
+    told = tomllib.loads(first)
+    for section in fields(config):
+        if section.name not in ("seed", "miner"):
+            own = {field.name for field in fields(getattr(config, section.name))}
+            own -= {"dataset", "options", "read_graph", "force"}
+            assert own == set(told[section.name]), section.name
+    path.write_text(second, encoding="utf-8")
+    assert th.Config.from_toml(path).input.dataset == "net3"
+
+
+def test_the_code_of_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    space: dict[str, Any] = {}
+    for block in blocks("runs-and-export.md", "python"):
+        exec(block, space)
+    assert (tmp_path / "runs" / "best.ttl").is_file()

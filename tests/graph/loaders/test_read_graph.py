@@ -1,0 +1,344 @@
+"""Which reader is chosen, and what each says of a file that cannot be read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from thence.errors import GraphError
+from thence.graph.binding import bind
+from thence.graph.loaders import read_binding, read_graph
+from thence.graph.records import as_instant
+
+GRAPHML = """<?xml version="1.0"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+  <key id="k0" for="node" attr.name="power" attr.type="double"><default>1.5</default></key>
+  <key id="k1" for="all" attr.name="kind" attr.type="string"/>
+  <key id="k2" for="node" attr.name="on" attr.type="boolean"/>
+  <graph edgedefault="directed">
+    <node id="a"><data key="k0">2.5</data><data key="k1">Pump</data><data key="k2">true</data></node>
+    <node id="b" labels=":Tank:Asset"/>
+    <edge source="a" target="b" label="feeds"><data key="k1">pipe</data></edge>
+  </graph>
+</graphml>
+"""
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    file = folder / name
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def message(source: Any, **options: Any) -> str:
+    with pytest.raises(GraphError) as caught:
+        read_graph(source, **options)
+    return str(caught.value)
+
+
+def test_what_cannot_be_a_source(tmp_path: Path) -> None:
+    assert "no-such.ttl" in message(tmp_path / "no-such.ttl")
+    assert "there is no" in message([tmp_path / "a.ttl", tmp_path / "b.ttl"])
+    assert "cannot read from int" in message(3)
+    assert "no file was given" in message([])
+    assert "there is no graph format 'turtel' (did you mean 'turtle'?)" in message("x", format="turtel")
+    assert "the suffix does not say which format" in message(write(tmp_path, "graph.dat", ""))
+    mixed = [write(tmp_path, "a.inp", ""), write(tmp_path, "b.ttl", "")]
+    assert "these files are of different formats" in message(mixed)
+    twice = [write(tmp_path, "a.json", "{}"), write(tmp_path, "b.json", "{}")]
+    assert "json takes one file, not 2" in message(twice)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert "no nodes.csv and no RDF file" in message(empty)
+    assert "'networkx' is for networkx graphs" in message(twice[0], format="networkx")
+
+
+def test_json_with_every_form_of_entry(tmp_path: Path) -> None:
+    content = {
+        "nodes": [
+            {
+                "id": 1,
+                "labels": ["Pump"],
+                "properties": {"power": [{"from": None, "value": 2}, {"from": "2024-03-01", "value": 3}]},
+            },
+            {"id": "b", "label": "Tank", "properties": {"note": None}},
+            {"id": "c"},
+        ],
+        "edges": [
+            {"source": 1, "target": "b", "labels": "feeds;near"},
+            {"source": 1, "target": "b", "labels": ["feeds", "near"]},
+            {"id": "e3", "source": "b", "target": "c", "properties": {"w": 1}},
+        ],
+        "property_units": {"power": "kW"},
+    }
+    graph = read_graph(write(tmp_path, "g.json", json.dumps(content)))
+    assert list(graph.edges) == ["1 feeds/near b", "1 feeds/near b #2", "e3"]
+    assert graph.value("1", "power", "2024-02-29") == 2 and graph.value("1", "power") == 3
+    assert graph.with_label("Tank") == ("b",) and graph.node("b").properties == {}
+    assert graph.property_units == {"power": "kW"}
+
+
+def test_json_without_edges_is_still_a_property_graph(tmp_path: Path) -> None:
+    # It was taken for node-link JSON, which has its properties on one level.
+    text = '{"nodes": [{"id": "t", "labels": ["Tank"], "properties": {"level": 3}}]}'
+    assert read_graph(write(tmp_path, "g.json", text)).value("t", "level") == 3
+
+
+def test_json_with_mistakes_lists_them_by_place(tmp_path: Path) -> None:
+    content = {
+        "nodes": [
+            {"id": "a", "power": 3},
+            {"id": "a"},
+            {"name": "b"},
+            "c",
+            {
+                "id": "d",
+                "properties": {"x": {"deep": 1}, "y": [{"from": "soon", "value": 1}], "z": [{"from": 3, "value": 1}]},
+            },
+            {"id": "e", "properties": []},
+            {"id": "f", "properties": 5},
+        ],
+        "edges": [{"source": "a"}, {"source": "a", "target": "dd"}, {"id": "a", "source": "a", "target": "d"}],
+        "property_units": 3,
+        "dated": [{"subject": "ghost", "property": "p", "from": "2024-01-01", "value": 1}, {"subject": "a"}],
+    }
+    text = message(write(tmp_path, "g.json", json.dumps(content)))
+    for part in (
+        "g.json: 14 problems",
+        "nodes[0]: 'power' unknown; put it under 'properties'",
+        "nodes[1]: node 'a' exists already (nodes[0])",
+        "nodes[2]: 'id' missing",
+        "nodes[3]: 'c' is not an object",
+        "nodes[4]: d: property 'x' is {'deep': 1}",
+        "nodes[4]: d, 'y': 'soon' is not a date",
+        "nodes[4]: d, 'z': 'from' is 3, not a date",
+        "nodes[6]: 'properties' is 5, not an object",
+        "edges[0]: 'target' missing",
+        "edges[1]: edge 'a → dd' leads to 'dd', which is not a node",
+        "edges[2]: id 'a' exists already (nodes[0])",
+        "property_units is 3",
+        "dated[0]: a dated 'p' is about 'ghost'",
+        "dated[1]: 'property' and 'from' and 'value' missing",
+    ):
+        assert part in text, part
+
+
+def test_json_that_is_no_graph(tmp_path: Path) -> None:
+    assert "line 1, column 2: this is not valid JSON" in message(write(tmp_path, "g.json", "{nodes}"))
+    assert "this JSON holds no graph" in message(write(tmp_path, "g.json", "[1, 2]"))
+    assert "this JSON holds no graph" in message(write(tmp_path, "g.json", '{"nodes": 3}'))
+    (tmp_path / "g.json").write_bytes(b'"\xff"')
+    assert "this is not UTF-8 text" in message(tmp_path / "g.json")
+
+
+def test_json_ld_is_read_as_rdf(tmp_path: Path) -> None:
+    text = '{"@context": {"@vocab": "http://x.org/"}, "@id": "http://x.org/r", "@type": "Room", "area": 12}'
+    graph = read_graph(write(tmp_path, "g.json", text))
+    assert graph.with_label("Room") == ("r",) and graph.value("r", "area") == 12
+
+
+def test_tables_with_units_types_and_dated_values(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "nodes.csv",
+        "id;labels;length [m];zip;on;note:text;n\np1;Pipe;820.5;007;true;12;1\nj1;;;008;false;;\n",
+    )
+    write(tmp_path, "edges.csv", "source,target,label\np1,j1,ends_at\np1,j1,ends_at\n")
+    write(tmp_path, "values.csv", "subject,property,from,value\np1,length,2024-01-01,900\np1,note,2024-01-01,x\n")
+    graph = read_graph(tmp_path)
+    assert dict(graph.node("p1").properties) == {"length": 820.5, "zip": "007", "on": True, "note": "12", "n": 1}
+    assert dict(graph.node("j1").properties) == {"zip": "008", "on": False}
+    assert graph.property_units == {"length": "m"}
+    assert list(graph.edges) == ["p1 ends_at j1", "p1 ends_at j1 #2"]
+    assert graph.value("p1", "length", "2024-01-01") == 900
+    assert graph.value("p1", "note", as_instant("2023-01-01")) == "12" and graph.value("p1", "note") == "x"
+    assert list(read_graph(tmp_path / "nodes.csv").edges) == list(graph.edges)
+    assert not read_graph((tmp_path / "nodes.csv", tmp_path / "edges.csv")).dated
+
+
+def test_tables_with_mistakes_list_them_by_line(tmp_path: Path) -> None:
+    write(tmp_path, "nodes.csv", "id,length:number\np1,long\n,3\n\np1,4\n")
+    write(tmp_path, "edges.csv", "id,source,target\ne1,p1,p2\ne1,p1,p1\n,,p1\n")
+    write(tmp_path, "values.csv", "subject,property,from,value\np9,length,2024-01-01,1\np1,length,soon,1\n")
+    text = message(tmp_path)
+    for part in (
+        "8 problems",
+        "nodes.csv, line 2: 'length' is 'long', which is no number",
+        "nodes.csv, line 3: 'id' is empty",
+        "nodes.csv, line 5: node 'p1' exists already (nodes.csv, line 2)",
+        "edges.csv, line 2: edge 'e1' leads to 'p2', which is not a node",
+        "edges.csv, line 3: id 'e1' exists already (edges.csv, line 2)",
+        "edges.csv, line 4: 'source' is empty",
+        "values.csv, line 2: a dated 'length' is about 'p9'",
+        "values.csv, line 3: p1, 'length': 'soon' is not a date",
+    ):
+        assert part in text, part
+
+
+def test_a_table_that_is_no_table(tmp_path: Path) -> None:
+    assert "line 1: there is no column 'id' (did you mean 'idd'?)" in message(write(tmp_path, "nodes.csv", "idd,x\n"))
+    assert "it has no columns" in message(write(tmp_path, "nodes.csv", ""))
+    assert "column 'x' appears twice" in message(write(tmp_path, "nodes.csv", "id,x,x [m]\n"))
+    assert "line 2: the row has 3 cells, the head has 2" in message(write(tmp_path, "nodes.csv", "id,x\na,b,c\n"))
+    (tmp_path / "nodes.csv").write_bytes(b"id\n\xff\n")
+    assert "this is not UTF-8 text" in message(tmp_path / "nodes.csv")
+    files = [write(tmp_path, f"{i}.csv", "id\n") for i in range(4)]
+    assert "at most three tables" in message(files)
+
+
+def test_graphml_types_defaults_and_labels(tmp_path: Path) -> None:
+    file = write(tmp_path, "g.graphml", GRAPHML)
+    graph = read_graph(file)
+    assert dict(graph.node("a").properties) == {"power": 2.5, "kind": "Pump", "on": True}
+    assert graph.node("b").labels == {"Tank", "Asset"} and dict(graph.node("b").properties) == {"power": 1.5}
+    (edge,) = graph.edges.values()
+    assert edge.labels == {"feeds"} and edge.properties == {"kind": "pipe"} and edge.id == "a feeds b"
+    assert read_graph(file, labels="kind").with_label("Pump") == ("a",)
+
+
+def test_graphml_with_mistakes_names_the_lines(tmp_path: Path) -> None:
+    bad = GRAPHML.replace(">2.5<", ">much<").replace('target="b"', 'target="bb"').replace('key="k2"', 'key="k9"')
+    bad = bad.replace('<node id="b"', '<node/><node id="b"').replace("</graph>", "<hyperedge/></graph>")
+    text = message(write(tmp_path, "g.graphml", bad))
+    for part in (
+        "line 7: there is no <key> 'k9'",
+        "line 7: 'power' is 'much', which is no double",
+        "line 8: <node> without id",
+        "line 9: edge 'a feeds bb' leads to 'bb', which is not a node",
+        "line 10: <hyperedge> has no place",
+    ):
+        assert part in text, part
+    assert "line 2: this is not valid XML" in message(write(tmp_path, "g.graphml", "<graphml>\n<graph></graphml>"))
+    assert "starts with <svg>" in message(write(tmp_path, "g.graphml", "<svg/>"))
+
+
+def test_networkx_values_are_plain_and_ids_stay_apart() -> None:
+    source = nx.DiGraph()
+    source.add_node("a", size=np.float32(0.5), count=np.int64(3), on=np.bool_(True), kind="Pump")
+    graph = read_graph(source, labels="kind")
+    assert dict(graph.node("a").properties) == {"size": 0.5, "count": 3, "on": True}
+    assert [type(v) for v in graph.node("a").properties.values()] == [float, int, bool]
+    source.add_nodes_from([1, "1"])
+    assert "nodes 1 and '1' both become '1'" in message(source)
+    source = nx.DiGraph()
+    source.add_node("a", size=[1, 2])
+    assert "networkx graph: 1 problem\n  node 'a': a: property 'size' is [1, 2]" in message(source)
+
+
+def tables(folder: Path, nodes: str, **others: str) -> Path:
+    for name, text in {"nodes": nodes, **others}.items():
+        write(folder, f"{name}.csv", text)
+    return folder
+
+
+def test_decimal_commas_are_numbers_where_commas_do_not_separate(tmp_path: Path) -> None:
+    """'1,5' in a semicolon file was kept as a text, with its unit, and no range could ever hold it."""
+    text = "id;labels;length [m];n;note:text;group\na;P;1,5;3;1,5;x\nb;P;-2;4;2,5;1,5\n"
+    graph = read_graph(tables(tmp_path, text, values="subject;property;from;value\na;n;2024-01-01;7,25\n"))
+    assert [graph.node(i).properties for i in "ab"] == [
+        {"length": 1.5, "n": 3, "note": "1,5", "group": "x"},
+        {"length": -2.0, "n": 4, "note": "2,5", "group": "1,5"},
+    ]
+    assert graph.value("a", "n") == 7.25
+    tabbed = read_graph(tables(tmp_path, "id\tdepth:number\na\t0,5\n", values="subject,property,from,value\n"))
+    assert tabbed.value("a", "depth") == 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('id,length [m]\na,"1,5"\n', "nodes.csv, line 2: 'length' is '1,5': write it with a decimal point"),
+        ("id;length\na;1.5\nb;2,5\n", "nodes.csv, line 3: 'length' is '2,5': write it with a decimal point"),
+        ("id;length [m]\na;1.234,5\n", "nodes.csv, line 2: 'length' is '1.234,5'"),
+        ("id;a;b\nx;1,5;1.500\n", "nodes.csv: 'a' has decimal commas and 'b' decimal points"),
+        ("id;a:number;b\nx;1,5;1.25\n", "nodes.csv, line 2: 'a' is '1,5', which is no number"),
+        ("id;a [m];b\nx;1,5;1.25\n", "nodes.csv, line 2: 'a' is '1,5': write it with a decimal point"),
+    ],
+)
+def test_numbers_whose_sign_is_not_clear_are_refused(tmp_path: Path, text: str, problem: str) -> None:
+    assert problem in message(tables(tmp_path, text))
+
+
+def test_commas_that_may_stand_between_thousands_are_asked_for(tmp_path: Path) -> None:
+    """A population of '12,500' in a semicolon file became 12.5 without a word."""
+    text = "id;zones;population;depth\na;1,2;12,500;0,125\nb;3,4;;0,250\nc;;9,800;7\n"
+    problem = message(tables(tmp_path, text))
+    assert "nodes.csv, line 2: 'population' is '12,500', with a decimal comma or one between thousands" in problem
+    assert "'population:text'" in problem and "1 problem" in problem and "zones" not in problem
+    graph = read_graph(tables(tmp_path, text.replace("population", "population:text")))
+    assert graph.node("a").properties == {"zones": 1.2, "population": "12,500", "depth": 0.125}
+    told = read_graph(tables(tmp_path, "id;size [m]\na;12,500\nb;9,8\n"))
+    assert [told.value(node, "size") for node in "ab"] == [12.5, 9.8]
+    changing = tables(tmp_path, "id\na\n", values="subject;property;from;value\na;size;2024-01-01;12,500\n")
+    assert "values.csv, line 2: 'size' is '12,500'" in message(changing) and "'value:text'" in message(changing)
+
+
+def test_beside_decimal_points_commas_are_text(tmp_path: Path) -> None:
+    """Zones '1,2' next to a length of 10.5 cost the whole graph: two decimal signs in one file."""
+    graph = read_graph(tables(tmp_path, "id;zones;people;length\na;1,2;12,500;10.5\nb;3,4;9,800;7.125\n"))
+    assert graph.node("a").properties == {"zones": "1,2", "people": "12,500", "length": 10.5}
+    assert graph.node("b").properties == {"zones": "3,4", "people": "9,800", "length": 7.125}
+
+
+def test_heads_with_units_where_names_are_expected(tmp_path: Path) -> None:
+    """'value [m]' was an error of Python's."""
+    values = "subject,property,from,value [m]\na,length,2024-01-01,7\n"
+    graph = read_graph(tables(tmp_path, "id,length [m]\na,5\n", values=values))
+    assert (graph.value("a", "length"), graph.property_units) == (7, {"length": "m"})
+    other = tables(tmp_path, "id,length [m]\na,5\n", values=values.replace("[m]", "[km]"))
+    assert "values.csv: 'length' is in km, in the other tables in m" in message(other)
+    binding = write(tmp_path, "binding.csv", "sensor [x],node:text\ns,a\n")
+    assert dict(read_binding(binding)) == {"s": "a"}
+
+
+def test_numbers_as_labels_are_texts(tmp_path: Path) -> None:
+    """A node with type=3 was an error of Python's, in every format that has types."""
+    drawn = nx.DiGraph()
+    drawn.add_node("a", type=3)
+    drawn.add_edge("a", "b", type=np.float64("nan"))
+    graph = read_graph(drawn)
+    assert (graph.node("a").labels, graph.edge_labels) == (frozenset({"3"}), ())
+    link = {"directed": True, "nodes": [{"id": "a", "type": 3}], "links": []}
+    assert read_graph(write(tmp_path, "link.json", json.dumps(link))).labels == ("3",)
+    plain = {"nodes": [{"id": "a", "labels": 3}]}
+    assert read_graph(write(tmp_path, "plain.json", json.dumps(plain))).labels == ("3",)
+    xml = GRAPHML.replace('attr.name="kind" attr.type="string"', 'attr.name="type" attr.type="int"')
+    xml = xml.replace(">Pump<", ">3<").replace(">pipe<", ">4<").replace(' label="feeds"', "")
+    assert read_graph(write(tmp_path, "g.graphml", xml)).edge_labels == ("4",)
+    nested = {"nodes": [{"id": "a", "labels": {"x": 1}}]}
+    assert "nodes[0]: the labels are {'x': 1}" in message(write(tmp_path, "nested.json", json.dumps(nested)))
+
+
+YED = """<?xml version="1.0" encoding="UTF-8" standalone="no"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:y="http://www.yworks.com/xml/graphml">
+  <key attr.name="description" attr.type="string" for="node" id="d5"/>
+  <key for="node" id="d6" yfiles.type="nodegraphics"/>
+  <key for="edge" id="d10" yfiles.type="edgegraphics"/>
+  <key attr.name="name" attr.type="string" for="node" id="d11"/>
+  <graph edgedefault="directed" id="G">
+    <node id="n0"><data key="d5"/><data key="d6"><y:ShapeNode><y:Geometry height="30.0"/>
+      <y:NodeLabel alignment="center">Pump
+ 1<y:LabelModel><y:SmartNodeLabelModel distance="4.0"/></y:LabelModel></y:NodeLabel><y:Shape/></y:ShapeNode>
+    </data></node>
+    <node id="n1"><data key="d6"><y:ShapeNode><y:NodeLabel hasText="false"/></y:ShapeNode></data></node>
+    <node id="n2"><data key="d11">own</data>
+      <data key="d6"><y:ShapeNode><y:NodeLabel>x</y:NodeLabel></y:ShapeNode></data></node>
+    <edge id="e0" source="n0" target="n1"><data key="d10"><y:PolyLineEdge><y:EdgeLabel>feeds</y:EdgeLabel>
+      </y:PolyLineEdge></data></edge>
+    <edge id="e1" source="n1" target="n2"><data key="d10"><y:PolyLineEdge/></data></edge>
+  </graph>
+</graphml>
+"""
+
+
+def test_the_texts_of_a_yed_drawing_are_read(tmp_path: Path) -> None:
+    """yEd writes what people type into a drawing as captions; they were dropped, and only n0, n1 and e0 were left."""
+    graph = read_graph(write(tmp_path, "drawing.graphml", YED))
+    assert [dict(node.properties) for node in graph.nodes.values()] == [{"name": "Pump 1"}, {}, {"name": "own"}]
+    assert [edge.labels for edge in graph.edges.values()] == [{"feeds"}, frozenset()]
+    assert dict(bind(["Pump 1"], graph)) == {"Pump 1": "n0"}

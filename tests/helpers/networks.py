@@ -1,0 +1,67 @@
+"""A small water network by hand: a reservoir, three junctions in a row, and a loop, with readings that balance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from thence.graph.binding import Binding
+from thence.graph.knowledge_graph import Edge, KnowledgeGraph, Node
+from thence.graph.ontology import Ontology
+from thence.readings.sensors import Sensor, SensorData
+
+
+@dataclass(frozen=True)
+class Network:
+    """Readings, graph, binding and ontology, as a data set has them."""
+
+    sensors: SensorData
+    graph: KnowledgeGraph
+    binding: Binding
+    ontology: Ontology
+
+
+PIPES = {"P1": ("R", "A"), "P2": ("A", "B"), "P3": ("B", "C"), "P4": ("A", "C"), "P5": ("C", "D"), "P6": ("B", "D")}
+LENGTHS = {"P1": 100.0, "P2": 250.0, "P3": 300.0, "P4": 410.0, "P5": 90.0, "P6": 120.0}
+
+
+def graph() -> KnowledgeGraph:
+    """The graph alone."""
+    nodes = [Node("R", frozenset(["Reservoir"]), {"elevation": 50.0})]
+    nodes += [Node(j, frozenset(["Junction"]), {"elevation": 10.0 * k}) for k, j in enumerate("ABCD")]
+    nodes += [Node(p, frozenset(["Pipe"]), {"length": LENGTHS[p], "name": p}) for p in PIPES]
+    edges = []
+    for pipe, (start, end) in PIPES.items():
+        edges.append(Edge(f"{pipe}s", pipe, start, frozenset(["starts_at"]), {}))
+        edges.append(Edge(f"{pipe}e", pipe, end, frozenset(["ends_at"]), {}))
+    return KnowledgeGraph(nodes, edges, property_units={"length": "m", "elevation": "m"})
+
+
+def network(frames: int = 200, seed: int = 0) -> Network:
+    """Random demands; flows split at random and balance at every junction; pressures fall along the way."""
+    rng = np.random.default_rng(seed)
+    demand = {j: rng.uniform(1, 5, frames) for j in "ABCD"}
+    share = rng.uniform(0.3, 0.7, frames)
+    flow = {"P5": share * demand["D"], "P6": (1 - share) * demand["D"]}
+    into_c = demand["C"] + flow["P5"]
+    flow["P3"], flow["P4"] = 0.5 * into_c, 0.5 * into_c
+    flow["P2"] = demand["B"] + flow["P3"] + flow["P6"]
+    flow["P1"] = demand["A"] + flow["P2"] + flow["P4"]
+    pressure = {"A": 50 - flow["P1"]}
+    pressure["B"] = pressure["A"] - flow["P2"]
+    pressure["C"] = pressure["B"] - flow["P3"]
+    pressure["D"] = pressure["C"] - flow["P5"]
+    series: dict[str, np.ndarray] = {}
+    sensors, binding = [], {}
+    for kind, unit, values in (("demand", "m3/h", demand), ("pressure", "m", pressure), ("flow", "m3/h", flow)):
+        for place, readings in values.items():
+            series[f"{kind}_{place}"] = readings
+            sensors.append(Sensor(f"{kind}_{place}", kind, unit))
+            binding[f"{kind}_{place}"] = place
+    times = pl.datetime_range(
+        pl.datetime(2024, 1, 1), pl.datetime(2024, 1, 1) + pl.duration(minutes=30 * (frames - 1)), "30m", eager=True
+    )
+    frame = pl.DataFrame({"time": times, **series})
+    return Network(SensorData.from_wide(frame, sensors=sensors), graph(), Binding(binding), Ontology.water())

@@ -1,0 +1,384 @@
+"""p-values against shifts made by hand, the level on noise over many seeds, and power where something is there."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.helpers.tables import all_rules, padded
+from tests.refinement.by_hand import autoregressive, binned_tables, bins
+from thence.counting.recount import recount
+from thence.errors import ConfigError
+from thence.miners.exact.miner import Exact
+from thence.refinement import Null, p_values, refine
+from thence.refinement.significance.trials import PlaceTests, Shuffles, excess_roots
+from thence.rules.items import Feature
+from thence.rules.ruleset import RuleSet
+from thence.tables.transactions import Block, Column, TransactionTable
+
+EVERY_SHIFT = Null(draws=10_000, guard=0)
+
+
+def root(both: float, held: float, expected: float) -> float:
+    """The statistic, written out."""
+    if not 0 < expected < held:
+        return 0.0
+    hits = both * math.log(both / expected) if both else 0.0
+    misses = (held - both) * math.log((held - both) / (held - expected)) if held > both else 0.0
+    return math.copysign(math.sqrt(max(2 * (hits + misses), 0.0)), both - expected)
+
+
+def statistic(block: Block, left: tuple[int, ...], right: int, shift: int, moved: int | None = None) -> float:
+    """The statistic of a rule whose consequent (or whose item ``moved`` alone) is turned round by some frames."""
+    codes = block.flat().reshape(block.n_embeddings, block.n_frames, len(block.columns))
+    owner, offsets = block.column_of_item, block.offsets
+
+    def series(item: int, *, by: int) -> tuple[np.ndarray, np.ndarray]:
+        column = owner[item]
+        turned = np.roll(codes[:, :, column], by, axis=1)
+        return turned >= 0, turned == item - offsets[column]
+
+    known, target = series(right, by=shift if moved is None else 0)
+    rest = np.ones_like(known)
+    for item in left:
+        if item != moved:
+            rest &= series(item, by=0)[1]
+    held = rest if moved is None else rest & series(moved, by=shift)[1]
+    both, rows, expected = 0.0, 0.0, 0.0
+    for e in range(block.n_embeddings):
+        among = known[e] if moved is None else known[e] & rest[e]
+        share = (target[e] & among).sum() / max(among.sum(), 1)
+        here = (held[e] & known[e]).sum()
+        both += (held[e] & target[e]).sum()
+        rows += here
+        expected += here * share
+    return root(both, rows, expected)
+
+
+def share_above(observed: float, worlds: list[float]) -> float:
+    slack = 1e-7 * max(1.0, abs(observed))
+    return (1 + sum(world >= observed - slack for world in worlds)) / (1 + len(worlds))
+
+
+def in_time(block: Block, left: tuple[int, ...], right: int) -> bool:
+    still = [column.is_static for column in block.columns]
+    owner = block.column_of_item
+    return not still[owner[right]] and not all(still[owner[item]] for item in left)
+
+
+def pick(table: TransactionTable, seed: int, count: int) -> tuple[list[tuple[tuple[int, ...], int]], RuleSet]:
+    block = table.blocks[0]
+    rng = np.random.default_rng(seed)
+    listed = [rule for rule in all_rules(table) if in_time(block, *rule)]
+    listed = [listed[i] for i in rng.permutation(len(listed))[:count]]
+    rules = recount(table, 0, *padded(listed, 2))
+    kept = np.flatnonzero(rules.counts.n_both > 0)
+    return [listed[i] for i in kept], rules.take(kept)
+
+
+@given(binned_tables(max_frames=14), st.integers(0, 2**31))
+@settings(max_examples=50)
+def test_p_values_are_the_share_of_shifts_at_least_as_extreme(table: TransactionTable, seed: int) -> None:
+    block = table.blocks[0]
+    listed, rules = pick(table, seed, 6)
+    if not listed:
+        return
+    tested = p_values(rules, table, null=EVERY_SHIFT, family="rules", simpler=False)
+    for (left, right), p in zip(listed, tested.extras["p_value"], strict=True):
+        worlds = [statistic(block, left, right, shift) for shift in range(1, block.n_frames)]
+        assert p == pytest.approx(share_above(statistic(block, left, right, 0), worlds))
+
+
+@given(binned_tables(max_frames=14), st.integers(0, 2**31))
+@settings(max_examples=40)
+def test_a_single_item_is_tested_by_shifting_it_alone(table: TransactionTable, seed: int) -> None:
+    block = table.blocks[0]
+    still = [column.is_static for column in block.columns]
+    listed, rules = pick(table, seed, 8)
+    chosen = [
+        r
+        for r, (left, _) in enumerate(listed)
+        if len(left) == 2 and not any(still[block.column_of_item[i]] for i in left)
+    ]
+    # Shares of one rule alone: nothing else to be adjusted for but its two items.
+    for r in chosen[:2]:
+        left, right = listed[r]
+        tested = p_values(rules.take(np.array([r])), table, null=EVERY_SHIFT, family="rules", method="fdr")
+        shares = []
+        for item in left:
+            worlds = [statistic(block, left, right, shift, item) for shift in range(1, block.n_frames)]
+            shares.append(share_above(statistic(block, left, right, 0, item), worlds))
+        assert tested.extras["p_simpler"][0] == pytest.approx(max(shares))
+
+
+@given(binned_tables(max_frames=10), st.integers(0, 2**31), st.sampled_from([0.0, 0.6]), st.integers(1, 3))
+@settings(max_examples=40)
+def test_the_family_is_everything_that_could_have_been_found(
+    table: TransactionTable, seed: int, min_confidence: float, length: int
+) -> None:
+    block = table.blocks[0]
+    listed, rules = pick(table, seed, 3)
+    if not listed:
+        return
+    tested = p_values(
+        rules, table, null=EVERY_SHIFT, simpler=False, min_confidence=min_confidence, max_antecedents=length
+    )
+    fewest = min(math.ceil(rules.measure("support").min() * block.n_rows - 1e-9), rules.counts.n_both.min())
+    space = [
+        (left, right)
+        for left, right in all_rules(table, max_antecedents=length)
+        if in_time(block, left, right) and not block.columns[block.column_of_item[right]].is_constant
+    ]
+    strongest = []
+    for shift in range(1, block.n_frames):
+        turned = TransactionTable((with_turned(block, shift),))
+        there = recount(turned, 0, *padded([(left, right + block.n_items) for left, right in space], length))
+        found = (there.counts.n_both >= max(fewest, 1)) & (there.measure("confidence") >= min_confidence - 1e-12)
+        strongest.append(
+            max(
+                (statistic(block, *rule, shift) for rule, ok in zip(space, found, strict=True) if ok), default=-math.inf
+            )
+        )
+    for (left, right), p, adjusted in zip(listed, tested.extras["p_value"], tested.extras["p_adjusted"], strict=True):
+        observed = statistic(block, left, right, 0)
+        expected = max(p, share_above(observed, strongest) if observed > 0 else 1.0)
+        assert adjusted == pytest.approx(expected) or (min(adjusted, expected) > 0.2 and adjusted <= expected)
+
+
+def with_turned(block: Block, shift: int) -> Block:
+    """The block with a second copy of every column, turned round."""
+    copies = tuple(
+        replace(
+            column,
+            feature=Feature(column.feature.subject + "'"),
+            codes=column.codes if column.is_static else np.roll(column.codes, shift, axis=1),
+        )
+        for column in block.columns
+    )
+    return replace(block, columns=block.columns + copies)
+
+
+def test_the_statistic_is_the_signed_root_of_the_likelihood_ratio() -> None:
+    cases = [(9, 10, 5.0), (1, 10, 5.0), (10, 10, 3.0), (0, 10, 3.0), (3, 3, 3.0), (0, 5, 0.0)]
+    both, held, expected = (np.array(column) for column in zip(*cases, strict=True))
+    assert excess_roots(both, held, expected).tolist() == pytest.approx([root(*case) for case in cases])
+
+
+def test_facts_are_permuted_over_the_places() -> None:
+    rng = np.random.default_rng(2)
+    facts = rng.integers(0, 2, (6, 1)).astype(np.int16)
+    series = rng.integers(-1, 6, 9).astype(np.int32)
+    readings = rng.integers(0, 2, (9, 20)).astype(np.int16)
+    columns = (
+        Column(Feature("fact"), ("no", "yes"), facts, series, context=True),
+        Column(Feature("reading"), ("low", "high"), readings, np.arange(9, dtype=np.int32)),
+    )
+    block = Block(columns, 20, 9, embeddings=tuple((str(e),) for e in range(9)))
+    shuffles = Shuffles.of(block, 5, rng)
+    yes = np.array([False, True])
+    hits, rows = (readings == 1).sum(axis=1).astype(float)[None, :], np.full((1, 9), 20.0)
+    tests = PlaceTests(shuffles, np.zeros(1, np.int64), [[(0, yes)]], hits, rows)
+    for draw in range(5):
+        order = shuffles.orders[series.tobytes()][draw]
+        assert sorted(order.tolist()) == list(range(6))
+        holds = np.array([s >= 0 and facts[order[s], 0] == 1 for s in series])
+        both, held = hits[0][holds].sum(), rows[0][holds].sum()
+        expected = root(both, held, held * hits.sum() / rows.sum())
+        assert tests.statistics(np.zeros((1, 1), np.uint64), draw) == pytest.approx([expected])
+
+
+def lifted(rng: np.random.Generator, places: int, effect: float) -> TransactionTable:
+    """A fact about each place, and readings that are more often high where it holds (by ``effect``)."""
+    fact = rng.permutation(np.arange(places) % 2)[:, None].astype(np.int16)
+    chance = 0.5 + effect * (fact - 0.5)
+    readings = (rng.random((places, 60)) < chance).astype(np.int16)
+    own = np.arange(places, dtype=np.int32)
+    columns = (
+        Column(Feature("fact"), ("no", "yes"), fact, own, context=True),
+        Column(Feature("reading"), ("low", "high"), readings, own),
+    )
+    return TransactionTable((Block(columns, 60, places, embeddings=tuple((str(e),) for e in range(places))),))
+
+
+def test_a_fact_that_matters_is_found_and_one_that_does_not_is_not() -> None:
+    rng = np.random.default_rng(11)
+    table, idle = lifted(rng, 30, 0.4), lifted(rng, 30, 0.0)
+    for some, found in ((table, True), (idle, False)):
+        rules = recount(some, 0, np.array([[1]]), np.array([3]))
+        assert bool(len(p_values(rules, some, alpha=0.05))) is found
+
+
+def noise_table(kind: str, seed: int) -> TransactionTable:
+    """Six independent sensors: smooth noise, or a daily cycle with a phase of its own, and noise on it."""
+    rng = np.random.default_rng(seed)
+    values = autoregressive(rng, 300, {"slow": 0.98, "cycle": 0.8}[kind], 6)
+    if kind == "cycle":
+        values = values / values.std(axis=0) + 2 * np.sin(2 * np.pi * (np.arange(300)[:, None] / 30 + rng.random(6)))
+    return TransactionTable.from_frame(pl.DataFrame({f"s{j}": values[:, j] for j in range(6)}), bins=3)
+
+
+def most_by_chance(tables: int, level: float) -> int:
+    """So many false alarms or more have a probability below one in a thousand."""
+    tail = 1.0
+    for count in range(tables + 1):
+        if tail < 0.001:
+            return count
+        tail -= math.comb(tables, count) * level**count * (1 - level) ** (tables - count)
+    return tables
+
+
+@pytest.mark.parametrize(("kind", "method"), [("slow", "fwer"), ("cycle", "fwer"), ("slow", "fdr")])
+def test_noise_gives_rules_no_more_often_than_the_stated_level(kind: str, method: str) -> None:
+    """The whole way from mining to the test, over many seeds. Adjusting over the rules found alone would not do."""
+    level, tables = 0.05, 40
+    miner = Exact(max_antecedents=2, min_support=0.05, min_confidence=0.8)
+    bounds = {"min_support": 0.05, "min_confidence": 0.8}
+    alarms = naive = with_rules = 0
+    for seed in range(tables):
+        table = noise_table(kind, seed)
+        rules = miner.mine(table)
+        with_rules += len(rules) > 0
+        if not len(rules):
+            continue
+        null = Null(draws=99)
+        if method == "fwer":
+            left = refine(rules, table, significance=level, null=null, seed=seed, **bounds)
+            found = p_values(rules, table, alpha=level, null=null, family="rules", simpler=False, seed=seed)
+            naive += len(found) > 0
+        else:
+            left = p_values(rules, table, alpha=level, method="fdr", null=null, seed=seed, **bounds)
+        alarms += len(left) > 0
+    assert with_rules > tables / 4  # there was something to be fooled by
+    assert alarms < most_by_chance(tables, level)
+    if kind == "slow" and method == "fwer":
+        assert naive >= most_by_chance(tables, level)
+
+
+def planted(seed: int, *, frames: int = 600) -> TransactionTable:
+    """``b`` follows ``a``; four other sensors go their own ways."""
+    rng = np.random.default_rng(seed)
+    values = autoregressive(rng, frames, 0.8, 6)
+    values[:, 1] = values[:, 0] + 0.1 * values[:, 1]
+    names = ["a", "b", "c", "d", "e", "f"]
+    return TransactionTable.from_frame(pl.DataFrame(dict(zip(names, values.T, strict=True))), bins=3)
+
+
+@pytest.mark.parametrize("null", [Null(draws=99), Null(draws=99, kind="blocks")], ids=["shift", "blocks"])
+@pytest.mark.parametrize("method", ["fwer", "fdr"])
+def test_what_is_there_is_found(null: Null, method: str) -> None:
+    table = planted(3)
+    rules = Exact(max_antecedents=2, min_support=0.02, min_confidence=0.7).mine(table)
+    kept = p_values(rules, table, alpha=0.05, null=null, method=method)  # type: ignore[arg-type]
+    about = {frozenset(i.feature.subject for i in (*rule.antecedent, rule.consequent)) for rule in kept}
+    assert about == {frozenset("ab")}
+    assert len(kept) == 6
+
+
+def test_an_item_that_adds_nothing_is_seen_and_one_that_adds_is_kept() -> None:
+    rng = np.random.default_rng(8)
+    a, b, idle = (autoregressive(rng, 3000, 0.6, 3) > 0).T
+    c = (a & b) ^ (rng.random(3000) < 0.02)
+    frame = pl.DataFrame({"a": a, "b": b, "idle": idle, "c": c})
+    table = TransactionTable.from_frame(frame)
+    a, b, idle, c = (int(table.blocks[0].offsets[k]) + 1 for k in range(4))
+    rules = recount(table, 0, np.array([[a, b], [a, idle]]), np.array([c, c]))
+    tested = p_values(rules, table, null=Null(draws=99))
+    assert tested.extras["p_simpler"][0] == pytest.approx(0.01)
+    assert tested.extras["p_simpler"][1] > 0.05
+    assert [len(rule.antecedent) for rule in p_values(rules, table, alpha=0.05, null=Null(draws=99))] == [2]
+
+
+def test_items_that_add_nothing_pass_no_more_often_than_the_stated_level() -> None:
+    """A real rule, and idle sensors that a miner puts beside it: rules with two items are all false."""
+    level, tables, alarms = 0.05, 30, 0
+    for seed in range(tables):
+        rng = np.random.default_rng(seed)
+        values = autoregressive(rng, 400, 0.8, 5)
+        wrong = values[:, 4] > np.quantile(values[:, 4], 0.9)
+        a = values[:, 0] > 0
+        frame = pl.DataFrame({"a": a, "c": a ^ wrong, **{f"idle{j}": values[:, j] for j in (1, 2, 3)}})
+        table = TransactionTable.from_frame(frame, bins=3)
+        rules = Exact(max_antecedents=2, min_support=0.05, min_confidence=0.8, consequent={"feature": "*c*"}).mine(
+            table
+        )
+        kept = p_values(rules, table, alpha=level, null=Null(draws=99), min_support=0.05, min_confidence=0.8, seed=seed)
+        assert any(len(rule.antecedent) == 1 for rule in kept)
+        alarms += any(len(rule.antecedent) == 2 for rule in kept)
+    assert alarms < most_by_chance(tables, level)
+
+
+def test_with_a_period_a_common_cycle_alone_is_no_association() -> None:
+    rng = np.random.default_rng(5)
+    frames, period = 1200, 24
+    cycle = 2 * np.sin(2 * np.pi * np.arange(frames) / period)
+    noise = autoregressive(rng, frames, 0.5, 4)
+    common = noise[:, 3]
+    frame = pl.DataFrame(
+        {
+            "a": cycle + noise[:, 0],
+            "b": cycle + noise[:, 1],
+            "c": cycle + 2 * common,
+            "d": cycle + 2 * common + noise[:, 2],
+        }
+    )
+    table = TransactionTable.from_frame(frame, bins=3)
+    rules = Exact(max_antecedents=1, min_support=0.05, min_confidence=0.5).mine(table)
+    anyhow, beyond = (
+        {
+            frozenset((rule.antecedent[0].feature.subject, rule.consequent.feature.subject))
+            for rule in p_values(rules, table, alpha=0.05, null=null, family="rules")
+        }
+        for null in (Null(draws=49, guard=0), Null(draws=49, period=period))
+    )
+    assert frozenset("cd") in beyond
+    assert frozenset("ab") not in beyond
+    assert beyond <= anyhow | {frozenset("cd")}
+
+
+def test_what_was_done_is_noted_and_settings_are_checked() -> None:
+    table = planted(3, frames=100)
+    rules = Exact(max_antecedents=1, min_support=0.02, min_confidence=0.7).mine(table)
+    assert (
+        "19 circular shifts over the rules given (FWER)"
+        in p_values(rules, table, null=Null(draws=19), family="rules").notes[-1]
+    )
+    few = p_values(rules, table, alpha=0.05, null=Null(draws=9))
+    assert len(few) == 0
+    assert "no p-value can be below 0.1" in few.notes[-1]
+    for wrong in ({"family": "all"}, {"method": "holm"}, {"alpha": 0.0}, {"alpha": 1.5}):
+        with pytest.raises(ConfigError):
+            p_values(rules, table, **wrong)  # type: ignore[arg-type]
+    assert len(p_values(RuleSet.empty(), table, alpha=0.05)) == 0
+
+
+def test_the_same_seed_gives_the_same_p_values_and_the_table_is_not_changed() -> None:
+    table = planted(4, frames=200)
+    before = table.codes.copy()
+    rules = Exact(max_antecedents=2, min_support=0.05, min_confidence=0.7).mine(table)
+    first, again = (p_values(rules, table, null=Null(draws=49), seed=9) for _ in range(2))
+    assert all(np.array_equal(first.extras[name], again.extras[name], equal_nan=True) for name in first.extras)
+    assert np.array_equal(table.codes, before)
+
+
+def test_a_fact_and_a_reading_in_one_rule_are_each_tested_in_their_own_way() -> None:
+    rng = np.random.default_rng(21)
+    places, frames = 24, 200
+    fact = (np.arange(places) % 2)[:, None].astype(np.int16)
+    reading = (autoregressive(rng, frames, 0.5, places).T > 0).astype(np.int16)
+    target = ((reading & fact) ^ (rng.random((places, frames)) < 0.05)).astype(np.int16)
+    own = np.arange(places, dtype=np.int32)
+    columns = (
+        Column(Feature("fact"), ("no", "yes"), fact, own, context=True),
+        Column(Feature("reading"), bins(2), reading, own),
+        Column(Feature("target"), bins(2), target, own),
+    )
+    table = TransactionTable((Block(columns, frames, places, embeddings=tuple((str(e),) for e in range(places))),))
+    rules = recount(table, 0, np.array([[1, 3]]), np.array([5]))
+    kept = p_values(rules, table, alpha=0.05, null=Null(draws=99))
+    assert len(kept) == 1

@@ -1,0 +1,115 @@
+"""Bins: they partition the line, none is dead, missing stays missing."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from thence.errors import ConfigError
+from thence.tables.discretization import METHODS, Binning, Discretizer, fit_binning, rank_binning
+
+values = st.lists(st.one_of(st.floats(-1e6, 1e6), st.sampled_from([0.0, 1.0, math.nan])), min_size=1, max_size=60).map(
+    np.array
+)
+finding = st.sampled_from(["frequency", "width", "kmeans", "distinct"])
+
+
+@given(values, finding, st.integers(1, 12))
+def test_no_bin_is_dead_and_missing_stays_missing(data: np.ndarray, method: str, bins: int) -> None:
+    binning = fit_binning(data, method=method, bins=bins)
+    codes = binning.encode(data)
+    assert (codes[np.isnan(data)] == -1).all()
+    present = codes[~np.isnan(data)]
+    assert (present >= 0).all()
+    if len(present):
+        assert set(present) == set(range(len(binning.values)))
+        if binning.categories is None:
+            assert len(binning.values) <= bins
+
+
+@given(values, st.floats(-1e9, 1e9), finding)
+def test_every_number_is_in_exactly_one_bin(data: np.ndarray, value: float, method: str) -> None:
+    binning = fit_binning(data, method=method, bins=5)
+    if binning.categories is not None:
+        return
+    holding = [code for code, interval in enumerate(binning.intervals) if interval.contains(value)]
+    assert holding == [int(binning.encode(np.array([value]))[0])]
+
+
+@given(values, st.sampled_from(["frequency", "width", "kmeans", "distinct"]))
+def test_a_saved_binning_codes_the_same(data: np.ndarray, method: str) -> None:
+    import json
+
+    binning = fit_binning(data, method=method, bins=4)
+    again = Binning.from_dict(json.loads(json.dumps(binning.to_dict())))
+    assert again.encode(data).tolist() == binning.encode(data).tolist()
+
+
+@given(values, st.integers(2, 10))
+def test_ranks_have_the_same_meaning_for_every_sensor(data: np.ndarray, bins: int) -> None:
+    edges = rank_binning(data, bins=bins)
+    assert len(edges) == bins - 1
+    codes = Binning(edges).encode(data)
+    if len(np.unique(data[~np.isnan(data)])) > 1:
+        assert (np.diff(edges) >= 0).all()
+        assert ((codes >= 0) == ~np.isnan(data)).all()
+    else:
+        assert (codes == -1).all(), "what never changes has no rank"
+
+
+def test_equal_frequency_is_equal_where_there_are_no_ties() -> None:
+    codes = fit_binning(np.random.default_rng(0).normal(size=1000), bins=10).encode(
+        np.random.default_rng(0).normal(size=1000)
+    )
+    assert np.bincount(codes).tolist() == [100] * 10
+
+
+def test_a_heavy_value_has_a_bin_of_its_own() -> None:
+    """Zero most of the time, as a pump's flow: the quantiles all fall on 0, yet 0 and the rest stay apart."""
+    data = np.array([0.0] * 90 + list(range(1, 11)))
+    binning = fit_binning(data, bins=4)
+    assert binning.edges.tolist() == [1.0]
+
+
+def test_given_edges_and_quantiles() -> None:
+    assert fit_binning(np.arange(9.0), method="edges", edges=[2.5, 7.0]).edges.tolist() == [2.5, 7.0]
+    assert fit_binning(np.arange(10.0), method="quantiles", edges=[0.5, 0.9]).edges.tolist() == [5.0, 9.0]
+
+
+def test_an_unseen_category_is_missing() -> None:
+    assert fit_binning(np.array([1.0, 2.0]), method="distinct").encode(np.array([1.0, 3.0])).tolist() == [0, -1]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"method": "frequncy"}, "did you mean 'frequency'"),
+        ({"bins": 0}, "between 1 and"),
+        ({"method": "edges"}, "needs edges"),
+        ({"method": "edges", "edges": [3, 1]}, "increasing"),
+        ({"edges": [1]}, "finds its own edges"),
+        ({"method": "quantiles", "edges": [0.5, 2.0]}, "between 0 and 1"),
+    ],
+)
+def test_impossible_settings_are_refused(settings: dict, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        fit_binning(np.arange(5.0), **settings)
+
+
+def test_a_discretizer_keeps_what_it_was_fitted_on() -> None:
+    fitted = Discretizer(bins=2).fit({"flow": np.arange(10.0)})
+    again = Discretizer.from_dict(fitted.to_dict())
+    assert again.binnings["flow"].edges.tolist() == [5.0]
+    assert fitted.fit({"level": np.arange(4.0)}).binnings["flow"].edges.tolist() == [5.0]
+    assert fitted.group(kind="flow", sensor="s1", name="change") == "flow.change"
+    assert Discretizer(scope="sensor").group(kind="flow", sensor="s1") == "s1"
+    with pytest.raises(ConfigError, match="scope"):
+        Discretizer(scope="all")
+
+
+def test_the_methods_are_all_known() -> None:
+    assert set(METHODS) == {"frequency", "width", "kmeans", "quantiles", "edges", "distinct"}
