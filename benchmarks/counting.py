@@ -1,7 +1,6 @@
-"""Exact counts of a million rules: bitmap kernels next to vectorised numpy and, on request, torch, in one run.
+"""Exact counts of a million rules: bitmap kernels next to vectorised numpy in one run.
 
     python benchmarks/counting.py                   10⁶ rules of two antecedents over 10⁵ rows
-    python benchmarks/counting.py --device cuda     also on a GPU (and --device cpu: torch on the CPU)
     python benchmarks/counting.py --quick           10⁵ rules over 10⁴ rows
 
 The table has 20 features of 10 values each; a rule has three items of different features, all drawn at random, so a
@@ -95,22 +94,7 @@ def with_bitmaps(codes: NDArray[np.int8], left: Integers, right: Integers) -> Ca
     return count
 
 
-def with_torch(
-    codes: NDArray[np.int8], left: Integers, right: Integers, *, device: str, method: str
-) -> Callable[[], Integers]:
-    from thence.bitmaps.torch_counts import count_rules_torch
-
-    def count() -> Integers:
-        return np.stack(
-            count_rules_torch(
-                codes, cardinalities=CARDINALITIES, antecedents=left, consequents=right, device=device, method=method
-            )
-        )
-
-    return count
-
-
-def compare(n_rows: int, n_rules: int, sample: int, missing: float, device: str | None) -> bool:
+def compare(n_rows: int, n_rules: int, sample: int, missing: float) -> bool:
     codes, left, right = make(n_rows, n_rules, missing)
     expected, sample_s = best_of(with_numpy(codes, left[:sample], right[:sample]), 1.0)
     numpy_s = sample_s * n_rules / sample
@@ -123,9 +107,6 @@ def compare(n_rows: int, n_rules: int, sample: int, missing: float, device: str 
         contenders["bitmaps (packing included)"] = with_bitmaps(codes, left, right)
     except ImportError as error:
         print(f"| bitmaps | not here: {error} | – | – |")
-    if device is not None:
-        for method in ("matmul", "bits"):
-            contenders[f"torch {device}, {method}"] = with_torch(codes, left, right, device=device, method=method)
     whole: Integers | None = None
     agreed = True
     for name, count in contenders.items():
@@ -141,10 +122,9 @@ def compare(n_rows: int, n_rules: int, sample: int, missing: float, device: str 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--device", help="also count with torch on this device: cpu, cuda")
     given = parser.parse_args()
     n_rows, n_rules, sample = (10_000, 100_000, 2_000) if given.quick else (100_000, 1_000_000, 2_000)
-    agreed = [compare(n_rows, n_rules, sample, missing, given.device) for missing in (0.0, 0.05)]
+    agreed = [compare(n_rows, n_rules, sample, missing) for missing in (0.0, 0.05)]
     if not all(agreed):
         sys.exit("the contenders do not agree")
 

@@ -65,7 +65,7 @@ def _write(data: Dataset, out: Path, *, force: bool) -> dict[str, str]:
     from thence.atomic import new_folder
     from thence.export.graph_json import content, schema
     from thence.runs.run import refuse_foreign
-    from thence.settings import toml_text
+    from thence.settings.toml import toml_text
 
     target = out.absolute()
     refuse_foreign(target, force=force, mark="dataset.json")
@@ -88,7 +88,5 @@ def _write(data: Dataset, out: Path, *, force: bool) -> dict[str, str]:
         }
         (folder / "config.toml").write_text(toml_text({"input": given}), encoding="utf-8")
         about = {"name": data.name, "source": data.source, "description": data.description}
-        (folder / "dataset.json").write_text(
-            json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8"
-        )
+        (folder / "dataset.json").write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     return {path.stem: str(path) for path in sorted(target.iterdir())}

@@ -15,7 +15,7 @@ from typing import Any
 from thence.errors import ConfigError, nearest
 from thence.graph.system import Dataset
 from thence.progress import Progress, silent
-from thence.settings import Place, check_kinds
+from thence.settings.typed import Place, check_kinds
 
 __all__ = ["Dataset", "Info", "check_options", "info", "load", "names"]
 

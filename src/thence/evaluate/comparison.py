@@ -19,9 +19,9 @@ import numpy.typing as npt
 from thence.errors import ConfigError, ThenceError, nearest, require
 from thence.evaluate.footprint import Footprint, run_here, run_isolated
 from thence.miners.base import Miner, make_miner, miner_names
-from thence.miners.checked import require_seed
 from thence.progress import Progress, silent
 from thence.rules.ruleset import RuleSet
+from thence.settings.numbers import require_seed
 from thence.tables.transactions import FeatureTable, TransactionTable
 
 if TYPE_CHECKING:

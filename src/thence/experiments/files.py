@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from thence.errors import ConfigError, nearest
-from thence.settings import Place, build, refuse_unknown
+from thence.settings.typed import Place, build, refuse_unknown
 
 __all__ = [
     "METRICS",

@@ -21,9 +21,9 @@ from thence.experiments.store import Repeat, Store
 from thence.experiments.summary import Results, summarise
 from thence.experiments.works import WORKS
 from thence.experiments.world import load_world, made_from
-from thence.miners.checked import require_seed, require_whole
 from thence.progress import Progress, bars
 from thence.runs.provenance import environment
+from thence.settings.numbers import require_seed, require_whole
 
 __all__ = ["Reproduction", "Task", "report", "reproduce"]
 

@@ -15,7 +15,7 @@ from typing import Any
 from thence.atomic import new_file
 from thence.errors import ConfigError, InputError, nearest
 from thence.rules.ruleset import RuleSet
-from thence.settings import check_kinds
+from thence.settings.typed import check_kinds
 
 __all__ = ["FORMATS", "Format", "format_of", "read_rules", "write_rules"]
 

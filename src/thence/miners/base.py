@@ -17,7 +17,7 @@ from thence.miners.neighbours import require_near
 from thence.progress import Progress, silent
 from thence.rules.constraints import Where
 from thence.rules.ruleset import RuleSet
-from thence.settings import check_kinds
+from thence.settings.typed import check_kinds
 
 __all__ = ["BUILT_IN", "Miner", "make_miner", "miner_names"]
 

@@ -27,7 +27,8 @@ from thence.runs.sections import (
     require_zone,
     usual_scope,
 )
-from thence.settings import Place, build, check_keywords, refuse_unknown, toml_text
+from thence.settings.toml import toml_text
+from thence.settings.typed import Place, build, check_keywords, refuse_unknown
 
 __all__ = [
     "Config",

@@ -10,7 +10,8 @@ import numpy as np
 from thence.counting.recount import recount
 from thence.errors import ConfigError, MiningError
 from thence.progress import Progress, silent
-from thence.rules.constraints import Constraint, item_masks
+from thence.rules.constraints import Constraint
+from thence.tables.admissible import item_masks
 from thence.rules.ruleset import RuleSet
 from thence.tables.transactions import TransactionTable
 

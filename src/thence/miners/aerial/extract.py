@@ -21,8 +21,8 @@ from thence.miners.aerial.autoencoder import Autoencoder, Layout
 from thence.miners.aerial.consequents import Implied, Outputs
 from thence.miners.aerial.frame import UNSURE, Frame
 from thence.miners.aerial.mutual import mutual
-from thence.miners.checked import require_share, require_whole
 from thence.miners.neighbours import Neighbours
+from thence.settings.numbers import require_share, require_whole
 
 __all__ = ["Itemsets", "Rules", "Search", "best", "extract", "itemsets", "parts", "top"]
 

@@ -21,13 +21,13 @@ from thence.miners.aerial.model import AerialModel, BlockModel, meanings, patter
 from thence.miners.aerial.rows import ArrayRows, loss_of_knowing_nothing
 from thence.miners.aerial.table_rows import BlockRows
 from thence.miners.aerial.train import Epoch, TrainingSettings, device_of, train
-from thence.miners.checked import require_number, require_share, require_whole
 from thence.miners.flat import require_codes
 from thence.miners.neighbours import Neighbours, near_columns, require_near
 from thence.miners.threads import one_thread
 from thence.progress import Progress, silent
 from thence.rules.constraints import Constraint, settled, why_nothing_fits
 from thence.rules.ruleset import RuleSet
+from thence.settings.numbers import require_number, require_share, require_whole
 from thence.tables.admissible import item_masks, trivial_columns
 from thence.tables.blocks import Block
 from thence.tables.transactions import TransactionTable

@@ -11,8 +11,8 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from thence.errors import ConfigError
-from thence.miners.checked import require_number, require_seed, require_whole
-from thence.settings import Place, refuse_unknown
+from thence.settings.numbers import require_number, require_seed, require_whole
+from thence.settings.typed import Place, refuse_unknown
 
 __all__ = ["LEARNING_RATE", "TrainingSettings", "require_device"]
 

@@ -23,12 +23,12 @@ import numpy.typing as npt
 
 from thence.counting.recount import recount
 from thence.errors import ConfigError, require
-from thence.miners.checked import require_share, require_whole
 from thence.miners.exact.search import exact_threshold
 from thence.miners.flat import MAX_ROWS, flat_codes, one_hot, require_codes
 from thence.progress import Progress, silent
 from thence.rules.constraints import Constraint
 from thence.rules.ruleset import RuleSet
+from thence.settings.numbers import require_share, require_whole
 from thence.tables.admissible import item_masks, trivial_pairs, without_trivial
 from thence.tables.transactions import Block, TransactionTable
 

@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from thence.counting.recount import recount
 from thence.errors import ConfigError, MiningError, nearest
-from thence.miners.checked import require_share, require_whole
 from thence.miners.exact.near import mine_near
 from thence.miners.exact.search import RuleBlock, mine_exact
 from thence.miners.flat import require_codes
@@ -25,6 +24,7 @@ from thence.progress import Progress, silent
 from thence.rules.constraints import Constraint, why_nothing_fits
 from thence.rules.measures import MEASURES, Counts
 from thence.rules.ruleset import RuleSet
+from thence.settings.numbers import require_share, require_whole
 from thence.tables.admissible import item_masks, trivial_pairs, without_trivial
 from thence.tables.transactions import TransactionTable
 
