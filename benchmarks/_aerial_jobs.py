@@ -21,8 +21,8 @@ from torch import Tensor
 
 from thence.miners.aerial.autoencoder import Autoencoder, Layout, initialise
 from thence.miners.aerial.corruption import visible_features, visible_items
-from thence.miners.aerial.extract import Rules, Search, extract, itemsets, top
-from thence.miners.aerial.train import TrainingSettings, train
+from thence.miners.aerial.extraction import Rules, Search, extract, itemsets, top
+from thence.miners.aerial.training import TrainingSettings, train
 from thence.miners.neighbours import Neighbours
 
 Numbers = dict[str, Any]
@@ -344,7 +344,7 @@ def job_pyaerial(*, sensors: int, tables: str, layers: list[int] | None, epochs:
 def exact_plant(*, sensors: int, zones: int | None, hops: int | None = None) -> Numbers:
     """Every rule with at most two antecedents, support 0.01 and confidence 0.8, counted one by one and not kept."""
     from thence.bitmaps import bits
-    from thence.miners.exact.near import mine_near
+    from thence.miners.exact.neighbourhoods import mine_near
     from thence.miners.exact.search import mine_exact
 
     def count(codes: NDArray[Any], near: Neighbours | None) -> int:

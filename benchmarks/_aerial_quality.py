@@ -18,8 +18,8 @@ from thence.bitmaps import bits
 from thence.counting.assurance import assured
 from thence.counting.recount import recount
 from thence.miners.aerial.autoencoder import Autoencoder
-from thence.miners.aerial.extract import Rules, Search, extract, top
-from thence.miners.aerial.train import TrainingSettings, train
+from thence.miners.aerial.extraction import Rules, Search, extract, top
+from thence.miners.aerial.training import TrainingSettings, train
 from thence.miners.exact.search import mine_exact
 
 TAU, SUPPORT = 0.8, 0.01

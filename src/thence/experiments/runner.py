@@ -202,7 +202,7 @@ def _stored(store: Store, task: Task) -> Repeat | None:
 def perform(task: Task, tell: Callable[[str], None] = lambda note: None) -> Repeat:
     """Do one repeat."""
     from thence.experiments.methods import warm_up
-    from thence.miners.threads import one_thread
+    from thence.miners.torch_runtime import one_thread
 
     with one_thread():
         warm_up()

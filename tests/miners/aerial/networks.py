@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from thence.miners.aerial.autoencoder import Autoencoder, initialise
-from thence.miners.aerial.extract import Itemsets, Rules
+from thence.miners.aerial.extraction import Itemsets, Rules
 
 
 def lively(cardinalities, *, widths=(6, 4), seed=0, spread=1.0) -> Autoencoder:

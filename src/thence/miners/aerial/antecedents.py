@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from thence.miners.aerial.combinations import Items, Level, joined_parts, ragged
-from thence.miners.aerial.frame import UNSURE, Frame, full_precision, share_of
+from thence.miners.aerial.query_network import UNSURE, Frame, full_precision, share_of
 from thence.miners.neighbours import Neighbours
 
 __all__ = ["Passed", "passed"]

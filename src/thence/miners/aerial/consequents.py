@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from thence.miners.aerial.antecedents import Passed
-from thence.miners.aerial.frame import UNSURE, Frame, full_precision
+from thence.miners.aerial.query_network import UNSURE, Frame, full_precision
 from thence.miners.aerial.sketch import LEAST_STATES, Sketch
 from thence.miners.neighbours import Neighbours
-from thence.miners.threads import one_thread
+from thence.miners.torch_runtime import one_thread
 
 __all__ = ["Implied", "Outputs"]
 
@@ -202,7 +202,7 @@ Hits = tuple[Numbers, Numbers, NDArray[np.float32]]
 
 def _compiled(block: _Block, states: Tensor, own: Numbers, threshold: float, sketch: Sketch | None) -> Hits:
     """What lies above a threshold of at least one half, on processors."""
-    from thence.miners.aerial.winners import winners
+    from thence.miners.aerial.likely_classes import winners
 
     classes, count = block.items.shape
     if sketch is None:

@@ -40,7 +40,7 @@ from numpy.typing import ArrayLike, NDArray
 from thence.bitmaps.bits import SMALL_WORK, Words, default_threads, popcount, run_threads, shared
 from thence.bitmaps.counts import fitting, full_mask
 from thence.errors import ConfigError, InputError, MiningError
-from thence.miners.exact.nodes import FILLED, Problem, State, count_pair_rows, mirror, search_on
+from thence.miners.exact.kernels import FILLED, Problem, State, count_pair_rows, mirror, search_on
 
 __all__ = ["RuleBlock", "exact_threshold", "mine_exact"]
 

@@ -12,8 +12,8 @@ from tests.miners.aerial.networks import as_rules, as_sets, lively
 from tests.miners.aerial.oracle import algorithm_1
 from thence.errors import ConfigError
 from thence.miners.aerial.autoencoder import initialise
-from thence.miners.aerial.extract import Rules, Search, best, extract, itemsets, parts, top
-from thence.miners.aerial.frame import Frame
+from thence.miners.aerial.extraction import Rules, Search, best, extract, itemsets, parts, top
+from thence.miners.aerial.query_network import Frame
 from thence.miners.neighbours import Neighbours
 
 
@@ -124,10 +124,10 @@ def test_long_and_short_lists_of_states_give_the_same_probabilities(monkeypatch)
     states = frame.states(rng.integers(0, 13, (300, 2)))
     items = rng.integers(0, 13, 300)
     short = frame.marked_probability(states, items)
-    monkeypatch.setattr("thence.miners.aerial.frame.FEW", 0)
+    monkeypatch.setattr("thence.miners.aerial.query_network.FEW", 0)
     torch.testing.assert_close(frame.marked_probability(states, items), short)
     monkeypatch.undo()
-    monkeypatch.setattr("thence.miners.aerial.frame.COPIED", 0)
+    monkeypatch.setattr("thence.miners.aerial.query_network.COPIED", 0)
     torch.testing.assert_close(frame.marked_probability(states, items), short)
     assert frame.marked_probability(states[:0], items[:0]).shape == (0,)
 
@@ -227,8 +227,8 @@ def test_the_mutual_gate_does_not_depend_on_how_pairs_are_cut_into_tiles(near, m
     whole = as_rules(extract(model, search=search))
     assert len(whole) > 50
     assert max(len(left) for left, _ in whole) == 3
-    monkeypatch.setattr("thence.miners.aerial.mutual.FIRST_ITEMS", 3)
-    monkeypatch.setattr("thence.miners.aerial.mutual.OTHER_ITEMS", 5)
+    monkeypatch.setattr("thence.miners.aerial.mutual_gate.FIRST_ITEMS", 3)
+    monkeypatch.setattr("thence.miners.aerial.mutual_gate.OTHER_ITEMS", 5)
     assert as_rules(extract(model, search=search)) == pytest.approx(whole, abs=1e-6)
 
 

@@ -8,11 +8,11 @@ import torch
 
 from tests.miners.aerial.networks import as_rules, lively
 from thence.miners.aerial import consequents as consequents_module
-from thence.miners.aerial import extract as extract_module
+from thence.miners.aerial import extraction as extract_module
 from thence.miners.aerial import sketch as sketch_module
-from thence.miners.aerial.extract import Search, extract, top
+from thence.miners.aerial.extraction import Search, extract, top
 from thence.miners.aerial.sketch import Sketch
-from thence.miners.aerial.winners import winners
+from thence.miners.aerial.likely_classes import winners
 
 NONE = np.empty(0, np.float32)
 NO_PAIRS = np.empty((0, 0, 0), np.float32)

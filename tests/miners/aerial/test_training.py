@@ -10,10 +10,10 @@ import torch
 
 from tests.miners.aerial.networks import as_rules
 from thence.errors import ConfigError, InputError, MiningError
-from thence.miners.aerial import train as train_module
-from thence.miners.aerial.extract import Search, extract
+from thence.miners.aerial import training as train_module
+from thence.miners.aerial.extraction import Search, extract
 from thence.miners.aerial.rows import ArrayRows, loss_of_knowing_nothing, why_trivial
-from thence.miners.aerial.train import TrainingSettings, train
+from thence.miners.aerial.training import TrainingSettings, train
 from thence.miners.neighbours import Neighbours
 
 SHORT = TrainingSettings(epochs=4)

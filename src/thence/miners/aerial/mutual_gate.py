@@ -19,7 +19,7 @@ from torch import Tensor
 
 from thence.miners.aerial.antecedents import Passed
 from thence.miners.aerial.combinations import Items, Level, joined_parts, number_of
-from thence.miners.aerial.frame import UNSURE, Frame, full_precision
+from thence.miners.aerial.query_network import UNSURE, Frame, full_precision
 from thence.miners.neighbours import Neighbours
 
 __all__ = ["mutual"]

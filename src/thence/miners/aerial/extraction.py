@@ -19,8 +19,8 @@ from thence.errors import ConfigError
 from thence.miners.aerial.antecedents import Passed, passed
 from thence.miners.aerial.autoencoder import Autoencoder, Layout
 from thence.miners.aerial.consequents import Implied, Outputs
-from thence.miners.aerial.frame import UNSURE, Frame
-from thence.miners.aerial.mutual import mutual
+from thence.miners.aerial.mutual_gate import mutual
+from thence.miners.aerial.query_network import UNSURE, Frame
 from thence.miners.neighbours import Neighbours
 from thence.settings.numbers import require_share, require_whole
 
