@@ -6,23 +6,23 @@ import polars as pl
 import pytest
 
 import thence.datasets as datasets
-from thence.datasets import Dataset
 from thence.errors import ConfigError, InputError
+from thence.graph.system import System
 
 FOLDER = "citybench"
 
 
 @pytest.fixture
-def traffic(published: Path, request: pytest.FixtureRequest) -> Dataset:
+def traffic(published: Path, request: pytest.FixtureRequest) -> System:
     """Loaded once for the module: two months of 449 roads take a few seconds."""
     module = request.module
     if not hasattr(module, "_traffic"):
         module._traffic = datasets.load("citybench")
-    loaded: Dataset = module._traffic
+    loaded: System = module._traffic
     return loaded
 
 
-def test_every_report_has_two_sensors_on_its_segment(traffic: Dataset) -> None:
+def test_every_report_has_two_sensors_on_its_segment(traffic: System) -> None:
     traffic.binding.check(traffic.sensors, traffic.graph)
     assert traffic.ontology.validate(traffic.graph) == ()
     assert len(traffic.sensors) == 898
@@ -32,7 +32,7 @@ def test_every_report_has_two_sensors_on_its_segment(traffic: Dataset) -> None:
     assert segment.properties["length"] == 1505.0 and segment.properties["road_type"] == "major road"
 
 
-def test_segments_that_follow_each_other_share_a_point(traffic: Dataset, published: Path) -> None:
+def test_segments_that_follow_each_other_share_a_point(traffic: System, published: Path) -> None:
     graph = traffic.graph
     rows = pl.read_csv(published / "trafficMetaData.csv")
     followers = rows.join(rows, left_on="POINT_2_NAME", right_on="POINT_1_NAME").height
@@ -47,14 +47,14 @@ def test_segments_that_follow_each_other_share_a_point(traffic: Dataset, publish
     assert point["street"] == "Søftenvej" and 56.20 < float(point["latitude"]) < 56.22
 
 
-def test_the_ssn_repository_is_kept_beside_the_roads(traffic: Dataset) -> None:
+def test_the_ssn_repository_is_kept_beside_the_roads(traffic: System) -> None:
     graph = traffic.graph
     assert graph.nodes["Sensor 158895"].properties["accuracy"] == pytest.approx(0.98303, abs=1e-5)
     assert set(graph.neighbours("Sensor 158895", label="observes")) == {"AvgSpeed 158895", "VehicleCount 158895"}
     assert graph.neighbours("AvgSpeed 158895", label="isPropertyOf") == {"Segment 158895": 1}
 
 
-def test_gaps_stay_gaps(traffic: Dataset) -> None:
+def test_gaps_stay_gaps(traffic: System) -> None:
     frame = traffic.sensors.to_polars()
     assert frame.shape == (17145, 899)
     speeds = frame.select(pl.col("^speed_.*$"))

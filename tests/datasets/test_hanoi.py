@@ -14,16 +14,17 @@ import polars as pl
 import pytest
 
 import thence.datasets as datasets
-from thence.datasets import Dataset, hanoi
+from thence.datasets import hanoi
 from thence.datasets.epanet import SimulationError
 from thence.datasets.hanoi import Leak
 from thence.errors import ConfigError, InputError
+from thence.graph.system import System
 
 FOLDER = "leakdb"
 Table = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 
-def loss(dataset: Dataset, junction: str) -> Table:
+def loss(dataset: System, junction: str) -> Table:
     """What flows into a junction and is neither passed on nor consumed."""
     frame = dataset.sensors.to_polars()
     balance = -frame[f"demand_{junction}"].to_numpy()

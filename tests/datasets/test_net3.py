@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 import thence.datasets as datasets
-from thence.datasets import Dataset
 from thence.errors import ConfigError
+from thence.graph.system import System
 
 
-def residuals(dataset: Dataset, junctions: list[str]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def residuals(dataset: System, junctions: list[str]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
     """Inflow less outflow less demand of each junction, over time."""
     frame = dataset.sensors.to_polars()
     table = []

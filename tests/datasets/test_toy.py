@@ -4,15 +4,15 @@ import polars as pl
 import pytest
 
 import thence.datasets as datasets
-from thence.datasets import Dataset
+from thence.graph.system import System
 
 
 @pytest.fixture(scope="module")
-def toy() -> Dataset:
+def toy() -> System:
     return datasets.load("toy")
 
 
-def test_it_is_whole(toy: Dataset) -> None:
+def test_it_is_whole(toy: System) -> None:
     toy.binding.check(toy.sensors, toy.graph)
     assert toy.ontology.validate(toy.graph) == ()
     assert toy.labels is not None and toy.labels.height == 0
@@ -25,14 +25,14 @@ def test_it_is_whole(toy: Dataset) -> None:
     }
 
 
-def test_it_has_two_days_without_a_gap(toy: Dataset) -> None:
+def test_it_has_two_days_without_a_gap(toy: System) -> None:
     frame = toy.sensors.to_polars()
     assert frame.shape == (96, 6)
     assert frame["time"].diff().drop_nulls().unique().dt.total_minutes().to_list() == [30]
     assert frame.null_count().sum_horizontal().item() == 0
 
 
-def test_the_known_rule_holds_without_exception(toy: Dataset) -> None:
+def test_the_known_rule_holds_without_exception(toy: System) -> None:
     frame = toy.sensors.to_polars()
     high_flow = frame.filter(pl.col("flow_AB") >= 40)
     assert high_flow.height == 20
@@ -40,7 +40,7 @@ def test_the_known_rule_holds_without_exception(toy: Dataset) -> None:
     assert frame.filter(pl.col("pressure_C") < 41).height < 96
 
 
-def test_water_runs_from_a_to_c(toy: Dataset) -> None:
+def test_water_runs_from_a_to_c(toy: System) -> None:
     frame = toy.sensors.to_polars()
     assert (frame["flow_AB"] > frame["flow_BC"]).all()
     head = {name: frame[f"pressure_{name}"] + toy.graph.value(f"Junction {name}", "elevation") for name in "ABC"}

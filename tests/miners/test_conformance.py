@@ -10,7 +10,7 @@ import pytest
 
 from thence.errors import ConfigError
 from thence.evaluate.conformance import yield_checks
-from thence.miners.base import BUILT_IN, Miner, make_miner, miner_names
+from thence.miners.base import MINERS, Miner, make_miner, miner_names
 
 ROOT = Path(__file__).parents[2]
 
@@ -44,7 +44,7 @@ def one_thread():
 
 
 def miners() -> list[Miner]:
-    return [make_miner(name, **settings) for name in BUILT_IN for settings in SMALL.get(name, [{}])]
+    return [make_miner(name, **settings) for name in MINERS.built_in for settings in SMALL.get(name, [{}])]
 
 
 def cases() -> list:
@@ -66,7 +66,7 @@ def test_the_miners_that_find_everything_say_so():
     assert exhaustive == {"exact", "fpgrowth", "hmine", "naive-semrl"}
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("name", MINERS.built_in)
 def test_every_miner_is_described_in_the_guide(name):
     pages = [path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "guide").glob("*.md")]
     assert any(re.search(rf"`{re.escape(name)}`", page) for page in pages), f"no page of docs/guide describes `{name}`"

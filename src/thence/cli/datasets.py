@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from thence.cli.screen import console, facts, print_json, say
 
 if TYPE_CHECKING:
-    from thence.datasets import Dataset
+    from thence.graph.system import System
 
 __all__ = ["make", "show_all", "show_one"]
 
@@ -58,7 +58,7 @@ def make(name: str, options: Mapping[str, Any], out: Path | None, *, force: bool
         say(f"written to {out}; mine it with: thence mine {out / 'config.toml'}", quiet=quiet)
 
 
-def _write(data: Dataset, out: Path, *, force: bool) -> dict[str, str]:
+def _write(data: System, out: Path, *, force: bool) -> dict[str, str]:
     """Readings, kinds, graph, binding, labels, and a configuration that names them."""
     import polars as pl
 

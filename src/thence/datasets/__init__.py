@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from thence.errors import ConfigError, nearest
-from thence.graph.system import Dataset
+from thence.graph.system import System
 from thence.progress import Progress, silent
 from thence.settings.typed import Place, check_kinds
 
-__all__ = ["Dataset", "Info", "check_options", "info", "load", "names"]
+__all__ = ["Info", "check_options", "info", "load", "names"]
 
 
 @dataclass(frozen=True)
@@ -93,13 +93,13 @@ def info(name: str) -> Info:
     return Info(name, summary, needs, options)
 
 
-def load(name: str, *, progress: Progress = silent, **options: Any) -> Dataset:
+def load(name: str, *, progress: Progress = silent, **options: Any) -> System:
     """Load a data set by name, with the options that ``info`` lists.
 
     A simulation tells ``progress`` how far it is.
 
     >>> load("toy")
-    Dataset 'toy': 5 sensors, 5 nodes, 4 edges, 0 labelled periods; made by hand for Thence
+    System 'toy': 5 sensors, 5 nodes, 4 edges, 0 labelled periods; made by hand for Thence
     """
     known = info(name).options
     for option in options:
@@ -112,7 +112,7 @@ def load(name: str, *, progress: Progress = silent, **options: Any) -> Dataset:
     loader = _loader(_entry(name)[0])
     if "progress" in inspect.signature(loader).parameters:
         options["progress"] = progress
-    dataset: Dataset = loader(**options)
+    dataset: System = loader(**options)
     return dataset
 
 

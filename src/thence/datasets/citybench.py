@@ -18,11 +18,12 @@ from typing import Any
 import polars as pl
 
 from thence.datasets.places import find_folder, shipped
+from thence.datasets.sensor_kinds import choose_kinds
 from thence.errors import InputError
 from thence.graph.binding import Binding
 from thence.graph.knowledge_graph import Edge, KnowledgeGraph, Node, Value
 from thence.graph.loaders import read_graph, read_ontology
-from thence.graph.system import Dataset, choose_kinds
+from thence.graph.system import System
 from thence.readings.sensors import ReadReport, Sensor, SensorData
 
 __all__ = ["load"]
@@ -38,7 +39,7 @@ _PUBLISHER = (
 )
 
 
-def load(*, sensors: str | Iterable[str] = "all", path: str | os.PathLike[str] | None = None) -> Dataset:
+def load(*, sensors: str | Iterable[str] = "all", path: str | os.PathLike[str] | None = None) -> System:
     """Load speed and vehicle count ("speed", "count" or "all") of August and September 2014, at 5 minutes."""
     kinds = [kind for kind in _TABLES if kind in choose_kinds(sensors, known=tuple(_TABLES))]
     files = [_METADATA, _REPOSITORY, *(_TABLES[kind] for kind in kinds)]
@@ -49,7 +50,7 @@ def load(*, sensors: str | Iterable[str] = "all", path: str | os.PathLike[str] |
     strangers = sorted({report for report, _ in series.values()} - known)
     if strangers:
         raise InputError(f"no metadata for the reports {', '.join(strangers)}", where=str(folder / _METADATA))
-    return Dataset(
+    return System(
         name="citybench",
         sensors=SensorData.from_wide(
             frame,

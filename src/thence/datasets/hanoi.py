@@ -23,9 +23,10 @@ from thence.datasets.cache import Made, cached
 from thence.datasets.demand import Floats, Fourier, leakdb_multipliers
 from thence.datasets.epanet import Network, Read, SimulationError
 from thence.datasets.places import find_folder
+from thence.datasets.sensor_kinds import choose_kinds
 from thence.datasets.water import Gauge, assemble, readings
 from thence.errors import ConfigError, InputError, nearest, require
-from thence.graph.system import Dataset, choose_kinds, label_frame
+from thence.graph.system import System, label_frame
 from thence.progress import Progress, silent
 
 __all__ = ["Leak", "load"]
@@ -106,7 +107,7 @@ def load(
     leaks: Iterable[Leak | Mapping[str, object]] | None = None,
     path: str | os.PathLike[str] | None = None,
     progress: Progress = silent,
-) -> Dataset:
+) -> System:
     """Simulate (or read from the cache) the first ``days`` days of a scenario.
 
     ``scenario`` picks the leaks of LeakDB's table (1 to 1000; 238 of them, such as 1, have none) and, with ``seed``,

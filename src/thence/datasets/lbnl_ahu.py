@@ -23,7 +23,7 @@ from thence.graph.binding import Binding
 from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.graph.loaders import read_binding, read_graph, read_ontology
 from thence.graph.ontology import Ontology
-from thence.graph.system import Dataset, label_frame
+from thence.graph.system import System, label_frame
 from thence.readings.sensors import ReadReport, Sensor, SensorData
 
 __all__ = ["UNITS", "load"]
@@ -107,7 +107,7 @@ _FAULTS: dict[Unit, dict[str, tuple[str, str]]] = {
 }
 
 
-def load(*, unit: str = "MZVAV-2-1", path: str | os.PathLike[str] | None = None) -> Dataset:
+def load(*, unit: str = "MZVAV-2-1", path: str | os.PathLike[str] | None = None) -> System:
     """Load one unit: "MZVAV-2-1" (multi-zone), "SZCAV" or "SZVAV" (single zone, constant and variable air volume).
 
     A label is "fault", or "disputed" on the one day that the inventory calls faulty and the ground truth does not
@@ -120,7 +120,7 @@ def load(*, unit: str = "MZVAV-2-1", path: str | os.PathLike[str] | None = None)
     folder = find_folder("lbnl-ahu", folder="lbnl_fdd_2020", files=[f"{chosen}.csv"], path=path, publisher=_PUBLISHER)
     sensors, truth = _read(folder / f"{chosen}.csv")
     graph, binding = brick_model(chosen)
-    return Dataset(
+    return System(
         name="lbnl-ahu",
         sensors=sensors,
         graph=graph,

@@ -23,9 +23,10 @@ from thence.datasets.cache import Made, cached
 from thence.datasets.demand import Floats, noisy
 from thence.datasets.epanet import Network
 from thence.datasets.places import find_folder
+from thence.datasets.sensor_kinds import choose_kinds
 from thence.datasets.water import Gauge, assemble, readings
 from thence.errors import ConfigError, InputError
-from thence.graph.system import Dataset, choose_kinds, label_frame
+from thence.graph.system import System, label_frame
 from thence.progress import Progress, silent
 
 __all__ = ["AMRS", "FLOW_METERS", "LEVEL_GAUGES", "PRESSURE_GAUGES", "load"]
@@ -69,7 +70,7 @@ def load(
     sensors: str | Iterable[str] = "all",
     path: str | os.PathLike[str] | None = None,
     progress: Progress = silent,
-) -> Dataset:
+) -> System:
     """Simulate (or read from the cache) ``days`` days of L-Town at 5 minutes; a year takes about a minute.
 
     With ``leaks`` the published leaks of 2019 run and are labelled. ``noise`` is the spread of the demand of all

@@ -16,7 +16,7 @@ from thence.datasets.demand import noisy
 from thence.datasets.epanet import Network
 from thence.datasets.water import Gauge, assemble, readings
 from thence.errors import ConfigError, InputError, require
-from thence.graph.system import Dataset, label_frame
+from thence.graph.system import System, label_frame
 from thence.progress import Progress, silent
 
 __all__ = ["load"]
@@ -28,7 +28,7 @@ _PATTERN_STEP_MINUTES = 60
 
 def load(
     *, days: int = 28, step_minutes: int = 30, seed: int = 0, noise: float = 0.05, progress: Progress = silent
-) -> Dataset:
+) -> System:
     """Simulate (or read from the cache) ``days`` days of Net3.
 
     Demands follow the patterns of the network, times a factor of the day and one of each junction and step, both

@@ -16,7 +16,7 @@ from thence.datasets.places import find_folder, shipped
 from thence.errors import InputError
 from thence.graph.binding import Binding
 from thence.graph.loaders import read_graph, read_ontology
-from thence.graph.system import Dataset
+from thence.graph.system import System
 from thence.readings.sensors import ReadReport, Sensor, SensorData
 
 __all__ = ["load"]
@@ -49,7 +49,7 @@ _QUANTITIES = {
 }
 
 
-def load(*, path: str | os.PathLike[str] | None = None) -> Dataset:
+def load(*, path: str | os.PathLike[str] | None = None) -> System:
     """Load the 32 series that the graph describes, bound to the sensors and actuators in their rooms."""
     folder = find_folder("open-smart-home", folder="opensmarthome", files=_GRAPH_FILES, path=path, publisher=_PUBLISHER)
     graph = read_graph([folder / name for name in _GRAPH_FILES])
@@ -72,7 +72,7 @@ def load(*, path: str | os.PathLike[str] | None = None) -> Dataset:
         sensors.append(Sensor(file.stem, kind=quantity.kind, unit=quantity.unit))
     rows = pl.concat(_series(file) for file in files if file.stem in bound)
     notes = [f"series without a sensor in the graph, left out: {', '.join(left_out)}"] if left_out else []
-    return Dataset(
+    return System(
         name="open-smart-home",
         sensors=SensorData.from_long(rows, sensors=sensors, report=ReadReport(notes=tuple(notes)), source=str(folder)),
         graph=graph,

@@ -11,13 +11,13 @@ import polars as pl
 from thence.datasets.places import shipped
 from thence.datasets.water import Gauge
 from thence.graph.loaders import read_binding, read_graph, read_ontology
-from thence.graph.system import Dataset, label_frame
+from thence.graph.system import System, label_frame
 from thence.readings.sensors import SensorData
 
 __all__ = ["load"]
 
 
-def load() -> Dataset:
+def load() -> System:
     """Load the toy.
 
     >>> toy = load()
@@ -30,7 +30,7 @@ def load() -> Dataset:
         pl.col("time").str.to_datetime("%Y-%m-%dT%H:%M:%SZ", time_unit="us").dt.replace_time_zone("UTC")
     )
     sensors = [Gauge.from_id(column).sensor for column in frame.columns if column != "time"]
-    return Dataset(
+    return System(
         name="toy",
         sensors=SensorData.from_wide(frame, sensors=sensors, source="toy_readings.csv"),
         graph=read_graph(shipped("toy_graph.json")),

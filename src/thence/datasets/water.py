@@ -23,7 +23,7 @@ from thence.errors import GraphError
 from thence.graph.binding import Binding
 from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.graph.loaders import read_graph, read_ontology
-from thence.graph.system import Dataset
+from thence.graph.system import System
 from thence.readings.sensors import Sensor, SensorData
 
 __all__ = ["Gauge", "assemble", "node_of", "readings"]
@@ -90,7 +90,7 @@ def assemble(
     leaks_in_links: bool = False,
     description: str,
     source: str,
-) -> Dataset:
+) -> System:
     """A data set of a network, its gauges and their readings; subjects of ``leaks`` are EPANET names."""
     graph = read_graph(inp)
     binding = Binding({gauge.id: node_of(graph, gauge.name, link=gauge.kind == "flow") for gauge in gauges})
@@ -100,7 +100,7 @@ def assemble(
     sensors = SensorData.from_wide(
         frame.select("time", *(gauge.id for gauge in gauges)), sensors=[gauge.sensor for gauge in gauges], source=name
     )
-    return Dataset(
+    return System(
         name=name,
         sensors=sensors,
         graph=graph,

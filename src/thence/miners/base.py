@@ -1,40 +1,35 @@
-"""What every miner is: an object with a ``mine`` method, found by name.
+"""The miner protocol, its defaults, and miners by name.
 
-Miners propose rules; their counts are made by ``thence.counting.recount``. A miner is immutable: its settings are fixed
-when it is made, and the same settings and seed give the same rules.
+Miners propose rules; their counts come from ``thence.counting.recount``. A miner is immutable: its settings are fixed
+when it is created, and the same settings and seed give the same rules. ``BaseMiner`` says everything that the pipeline
+asks of a miner; a miner of another package only needs ``name``, ``wants`` and ``mine`` (``as_miner`` supplies the
+rest).
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
-from importlib.metadata import entry_points
-from types import MappingProxyType
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from dataclasses import fields, is_dataclass, replace
+from numbers import Real
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
 from thence.errors import ConfigError, nearest
 from thence.miners.neighbours import require_near
 from thence.progress import Progress, silent
-from thence.rules.constraints import Where
+from thence.rules.constraints import Constraint, Where, is_constraint
 from thence.rules.ruleset import RuleSet
+from thence.settings.registry import Registry
 from thence.settings.typed import check_kinds
+from thence.tables.locality import within_hops
+from thence.tables.transactions import TransactionTable
 
-__all__ = ["BUILT_IN", "Miner", "make_miner", "miner_names"]
+if TYPE_CHECKING:
+    from thence.graph.knowledge_graph import KnowledgeGraph
 
+__all__ = ["MINERS", "BaseMiner", "Miner", "TrainableMiner", "as_miner", "make_miner", "miner_names", "settings_of"]
 
-@runtime_checkable
-class Miner(Protocol):
-    """A miner. ``wants`` says which table it reads: ``"codes"`` (discretized) or ``"numbers"`` (raw features)."""
-
-    name: ClassVar[str]
-    wants: ClassVar[str]
-
-    def mine(self, table: Any, *, progress: Progress = silent) -> RuleSet:
-        """All rules that this miner finds in a table, with exact counts."""
-        ...
-
-
-BUILT_IN: Mapping[str, str] = MappingProxyType(
+MINERS = Registry(
+    "miner",
     {
         "exact": "thence.miners.exact.miner:Exact",
         "aerial": "thence.miners.aerial.miner:Aerial",
@@ -43,66 +38,228 @@ BUILT_IN: Mapping[str, str] = MappingProxyType(
         "naive-semrl": "thence.miners.baselines.semrl:NaiveSemRL",
         "ts-narm": "thence.miners.baselines.narm:TSNARM",
         "arm-ae": "thence.miners.baselines.arm_ae:ARMAE",
-    }
+    },
+    group="thence.miners",
 )
+DENOMINATORS = ("present", "all")
 
 
-def _known() -> dict[str, str]:
-    plugged = {point.name: point.value for point in entry_points(group="thence.miners")}
-    return {**plugged, **BUILT_IN}
+@runtime_checkable
+class Miner(Protocol):
+    """The least that a miner must have.
+
+    ``wants`` names the table that it reads: ``"codes"`` (discretized transactions) or ``"numbers"`` (raw features).
+    """
+
+    name: ClassVar[str]
+    wants: ClassVar[str]
+
+    def mine(self, table: Any, *, progress: Progress = silent) -> RuleSet:
+        """Return the rules that this miner finds in a table, with exact counts."""
+        ...
+
+
+@runtime_checkable
+class TrainableMiner(Protocol):
+    """A miner that learns a model first, which a run stores beside the rules."""
+
+    def train(self, table: Any, *, progress: Progress = silent) -> Any:
+        """Train a model on a table."""
+        ...
+
+    def extract(self, model: Any, table: Any, *, progress: Progress = silent) -> RuleSet:
+        """Return the rules of a trained model, counted exactly on a table."""
+        ...
+
+
+class BaseMiner:
+    """Everything that the pipeline asks of a miner, with defaults.
+
+    Class attributes describe the algorithm:
+
+    - ``name``: the name in configurations; ``wants``: ``"codes"`` or ``"numbers"``.
+    - ``enrichment``: the enrichment that the miner is made for, if there is only one.
+    - ``exhaustive``: whether it finds every rule within its thresholds.
+    - ``order_free``: whether the order of columns does not matter although it is not exhaustive.
+    - ``columns``: the extra columns that it adds to its rules.
+
+    The other attributes are settings that refinement and the pipeline read; a miner that has the setting overrides it.
+    """
+
+    name: ClassVar[str]
+    wants: ClassVar[str] = "codes"
+    enrichment: ClassVar[str | None] = None
+    exhaustive: ClassVar[bool] = False
+    order_free: ClassVar[bool] = False
+    columns: ClassVar[tuple[str, ...]] = ()
+
+    if TYPE_CHECKING:
+
+        @property
+        def max_antecedents(self) -> int: ...
+        @property
+        def min_support(self) -> float | None: ...
+        @property
+        def min_confidence(self) -> float | None: ...
+        @property
+        def assurance(self) -> float | None: ...
+        @property
+        def antecedent(self) -> Constraint: ...
+        @property
+        def consequent(self) -> Constraint: ...
+        @property
+        def denominator(self) -> str: ...
+        @property
+        def near(self) -> Any: ...
+    else:
+        max_antecedents = 1
+        min_support = None
+        min_confidence = None
+        assurance = None
+        antecedent = None
+        consequent = None
+        denominator = "present"
+        near = None
+
+    @property
+    def label(self) -> str:
+        """The name of the method in tables of results."""
+        return self.name
+
+    @property
+    def least_confidence(self) -> float | None:
+        """The lowest confidence that a rule of this miner can have, if there is a bound."""
+        return self.min_confidence
+
+    def mine(self, table: Any, *, progress: Progress = silent) -> RuleSet:
+        """Return the rules that this miner finds in a table, with exact counts."""
+        raise NotImplementedError
+
+    def mine_with_model(self, table: Any, *, progress: Progress = silent) -> tuple[RuleSet, Any]:
+        """Return the rules, and the model behind them if the miner learns one."""
+        if isinstance(self, TrainableMiner):
+            model = self.train(table, progress=progress)
+            return self.extract(model, table, progress=progress), model
+        return self.mine(table, progress=progress), None
+
+    def within(self, table: Any, graph: KnowledgeGraph | None) -> BaseMiner:
+        """Return this miner with ``near`` given as a number of hops replaced by the neighbourhoods in a table."""
+        near = neighbourhoods(self.near, table, graph)
+        return self if near is None else replace(self, near=near)  # type: ignore[type-var]
+
+    def resolved(self) -> Self:
+        """Return this miner with every default that is derived from other settings written out."""
+        return self
+
+
+def neighbourhoods(near: Any, table: Any, graph: KnowledgeGraph | None) -> Any:
+    """Return the neighbourhoods of a table for ``near`` hops, or ``None`` if ``near`` is not a number of hops."""
+    if not isinstance(near, int) or not isinstance(table, TransactionTable):
+        return None
+    if graph is None:
+        raise ConfigError("'near' counts hops in the graph, but no graph was given", hint="pass a graph and a binding")
+    return within_hops(table, graph, hops=near)
+
+
+class _Adapter(BaseMiner):
+    """A miner of another package, with the defaults of ``BaseMiner`` for what it does not define.
+
+    A setting counts only if it has the meaning that ours has, since another package may use the name differently.
+    """
+
+    def __init__(self, miner: Miner) -> None:
+        self.inner = miner
+        own = settings_of(miner)
+        self.name = miner.name  # type: ignore[misc]
+        self.wants = miner.wants  # type: ignore[misc]
+        for trait in ("enrichment", "exhaustive", "order_free", "columns"):
+            if trait in dir(type(miner)):
+                setattr(self, trait, getattr(type(miner), trait))
+        for bound in ("min_support", "min_confidence", "assurance", "max_antecedents"):
+            if isinstance(own.get(bound), Real):
+                setattr(self, bound, own[bound])
+        for side in ("antecedent", "consequent"):
+            if is_constraint(own.get(side)):
+                setattr(self, side, own.get(side))
+        if own.get("denominator") in DENOMINATORS:
+            setattr(self, "denominator", own["denominator"])  # noqa: B010 (read-only for users of the type)
+        setattr(self, "near", own.get("near"))  # noqa: B010
+        self._label = str(getattr(miner, "label", miner.name))
+
+    @property
+    def label(self) -> str:
+        return self._label
+
+    def mine(self, table: Any, *, progress: Progress = silent) -> RuleSet:
+        return self.inner.mine(table, progress=progress)
+
+    def mine_with_model(self, table: Any, *, progress: Progress = silent) -> tuple[RuleSet, Any]:
+        if isinstance(self.inner, TrainableMiner):
+            model = self.inner.train(table, progress=progress)
+            return self.inner.extract(model, table, progress=progress), model
+        return self.inner.mine(table, progress=progress), None
+
+    def within(self, table: Any, graph: KnowledgeGraph | None) -> BaseMiner:
+        near = neighbourhoods(self.near, table, graph)
+        return self if near is None else _Adapter(replace(self.inner, near=near))  # type: ignore[type-var]
+
+
+def as_miner(miner: Miner) -> BaseMiner:
+    """Return a miner as a ``BaseMiner``: itself, or an adapter around a miner of another package."""
+    return miner if isinstance(miner, BaseMiner) else _Adapter(miner)
+
+
+def settings_of(miner: Any) -> dict[str, Any]:
+    """Return the settings of a miner by name; empty unless the miner is a dataclass."""
+    if not is_dataclass(miner):
+        return {}
+    return {field.name: getattr(miner, field.name) for field in fields(miner) if field.init}
 
 
 def miner_names() -> tuple[str, ...]:
-    """The names that ``make_miner`` knows.
+    """Return the names that ``make_miner`` knows, plug-ins included.
 
     >>> "exact" in miner_names()
     True
     """
-    return tuple(_known())
+    return MINERS.names()
 
 
 def make_miner(miner: str | type | Miner, **settings: Any) -> Miner:
-    """A miner by name, class or instance.
+    """Create a miner from a name or class and its settings, or return a miner instance as it is.
 
     >>> make_miner("exact", min_support=0.1).min_support
     0.1
     """
-    if isinstance(miner, str):
-        known = _known()
-        if miner not in known:
-            raise ConfigError(
-                f"unknown miner '{miner}'", hint=nearest(miner, known) or "known: " + ", ".join(sorted(known))
-            )
-        module, _, attribute = known[miner].partition(":")
-        miner = getattr(importlib.import_module(module), attribute)
-        assert not isinstance(miner, str)
-    if isinstance(miner, type):
-        _check_settings(miner, settings)
-        try:
-            made = miner(**settings)
-        except TypeError as error:
-            accepted = list(getattr(miner, "__dataclass_fields__", {}))
-            unknown = next((name for name in settings if accepted and name not in accepted), None)
-            if unknown is None:
-                name = getattr(miner, "name", miner.__name__)
-                raise ConfigError(f"the miner '{name}' cannot be made of these settings ({error})") from error
-            raise ConfigError(
-                f"the miner '{getattr(miner, 'name', miner.__name__)}' has no setting '{unknown}'",
-                hint=nearest(unknown, accepted) or "it has: " + ", ".join(accepted),
-            ) from error
-        return made  # type: ignore[no-any-return]
-    if settings:
-        raise ConfigError("settings go to a miner's name or class, not to one that is made already")
-    return miner
+    chosen: Any = MINERS.load(miner) if isinstance(miner, str) else miner
+    if not isinstance(chosen, type):
+        if settings:
+            raise ConfigError("settings need a miner's name or class, not an instance")
+        made: Miner = chosen
+        return made
+    _check_settings(chosen, settings)
+    name = getattr(chosen, "name", chosen.__name__)
+    try:
+        made = chosen(**settings)
+    except TypeError as error:
+        accepted = [field.name for field in fields(chosen) if field.init] if is_dataclass(chosen) else []
+        unknown = next((key for key in settings if accepted and key not in accepted), None)
+        if unknown is None:
+            raise ConfigError(f"the miner '{name}' does not accept these settings ({error})") from error
+        raise ConfigError(
+            f"the miner '{name}' has no setting '{unknown}'",
+            hint=nearest(unknown, accepted) or "settings are: " + ", ".join(accepted),
+        ) from error
+    return made
 
 
 def _check_settings(miner: type, settings: Mapping[str, Any]) -> None:
-    """Raise for settings of the wrong kind; what a miner of others makes of its own is for it to say."""
-    if not miner.__module__.startswith(__package__):
+    """Raise for settings of the wrong type; miners of other packages check their own."""
+    if not issubclass(miner, BaseMiner):
         return
     check_kinds(miner, settings)
     # Any other word would be taken for the first, and the counts would not be those asked for.
-    if settings.get("denominator", "present") not in ("present", "all"):
+    if settings.get("denominator", "present") not in DENOMINATORS:
         raise ConfigError(f"unknown denominator {settings['denominator']!r}", hint="'present' or 'all'")
     require_near(settings.get("near"))
     for side in ("antecedent", "consequent"):

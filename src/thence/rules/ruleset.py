@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-__all__ = ["Rule", "RuleSet"]
+__all__ = ["Ending", "Rule", "RuleSet"]
 
 Indices = npt.NDArray[np.int32]
 
@@ -33,6 +34,18 @@ SUMMARY_MEASURES = {
     "mean_confidence": "confidence",
     "mean_zhang": "zhang",
 }
+
+
+class Ending(StrEnum):
+    """How the search for rules ended.
+
+    ``COMPLETE``: it ran to its end. ``LIMIT``: it stopped at a limit on rules or time, so there may be more rules.
+    ``INTERRUPTED``: it was interrupted and the rules are those found so far.
+    """
+
+    COMPLETE = "complete"
+    LIMIT = "limit"
+    INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +129,7 @@ class RuleSet:
     facts: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     coverage_of: Callable[[RuleSet], float] | None = field(default=None, repr=False, compare=False)
+    ending: Ending = Ending.COMPLETE
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "antecedents", np.asarray(self.antecedents, dtype=np.int32))
@@ -163,9 +177,10 @@ class RuleSet:
     @staticmethod
     def concat(parts: Sequence[RuleSet]) -> RuleSet:
         """All rules of several sets, in order; extra columns that not all have are filled with NaN."""
+        ending = max((part.ending for part in parts), key=list(Ending).index, default=Ending.COMPLETE)
         parts = [part for part in parts if len(part)] or list(parts[:1])
         if len(parts) <= 1:
-            return parts[0] if parts else RuleSet.empty()
+            return replace(parts[0], ending=ending) if parts else RuleSet.empty()
         numbers: dict[Item, int] = {}
         patterns: dict[tuple[str, str], int] = {}
         width = max(part.antecedents.shape[1] for part in parts)
@@ -192,6 +207,7 @@ class RuleSet:
             {key: value for key, value in parts[0].facts.items() if key != "data_coverage"},
             tuple(dict.fromkeys(note for part in parts for note in part.notes)),
             parts[0].coverage_of,
+            ending,
         )
 
     def __len__(self) -> int:
@@ -279,12 +295,22 @@ class RuleSet:
         return np.asarray(left if side == "antecedent" else right if side == "consequent" else left | right)
 
     @cached_property
+    def _item_order(self) -> list[int]:
+        """Positions of the items in the order of their keys."""
+        return sorted(range(len(self.items)), key=lambda i: self.items[i].key)
+
+    @cached_property
+    def _item_rank(self) -> npt.NDArray[np.int64]:
+        """The rank of each item in that order; position −1, which fills short antecedents, has rank −1."""
+        rank = np.empty(len(self.items) + 1, np.int64)
+        rank[self._item_order] = np.arange(len(self.items))
+        rank[-1] = -1
+        return rank
+
+    @cached_property
     def _tie_break(self) -> npt.NDArray[np.int64]:
         """Ranks of the rules by their items in order, so that sorting does not depend on how they were found."""
-        order = sorted(range(len(self.items)), key=lambda i: self.items[i].key)
-        rank = np.empty(len(self.items) + 1, np.int64)
-        rank[order] = np.arange(len(order))
-        rank[-1] = -1
+        rank = self._item_rank
         keys = [rank[self.consequents], *np.sort(rank[self.antecedents], axis=1).T]
         out = np.empty(len(self), np.int64)
         out[np.lexsort(keys[::-1])] = np.arange(len(self))
@@ -357,20 +383,36 @@ class RuleSet:
             out[name] = self.facts.get(name)
         return out
 
-    def to_polars(self) -> pl.DataFrame:
-        """A frame with a row per rule: text, English, counts and every measure."""
+    def to_polars(self, *, english: bool = True) -> pl.DataFrame:
+        """A frame with a row per rule: exact text, English, counts, every measure and the extra columns.
+
+        Args:
+            english: Whether to add the sentence of each rule, the slowest column by far.
+        """
         import polars as pl
 
-        rules = list(self)
+        texts = pl.Series([str(self.items[i]) for i in self._item_order], dtype=pl.String)
+        rank = self._item_rank
+        antecedents = np.sort(rank[self.antecedents], axis=1)
+        filled = antecedents >= 0
+        own = np.full(len(self), -1) if self.pattern_of is None else self.pattern_of
+        patterns = pl.Series([*(text for text, _ in self.patterns), None], dtype=pl.String)
+        lists = (
+            pl.DataFrame({"rule": np.nonzero(filled)[0], "item": texts.gather(antecedents[filled])})
+            .group_by("rule", maintain_order=True)
+            .agg("item")
+        )
+        everyone = pl.DataFrame({"rule": np.arange(len(self), dtype=np.int64)})
         columns: dict[str, Any] = {
-            "antecedents": pl.Series([[str(i) for i in rule.antecedent] for rule in rules], dtype=pl.List(pl.String)),
-            "consequents": pl.Series([str(rule.consequent) for rule in rules], dtype=pl.String),
-            "pattern": pl.Series([rule.pattern or None for rule in rules], dtype=pl.String),
-            "english": pl.Series([rule.english for rule in rules], dtype=pl.String),
+            "antecedents": everyone.join(lists, on="rule", how="left", maintain_order="left")["item"].fill_null([]),
+            "consequents": texts.gather(rank[self.consequents]),
+            "pattern": patterns.gather(np.where(own < 0, len(self.patterns), own)),
         }
-        columns |= {name: getattr(self.counts, name) for name in _COUNT_FIELDS}
+        if english:
+            columns["english"] = pl.Series([rule.english for rule in self], dtype=pl.String)
+        columns |= {name: getattr(self.counts, name) for name in COUNT_FIELDS}
         columns |= {name: self.measure(name) for name in MEASURES}
-        columns |= dict(self.extras)
+        columns |= {name: np.asarray(values) for name, values in self.extras.items()}
         return pl.DataFrame(columns)
 
     def to_pandas(self) -> pd.DataFrame:
@@ -411,7 +453,7 @@ class RuleSet:
 
 LOW_IS_BETTER = frozenset({"p_value", "p_adjusted", "p_simpler", "confidence_spread"})
 
-_COUNT_FIELDS = ("n_rows", "n", "n_antecedent", "n_consequent", "n_both")
+COUNT_FIELDS = ("n_rows", "n", "n_antecedent", "n_consequent", "n_both")
 
 MLXTEND_COLUMNS = {
     "antecedent support": "rule_coverage",

@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 from thence.counting.assurance import assured, require_assurance
 from thence.counting.recount import recount
 from thence.errors import ConfigError, MiningError
-from thence.miners.aerial.extract import Rules, Search, extract, top
+from thence.miners.aerial.extraction import Rules, Search, extract, top
 from thence.miners.aerial.model import AerialModel, BlockModel, meanings, pattern_of
 from thence.miners.aerial.rows import ArrayRows, loss_of_knowing_nothing
 from thence.miners.aerial.table_rows import BlockRows
-from thence.miners.aerial.train import Epoch, TrainingSettings, device_of, train
+from thence.miners.aerial.training import Epoch, TrainingSettings, device_of, train
+from thence.miners.base import BaseMiner
 from thence.miners.flat import require_codes
 from thence.miners.neighbours import Neighbours, near_columns, require_near
-from thence.miners.threads import one_thread
+from thence.miners.torch_runtime import one_thread
 from thence.progress import Progress, silent
 from thence.rules.constraints import Constraint, settled, why_nothing_fits
 from thence.rules.ruleset import RuleSet
@@ -44,7 +45,7 @@ DIAGNOSED_ROWS, LEARNT_LITTLE = 10_000, 0.9
 
 
 @dataclass(frozen=True, kw_only=True)
-class Aerial:
+class Aerial(BaseMiner):
     """Rules that a denoising autoencoder reconstructs with at least this similarity.
 
     ``similarity`` is the threshold for marked items and for consequents; ``consequent_similarity`` sets the second
@@ -67,7 +68,7 @@ class Aerial:
     """
 
     name: ClassVar[str] = "aerial"
-    wants: ClassVar[str] = "codes"
+    columns: ClassVar[tuple[str, ...]] = ("probability", "assured_confidence")
 
     similarity: float = 0.8
     consequent_similarity: float | None = None
@@ -130,6 +131,10 @@ class Aerial:
             "assurance": None,
         }
         return cls(seed=seed, device=device, settings=settings, **(chosen | changes))
+
+    def resolved(self) -> Aerial:
+        """Return this miner with the confidence bound and the training settings written out."""
+        return replace(self, min_confidence=self.least_confidence, settings=self.settings or TrainingSettings())
 
     def _training(self) -> TrainingSettings:
         base = TrainingSettings() if self.settings is None else self.settings

@@ -21,8 +21,9 @@ import numpy.typing as npt
 
 from thence.counting.recount import recount
 from thence.errors import ConfigError
+from thence.miners.base import BaseMiner
 from thence.miners.flat import MAX_ROWS, canonical_order, flat_codes, one_hot, require_codes
-from thence.miners.threads import one_thread
+from thence.miners.torch_runtime import one_thread
 from thence.progress import Progress, silent
 from thence.rules.constraints import Constraint
 from thence.rules.ruleset import RuleSet
@@ -42,7 +43,7 @@ LAYERS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class ARMAE:
+class ARMAE(BaseMiner):
     """Association rules from an autoencoder read backwards.
 
     For every possible consequent the network grows ``rules_per_consequent`` antecedents item by item, up to
@@ -57,7 +58,6 @@ class ARMAE:
     """
 
     name: ClassVar[str] = "arm-ae"
-    wants: ClassVar[str] = "codes"
     order_free: ClassVar[bool] = True
 
     max_antecedents: int = 2

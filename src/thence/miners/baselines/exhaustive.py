@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from thence.counting.recount import recount
 from thence.errors import ConfigError, require
+from thence.miners.base import BaseMiner
 from thence.miners.exact.search import exact_threshold
 from thence.miners.flat import MAX_ROWS, flat_codes, one_hot, require_codes
 from thence.progress import Progress, silent
@@ -61,9 +62,8 @@ def check_thresholds(*, min_support: float, min_confidence: float, max_anteceden
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Exhaustive:
+class _Exhaustive(BaseMiner):
     name: ClassVar[str]
-    wants: ClassVar[str] = "codes"
     exhaustive: ClassVar[bool] = True
 
     min_support: float = 0.01

@@ -10,7 +10,7 @@ NiaARM's consequents may have several items, a rule here has one: see ``TSNARM.c
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -20,12 +20,13 @@ from thence.bitmaps.bits import popcount
 from thence.bitmaps.ranges import Ranges, Ranks, count_ranges, cover_ranges
 from thence.counting.recount import data_coverage
 from thence.errors import ConfigError, MiningError, require
+from thence.miners.base import BaseMiner
 from thence.miners.baselines.narm_fitness import Decoded, encode
 from thence.progress import Progress, silent
 from thence.rules.constraints import Constraint, Where, alternatives
 from thence.rules.items import Feature, Interval, Item
 from thence.rules.measures import Counts
-from thence.rules.ruleset import RuleSet
+from thence.rules.ruleset import Ending, RuleSet
 from thence.tables.transactions import FeatureTable
 
 __all__ = ["TSNARM"]
@@ -34,7 +35,7 @@ ALGORITHMS = ("de", "ga", "pso", "lshade", "jde")
 
 
 @dataclass(frozen=True, kw_only=True)
-class TSNARM:
+class TSNARM(BaseMiner):
     """Numerical association rule mining by optimisation of the standard confidence.
 
     ``algorithm`` is one of ``de``, ``ga``, ``pso``, ``lshade`` and ``jde``, with the parameters of the published
@@ -57,6 +58,7 @@ class TSNARM:
 
     name: ClassVar[str] = "ts-narm"
     wants: ClassVar[str] = "numbers"
+    columns: ClassVar[tuple[str, ...]] = ("joint_confidence",)
     order_free: ClassVar[bool] = True
 
     algorithm: Literal["de", "ga", "pso", "lshade", "jde"] = "de"
@@ -118,7 +120,8 @@ class TSNARM:
             notes.append(f"stopped by the time limit after {found.evaluations:,} of {self.evaluations:,} evaluations")
         kept = [r for r, rule in enumerate(found.rules) if self.consequents == "split" or _n_consequents(rule) == 1]
         rules = _Collected.of([found.rules[r] for r in kept], found.confidences[kept])
-        return rules.counted(table, chosen, encoding.ranks, notes)
+        counted = rules.counted(table, chosen, encoding.ranks, notes)
+        return replace(counted, ending=Ending.LIMIT if found.out_of_time else Ending.COMPLETE)
 
     def _sides(self, table: FeatureTable) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         """Which features may stand in an antecedent, and which as a consequent."""

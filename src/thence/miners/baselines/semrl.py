@@ -31,6 +31,7 @@ import numpy.typing as npt
 
 from thence.counting.recount import recount
 from thence.errors import ConfigError, MiningError
+from thence.miners.base import BaseMiner
 from thence.miners.baselines.exhaustive import FPGrowth, HMine, check_thresholds, frequent_sets, half_mean_support
 from thence.miners.exact.miner import Exact
 from thence.miners.exact.search import exact_threshold
@@ -45,7 +46,7 @@ __all__ = ["NaiveSemRL"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class NaiveSemRL:
+class NaiveSemRL(BaseMiner):
     """Exhaustive mining of an existential table.
 
     ``algorithm`` is ``"fpgrowth"``, ``"hmine"`` or ``"exact"``; all three find the same rules. ``published_encoding``
@@ -56,7 +57,6 @@ class NaiveSemRL:
     """
 
     name: ClassVar[str] = "naive-semrl"
-    wants: ClassVar[str] = "codes"
     enrichment: ClassVar[str] = "existential"
     exhaustive: ClassVar[bool] = True
 

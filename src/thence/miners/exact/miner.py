@@ -7,7 +7,7 @@ Tables with many embeddings are laid end to end as bitmaps, within a bound on me
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -16,14 +16,15 @@ import numpy.typing as npt
 
 from thence.counting.recount import recount
 from thence.errors import ConfigError, MiningError, nearest
-from thence.miners.exact.near import mine_near
+from thence.miners.base import BaseMiner
+from thence.miners.exact.neighbourhoods import mine_near
 from thence.miners.exact.search import RuleBlock, mine_exact
 from thence.miners.flat import require_codes
 from thence.miners.neighbours import near_columns
 from thence.progress import Progress, silent
 from thence.rules.constraints import Constraint, why_nothing_fits
 from thence.rules.measures import MEASURES, Counts
-from thence.rules.ruleset import RuleSet
+from thence.rules.ruleset import Ending, RuleSet
 from thence.settings.numbers import require_share, require_whole
 from thence.tables.admissible import item_masks, trivial_pairs, without_trivial
 from thence.tables.transactions import TransactionTable
@@ -34,7 +35,7 @@ MAX_BITMAP_BYTES = 6 << 30
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exact:
+class Exact(BaseMiner):
     """All rules with one consequent, up to ``max_antecedents`` items, at least this frequent and this confident.
 
     ``bounds`` are further limits on any measure (``{"min_zhang": 0.5}``); ``antecedent`` and ``consequent`` say which
@@ -51,7 +52,6 @@ class Exact:
     """
 
     name: ClassVar[str] = "exact"
-    wants: ClassVar[str] = "codes"
     exhaustive: ClassVar[bool] = True
 
     max_antecedents: int = 2
@@ -89,13 +89,13 @@ class Exact:
             found = self._mine_block(table, at, room, progress)
             parts.append(found)
             room -= len(found)
-            if any(note.startswith(("interrupted", "stopped")) for note in found.notes):
+            if found.ending is not Ending.COMPLETE:
                 break
         if not parts:
             return RuleSet.empty("the table has no rows to mine", *table.notes)
         rules = RuleSet.concat(parts)
         if len(rules) == 0:
-            return RuleSet.empty(*self._why_empty(table), facts=parts[0].facts)
+            return replace(RuleSet.empty(*self._why_empty(table), facts=parts[0].facts), ending=rules.ending)
         return rules.filter(bounds=self.bounds) if self.bounds else rules
 
     def _mine_block(self, table: TransactionTable, at: int, room: int, progress: Progress) -> RuleSet:
@@ -112,6 +112,7 @@ class Exact:
         bitmaps, present, n_rows = block.bank.flat()
         found: list[RuleBlock] = []
         notes: list[str] = []
+        ending = Ending.COMPLETE
         trivial = trivial_pairs(block)
         search: Callable[..., Iterator[RuleBlock]] = mine_exact
         if self.near is not None:
@@ -133,11 +134,13 @@ class Exact:
                 label = f"mining {at + 1}/{len(table.blocks)}" if len(table.blocks) > 1 else "mining"
                 progress(label, piece.progress, 1.0, f"{sum(map(len, found)):,} rules")
                 if piece.capped:
+                    ending = Ending.LIMIT
                     notes.append(
                         f"stopped at {self.max_rules:,} rules: there are more; raise min_support or min_confidence, "
                         "constrain the items, or raise max_rules"
                     )
         except KeyboardInterrupt:
+            ending = Ending.INTERRUPTED
             notes.append("interrupted: these are the rules found so far")
         width = self.max_antecedents
         antecedents = np.concatenate([p.antecedents for p in found]) if found else np.zeros((0, width), np.int32)
@@ -145,7 +148,8 @@ class Exact:
         counts = np.concatenate([p.counts for p in found]) if found else np.zeros((0, 4), np.int64)
         # A lifted block is recounted: its rules also need their supports over frames and embeddings.
         own = None if block.is_lifted else Counts.from_matrix(counts, n_rows=n_rows)
-        return recount(table, at, antecedents, consequents, counts=own, notes=notes, denominator=self.denominator)
+        rules = recount(table, at, antecedents, consequents, counts=own, notes=notes, denominator=self.denominator)
+        return replace(rules, ending=ending)
 
     def _why_empty(self, table: TransactionTable) -> list[str]:
         reasons = [*table.notes]

@@ -1,37 +1,45 @@
-"""Enrichment: from windowed readings and a graph to transactions, in four ways behind one function.
+"""Enrichment: from windowed readings and a graph to transactions.
 
-``none`` is a column per sensor; ``grounded`` adds what the graph says of each sensor's node; ``existential`` speaks of
-"some sensor in such a node"; ``lifted`` puts variables in the place of sensors. ``build`` makes a discretized
-table, ``features`` the raw one. Enrichers do not read files, discretize on their own account, or count.
+``none`` has a column per sensor; ``grounded`` adds what the graph says of each sensor's node; ``existential`` speaks of
+"some sensor in such a node"; ``lifted`` replaces sensors by variables. ``build`` makes the discretized table,
+``features`` the raw one. A further enrichment is a module with an ``Enrichment`` and a line in ``ENRICHMENTS``, or an
+entry point of another package in the group ``thence.enrichments``.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
-import numpy.typing as npt
-
-from thence.errors import ConfigError, nearest
+from thence.errors import ConfigError
 from thence.graph.binding import Binding
 from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.graph.ontology import Ontology
+from thence.graph.patterns import Pattern
 from thence.readings.windows import WindowedReadings
+from thence.settings.registry import Registry
 from thence.tables.discretization import Discretizer
+from thence.tables.enrich.base import Enrichment, EnrichOptions, Frames
 from thence.tables.enrich.surroundings import Surroundings
 from thence.tables.transactions import FeatureTable, TransactionTable
 
-__all__ = ["MODES", "Surroundings", "build", "features"]
+__all__ = ["ENRICHMENTS", "Enrichment", "Surroundings", "build", "features", "find_enrichment"]
 
-MODES = ("none", "grounded", "existential", "lifted")
+ENRICHMENTS = Registry(
+    "enrichment",
+    {
+        "none": "thence.tables.enrich.grounded:NONE",
+        "grounded": "thence.tables.enrich.grounded:GROUNDED",
+        "existential": "thence.tables.enrich.existential:EXISTENTIAL",
+        "lifted": "thence.tables.enrich.lifted:LIFTED",
+    },
+    group="thence.enrichments",
+)
 
 
-def _check(mode: str, around: Surroundings) -> None:
-    if mode not in MODES:
-        raise ConfigError(f"unknown enrichment '{mode}'", hint=nearest(mode, MODES) or "one of " + ", ".join(MODES))
-    if mode != "none" and (around.graph is None or around.binding is None):
-        raise ConfigError(
-            f"the enrichment '{mode}' needs a graph and a binding", hint="give both, or use enrich='none'"
-        )
+def find_enrichment(mode: str) -> Enrichment:
+    """Return the enrichment with this name, or raise a ``ConfigError`` that suggests the nearest one."""
+    found: Enrichment = ENRICHMENTS.load(mode)
+    return found
 
 
 def build(
@@ -42,45 +50,40 @@ def build(
     binding: Binding | None = None,
     ontology: Ontology | None = None,
     discretizer: Discretizer | None = None,
-    fit_frames: npt.NDArray[Any] | slice = slice(None),
-    hops: int = 0,
+    fit_frames: Frames = slice(None),
+    hops: int | None = None,
     edges: bool = False,
     properties: tuple[str, ...] | None = None,
-    patterns: Any = "auto",
+    patterns: str | Sequence[str | Pattern] = "auto",
     min_embeddings: int = 3,
     max_embeddings: int = 200_000,
 ) -> TransactionTable:
-    """Transactions from windowed readings.
+    """Build transactions from windowed readings.
 
-    An unfitted discretizer is fitted on the frames ``fit_frames`` alone and applied to all. ``hops`` is how far
-    neighbours are looked at; ``edges`` adds labels and edges as items; ``properties`` limits which properties are used.
+    Args:
+        readings: The readings in windows.
+        mode: The name of the enrichment.
+        graph: The knowledge graph; all enrichments but ``none`` need it.
+        binding: Which sensor sits at which node.
+        ontology: The ontology, for subclasses.
+        discretizer: How numbers become bins. An unfitted one is fitted on ``fit_frames`` and applied to all frames.
+        fit_frames: The frames on which an unfitted discretizer is fitted.
+        hops: How many edges away from a sensor's node the graph is used; the default depends on the enrichment.
+        edges: Whether labels and edges become items.
+        properties: The properties to use; all by default.
+        patterns: The patterns of lifted rules.
+        min_embeddings: The fewest places at which a discovered pattern must match.
+        max_embeddings: The most places of one pattern.
     """
-    around = Surroundings(graph, binding, ontology, properties)
-    _check(mode, around)
-    discretizer = discretizer or Discretizer()
-    if mode == "lifted":
-        from thence.tables.enrich.lifted import lifted_table
-
-        return lifted_table(
-            readings,
-            around,
-            discretizer=discretizer,
-            fit_frames=fit_frames,
-            patterns=patterns,
-            hops=hops or 2,
-            min_embeddings=min_embeddings,
-            max_embeddings=max_embeddings,
-            edges=edges,
-        )
-    if mode == "existential":
-        from thence.tables.enrich.existential import existential_table
-
-        return existential_table(readings, around, discretizer=discretizer, fit_frames=fit_frames)
-    from thence.tables.enrich.grounded import grounded_table
-
-    return grounded_table(
-        readings, around, mode=mode, discretizer=discretizer, fit_frames=fit_frames, hops=hops, edges=edges
+    chosen, around = _check(mode, Surroundings(graph, binding, ontology, properties))
+    options = EnrichOptions(
+        hops=_hops(mode, chosen, hops),
+        edges=edges,
+        patterns=patterns,
+        min_embeddings=min_embeddings,
+        max_embeddings=max_embeddings,
     )
+    return chosen.build(readings, around, discretizer or Discretizer(), fit_frames, options)
 
 
 def features(
@@ -90,17 +93,32 @@ def features(
     graph: KnowledgeGraph | None = None,
     binding: Binding | None = None,
     ontology: Ontology | None = None,
-    hops: int = 0,
+    hops: int | None = None,
     properties: tuple[str, ...] | None = None,
 ) -> FeatureTable:
-    """The undiscretized transactions, for miners that find their own intervals (``none`` and ``grounded`` only)."""
-    around = Surroundings(graph, binding, ontology, properties)
-    _check(mode, around)
-    if mode not in ("none", "grounded"):
+    """Build the undiscretized transactions, for miners that find their own intervals; parameters as in ``build``."""
+    chosen, around = _check(mode, Surroundings(graph, binding, ontology, properties))
+    if chosen.features is None:
         raise ConfigError(
             f"the enrichment '{mode}' has no raw table: its items are made of bins",
             hint="use 'none' or 'grounded' with this miner",
         )
-    from thence.tables.enrich.grounded import raw_table
+    return chosen.features(readings, around, EnrichOptions(hops=_hops(mode, chosen, hops)))
 
-    return raw_table(readings, around, mode=mode, hops=hops)
+
+def _check(mode: str, around: Surroundings) -> tuple[Enrichment, Surroundings]:
+    chosen = find_enrichment(mode)
+    if chosen.needs_graph and (around.graph is None or around.binding is None):
+        raise ConfigError(
+            f"the enrichment '{mode}' needs a graph and a binding", hint="pass both, or use enrich='none'"
+        )
+    return chosen, around
+
+
+def _hops(mode: str, chosen: Enrichment, hops: int | None) -> int:
+    if hops is not None and hops < chosen.min_hops:
+        raise ConfigError(
+            f"'hops' must be at least {chosen.min_hops} for the enrichment '{mode}', got {hops}",
+            hint=f"leave it out to use {chosen.hops}",
+        )
+    return chosen.hops if hops is None else hops

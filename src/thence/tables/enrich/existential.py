@@ -17,6 +17,7 @@ import numpy.typing as npt
 from thence.readings.windows import WindowedReadings
 from thence.rules.items import Aspect, Feature, Interval, Item, Role, Value
 from thence.tables.discretization import Discretizer
+from thence.tables.enrich.base import Enrichment
 from thence.tables.enrich.grounded import (
     calendar_columns,
     fit_missing,
@@ -29,7 +30,7 @@ from thence.tables.enrich.grounded import (
 from thence.tables.enrich.surroundings import Surroundings
 from thence.tables.transactions import Block, Column, TransactionTable
 
-__all__ = ["existential_table"]
+__all__ = ["EXISTENTIAL", "existential_table"]
 
 # What is asked of a node, and whether it holds there (once, or in each frame).
 _Condition = tuple[tuple[Item, ...], npt.NDArray[np.bool_]]
@@ -140,3 +141,11 @@ def _conditions(
             condition = (Item.is_(host, column.values[code]),), column.codes[0] == code
             out.setdefault(feature.subject, []).append(condition)
     return out, discretizer
+
+
+EXISTENTIAL = Enrichment(
+    build=lambda readings, around, discretizer, frames, options: existential_table(
+        readings, around, discretizer=discretizer, fit_frames=frames
+    ),
+    settings=("properties",),
+)

@@ -16,11 +16,12 @@ from thence.readings.windows import WindowedReadings
 from thence.rules.items import Aspect, Feature, Role, Value
 from thence.tables.blocks import as_codes
 from thence.tables.discretization import Binning, Discretizer
+from thence.tables.enrich.base import Enrichment
 from thence.tables.enrich.facts import category_codes, property_fact
 from thence.tables.enrich.surroundings import Surroundings
 from thence.tables.transactions import Block, Column, FeatureTable, TransactionTable
 
-__all__ = ["calendar_columns", "grounded_table", "raw_table", "reading_group"]
+__all__ = ["GROUNDED", "NONE", "calendar_columns", "grounded_table", "raw_table", "reading_group"]
 
 HOURS: tuple[float, ...] = tuple(float(hour) for hour in range(24))
 WEEKDAYS: tuple[float, ...] = tuple(float(day) for day in range(7))
@@ -190,3 +191,26 @@ def raw_table(readings: WindowedReadings, around: Surroundings, *, mode: str, ho
             add(feature, np.where(codes < 0, np.nan, codes), made.values, True)  # type: ignore[arg-type]
     stacked = np.stack(numbers, axis=1) if numbers else np.empty((frames, 0))
     return FeatureTable(tuple(features), stacked, tuple(categories), readings.times, tuple(context))
+
+
+NONE = Enrichment(
+    build=lambda readings, around, discretizer, frames, options: grounded_table(
+        readings, around, mode="none", discretizer=discretizer, fit_frames=frames, hops=0, edges=False
+    ),
+    features=lambda readings, around, options: raw_table(readings, around, mode="none", hops=0),
+    needs_graph=False,
+)
+
+GROUNDED = Enrichment(
+    build=lambda readings, around, discretizer, frames, options: grounded_table(
+        readings,
+        around,
+        mode="grounded",
+        discretizer=discretizer,
+        fit_frames=frames,
+        hops=options.hops,
+        edges=options.edges,
+    ),
+    features=lambda readings, around, options: raw_table(readings, around, mode="grounded", hops=options.hops),
+    settings=("hops", "edges", "properties"),
+)

@@ -21,6 +21,7 @@ from thence.graph.patterns import Pattern, SensorVariable
 from thence.readings.windows import WindowedReadings
 from thence.rules.items import Aspect, Feature, Interval, Role, Value
 from thence.tables.discretization import Discretizer
+from thence.tables.enrich.base import Enrichment
 from thence.tables.enrich.facts import Fact, are_numbers, category_codes, property_fact
 from thence.tables.enrich.grounded import calendar_columns
 from thence.tables.enrich.series import Coder, SeriesBank, series_banks
@@ -28,7 +29,7 @@ from thence.tables.enrich.stars import star_series
 from thence.tables.enrich.surroundings import Surroundings
 from thence.tables.transactions import Block, Column, TransactionTable
 
-__all__ = ["lifted_table"]
+__all__ = ["LIFTED", "lifted_table"]
 
 Frames = npt.NDArray[Any] | slice
 Codes = npt.NDArray[np.int16]
@@ -310,3 +311,23 @@ def _structure_columns(pattern: Pattern, rows: npt.NDArray[np.int64], index: Gra
                 held[origin[reached == rows[origin, b]]] = True
                 add(Feature(left.name, Aspect.EDGE, relation, role=Role.VARIABLE, other=right.name), held)
     return out
+
+
+LIFTED = Enrichment(
+    build=lambda readings, around, discretizer, frames, options: lifted_table(
+        readings,
+        around,
+        discretizer=discretizer,
+        fit_frames=frames,
+        patterns=options.patterns,
+        hops=options.hops,
+        min_embeddings=options.min_embeddings,
+        max_embeddings=options.max_embeddings,
+        edges=options.edges,
+    ),
+    settings=("hops", "edges", "properties", "patterns", "min_embeddings", "max_embeddings"),
+    # Ranks in a sensor's own history carry over from sensor to sensor, which is what lifted rules are about.
+    scope="sensor",
+    hops=2,
+    min_hops=1,
+)
