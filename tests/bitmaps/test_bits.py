@@ -93,7 +93,7 @@ def test_a_code_out_of_range_is_named(code: int, place: str) -> None:
 
 
 def test_shapes_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(InputError, match="2 columns of codes but 3 cardinalities"):
+    with pytest.raises(InputError, match="2 columns, 3 entries"):
         bits.pack_codes(np.zeros((4, 2), dtype=np.int8), cardinalities=[1, 1, 1])
     with pytest.raises(InputError, match="matrix"):
         bits.pack_codes(np.zeros(4, dtype=np.int8), cardinalities=[1])
@@ -101,7 +101,7 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
 
 @given(st.integers(0, 1000), st.integers(1, 40), st.integers(1, 40))
 def test_spans_cover_everything_once(total: int, pieces: int, least: int) -> None:
-    runs = bits.spans(total, pieces, least=least)
+    runs = bits.split_range(total, pieces, least=least)
     assert [number for low, high in runs for number in range(low, high)] == list(range(total))
     assert len(runs) <= pieces
     assert all(high - low >= min(least, total) for low, high in runs)

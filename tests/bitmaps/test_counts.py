@@ -63,13 +63,11 @@ def test_counts_equal_a_look_at_every_row(codes: Codes, rules: list[tuple[list[i
 
 @settings(max_examples=200, deadline=None)
 @given(some_rows, some_rules)
-def test_cover_and_masks(codes: Codes, rules: list[tuple[list[int], int]]) -> None:
+def test_covered_rows(codes: Codes, rules: list[tuple[list[int], int]]) -> None:
     bitmaps, _ = pack(codes)
     antecedents = [left for left, _ in rules]
     expected = [[all(item < 0 or holds(row, item) for item in left) for row in codes] for left in antecedents]
-    masks = counting.rule_masks(bitmaps, n_rows=len(codes), antecedents=antecedents)
-    assert bits.unpack(masks, n_rows=len(codes)).tolist() == expected
-    covered = counting.cover(bitmaps, n_rows=len(codes), antecedents=antecedents)
+    covered = counting.cover_rows(bitmaps, n_rows=len(codes), antecedents=antecedents)
     assert bits.unpack(covered, n_rows=len(codes)).tolist() == [any(column) for column in zip(*expected, strict=True)]
 
 
@@ -128,8 +126,8 @@ def test_big_counts_equal_numpy() -> None:
 def test_cover_over_many_words() -> None:
     codes, antecedents, _ = big_table()
     bitmaps, _ = bits.pack_codes(codes, cardinalities=[3] * 12)
-    masks = counting.rule_masks(bitmaps, n_rows=len(codes), antecedents=antecedents[:40])
-    covered = counting.cover(bitmaps, n_rows=len(codes), antecedents=antecedents[:40], threads=2)
+    masks = [np.bitwise_and.reduce(bitmaps[left[left >= 0]], axis=0) for left in antecedents[:40]]
+    covered = counting.cover_rows(bitmaps, n_rows=len(codes), antecedents=antecedents[:40], threads=2)
     assert np.array_equal(covered, np.bitwise_or.reduce(masks, axis=0))
     assert 0 < int(bits.popcount(covered)) < len(codes)
 
@@ -138,7 +136,7 @@ def test_no_rules_and_no_rows() -> None:
     bitmaps, _ = pack([[0, 0, 0]])
     counts = counting.count_rules(bitmaps, n_rows=1, antecedents=np.zeros((0, 2)), consequents=[])
     assert [len(column) for column in counts] == [0, 0, 0, 0]
-    assert counting.cover(bitmaps, n_rows=1, antecedents=np.zeros((0, 2))).tolist() == [0]
+    assert counting.cover_rows(bitmaps, n_rows=1, antecedents=np.zeros((0, 2))).tolist() == [0]
     empty, _ = pack([])
     assert [int(c[0]) for c in counting.count_rules(empty, n_rows=0, antecedents=[[0]], consequents=[3])] == [0] * 4
 
@@ -153,13 +151,13 @@ def test_the_callers_antecedents_keep_their_order() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"antecedents": [[8]]}, "antecedents must be items 0…7"),
-        ({"antecedents": [[-2]]}, "antecedents must be items 0…7"),
-        ({"consequents": [-1]}, "consequents must be items 0…7"),
-        ({"consequents": [0, 1]}, "1 antecedents but 2 consequents"),
+        ({"antecedents": [[8]]}, "antecedents must hold items 0…7"),
+        ({"antecedents": [[-2]]}, "antecedents must hold items 0…7"),
+        ({"consequents": [-1]}, "consequents must hold items 0…7"),
+        ({"consequents": [0, 1]}, "1 antecedents, 2 consequents"),
         ({"denominator": "some"}, "unknown denominator 'some'"),
-        ({"n_rows": 100}, "cannot hold 100 rows"),
-        ({"feature_of_item": None}, "feature_of_item is needed"),
+        ({"n_rows": 100}, "2 words for 100 rows"),
+        ({"feature_of_item": None}, "feature_of_item is required"),
         ({"feature_of_item": [0] * 7}, "for each of 8 items"),
     ],
 )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from thence.bitmaps import ranges as _range_bits
 from thence.bitmaps.bits import unpack
-from thence.bitmaps.ranges import Ranges, bitmaps_of, count_ranges, cover_ranges, rank_columns
+from thence.bitmaps.ranges import Ranges, pack_ranges, count_ranges, cover_ranges, rank_columns
 
 
 @st.composite
@@ -32,7 +32,7 @@ def some_ranges(ranks, rng: np.random.Generator, size: int) -> Ranges:
 def test_bitmaps_are_those_of_plain_comparisons(numbers, seed):
     ranks = rank_columns(numbers, np.zeros(numbers.shape[1], bool))
     items = some_ranges(ranks, np.random.default_rng(seed), 6)
-    made = unpack(bitmaps_of(ranks, items), n_rows=len(numbers))
+    made = unpack(pack_ranges(ranks, items), n_rows=len(numbers))
     for at in range(len(items)):
         levels = ranks.levels_of(int(items.columns[at]))[items.first[at] : items.last[at] + 1]
         assert np.array_equal(made[at], np.isin(numbers[:, items.columns[at]], levels))
@@ -51,7 +51,7 @@ def test_counts_and_coverage_whatever_fits_into_memory(chunk, numbers, seed):
         patch.setattr(_range_bits, "_CHUNK_BYTES", chunk)
         counted = np.array(count_ranges(ranks, items, antecedents, consequents)).T
         covered = unpack(cover_ranges(ranks, items, antecedents), n_rows=len(numbers))
-    held = unpack(bitmaps_of(ranks, items), n_rows=len(numbers))
+    held = unpack(pack_ranges(ranks, items), n_rows=len(numbers))
     known = ~np.isnan(numbers)
     any_left = np.zeros(len(numbers), bool)
     for r in range(9):
@@ -76,5 +76,5 @@ def test_many_values_need_wider_ranks():
     assert rank_columns(column[:65_534, None], np.array([False])).codes.dtype == np.uint16
     wide = rank_columns(column[:, None], np.array([False]))
     assert wide.codes.dtype == np.uint32
-    held = unpack(bitmaps_of(wide, Ranges(np.array([0]), np.array([65_530]), np.array([65_535]))), n_rows=65_536)
+    held = unpack(pack_ranges(wide, Ranges(np.array([0]), np.array([65_530]), np.array([65_535]))), n_rows=65_536)
     assert held.sum() == 6

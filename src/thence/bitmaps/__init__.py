@@ -1,1 +1,5 @@
-"""Packed bitmaps and the kernels that count on them: plain arrays in, integers out. Knows no tables, items or rules."""
+"""Packed bitmaps and the kernels that count on them.
+
+Everything here takes plain arrays and returns integers or bitmaps. Tables, items and rules as objects belong to the
+layers above, and so do measures.
+"""

@@ -1,9 +1,9 @@
-"""The bitmaps of a block, stored once per series however many embeddings read it.
+"""The bitmaps of a block, stored once per series, however many embeddings read it.
 
-``words[row]`` is a bitmap over time frames. Row 0 is empty and row 1 is full, so that a value that does not depend on
-time, or is missing, needs no case of its own. ``row_of[item, embedding]`` says which row an embedding reads for an
-item, ``present_of[column, embedding]`` where a column is known. Memory grows with sensors × bins × frames, never with
-embeddings × frames. This module works on plain arrays and counts nothing.
+``words[row]`` is a bitmap over time frames. Row 0 is empty and row 1 is full, so that static and missing values need no
+special case. ``row_of[item, embedding]`` is the row that an embedding reads for an item, ``present_of[column,
+embedding]`` the row with the frames in which a column is not missing. Memory grows with sensors × bins × frames, never
+with embeddings × frames. This module works on plain arrays and counts nothing.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thence.bitmaps.bits import Words, kernel, n_words, pack_codes, shared
-from thence.bitmaps.counts import full_mask
+from thence.bitmaps.bits import Words, as_kernel_array, full_mask, kernel, n_words, pack_codes
 
 __all__ = ["Bank", "build_bank"]
 
@@ -27,7 +26,15 @@ Rows = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class Bank:
-    """Bitmaps over frames, and which of them each embedding reads."""
+    """Bitmaps over frames, and which of them each embedding reads.
+
+    Args:
+        words: One bitmap per row; row 0 is empty, row 1 is full.
+        row_of: Matrix (items × embeddings) of rows of ``words``.
+        present_of: Matrix (columns × embeddings) of rows of ``words``.
+        column_of_item: The column of each item.
+        n_frames: Number of frames.
+    """
 
     words: Words
     row_of: Rows
@@ -37,21 +44,21 @@ class Bank:
 
     @property
     def n_embeddings(self) -> int:
-        """How many embeddings read the bank."""
+        """Number of embeddings."""
         return int(self.row_of.shape[1])
 
     @property
     def n_rows(self) -> int:
-        """Rows of the table behind the bank."""
+        """Number of rows of the table: frames × embeddings."""
         return self.n_frames * self.n_embeddings
 
     @property
     def is_complete(self) -> bool:
-        """Whether no value is missing anywhere."""
+        """Whether no value is missing."""
         return bool((self.present_of == EVERYWHERE).all())
 
     def with_unions(self, unions: Sequence[tuple[int, Sequence[int]]]) -> Bank:
-        """A bank with further items, each given as a column and the items of it that are joined (maybe none)."""
+        """Add items, each given as a column and the items of that column to join (possibly none)."""
         if not unions:
             return self
         rows, new_words, height = [self.row_of], [self.words], len(self.words)
@@ -71,11 +78,11 @@ class Bank:
             self.n_frames,
         )
 
-    def between(self, start: int, stop: int) -> Bank:
-        """The bank of the frames from ``start`` to before ``stop``.
+    def slice_frames(self, start: int, stop: int) -> Bank:
+        """Return the bank of the frames from ``start`` up to, but not including, ``stop``.
 
         >>> codes = np.array([[0, 1, 0]], np.int16)
-        >>> bank = build_bank([(codes, np.zeros(1, np.int32), 2)], n_frames=3, n_embeddings=1).between(1, 3)
+        >>> bank = build_bank([(codes, np.zeros(1, np.int32), 2)], n_frames=3, n_embeddings=1).slice_frames(1, 3)
         >>> [f"{int(bank.words[row, 0]):02b}" for row in bank.row_of[:, 0]], bank.n_frames
         (['10', '01'], 2)
         """
@@ -89,7 +96,15 @@ class Bank:
         return replace(self, words=words, n_frames=n_frames)
 
     def flat(self, embeddings: slice = slice(None)) -> tuple[Words, Words | None, int]:
-        """Bitmaps over frames × embeddings written out: of all items, of all columns (or ``None``), and the rows."""
+        """Write out the bitmaps over frames × embeddings.
+
+        Args:
+            embeddings: The embeddings to write out; all by default.
+
+        Returns:
+            One bitmap per item, one bitmap per column of the rows in which it is present (``None`` if no value is
+            missing), and the number of rows.
+        """
         rows, present = self.row_of[:, embeddings], self.present_of[:, embeddings]
         count = rows.shape[1]
         known = None if (present == EVERYWHERE).all() else self._join(present)
@@ -99,13 +114,13 @@ class Bank:
         if rows.shape[1] == 1:
             return self.words[rows[:, 0]]
         out = np.zeros((rows.shape[0], n_words(rows.shape[1] * self.n_frames)), np.uint64)
-        _concatenate(shared(self.words, np.uint64), shared(rows, np.int32), self.n_frames, out)
+        _concatenate(as_kernel_array(self.words, np.uint64), as_kernel_array(rows, np.int32), self.n_frames, out)
         return out
 
 
 @kernel
 def _concatenate(words: Words, rows: Rows, n_frames: int, out: Words) -> None:
-    """Lay the bitmaps of successive embeddings end to end, at whatever bit they begin."""
+    """Join the bitmaps of successive embeddings, which may start at any bit of a word."""
     width = words.shape[1]
     for item in range(rows.shape[0]):
         for embedding in range(rows.shape[1]):
@@ -125,9 +140,13 @@ def _concatenate(words: Words, rows: Rows, n_frames: int, out: Words) -> None:
 def build_bank(
     columns: Sequence[tuple[npt.NDArray[np.int16], npt.NDArray[np.int32], int]], *, n_frames: int, n_embeddings: int
 ) -> Bank:
-    """The bank of columns given as (codes, series, number of codes), as ``Column`` has them.
+    """Build the bank of some columns.
 
-    Columns that share their array of codes share its bitmaps.
+    Args:
+        columns: Codes (series × frames), the series that each embedding reads, and the number of codes of each column,
+            as in ``Column``. Columns with the same array of codes share its bitmaps.
+        n_frames: Number of frames.
+        n_embeddings: Number of embeddings.
 
     >>> codes = np.array([[0, 1, 0]], np.int16)
     >>> bank = build_bank([(codes, np.zeros(1, np.int32), 2)], n_frames=3, n_embeddings=1)

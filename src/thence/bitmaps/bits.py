@@ -1,16 +1,16 @@
-"""Packed bitmaps and the kernels that count on them: 64 rows to a word, AND, popcount.
+"""Packed bitmaps, 64 rows to a word: packing, popcount, and the tools that kernels share.
 
 An *item* is one category of one feature (``item = offset[feature] + code``); its bitmap has a one in every row in which
 the item holds. ``present`` holds one bitmap per feature with a one in every row in which the feature is not missing, or
-is ``None`` where nothing is missing at all. Row ``r`` is bit ``r % 64`` of word ``r // 64``; the bits behind the last
-row are always zero.
+is ``None`` if no value is missing. Row ``r`` is bit ``r % 64`` of word ``r // 64``; the bits after the last row are
+always zero.
 
-Counts of disjoint blocks of rows add up: cut a table into blocks of rows, count the same rules on each, and add the
+Counts over disjoint blocks of rows add up: split a table into blocks of rows, count the same rules on each, and add the
 arrays; the sums are the counts of the whole table.
 
 This module works on plain arrays only. It must not know tables, items or rules as objects, nor compute any measure.
-Threads are ordinary Python threads over kernels that release the interpreter lock, so that nothing here depends on a
-threading layer, survives a fork badly or swallows Ctrl-C.
+Threads are ordinary Python threads over kernels that release the interpreter lock: no threading layer is needed, forks
+are safe, and Ctrl-C works.
 """
 
 from __future__ import annotations
@@ -32,8 +32,11 @@ __all__ = [
     "Integer",
     "Words",
     "and_count",
+    "as_kernel_array",
+    "check_bitmaps",
     "ctpop",
     "default_threads",
+    "full_mask",
     "inlined",
     "item_offsets",
     "kernel",
@@ -42,34 +45,33 @@ __all__ = [
     "pack_mask",
     "popcount",
     "run_threads",
-    "shared",
-    "spans",
+    "split_range",
     "unpack",
 ]
 
 Words = NDArray[np.uint64]
-Integer = Any  # an integer inside a kernel, where Python's and numpy's are the same machine integers
+Integer = Any  # inside a kernel, Python integers and numpy integers are the same machine integers
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
 
-# Below this many word operations a pool of threads costs more than it saves.
 SMALL_WORK = 1 << 20
+"""Number of word operations below which a pool of threads costs more than it saves."""
 
 
 def kernel(function: _Function) -> _Function:
-    """Compile a function on first use, without the interpreter lock, and keep the machine code on disk."""
+    """Compile a function on first use, release the interpreter lock in it, and cache the machine code on disk."""
     return cast(_Function, numba.njit(nogil=True, cache=True)(function))
 
 
 def inlined(function: _Function) -> _Function:
-    """A function that exists only inside the kernels that call it: large bundles of arrays are then passed for free."""
+    """Compile a function into the kernels that call it, so that passing many arrays to it costs nothing."""
     return cast(_Function, numba.njit(inline="always")(function))
 
 
 def _population_count(_context: Any, word: Any) -> Any:
-    """The processor's population count; LLVM turns loops over it into vector code (VPOPCNTQ, or AVX2 shuffles)."""
+    """Emit the population count instruction; LLVM vectorises loops over it (VPOPCNTQ, or AVX2 shuffles)."""
 
     def generate(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
@@ -77,12 +79,12 @@ def _population_count(_context: Any, word: Any) -> Any:
     return numba.types.uint64(numba.types.uint64), generate
 
 
-# Ones in a 64-bit word; inside kernels only.
 ctpop: Callable[[Any], Any] = cast(Any, numba.extending.intrinsic(_population_count))
+"""Number of ones in a 64-bit word; callable from kernels only."""
 
 
 def default_threads() -> int:
-    """The number of processors that this process may use.
+    """Return the number of processors that this process may use.
 
     >>> default_threads() >= 1
     True
@@ -95,7 +97,15 @@ def default_threads() -> int:
 def run_threads(
     function: Callable[[_Task], _Result], tasks: Iterable[_Task], *, threads: int | None = None
 ) -> list[_Result]:
-    """Apply a function that releases the interpreter lock to every task; results in the order of the tasks.
+    """Apply a function to every task in a pool of threads.
+
+    Args:
+        function: Function of one task; it should release the interpreter lock.
+        tasks: The tasks.
+        threads: Maximum number of threads; by default one per processor.
+
+    Returns:
+        The results in the order of the tasks.
 
     >>> run_threads(abs, [-2, 3], threads=1)
     [2, 3]
@@ -109,7 +119,7 @@ def run_threads(
 
 
 def n_words(n_rows: int) -> int:
-    """Words that hold one bit per row.
+    """Return how many 64-bit words hold one bit per row.
 
     >>> n_words(64), n_words(65)
     (1, 2)
@@ -118,7 +128,7 @@ def n_words(n_rows: int) -> int:
 
 
 def item_offsets(cardinalities: ArrayLike) -> NDArray[np.int64]:
-    """First item of each feature, and the number of items at the end.
+    """Return the first item of each feature and, as the last entry, the number of items.
 
     >>> item_offsets([3, 2]).tolist()
     [0, 3, 5]
@@ -127,10 +137,12 @@ def item_offsets(cardinalities: ArrayLike) -> NDArray[np.int64]:
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
 
 
-def shared(array: ArrayLike, dtype: Any) -> NDArray[Any]:
-    """A contiguous read-only view: kernels then see one type, and compile once, whatever the caller's flags.
+def as_kernel_array(array: ArrayLike, dtype: Any) -> NDArray[Any]:
+    """Convert to a contiguous read-only array of one dtype, so that a kernel is compiled once for all callers.
 
-    >>> shared([1, 2], np.int32).flags.writeable
+    The data are copied only if they are not contiguous or have another dtype.
+
+    >>> as_kernel_array([1, 2], np.int32).flags.writeable
     False
     """
     view = np.ascontiguousarray(array, dtype=dtype).view()
@@ -138,15 +150,59 @@ def shared(array: ArrayLike, dtype: Any) -> NDArray[Any]:
     return view
 
 
-def spans(total: int, pieces: int, *, least: int = 1) -> list[tuple[int, int]]:
-    """Cut ``range(total)`` into at most ``pieces`` runs of nearly equal length, none much shorter than ``least``.
+def split_range(total: int, pieces: int, *, least: int = 1) -> list[tuple[int, int]]:
+    """Split ``range(total)`` into runs of nearly equal length.
 
-    >>> spans(10, 3)
+    Args:
+        total: Length of the range.
+        pieces: Maximum number of runs.
+        least: Minimum length of a run; a single run may be shorter.
+
+    Returns:
+        The start and stop of each run.
+
+    >>> split_range(10, 3)
     [(0, 3), (3, 6), (6, 10)]
     """
     count = max(1, min(pieces, total // max(least, 1)))
-    edges = [total * part // count for part in range(count + 1)]
-    return [(low, high) for low, high in pairwise(edges) if high > low]
+    bounds = [total * part // count for part in range(count + 1)]
+    return [(low, high) for low, high in pairwise(bounds) if high > low]
+
+
+def full_mask(n_rows: int) -> Words:
+    """Return a bitmap with a one for every row.
+
+    >>> full_mask(3).tolist()
+    [7]
+    """
+    words = np.full(n_words(n_rows), np.uint64(0xFFFFFFFFFFFFFFFF))
+    if n_rows % 64:
+        words[-1] = (np.uint64(1) << np.uint64(n_rows % 64)) - np.uint64(1)
+    return words
+
+
+def check_bitmaps(words: Words, n_rows: int, name: str) -> Words:
+    """Check that bitmaps have one bit per row, and return them.
+
+    Args:
+        words: One bitmap per item or feature.
+        n_rows: Number of rows.
+        name: Name of the argument, for the error message.
+
+    Returns:
+        The bitmaps; without words if there are no rows, since an empty table may come with spare words.
+
+    Raises:
+        InputError: If the bitmaps have another width.
+
+    >>> check_bitmaps(np.zeros((3, 1), dtype=np.uint64), 0, "bitmaps").shape
+    (3, 0)
+    """
+    if words.ndim == 2 and n_rows == 0:
+        return words[:, :0]
+    if words.ndim != 2 or words.shape[1] != n_words(n_rows):
+        raise InputError(f"{name} must have {n_words(n_rows)} words for {n_rows} rows, got shape {words.shape}")
+    return words
 
 
 @kernel
@@ -158,7 +214,7 @@ def _pack_rows(
     first_word: int,
     last_word: int,
 ) -> int:
-    """Set the bits of a run of words; the number of codes outside their feature's range is returned."""
+    """Set the bits of a run of words and return the number of codes out of range."""
     n_rows, n_features = codes.shape
     bad = 0
     for word in range(first_word, last_word):
@@ -180,9 +236,19 @@ def _pack_rows(
 
 
 def pack_codes(codes: ArrayLike, *, cardinalities: ArrayLike, threads: int | None = None) -> tuple[Words, Words | None]:
-    """Bitmaps of all items, and of the rows in which each feature is present (``None`` where nothing is missing).
+    """Pack a matrix of codes into bitmaps.
 
-    ``codes`` is a matrix (rows × features) of small integers, −1 for missing.
+    Args:
+        codes: Matrix (rows × features) of small integers, −1 for missing.
+        cardinalities: Number of categories of each feature.
+        threads: Maximum number of threads; by default one per processor.
+
+    Returns:
+        One bitmap per item, and one bitmap per feature of the rows in which it is present (``None`` if no value is
+        missing).
+
+    Raises:
+        InputError: If a code is outside the range of its feature, or the shapes do not match.
 
     >>> bitmaps, present = pack_codes(np.array([[0, 1], [1, -1], [0, 1]], dtype=np.int8), cardinalities=[2, 2])
     >>> [f"{int(word):03b}" for word in bitmaps[:, 0]]
@@ -194,16 +260,18 @@ def pack_codes(codes: ArrayLike, *, cardinalities: ArrayLike, threads: int | Non
     if matrix.dtype not in (np.dtype(np.int8), np.dtype(np.int16)):
         matrix = matrix.astype(np.int32)
     if matrix.ndim != 2:
-        raise InputError(f"codes must be a matrix (rows × features), not {matrix.ndim}-dimensional")
+        raise InputError(f"codes must be a matrix (rows × features), got {matrix.ndim} dimensions")
     offsets = item_offsets(cardinalities)
     n_rows, n_features = matrix.shape
     if len(offsets) - 1 != n_features:
-        raise InputError(f"{n_features} columns of codes but {len(offsets) - 1} cardinalities")
-    matrix = shared(matrix, matrix.dtype)
+        raise InputError(
+            f"cardinalities must have one entry per column: {n_features} columns, {len(offsets) - 1} entries"
+        )
+    matrix = as_kernel_array(matrix, matrix.dtype)
     width = n_words(n_rows)
     bitmaps = np.zeros((int(offsets[-1]), width), dtype=np.uint64)
     present = np.zeros((n_features, width), dtype=np.uint64)
-    runs = spans(width, (threads or default_threads()) * 2, least=256)
+    runs = split_range(width, (threads or default_threads()) * 2, least=256)
     bad = run_threads(
         lambda span: int(_pack_rows(matrix, offsets, bitmaps, present, span[0], span[1])), runs, threads=threads
     )
@@ -212,14 +280,14 @@ def pack_codes(codes: ArrayLike, *, cardinalities: ArrayLike, threads: int | Non
         row, feature = np.argwhere((matrix < -1) | (matrix >= high))[0]
         raise InputError(
             f"code {matrix[row, feature]} of feature {feature} in row {row} is not in −1…{high[feature] - 1}",
-            hint="codes count from 0; −1 means missing",
+            hint="number the categories from 0 and use −1 for missing values",
         )
     complete = int(popcount(present).sum()) == n_rows * n_features
     return bitmaps, None if complete else present
 
 
 def pack_mask(matrix: ArrayLike) -> Words:
-    """Bitmaps of the columns of a boolean matrix (rows × columns), or one bitmap of a vector.
+    """Pack the columns of a boolean matrix (rows × columns), or a vector, into bitmaps.
 
     >>> pack_mask([[True, False], [True, True]]).tolist()
     [[3], [2]]
@@ -235,7 +303,7 @@ def pack_mask(matrix: ArrayLike) -> Words:
 
 
 def unpack(words: Words, *, n_rows: int) -> NDArray[np.bool_]:
-    """The boolean rows behind bitmaps: the last axis becomes one entry per row.
+    """Unpack bitmaps into booleans; the last axis becomes one entry per row.
 
     >>> unpack(pack_mask([True, False, True]), n_rows=3).tolist()
     [True, False, True]
@@ -255,19 +323,19 @@ def _popcount_rows(words: Words, out: NDArray[np.int64]) -> None:
 
 
 def popcount(words: Words) -> NDArray[np.int64]:
-    """Number of ones along the last axis.
+    """Count the ones along the last axis.
 
     >>> popcount(np.array([[3, 1], [0, 255]], dtype=np.uint64)).tolist()
     [3, 8]
     """
     out = np.empty(words.shape[:-1], dtype=np.int64)
-    _popcount_rows(shared(words.reshape(out.size, words.shape[-1]), np.uint64), out.reshape(-1))
+    _popcount_rows(as_kernel_array(words.reshape(out.size, words.shape[-1]), np.uint64), out.reshape(-1))
     return out
 
 
 @kernel
 def and_count(left: Words, right: Words) -> Integer:
-    """Number of ones in the AND of two bitmaps (for use in other kernels)."""
+    """Count the ones in the AND of two bitmaps; for use in other kernels."""
     total = np.uint64(0)
     for word in range(left.size):
         total += ctpop(left[word] & right[word])

@@ -1,11 +1,11 @@
-"""Counts of rules on packed bitmaps: how many rows hold the antecedent, the consequent, both.
+"""Counts of rules on packed bitmaps: the rows in which the antecedent, the consequent, and both hold.
 
-The arrays are those of ``thence.bitmaps.bits``. A missing value satisfies no item. The counts of a rule are taken, by
-default (``denominator="present"``), over the rows in which *every* feature of the rule is present: ``n`` is the number
-of these rows, and antecedent and consequent are counted on them alone. With ``denominator="all"`` every row counts,
-present or not. Where nothing is missing both are the same.
+The arrays are those of ``thence.bitmaps.bits``. A missing value satisfies no item. By default
+(``denominator="present"``) a rule is counted over the rows in which *every* feature of the rule is present: ``n`` is
+the number of these rows, and antecedent and consequent are counted on them alone. With ``denominator="all"`` every row
+counts. If no value is missing, both give the same counts.
 
-Counts over disjoint blocks of rows add up under either denominator, since each is a sum over rows.
+Counts over disjoint blocks of rows add up with either denominator.
 
 This module works on plain arrays only and must not compute measures.
 """
@@ -23,116 +23,26 @@ from thence.bitmaps.bits import (
     Integer,
     Words,
     and_count,
+    as_kernel_array,
+    check_bitmaps,
     default_threads,
+    full_mask,
     kernel,
-    n_words,
     popcount,
     run_threads,
-    shared,
-    spans,
+    split_range,
 )
+from thence.bitmaps.intersections import ABSENT, advance, clear, equal, sort_antecedents
 from thence.errors import InputError
 
-__all__ = ["Denominator", "RuleCounts", "count_rules", "cover", "fitting", "full_mask", "rule_masks"]
+__all__ = ["Denominator", "RuleCounts", "count_rules", "cover_rows"]
 
 Denominator = Literal["present", "all"]
 RuleCounts = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
-_ABSENT = np.uint32(0xFFFFFFFF)  # −1 seen as an unsigned number, so that padding sorts last
-# The bitmaps of all items should stay in the second-level cache while one block of words is counted.
+# The bitmaps of all items should stay in the level 2 cache while one block of words is counted.
 _CACHE_BYTES = 1 << 20
-_COVER_WORDS = 64  # small blocks: the search for covered rows stops as soon as a whole block is covered
-
-
-@kernel
-def _counting_sort(
-    antecedents: NDArray[np.uint32],
-    starts: NDArray[np.int64],
-    order: NDArray[np.int64],
-    moved: NDArray[np.int64],
-) -> None:
-    n_items = starts.size - 2
-    n_rules, width = antecedents.shape
-    for rule in range(n_rules):
-        for right in range(1, width):
-            item = antecedents[rule, right]
-            place = right
-            while place > 0 and antecedents[rule, place - 1] > item:
-                antecedents[rule, place] = antecedents[rule, place - 1]
-                place -= 1
-            antecedents[rule, place] = item
-    for column in range(width - 1, -1, -1):
-        for bucket in range(n_items + 2):
-            starts[bucket] = 0
-        for rule in range(n_rules):
-            key: Integer = np.int64(antecedents[rule, column])
-            starts[min(key, n_items) + 1] += 1
-        for bucket in range(n_items + 1):
-            starts[bucket + 1] += starts[bucket]
-        for place in range(n_rules):
-            key = np.int64(antecedents[order[place], column])
-            moved[starts[min(key, n_items)]] = order[place]
-            starts[min(key, n_items)] += 1
-        for place in range(n_rules):
-            order[place] = moved[place]
-
-
-def _sort_antecedents(antecedents: NDArray[np.uint32], n_items: int) -> NDArray[np.int64]:
-    """Put the items of each row in increasing order, padding last, in place; return the order that sorts the rows.
-
-    One counting sort per column: linear in the number of rules, whatever their length.
-    """
-    order = np.arange(len(antecedents))
-    _counting_sort(antecedents, np.zeros(n_items + 2, dtype=np.int64), order, np.empty_like(order))
-    return order
-
-
-@kernel
-def _copy_into(out: Words, row: Words) -> None:
-    for word in range(out.size):  # a loop: assigning a slice costs seconds of compilation
-        out[word] = row[word]
-
-
-@kernel
-def _and_into(out: Words, left: Words, right: Words) -> None:
-    for word in range(out.size):
-        out[word] = left[word] & right[word]
-
-
-@kernel
-def _advance(
-    levels: Words, rows: Words, now: NDArray[np.uint32], before: NDArray[np.uint32], full: Words, low: int, high: int
-) -> int:
-    """Bring the stack of partial intersections from one antecedent to the next; return the level of the result.
-
-    ``levels[d]`` is the AND of the first ``d`` items. Antecedents come sorted, so mostly the last item alone changes.
-    ``before`` is overwritten by ``now``.
-    """
-    span = high - low
-    same = 0
-    while same < now.size and now[same] == before[same] and now[same] != _ABSENT:
-        same += 1
-    depth = same
-    while depth < now.size and now[depth] != _ABSENT:
-        row = rows[now[depth], low:high]
-        if depth == 0:
-            _copy_into(levels[1, :span], row)
-        else:
-            _and_into(levels[depth + 1, :span], levels[depth, :span], row)
-        depth += 1
-    if depth == 0:
-        _copy_into(levels[0, :span], full[low:high])
-    for place in range(now.size):
-        before[place] = now[place]
-    return depth
-
-
-@kernel
-def _same(left: NDArray[np.uint32], right: NDArray[np.uint32]) -> bool:
-    differences = 0
-    for place in range(left.size):
-        differences += left[place] != right[place]
-    return differences == 0
+_COVER_WORDS = 64  # small blocks: the search stops as soon as all rows of a block are covered
 
 
 @kernel
@@ -147,20 +57,19 @@ def _count_complete(
     n_antecedent: NDArray[np.int64],
     n_both: NDArray[np.int64],
 ) -> None:
-    """Counts of the sorted rules ``first … last`` where no feature is missing anywhere."""
+    """Count the sorted rules ``first … last``, ignoring missing values."""
     total_words = bitmaps.shape[1]
     width = antecedents.shape[1]
     levels = np.empty((width + 1, block), dtype=np.uint64)
     before = np.empty(width, dtype=np.uint32)
     for low in range(0, total_words, block):
         high = min(low + block, total_words)
-        for place in range(width):
-            before[place] = _ABSENT
+        clear(before)
         ones: Integer = np.int64(0)
         level = 0
         for rule in range(first, last):
-            if rule == first or not _same(antecedents[rule], before):
-                level = _advance(levels, bitmaps, antecedents[rule], before, full, low, high)
+            if rule == first or not equal(antecedents[rule], before):
+                level = advance(levels, bitmaps, antecedents[rule], before, full, low, high)
                 ones = and_count(levels[level, : high - low], levels[level, : high - low])
             n_antecedent[rule] += ones
             n_both[rule] += and_count(levels[level, : high - low], bitmaps[consequents[rule], low:high])
@@ -179,10 +88,10 @@ def _count_present(
     block: int,
     counts: NDArray[np.int64],
 ) -> None:
-    """Counts of the sorted rules ``first … last`` over the rows where all features of the rule are present.
+    """Count the sorted rules ``first … last`` over the rows in which all features of the rule are present.
 
-    An item implies that its own feature is present, which leaves: antecedent AND consequent's feature; consequent AND
-    antecedent's features; antecedent AND consequent; and all the features for ``n``.
+    An item implies that its own feature is present. That leaves four intersections: all features for ``n``; antecedent
+    and the feature of the consequent; consequent and the features of the antecedent; antecedent and consequent.
     """
     total_words = bitmaps.shape[1]
     width = antecedents.shape[1]
@@ -193,17 +102,16 @@ def _count_present(
     features = np.empty(width, dtype=np.uint32)
     for low in range(0, total_words, block):
         high = min(low + block, total_words)
-        for place in range(width):
-            before[place] = _ABSENT
-            before_features[place] = _ABSENT
+        clear(before)
+        clear(before_features)
         level = 0
         for rule in range(first, last):
-            if rule == first or not _same(antecedents[rule], before):
+            if rule == first or not equal(antecedents[rule], before):
                 for place in range(width):
                     item = antecedents[rule, place]
-                    features[place] = _ABSENT if item == _ABSENT else feature_of_item[item]
-                level = _advance(levels, bitmaps, antecedents[rule], before, full, low, high)
-                _advance(seen, present, features, before_features, full, low, high)
+                    features[place] = ABSENT if item == ABSENT else feature_of_item[item]
+                level = advance(levels, bitmaps, antecedents[rule], before, full, low, high)
+                advance(seen, present, features, before_features, full, low, high)
             held = levels[level, : high - low]
             known = seen[level, : high - low]
             item_row = bitmaps[consequents[rule], low:high]
@@ -214,41 +122,16 @@ def _count_present(
             counts[rule, 3] += and_count(held, item_row)
 
 
-def full_mask(n_rows: int) -> Words:
-    """A bitmap with a one for every row.
-
-    >>> full_mask(3).tolist()
-    [7]
-    """
-    words = np.full(n_words(n_rows), np.uint64(0xFFFFFFFFFFFFFFFF))
-    if n_rows % 64:
-        words[-1] = (np.uint64(1) << np.uint64(n_rows % 64)) - np.uint64(1)
-    return words
-
-
 def _padded(antecedents: ArrayLike, n_items: int) -> NDArray[np.int32]:
-    """Antecedents as a fresh contiguous matrix with at least one column, checked."""
+    """Check antecedents and copy them to a contiguous matrix with at least one column."""
     matrix = np.array(antecedents, dtype=np.int32, order="C", ndmin=2)
     if matrix.ndim != 2:
-        raise InputError(f"antecedents must be a matrix (rules × items), not {matrix.ndim}-dimensional")
+        raise InputError(f"antecedents must be a matrix (rules × items), got {matrix.ndim} dimensions")
     if matrix.shape[1] == 0:
         matrix = np.full((matrix.shape[0], 1), -1, dtype=np.int32)
     if matrix.size and (matrix.min() < -1 or matrix.max() >= n_items):
-        raise InputError(f"antecedents must be items 0…{n_items - 1}, or −1 as padding")
+        raise InputError(f"antecedents must hold items 0…{n_items - 1}, or −1 as padding")
     return matrix
-
-
-def fitting(words: Words, n_rows: int, what: str) -> Words:
-    """Bitmaps of exactly the width of so many rows; a table without rows may come with spare words.
-
-    >>> fitting(np.zeros((3, 1), dtype=np.uint64), 0, "bitmaps").shape
-    (3, 0)
-    """
-    if words.ndim == 2 and n_rows == 0:
-        return words[:, :0]
-    if words.ndim != 2 or words.shape[1] != n_words(n_rows):
-        raise InputError(f"{what} of shape {words.shape} cannot hold {n_rows} rows of bits")
-    return words
 
 
 def _block_words(n_maps: int) -> int:
@@ -266,10 +149,25 @@ def count_rules(
     denominator: Denominator = "present",
     threads: int | None = None,
 ) -> RuleCounts:
-    """The integers ``n``, ``n_antecedent``, ``n_consequent`` and ``n_both`` of every rule.
+    """Count rules on bitmaps.
 
-    ``antecedents`` is a matrix (rules × items) padded with −1, in any order; a row of padding alone is the empty
-    antecedent, which holds everywhere. ``feature_of_item`` is needed only where ``present`` is given.
+    Args:
+        bitmaps: One bitmap per item.
+        n_rows: Number of rows.
+        antecedents: Matrix (rules × items) padded with −1, in any order. A row of padding alone is the empty
+            antecedent, which holds in every row.
+        consequents: One item per rule.
+        present: One bitmap per feature of the rows in which it is present; ``None`` if no value is missing.
+        feature_of_item: The feature of each item; needed if ``present`` is given.
+        denominator: ``"present"`` counts a rule over the rows in which all its features are present, ``"all"`` over
+            all rows.
+        threads: Maximum number of threads; by default one per processor.
+
+    Returns:
+        ``n``, ``n_antecedent``, ``n_consequent`` and ``n_both``, each with one integer per rule.
+
+    Raises:
+        InputError: If an item is out of range or the shapes do not match.
 
     >>> from thence.bitmaps.bits import pack_codes
     >>> bitmaps, present = pack_codes([[0, 0], [0, 1], [1, 1], [0, -1]], cardinalities=[2, 2])
@@ -280,24 +178,24 @@ def count_rules(
     [4, 3, 2, 1]
     """
     if denominator not in ("present", "all"):
-        raise InputError(f"unknown denominator {denominator!r}", hint="'present' or 'all'")
-    bitmaps = fitting(bitmaps, n_rows, "bitmaps")
+        raise InputError(f"unknown denominator {denominator!r}", hint="use 'present' or 'all'")
+    bitmaps = check_bitmaps(bitmaps, n_rows, "bitmaps")
     n_items = bitmaps.shape[0]
     left = _padded(antecedents, n_items)
     right = np.ascontiguousarray(consequents, dtype=np.int64).ravel()
     if len(left) != len(right):
-        raise InputError(f"{len(left)} antecedents but {len(right)} consequents")
+        raise InputError(f"each antecedent needs a consequent: {len(left)} antecedents, {len(right)} consequents")
     if right.size and (right.min() < 0 or right.max() >= n_items):
-        raise InputError(f"consequents must be items 0…{n_items - 1}")
+        raise InputError(f"consequents must hold items 0…{n_items - 1}")
     if present is None or denominator == "all":
         return _complete_counts(bitmaps, n_rows, left, right, threads)
-    present = fitting(present, n_rows, "present")
+    present = check_bitmaps(present, n_rows, "present")
     if feature_of_item is None:
-        raise InputError("feature_of_item is needed to count where values are missing")
+        raise InputError("feature_of_item is required if present is given")
     features = np.ascontiguousarray(feature_of_item, dtype=np.int64).ravel()
     if len(features) != n_items or (n_items and (features.min() < 0 or features.max() >= present.shape[0])):
-        raise InputError(f"feature_of_item must name one of {present.shape[0]} features for each of {n_items} items")
-    # Most features are complete in most tables: only rules that touch a feature with gaps pay for the masks.
+        raise InputError(f"feature_of_item must hold a feature 0…{present.shape[0] - 1} for each of {n_items} items")
+    # In most tables most features are complete: only rules on a feature with missing values pay for the masks.
     gappy = popcount(present) < n_rows
     gappy_item = np.concatenate([gappy[features], [False]])
     slow = gappy_item[right] | gappy_item[left].any(axis=1)
@@ -315,9 +213,9 @@ def _complete_counts(
 ) -> RuleCounts:
     n_rules = len(right)
     items = left.view(np.uint32)
-    order = _sort_antecedents(items, bitmaps.shape[0])
-    sorted_left, sorted_right = shared(items[order], np.uint32), shared(right[order], np.int64)
-    maps, full = shared(bitmaps, np.uint64), shared(full_mask(n_rows), np.uint64)
+    order = sort_antecedents(items, bitmaps.shape[0])
+    sorted_left, sorted_right = as_kernel_array(items[order], np.uint32), as_kernel_array(right[order], np.int64)
+    maps, full = as_kernel_array(bitmaps, np.uint64), as_kernel_array(full_mask(n_rows), np.uint64)
     block = _block_words(bitmaps.shape[0])
     counts = np.zeros((2, n_rules), dtype=np.int64)
 
@@ -342,10 +240,10 @@ def _present_counts(
 ) -> NDArray[np.int64]:
     n_rules = len(right)
     items = left.view(np.uint32)
-    order = _sort_antecedents(items, bitmaps.shape[0])
-    sorted_left, sorted_right = shared(items[order], np.uint32), shared(right[order], np.int64)
-    maps, known = shared(bitmaps, np.uint64), shared(present, np.uint64)
-    full, of_item = shared(full_mask(n_rows), np.uint64), shared(features, np.uint32)
+    order = sort_antecedents(items, bitmaps.shape[0])
+    sorted_left, sorted_right = as_kernel_array(items[order], np.uint32), as_kernel_array(right[order], np.int64)
+    maps, known = as_kernel_array(bitmaps, np.uint64), as_kernel_array(present, np.uint64)
+    full, of_item = as_kernel_array(full_mask(n_rows), np.uint64), as_kernel_array(features, np.uint32)
     block = _block_words(bitmaps.shape[0] + present.shape[0])
     counts = np.zeros((n_rules, 4), dtype=np.int64)
 
@@ -359,11 +257,11 @@ def _present_counts(
 
 
 def _share_out(work: Callable[[tuple[int, int]], None], n_rules: int, words_per_rule: int, threads: int | None) -> None:
-    """Cut sorted rules into runs, several per thread so that the last run to finish is short."""
+    """Split sorted rules into runs for the threads, several per thread so that the last run to finish is short."""
     pieces = (threads or default_threads()) * 4
     if n_rules * words_per_rule < SMALL_WORK:
         pieces = 1
-    run_threads(work, spans(n_rules, pieces), threads=threads)
+    run_threads(work, split_range(n_rules, pieces), threads=threads)
 
 
 @kernel
@@ -375,65 +273,49 @@ def _cover_words(
     before = np.empty(width, dtype=np.uint32)
     for start in range(low, high, _COVER_WORDS):
         stop = min(start + _COVER_WORDS, high)
-        for place in range(width):
-            before[place] = _ABSENT
+        clear(before)
         for rule in range(antecedents.shape[0]):
-            if rule > 0 and _same(antecedents[rule], before):
+            if rule > 0 and equal(antecedents[rule], before):
                 continue
-            level = _advance(levels, bitmaps, antecedents[rule], before, full, start, stop)
-            left = np.uint64(0)
+            level = advance(levels, bitmaps, antecedents[rule], before, full, start, stop)
+            open_rows = np.uint64(0)
             for word in range(stop - start):
                 covered[start + word] |= levels[level, word]
-                left |= full[start + word] ^ covered[start + word]
-            if left == 0:
+                open_rows |= full[start + word] ^ covered[start + word]
+            if open_rows == 0:
                 break
 
 
-def cover(bitmaps: Words, *, n_rows: int, antecedents: ArrayLike, threads: int | None = None) -> Words:
-    """The rows in which at least one antecedent holds, as one bitmap.
+def cover_rows(bitmaps: Words, *, n_rows: int, antecedents: ArrayLike, threads: int | None = None) -> Words:
+    """Find the rows in which at least one antecedent holds.
+
+    Args:
+        bitmaps: One bitmap per item.
+        n_rows: Number of rows.
+        antecedents: Matrix (rules × items) padded with −1, in any order.
+        threads: Maximum number of threads; by default one per processor.
+
+    Returns:
+        One bitmap.
 
     >>> from thence.bitmaps.bits import pack_mask, popcount
     >>> items = pack_mask([[True, True], [False, True], [False, False]])
-    >>> int(popcount(cover(items, n_rows=3, antecedents=[[0, -1], [0, 1]])))
+    >>> int(popcount(cover_rows(items, n_rows=3, antecedents=[[0, -1], [0, 1]])))
     1
     """
-    bitmaps = fitting(bitmaps, n_rows, "bitmaps")
+    bitmaps = check_bitmaps(bitmaps, n_rows, "bitmaps")
     left = _padded(antecedents, bitmaps.shape[0]).view(np.uint32)
-    order = _sort_antecedents(left, bitmaps.shape[0])
-    rules, maps, full = shared(left[order], np.uint32), shared(bitmaps, np.uint64), shared(full_mask(n_rows), np.uint64)
+    order = sort_antecedents(left, bitmaps.shape[0])
+    rules, maps, full = (
+        as_kernel_array(left[order], np.uint32),
+        as_kernel_array(bitmaps, np.uint64),
+        as_kernel_array(full_mask(n_rows), np.uint64),
+    )
     covered = np.zeros(bitmaps.shape[1], dtype=np.uint64)
     pieces = 1 if left.size * bitmaps.shape[1] < SMALL_WORK else (threads or default_threads()) * 4
     run_threads(
         lambda span: _cover_words(maps, rules, full, span[0], span[1], covered),
-        spans(bitmaps.shape[1], pieces, least=_COVER_WORDS),
+        split_range(bitmaps.shape[1], pieces, least=_COVER_WORDS),
         threads=threads,
     )
     return covered
-
-
-@kernel
-def _mask_rules(bitmaps: Words, antecedents: NDArray[np.uint32], full: Words, out: Words) -> None:
-    for rule in range(antecedents.shape[0]):
-        _copy_into(out[rule], full)
-        for place in range(antecedents.shape[1]):
-            if antecedents[rule, place] != _ABSENT:
-                _and_into(out[rule], out[rule], bitmaps[antecedents[rule, place]])
-
-
-def rule_masks(bitmaps: Words, *, n_rows: int, antecedents: ArrayLike) -> Words:
-    """One bitmap per rule: the rows in which its antecedent holds.
-
-    For the rows in which the whole rule holds, put the consequent among the items.
-
-    >>> from thence.bitmaps.bits import pack_mask, unpack
-    >>> items = pack_mask([[True, True], [False, True], [True, False]])
-    >>> unpack(rule_masks(items, n_rows=3, antecedents=[[0, 1], [1, -1]]), n_rows=3).tolist()
-    [[True, False, False], [True, True, False]]
-    """
-    bitmaps = fitting(bitmaps, n_rows, "bitmaps")
-    left = _padded(antecedents, bitmaps.shape[0])
-    out = np.empty((len(left), bitmaps.shape[1]), dtype=np.uint64)
-    _mask_rules(
-        shared(bitmaps, np.uint64), shared(left, np.int32).view(np.uint32), shared(full_mask(n_rows), np.uint64), out
-    )
-    return out

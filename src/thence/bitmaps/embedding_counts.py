@@ -1,33 +1,65 @@
-"""Counts of rules over frames × embeddings that are never written out.
+"""Counts of rules over frames × embeddings, which are never written out.
 
-For each embedding the bitmaps of its items are looked up in a ``Bank``, and the rules are counted on
-them; sums over embeddings are the counts of the whole table. On the way it is seen in how many embeddings and in how
-many frames a rule holds at all, and how its confidence spreads over the embeddings. Plain arrays only; no measures.
+For each embedding the bitmaps of its items are looked up in a ``Bank`` and the rules are counted on them; the sums over
+embeddings are the counts of the whole table. The same pass finds in how many embeddings and in how many frames a rule
+holds, and how its confidence varies between embeddings.
+
+This module works on plain arrays only and must not compute measures.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from thence.bitmaps.bank import Bank
-from thence.bitmaps.bits import Words, and_count, default_threads, kernel, run_threads, shared, spans
-from thence.bitmaps.counts import _ABSENT, _advance, _same, _sort_antecedents, full_mask
+from thence.bitmaps.bits import (
+    Words,
+    and_count,
+    as_kernel_array,
+    default_threads,
+    full_mask,
+    kernel,
+    run_threads,
+    split_range,
+)
+from thence.bitmaps.intersections import ABSENT, advance, clear, equal, sort_antecedents
 
-__all__ = ["EmbeddingCounts", "count_embeddings"]
+__all__ = [
+    "BLOCK_WORDS",
+    "BankRules",
+    "EmbeddingCounts",
+    "count_embeddings",
+    "gather_block",
+    "select_rules",
+    "sort_rules",
+]
 
 Ints = npt.NDArray[np.int64]
 
-# Accumulators for "in which frames does it hold somewhere" are kept per rule and thread; this bounds them.
+BLOCK_WORDS = 512
+"""Number of words of each bitmap that are counted at once, so that they stay in the cache."""
+
+# Each thread keeps, per rule, a bitmap of the frames in which the rule holds in some embedding; this bounds them.
 _FRAME_BYTES = 1 << 26
-_BLOCK_WORDS = 512
 
 
 @dataclass(frozen=True)
 class EmbeddingCounts:
-    """Integers per rule, and the spread of its confidence over the embeddings in which it applies."""
+    """Counts per rule, and sums that describe how its confidence varies between embeddings.
+
+    Args:
+        counts: Matrix (rules × 4) of n, n_antecedent, n_consequent and n_both.
+        frames: Number of frames in which the rule holds in at least one embedding.
+        embeddings: Number of embeddings in which the rule holds in at least one frame.
+        applicable: Number of embeddings in which the antecedent holds in at least one frame.
+        confidence_low: Lowest confidence of the applicable embeddings.
+        confidence_sum: Sum of the confidences of the applicable embeddings.
+        confidence_squares: Sum of their squares.
+    """
 
     counts: Ints
     frames: Ints
@@ -38,8 +70,60 @@ class EmbeddingCounts:
     confidence_squares: npt.NDArray[np.float64]
 
 
+class BankRules(NamedTuple):
+    """Rules and the bitmaps that they read, in the form that kernels take.
+
+    Args:
+        words: Bitmaps over frames.
+        row_of: The row of ``words`` for each item that the rules use and each embedding.
+        present_of: The row of ``words`` for each column and embedding.
+        column_of_item: The column of each item that the rules use.
+        full: The bitmap of all frames.
+        antecedents: Sorted antecedents, as positions in ``row_of``.
+        consequents: Consequents, as positions in ``row_of``.
+        complete: Whether missing values are ignored or absent.
+    """
+
+    words: Words
+    row_of: npt.NDArray[np.int32]
+    present_of: npt.NDArray[np.int32]
+    column_of_item: npt.NDArray[np.uint32]
+    full: Words
+    antecedents: npt.NDArray[np.uint32]
+    consequents: Ints
+    complete: bool
+
+
+def sort_rules(
+    bank: Bank, antecedents: npt.NDArray[np.int32], consequents: npt.NDArray[np.int32]
+) -> tuple[Ints, npt.NDArray[np.uint32], Ints]:
+    """Sort rules by their antecedents; return the order, the antecedents and the consequents."""
+    left = np.array(antecedents, dtype=np.int32, order="C").view(np.uint32)
+    order = sort_antecedents(left, len(bank.row_of))
+    return order, left[order], np.asarray(consequents, np.int64)[order]
+
+
+def select_rules(bank: Bank, antecedents: npt.NDArray[np.uint32], consequents: Ints, *, complete: bool) -> BankRules:
+    """Prepare sorted rules for a kernel; items are renumbered so that only those that a rule uses are looked up."""
+    real = antecedents[antecedents != ABSENT].astype(np.int64)
+    used = np.unique(np.concatenate([real, consequents]))
+    renumbered = np.searchsorted(used, antecedents.astype(np.int64)).astype(np.uint32)
+    renumbered[antecedents == ABSENT] = ABSENT
+    return BankRules(
+        as_kernel_array(bank.words, np.uint64),
+        as_kernel_array(bank.row_of[used], np.int32),
+        as_kernel_array(bank.present_of, np.int32),
+        as_kernel_array(bank.column_of_item[used], np.uint32),
+        as_kernel_array(full_mask(bank.n_frames), np.uint64),
+        as_kernel_array(renumbered, np.uint32),
+        as_kernel_array(np.searchsorted(used, consequents), np.int64),
+        complete,
+    )
+
+
 @kernel
-def _gather(words: Words, row_of: npt.NDArray[np.int32], embedding: int, low: int, high: int, out: Words) -> None:
+def gather_block(words: Words, row_of: npt.NDArray[np.int32], embedding: int, low: int, high: int, out: Words) -> None:
+    """Copy the words ``low … high`` of the bitmaps that an embedding reads."""
     for item in range(row_of.shape[0]):
         row = row_of[item, embedding]
         for word in range(low, high):
@@ -48,14 +132,7 @@ def _gather(words: Words, row_of: npt.NDArray[np.int32], embedding: int, low: in
 
 @kernel
 def _count_span(
-    words: Words,
-    row_of: npt.NDArray[np.int32],
-    present_of: npt.NDArray[np.int32],
-    column_of_item: npt.NDArray[np.uint32],
-    full: Words,
-    antecedents: npt.NDArray[np.uint32],
-    consequents: Ints,
-    complete: bool,
+    rules: BankRules,
     n_frames: int,
     first: int,
     last: int,
@@ -67,10 +144,11 @@ def _count_span(
     sum_confidence: npt.NDArray[np.float64],
     squares: npt.NDArray[np.float64],
 ) -> None:
-    """Counts of all rules over the embeddings ``first … last``, added to the outputs."""
+    """Count all rules over the embeddings ``first … last`` and add to the outputs."""
+    words, row_of, present_of, column_of_item, full, antecedents, consequents, complete = rules
     n_rules, width = antecedents.shape
     n_words_ = words.shape[1]
-    block = min(_BLOCK_WORDS, n_words_)
+    block = min(BLOCK_WORDS, n_words_)
     items = np.empty((row_of.shape[0], block), dtype=np.uint64)
     known = np.empty((present_of.shape[0], block), dtype=np.uint64)
     levels = np.empty((width + 1, block), dtype=np.uint64)
@@ -85,27 +163,27 @@ def _count_span(
         for low in range(0, n_words_, block):
             high = min(low + block, n_words_)
             span = high - low
-            _gather(words, row_of, embedding, low, high, items)
+            gather_block(words, row_of, embedding, low, high, items)
             for item in range(row_of.shape[0]):
                 item_ones[item] = and_count(items[item, :span], items[item, :span])
             if not complete:
-                _gather(words, present_of, embedding, low, high, known)
-            before[:] = _ABSENT
-            before_features[:] = _ABSENT
+                gather_block(words, present_of, embedding, low, high, known)
+            clear(before)
+            clear(before_features)
             level = 0
             ones = np.int64(0)
             for rule in range(n_rules):
-                if rule == 0 or not _same(antecedents[rule], before):
-                    level = _advance(levels, items, antecedents[rule], before, full[low:high], 0, span)
+                if rule == 0 or not equal(antecedents[rule], before):
+                    level = advance(levels, items, antecedents[rule], before, full[low:high], 0, span)
                     ones = and_count(levels[level, :span], levels[level, :span])
                     if not complete:
                         for place in range(width):
                             item = antecedents[rule, place]
-                            features[place] = _ABSENT if item == _ABSENT else column_of_item[item]
-                        _advance(seen, known, features, before_features, full[low:high], 0, span)
+                            features[place] = ABSENT if item == ABSENT else column_of_item[item]
+                        advance(seen, known, features, before_features, full[low:high], 0, span)
                 held = levels[level, :span]
                 target = items[consequents[rule], :span]
-                # Most antecedents with a static item hold in few embeddings: nothing to intersect in the others.
+                # An antecedent with a static item holds in few embeddings: the others have nothing to intersect.
                 both = and_count(held, target) if ones > 0 else np.int64(0)
                 if both > 0:
                     own[rule, 3] += both
@@ -143,22 +221,28 @@ def count_embeddings(
     denominator: str = "present",
     threads: int | None = None,
 ) -> EmbeddingCounts:
-    """Count rules (item numbers of the bank, antecedents padded with −1) over all frames × embeddings."""
+    """Count rules over all frames × embeddings of a bank.
+
+    Args:
+        bank: The bitmaps.
+        antecedents: Matrix (rules × items) of item numbers of the bank, padded with −1.
+        consequents: One item number per rule.
+        denominator: ``"present"`` counts a rule over the rows in which all its features are present, ``"all"`` over
+            all rows.
+        threads: Maximum number of threads; by default one per processor.
+
+    Returns:
+        The counts, in the order of the rules.
+    """
     n_rules = len(consequents)
     if n_rules == 0 or bank.n_rows == 0:
         none, zero = np.zeros(n_rules, np.int64), np.zeros(n_rules)
         return EmbeddingCounts(np.zeros((n_rules, 4), np.int64), none, none, none, zero, zero, zero)
-    left = np.array(antecedents, dtype=np.int32, order="C").view(np.uint32)
-    order = _sort_antecedents(left, len(bank.row_of))
-    left, right = left[order], np.asarray(consequents, np.int64)[order]
-    used, left, right = _only_used(left, right)
-    complete = bank.is_complete or denominator == "all"
+    order, left, right = sort_rules(bank, antecedents, consequents)
+    rules = select_rules(bank, left, right, complete=bank.is_complete or denominator == "all")
     workers = threads or default_threads()
     limit = max(1, _FRAME_BYTES // (8 * max(bank.words.shape[1], 1)))
-    parts = [
-        _count_some(bank, used, left[low : low + limit], right[low : low + limit], complete, workers)
-        for low in range(0, n_rules, limit)
-    ]
+    parts = [_count_some(bank, rules, slice(low, low + limit), workers) for low in range(0, n_rules, limit)]
     back = np.empty(n_rules, np.int64)
     back[order] = np.arange(n_rules)
 
@@ -172,41 +256,19 @@ def count_embeddings(
     )
 
 
-def _only_used(left: npt.NDArray[np.uint32], right: Ints) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32], Ints]:
-    """Renumber items so that only those that some rule uses are looked up; the order of the rules stays sorted."""
-    real = left[left != _ABSENT].astype(np.int64)
-    used = np.unique(np.concatenate([real, right]))
-    renumbered = np.searchsorted(used, left.astype(np.int64)).astype(np.uint32)
-    renumbered[left == _ABSENT] = _ABSENT
-    return used, renumbered, np.searchsorted(used, right)
-
-
-def _count_some(
-    bank: Bank,
-    used: npt.NDArray[np.int64],
-    left: npt.NDArray[np.uint32],
-    right: Ints,
-    complete: bool,
-    workers: int,
-) -> EmbeddingCounts:
-    n_rules, width = len(right), bank.words.shape[1]
-    words, full = shared(bank.words, np.uint64), shared(full_mask(bank.n_frames), np.uint64)
-    rows, present = shared(bank.row_of[used], np.int32), shared(bank.present_of, np.int32)
-    columns = shared(bank.column_of_item[used], np.uint32)
-    rules, consequents = shared(left, np.uint32), shared(right, np.int64)
+def _count_some(bank: Bank, rules: BankRules, chosen: slice, workers: int) -> EmbeddingCounts:
+    some = rules._replace(antecedents=rules.antecedents[chosen], consequents=rules.consequents[chosen])
+    n_rules, width = len(some.consequents), bank.words.shape[1]
 
     def work(span: tuple[int, int]) -> EmbeddingCounts:
         counts = np.zeros((n_rules, 4), np.int64)
         frames = np.zeros((n_rules, width), np.uint64)
         holds, applies = np.zeros(n_rules, np.int64), np.zeros(n_rules, np.int64)
         lowest, total, squares = np.ones(n_rules), np.zeros(n_rules), np.zeros(n_rules)
-        _count_span(
-            words, rows, present, columns, full, rules, consequents, complete, bank.n_frames, *span,
-            counts, frames, holds, applies, lowest, total, squares,
-        )  # fmt: skip
+        _count_span(some, bank.n_frames, *span, counts, frames, holds, applies, lowest, total, squares)
         return EmbeddingCounts(counts, frames, holds, applies, lowest, total, squares)  # type: ignore[arg-type]
 
-    parts = run_threads(work, spans(bank.n_embeddings, workers), threads=workers)
+    parts = run_threads(work, split_range(bank.n_embeddings, workers), threads=workers)
     seen = np.bitwise_or.reduce([part.frames for part in parts])
     return EmbeddingCounts(
         np.sum([part.counts for part in parts], axis=0, dtype=np.int64).reshape(n_rules, 4),

@@ -1,11 +1,11 @@
-"""Bitmaps of ranges over raw numbers: numbers become ranks once, a range then is two small integers.
+"""Bitmaps of ranges over raw numbers: numbers become ranks once, and a range is then two small integers.
 
-Rules whose items are ranges of their own, not bins of a table, are counted with this: thousands of different ranges
-over the same few columns. ``codes[f]`` are the ranks of column ``f`` among its distinct values, which are
-``levels[starts[f]:starts[f + 1]]``; a missing value has the largest rank of the type and lies in no range. A column of
-categories keeps its codes as ranks. Ranges are closed: ``first … last``, empty where ``first > last``.
+This serves rules whose items are arbitrary ranges rather than bins of a table: thousands of different ranges over the
+same few columns. ``codes[f]`` are the ranks of column ``f`` among its distinct values, which are
+``levels[starts[f]:starts[f + 1]]``; a missing value has the largest rank of the dtype and lies in no range. A column of
+categories keeps its codes as ranks. Ranges are closed: ``first … last``, empty if ``first > last``.
 
-This module works on plain arrays only; the counts themselves are made by ``thence.bitmaps.counts``.
+This module works on plain arrays only; ``thence.bitmaps.counts`` does the counting.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thence.bitmaps.bits import Words, kernel, n_words, pack_mask, shared
-from thence.bitmaps.counts import RuleCounts, count_rules, cover
+from thence.bitmaps.bits import Words, as_kernel_array, kernel, n_words, pack_mask
+from thence.bitmaps.counts import RuleCounts, count_rules, cover_rows
 
-__all__ = ["Ranges", "Ranks", "count_ranges", "cover_ranges", "rank_columns"]
+__all__ = ["Ranges", "Ranks", "count_ranges", "cover_ranges", "pack_ranges", "rank_columns"]
 
 Ints = NDArray[np.int64]
 
-# Bitmaps of this many bytes are made at once.
+# Maximum size of the bitmaps in memory at once.
 _CHUNK_BYTES = 1 << 26
 # Multiplied by eight bytes that are 0 or 1, this gathers them in the highest byte.
 _GATHER = np.uint64(0x0102040810204080)
@@ -33,7 +33,13 @@ _GATHER = np.uint64(0x0102040810204080)
 
 @dataclass(frozen=True)
 class Ranks:
-    """The columns of a raw table as ranks."""
+    """The columns of a raw table as ranks.
+
+    Args:
+        codes: Matrix (columns × rows) of ranks.
+        levels: The distinct values of all columns, in order, one column after the other.
+        starts: Position in ``levels`` of the first value of each column, and the total at the end.
+    """
 
     codes: NDArray[Any]
     levels: NDArray[np.float64]
@@ -45,19 +51,25 @@ class Ranks:
         return int(self.codes.shape[1])
 
     def levels_of(self, column: int) -> NDArray[np.float64]:
-        """The distinct values of a column, in order."""
+        """Return the distinct values of a column, in order."""
         return self.levels[self.starts[column] : self.starts[column + 1]]
 
     @cached_property
     def present(self) -> Words | None:
-        """A bitmap per column of the rows in which it is known; ``None`` where nothing is missing."""
+        """One bitmap per column of the rows in which it is present; ``None`` if no value is missing."""
         known = self.codes != np.iinfo(self.codes.dtype).max
         return None if bool(known.all()) else pack_mask(known.T)
 
 
 @dataclass(frozen=True)
 class Ranges:
-    """Items: the column of each, and its closed range of ranks."""
+    """Items, each a closed range of ranks.
+
+    Args:
+        columns: The column of each item.
+        first: Lowest rank of each item.
+        last: Highest rank of each item.
+    """
 
     columns: Ints
     first: Ints
@@ -67,12 +79,16 @@ class Ranges:
         return len(self.columns)
 
     def take(self, chosen: NDArray[Any]) -> Ranges:
-        """Some of the items."""
+        """Return the items at these positions."""
         return Ranges(self.columns[chosen], self.first[chosen], self.last[chosen])
 
 
 def rank_columns(numbers: NDArray[np.float64], is_category: NDArray[np.bool_]) -> Ranks:
-    """Rank every column of a matrix (rows × columns); NaN is missing, categories are codes already.
+    """Rank the columns of a matrix.
+
+    Args:
+        numbers: Matrix (rows × columns); NaN is missing.
+        is_category: Whether each column holds codes of categories, which are kept as ranks.
 
     >>> made = rank_columns(np.array([[5.0, 1.0], [7.0, 0.0], [5.0, np.nan]]), np.array([False, True]))
     >>> made.codes.tolist(), made.levels_of(0).tolist()
@@ -96,7 +112,7 @@ def rank_columns(numbers: NDArray[np.float64], is_category: NDArray[np.bool_]) -
         # The cast keeps the low half, which turns the largest 32-bit rank into the largest 16-bit one.
         codes = codes.astype(np.uint16)
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return Ranks(shared(codes, codes.dtype), np.concatenate([np.zeros(0), *levels]), starts)
+    return Ranks(as_kernel_array(codes, codes.dtype), np.concatenate([np.zeros(0), *levels]), starts)
 
 
 @kernel
@@ -119,11 +135,11 @@ def _fill(codes: NDArray[Any], columns: Ints, first: Ints, last: Ints, mask: NDA
             bitmaps[item, word] = bits
 
 
-def bitmaps_of(ranks: Ranks, items: Ranges) -> Words:
-    """A bitmap per item.
+def pack_ranges(ranks: Ranks, items: Ranges) -> Words:
+    """Return one bitmap per item.
 
     >>> made = rank_columns(np.array([[5.0], [7.0], [6.0]]), np.array([False]))
-    >>> bitmaps_of(made, Ranges(np.array([0]), np.array([1]), np.array([2]))).tolist()
+    >>> pack_ranges(made, Ranges(np.array([0]), np.array([1]), np.array([2]))).tolist()
     [[6]]
     """
     width = n_words(ranks.n_rows)
@@ -136,15 +152,22 @@ def bitmaps_of(ranks: Ranks, items: Ranges) -> Words:
 def count_ranges(
     ranks: Ranks, items: Ranges, antecedents: NDArray[np.int32], consequents: NDArray[np.int32]
 ) -> RuleCounts:
-    """Exact counts of rules over ranges, over the rows in which all columns of a rule are known.
+    """Count rules over ranges, each over the rows in which all its columns are present.
 
-    ``antecedents`` and ``consequents`` are positions in ``items``, −1 filling short antecedents.
+    Args:
+        ranks: The table.
+        items: The items.
+        antecedents: Matrix (rules × items) of positions in ``items``, padded with −1.
+        consequents: One position in ``items`` per rule.
+
+    Returns:
+        ``n``, ``n_antecedent``, ``n_consequent`` and ``n_both``, each with one integer per rule.
     """
     counted = np.zeros((4, len(consequents)), np.int64)
     for chosen, used, left in _batches(ranks, items, antecedents, consequents):
         batch = items.take(used)
         counted[:, chosen] = count_rules(
-            bitmaps_of(ranks, batch),
+            pack_ranges(ranks, batch),
             n_rows=ranks.n_rows,
             antecedents=left[:, 1:],
             consequents=left[:, 0],
@@ -155,17 +178,20 @@ def count_ranges(
 
 
 def cover_ranges(ranks: Ranks, items: Ranges, antecedents: NDArray[np.int32]) -> Words:
-    """A bitmap of the rows in which at least one antecedent holds."""
+    """Return the bitmap of the rows in which at least one antecedent (positions in ``items``, padded with −1) holds."""
     held = np.zeros(n_words(ranks.n_rows), np.uint64)
     for _, used, left in _batches(ranks, items, antecedents, antecedents[:, 0]):
-        held |= cover(bitmaps_of(ranks, items.take(used)), n_rows=ranks.n_rows, antecedents=left[:, 1:])
+        held |= cover_rows(pack_ranges(ranks, items.take(used)), n_rows=ranks.n_rows, antecedents=left[:, 1:])
     return held
 
 
 def _batches(
     ranks: Ranks, items: Ranges, antecedents: NDArray[np.int32], consequents: NDArray[np.int32]
 ) -> Iterator[tuple[slice, NDArray[np.int32], NDArray[np.int32]]]:
-    """Runs of rules whose bitmaps fit into memory, with their items renumbered: consequent first, then antecedent."""
+    """Yield runs of rules whose bitmaps fit into memory: the rules, their items, and the items renumbered.
+
+    In the renumbered matrix the consequent comes first, then the antecedent.
+    """
     rules = np.concatenate([consequents[:, None], antecedents], axis=1).astype(np.int32)
     room = max(_CHUNK_BYTES // (8 * max(n_words(ranks.n_rows), 1)), 1)
     step = max(room // max(rules.shape[1], 1), 1)

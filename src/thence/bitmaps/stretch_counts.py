@@ -1,7 +1,9 @@
-"""Counts of rules in successive stretches of time, folded into sums of squares as they come.
+"""Counts of rules in successive stretches of time, added up to sums of squares and products.
 
-Each stretch is counted by itself over all embeddings, so stretches are shared out to threads; no count of a single
-stretch is kept. Plain arrays only; what the sums mean is said in ``StretchSums``.
+Each stretch is counted over all embeddings, and the stretches are distributed over threads. The counts of single
+stretches are not kept. ``thence.counting.recount.StretchSums`` explains the sums.
+
+This module works on plain arrays only and must not compute measures.
 """
 
 from __future__ import annotations
@@ -12,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.bitmaps.bank import Bank
-from thence.bitmaps.bits import Words, and_count, default_threads, kernel, run_threads, shared
-from thence.bitmaps.counts import _ABSENT, _advance, _same, _sort_antecedents, full_mask
-from thence.bitmaps.embedding_counts import _BLOCK_WORDS, _gather, _only_used
+from thence.bitmaps.bits import and_count, as_kernel_array, default_threads, full_mask, kernel, run_threads
+from thence.bitmaps.embedding_counts import BLOCK_WORDS, BankRules, gather_block, select_rules, sort_rules
+from thence.bitmaps.intersections import advance, clear, equal
 
 __all__ = ["sum_stretches"]
 
@@ -24,21 +26,12 @@ _RULES_AT_ONCE = 1 << 17  # each thread keeps six sums and two counts per rule
 
 
 @kernel
-def _count_stretch(
-    words: Words,
-    row_of: npt.NDArray[np.int32],
-    present_of: npt.NDArray[np.int32],
-    column_of_item: npt.NDArray[np.uint32],
-    full: Words,
-    antecedents: npt.NDArray[np.uint32],
-    consequents: Ints,
-    complete: bool,
-    counts: Ints,
-) -> None:
-    """How often the antecedent holds where the consequent is known, and how often both do, added to ``counts``."""
+def _count_stretch(rules: BankRules, counts: Ints) -> None:
+    """Count the rows with a known consequent in which the antecedent holds, and those in which both hold."""
+    words, row_of, present_of, column_of_item, full, antecedents, consequents, complete = rules
     n_rules, width = antecedents.shape
     n_words_ = words.shape[1]
-    block = min(_BLOCK_WORDS, n_words_)
+    block = min(BLOCK_WORDS, n_words_)
     items = np.empty((row_of.shape[0], block), dtype=np.uint64)
     known = np.empty((present_of.shape[0], block), dtype=np.uint64)
     levels = np.empty((width + 1, block), dtype=np.uint64)
@@ -47,15 +40,15 @@ def _count_stretch(
         for low in range(0, n_words_, block):
             high = min(low + block, n_words_)
             span = high - low
-            _gather(words, row_of, embedding, low, high, items)
+            gather_block(words, row_of, embedding, low, high, items)
             if not complete:
-                _gather(words, present_of, embedding, low, high, known)
-            before[:] = _ABSENT
+                gather_block(words, present_of, embedding, low, high, known)
+            clear(before)
             level = 0
             ones = np.int64(0)
             for rule in range(n_rules):
-                if rule == 0 or not _same(antecedents[rule], before):
-                    level = _advance(levels, items, antecedents[rule], before, full[low:high], 0, span)
+                if rule == 0 or not equal(antecedents[rule], before):
+                    level = advance(levels, items, antecedents[rule], before, full[low:high], 0, span)
                     ones = and_count(levels[level, :span], levels[level, :span])
                 if ones == 0:
                     continue
@@ -67,7 +60,7 @@ def _count_stretch(
 
 @kernel
 def _fold(counts: Ints, sums: Ints) -> None:
-    """Take the counts of a stretch into the sums, and begin the next stretch at zero."""
+    """Add the counts of a stretch to the sums, and reset the counts."""
     for rule in range(counts.shape[1]):
         n, k = counts[0, rule], counts[1, rule]
         sums[0, rule] += n > 0
@@ -89,7 +82,20 @@ def sum_stretches(
     denominator: str = "present",
     threads: int | None = None,
 ) -> Ints:
-    """Sums over the stretches, six per rule: stretches with n > 0, n, k, n², nk and k².
+    """Count rules in equal, successive stretches of time and return sums over the stretches.
+
+    Args:
+        bank: The bitmaps.
+        antecedents: Matrix (rules × items) of item numbers of the bank, padded with −1.
+        consequents: One item number per rule.
+        stretches: Number of stretches; fewer if there are fewer frames.
+        denominator: ``"present"`` counts a rule over the rows in which all its features are present, ``"all"`` over
+            all rows.
+        threads: Maximum number of threads; by default one per processor.
+
+    Returns:
+        Six rows, one column per rule. With ``n`` rows of a stretch in which the antecedent holds and ``k`` in which
+        both sides hold: the number of stretches with n > 0, and the sums of n, k, n², nk and k².
 
     >>> from thence.bitmaps.bank import build_bank
     >>> columns = [(np.array([codes], np.int16), np.zeros(1, np.int32), 2) for codes in ([0, 0, 0, 1], [0, 0, 1, 1])]
@@ -98,38 +104,27 @@ def sum_stretches(
     >>> sum_stretches(bank, stretches=2, **rule).ravel().tolist()
     [2, 3, 2, 5, 4, 4]
     """
-    left = np.array(antecedents, dtype=np.int32, order="C").view(np.uint32)
-    order = _sort_antecedents(left, len(bank.row_of))
-    left, right = left[order], np.asarray(consequents, np.int64)[order]
-    edges = np.linspace(0, bank.n_frames, min(stretches, bank.n_frames) + 1).astype(int).tolist()
+    order, left, right = sort_rules(bank, antecedents, consequents)
+    starts = np.linspace(0, bank.n_frames, min(stretches, bank.n_frames) + 1).astype(int).tolist()
+    bounds = list(pairwise(starts))
     complete = bank.is_complete or denominator == "all"
     sums = np.zeros((6, len(right)), np.int64)
     for low in range(0, len(right), _RULES_AT_ONCE):
         some = slice(low, low + _RULES_AT_ONCE)
-        bounds = list(pairwise(edges))
-        sums[:, order[some]] = _sum_some(bank, left[some], right[some], bounds, complete, threads or default_threads())
+        rules = select_rules(bank, left[some], right[some], complete=complete)
+        sums[:, order[some]] = _sum_some(bank, rules, bounds, threads or default_threads())
     return sums
 
 
-def _sum_some(
-    bank: Bank,
-    left: npt.NDArray[np.uint32],
-    right: Ints,
-    bounds: list[tuple[int, int]],
-    complete: bool,
-    workers: int,
-) -> Ints:
-    used, left, right = _only_used(left, right)
-    rows, present = shared(bank.row_of[used], np.int32), shared(bank.present_of, np.int32)
-    columns = shared(bank.column_of_item[used], np.uint32)
-    rules, targets = shared(left, np.uint32), shared(right, np.int64)
+def _sum_some(bank: Bank, rules: BankRules, bounds: list[tuple[int, int]], workers: int) -> Ints:
+    n_rules = len(rules.consequents)
 
     def work(share: list[tuple[int, int]]) -> Ints:
-        counts, sums = np.zeros((2, len(targets)), np.int64), np.zeros((6, len(targets)), np.int64)
+        counts, sums = np.zeros((2, n_rules), np.int64), np.zeros((6, n_rules), np.int64)
         for start, stop in share:
-            words = shared(bank.between(start, stop).words, np.uint64)
-            full = shared(full_mask(stop - start), np.uint64)
-            _count_stretch(words, rows, present, columns, full, rules, targets, complete, counts)
+            words = as_kernel_array(bank.slice_frames(start, stop).words, np.uint64)
+            full = as_kernel_array(full_mask(stop - start), np.uint64)
+            _count_stretch(rules._replace(words=words, full=full), counts)
             _fold(counts, sums)
         return sums
 
