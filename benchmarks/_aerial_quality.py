@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 import thence as th
 from thence.bitmaps import bits
 from thence.counting.assurance import assured
-from thence.counting.recount import recount
+from thence.counting.recount import data_coverage, recount
 from thence.miners.aerial.autoencoder import Autoencoder
-from thence.miners.aerial.extraction import Rules, Search, extract, top
-from thence.miners.aerial.training import TrainingSettings, train
+from thence.miners.aerial.extraction import RuleArrays, extract_rules, extract_top_rules
+from thence.miners.aerial.settings import SearchSettings, TrainingSettings
+from thence.miners.aerial.training import train
 from thence.miners.exact.search import mine_exact
 
 TAU, SUPPORT = 0.8, 0.01
@@ -116,17 +117,17 @@ def _hanoi(seeds: range, folder: Path) -> dict[str, list[Judged]]:
 
 def _parts(scale: _Scale) -> None:
     """How the exact rules with two antecedents stand to their parts: what a longer list does to the averages."""
-    counted = recount(scale.table, 0, scale.exact[:, :-1], scale.exact[:, -1])
+    counted = recount(scale.exact[:, :-1], scale.exact[:, -1], scale.table)
     kept = scale.kept(counted, "aerial")
     rules, found = counted.take(kept), scale.exact[kept]
     single = found[:, 1] < 0
     alone, pairs = rules.take(np.flatnonzero(single)), found[~single]
-    parts = [recount(scale.table, 0, pairs[:, [at]], pairs[:, -1]).measure("zhang") for at in (0, 1)]
+    parts = [recount(pairs[:, [at]], pairs[:, -1], scale.table).measure("zhang") for at in (0, 1)]
     better = int((rules.measure("zhang")[~single] > np.maximum(*parts)).sum())
     print(
         f"of the exact rules (assured), {len(alone):,} have one antecedent: confidence"
         f" {alone.measure('confidence').mean():.3f}, Zhang {alone.measure('zhang').mean():.3f}, coverage"
-        f" {th.counting.data_coverage(scale.table, alone):.3f}; of the {len(pairs):,} with two, {better:,} have a"
+        f" {data_coverage(alone, scale.table):.3f}; of the {len(pairs):,} with two, {better:,} have a"
         " higher Zhang than both parts"
     )
 
@@ -176,9 +177,9 @@ def _later(seeds: range, folder: Path) -> None:
                 (MUTUAL[TAU], _search_ours(ours, TAU, gate_by="mutual"), "aerial"),
                 (PEERS[TAU], _search_peer(peer, TAU), "pyaerial"),
             ):
-                rules = recount(early, 0, found[:, :-1], found[:, -1])
+                rules = recount(found[:, :-1], found[:, -1], early)
                 returned = rules.take(scale.kept(rules, by))  # type: ignore[arg-type]
-                again = th.count_rules_of(late, returned)
+                again = th.count_rules_of(returned, late)
                 confidence = again.measure("confidence")[again.counts.n_antecedent >= 10]
                 if len(confidence):
                     held = float((confidence >= TAU).mean())
@@ -271,7 +272,7 @@ class _Scale:
     def judge(self, found: Found, by: Filter) -> Judged:
         if not len(found):
             return Judged(0, 0.0, 0.0, 0.0, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
-        rules = recount(self.table, 0, found[:, :-1], found[:, -1])
+        rules = recount(found[:, :-1], found[:, -1], self.table)
         support, confidence, zhang = (rules.measure(name) for name in ("support", "confidence", "zhang"))
         right = confidence >= TAU
         keep = self.kept(rules, by)
@@ -285,7 +286,7 @@ class _Scale:
             float(support[keep].mean()) if some else 0.0,
             float(confidence[keep].mean()) if some else 0.0,
             float(zhang[keep].mean()) if some else 0.0,
-            th.counting.data_coverage(self.table, rules.take(keep)) if some else 0.0,
+            data_coverage(rules.take(keep), self.table) if some else 0.0,
             float(np.isin(_keys(self.exact), _keys(found[keep])).mean()),
         )
 
@@ -344,11 +345,11 @@ def _ours(codes: NDArray[Any], cardinalities: list[int], settings: TrainingSetti
 
 
 def _search_ours(model: Autoencoder, gate: float, *, gate_by: str = "marked", k: int | None = None) -> Found:
-    search = Search(gate=gate, consequent=TAU, gate_by=gate_by)  # type: ignore[arg-type]
+    search = SearchSettings(gate=gate, consequent=TAU, gate_by=gate_by)  # type: ignore[arg-type]
     if k is None:
-        rules = Rules.joined(extract(model, search=search), max_antecedents=2)
+        rules = RuleArrays.concat(extract_rules(model, search=search), max_antecedents=2)
     else:
-        rules = top(model, k=k, search=search)
+        rules = extract_top_rules(model, k=k, search=search)
     return np.column_stack([rules.antecedents, rules.consequents]).astype(np.int64)
 
 

@@ -41,7 +41,7 @@ def lifted(rng: np.random.Generator, *, frames: int, embeddings: int, gaps: floa
 def all_rules(table: TransactionTable) -> RuleSet:
     pairs = [(a, b, c) for a in range(3) for b in (-1, *range(3, 6), 9, 10) for c in range(6, 9)]
     left = np.array([(a, b) for a, b, _ in pairs], np.int32)
-    return recount(table, 0, left, np.array([c for *_, c in pairs], np.int32))
+    return recount(left, np.array([c for *_, c in pairs], np.int32), table)
 
 
 @pytest.mark.parametrize("embeddings", [1, 7])
@@ -53,9 +53,9 @@ def test_the_sums_are_those_of_every_stretch_counted_by_itself(
 ) -> None:
     table = lifted(np.random.default_rng(frames + embeddings), frames=frames, embeddings=embeddings, gaps=gaps)
     rules = all_rules(table)
-    sums = count_stretches(table, rules, stretches=stretches, denominator=denominator)
+    sums = count_stretches(rules, table, stretches=stretches, denominator=denominator)
     for r in range(0, len(rules), 7):
-        applies, holds = rule_rows(table, rules.rule(r))
+        applies, holds = rule_rows(rules.rule(r), table)
         if denominator == "all":
             applies = _antecedent(table, rules, r)
         if frames == 1:
@@ -80,9 +80,9 @@ def _antecedent(table: TransactionTable, rules: RuleSet, r: int) -> npt.NDArray[
 def test_more_rules_than_fit_at_once_are_counted_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     table = lifted(np.random.default_rng(0), frames=300, embeddings=3, gaps=0.1)
     rules = all_rules(table)
-    whole = count_stretches(table, rules, stretches=STRETCHES)
+    whole = count_stretches(rules, table, stretches=STRETCHES)
     monkeypatch.setattr("thence.bitmaps.stretch_counts._RULES_AT_ONCE", 5)
-    pieces = count_stretches(table, rules, stretches=STRETCHES)
+    pieces = count_stretches(rules, table, stretches=STRETCHES)
     assert all((getattr(whole, n) == getattr(pieces, n)).all() for n in ("stretches", "n", "k", "nn", "nk", "kk"))
 
 
@@ -91,7 +91,7 @@ def test_a_part_of_a_bank_is_the_bank_of_that_part(start: int, stop: int) -> Non
     rng = np.random.default_rng(1)
     codes = rng.integers(-1, 3, (4, 200)).astype(np.int16)
     series = np.arange(4, dtype=np.int32)
-    part = build_bank([(codes, series, 3)], n_frames=200, n_embeddings=4).between(start, stop)
+    part = build_bank([(codes, series, 3)], n_frames=200, n_embeddings=4).slice_frames(start, stop)
     fresh = build_bank([(codes[:, start:stop].copy(), series, 3)], n_frames=stop - start, n_embeddings=4)
     for ours, theirs in ((part.row_of, fresh.row_of), (part.present_of, fresh.present_of)):
         assert (part.words[ours] == fresh.words[theirs]).all()
@@ -166,7 +166,7 @@ def test_rules_carry_the_bound_and_it_can_be_asked_for() -> None:
     assert 0 < len(some) < len(rules)
     assert len(th.assured(RuleSet.empty("none"), table, min_confidence=0.8)) == 0
     # Counted on other rows, the old bound would be wrong: it is gone.
-    assert "assured_confidence" not in th.count_rules_of(table.frames(slice(0, 700)), sure).extras
+    assert "assured_confidence" not in th.count_rules_of(sure, table.frames(slice(0, 700))).extras
 
 
 def test_rows_without_time_are_taken_as_independent() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.helpers.tables import all_rules, count_by_hand, factorised_tables, padded, plain_tables
-from thence.counting.recount import count_rules_of, count_stretches, data_coverage, merge, recount, rule_rows
+from thence.counting.recount import count_rules_of, count_stretches, data_coverage, recount, rule_rows
 from thence.errors import MiningError
 from thence.graph.patterns import Pattern
 from thence.rules.items import Feature, Interval, Item
@@ -33,7 +33,7 @@ def _as_pairs(
 
 def _counted(table: TransactionTable) -> tuple[list[tuple[tuple[int, ...], int]], RuleSet]:
     rules = all_rules(table)[:200]
-    return rules, recount(table, 0, *padded(rules, 2))
+    return rules, recount(*padded(rules, 2), table)
 
 
 @settings(max_examples=300)
@@ -78,7 +78,7 @@ def test_coverage_equals_coverage_by_hand(table: TransactionTable) -> None:
         pairs, _ = _as_pairs(table, left, right)
         covered |= np.all([codes[:, c] == code for c, code in pairs], axis=0)
     expected = covered.sum() / len(codes) if len(chosen) else 0.0
-    assert data_coverage(table, chosen) == expected
+    assert data_coverage(chosen, table) == expected
     assert chosen.data_coverage == expected
 
 
@@ -86,35 +86,36 @@ def test_coverage_equals_coverage_by_hand(table: TransactionTable) -> None:
 @given(st.one_of(plain_tables(max_rows=30), factorised_tables()), st.integers(1, 20))
 def test_counts_over_blocks_of_rows_add_up(table: TransactionTable, size: int) -> None:
     _, whole = _counted(table)
-    parts = [count_rules_of(piece, whole) for piece in table.row_blocks(size)]
-    total = parts[0]
+    starts = range(0, max(block.n_frames for block in table.blocks), size)
+    parts = [count_rules_of(whole, table.frames(slice(start, start + size))) for start in starts]
+    total = parts[0].counts
     for part in parts[1:]:
-        total = merge(total, part)
-    assert total.counts == whole.counts
-    assert total.facts["n_transactions"] == table.n_rows
+        total = total + part.counts
+    assert total == whole.counts
+    assert sum(part.facts["n_transactions"] for part in parts) == table.n_rows
 
 
 def test_bins_that_are_joined_count_as_their_union() -> None:
     table = TransactionTable.from_frame(pl.DataFrame({"a": np.arange(10.0), "b": ["x"] * 6 + ["y"] * 4}), bins=5)
     a, b = table.features
     rule = Rule((Item.among(a, Interval(2, 6)),), Item.is_(b, "x"))
-    counted = count_rules_of(table, [rule])
+    counted = count_rules_of([rule], table)
     assert counted.counts.to_matrix()[0].tolist() == [10, 4, 6, 4]
     nowhere = Rule((Item.compare(a, "≥", 2.0),), Item.is_(b, "z"))
-    assert int(count_rules_of(table, [nowhere]).counts.n_both[0]) == 0
+    assert int(count_rules_of([nowhere], table).counts.n_both[0]) == 0
 
 
 def test_an_item_that_cuts_through_a_bin_is_refused() -> None:
     table = TransactionTable.from_frame(pl.DataFrame({"a": np.arange(10.0), "b": ["x"] * 10}), bins=5)
     a, b = table.features
     with pytest.raises(MiningError, match="cuts through the bin"):
-        count_rules_of(table, [Rule((Item.compare(a, "<", 3.0),), Item.is_(b, "x"))])
+        count_rules_of([Rule((Item.compare(a, "<", 3.0),), Item.is_(b, "x"))], table)
 
 
 def test_a_rule_of_another_table_is_refused_by_name() -> None:
     table = TransactionTable.from_frame(pl.DataFrame({"flow": [1.0, 2.0], "b": ["x", "y"]}), bins=2)
     with pytest.raises(MiningError, match=r"no feature '\(flo\)\.value'.*did you mean '\(flow\)\.value'"):
-        count_rules_of(table, [Rule((Item.compare(Feature("flo"), "<", 2.0),), Item.is_(Feature("b"), "x"))])
+        count_rules_of([Rule((Item.compare(Feature("flo"), "<", 2.0),), Item.is_(Feature("b"), "x"))], table)
 
 
 @settings(max_examples=60)
@@ -126,7 +127,7 @@ def test_raw_intervals_are_counted_exactly(seed: int, n_rows: int) -> None:
     table = FeatureTable(tuple(Feature(name) for name in "abc"), numbers, (None, None, None))
     a, b, c = table.features
     rule = Rule((Item.among(a, Interval(-0.5, 0.7)), Item.compare(b, "≠", 0.1)), Item.compare(c, "≥", 0.0))
-    counted = count_rules_of(table, [rule])
+    counted = count_rules_of([rule], table)
     known = ~np.isnan(numbers).any(axis=1)
     with np.errstate(invalid="ignore"):
         left = known & (numbers[:, 0] >= -0.5) & (numbers[:, 0] < 0.7) & (numbers[:, 1] != 0.1)
@@ -140,7 +141,7 @@ def test_raw_intervals_are_counted_exactly(seed: int, n_rows: int) -> None:
 def test_rows_of_a_rule_agree_with_its_counts(table: TransactionTable) -> None:
     rules, counted = _counted(table)
     for r in range(0, len(rules), 11):
-        applies, holds = rule_rows(table, counted.rule(r))
+        applies, holds = rule_rows(counted.rule(r), table)
         assert int(applies.sum()) == counted.counts.n_antecedent[r]
         assert int(holds.sum()) == counted.counts.n_both[r]
 
@@ -158,25 +159,17 @@ def _lifted(n_embeddings: int = 2) -> TransactionTable:
 def test_rules_that_word_their_place_otherwise_are_covered_once() -> None:
     """They were two groups of one block, and its rows were counted twice: a coverage of 2."""
     table = _lifted()
-    rules = recount(table, 0, np.array([[0], [1]]), np.array([2, 3]))
+    rules = recount(np.array([[0], [1]]), np.array([2, 3]), table)
     plain = RuleSet.from_rules([Rule(rule.antecedent, rule.consequent, rule.pattern) for rule in rules], rules.counts)
-    assert data_coverage(table, rules) == data_coverage(table, RuleSet.concat([rules, plain])) == 1.0
+    assert data_coverage(rules, table) == data_coverage(RuleSet.concat([rules, plain]), table) == 1.0
 
 
 @pytest.mark.parametrize("frames", [slice(0, 0), slice(0, 3)])
 @pytest.mark.parametrize("n_embeddings", [0, 1])
 def test_lifted_tables_without_rows_count_nothing(frames: slice, n_embeddings: int) -> None:
-    rules = recount(_lifted(), 0, np.array([[0]]), np.array([2]))
+    rules = recount(np.array([[0]]), np.array([2]), _lifted())
     table = _lifted(n_embeddings).frames(frames)
-    counted = count_rules_of(table, rules)
+    counted = count_rules_of(rules, table)
     assert counted.counts.n.tolist() == [table.n_rows]
     assert counted.extras["support_time"].tolist() == [2 / 3 if table.n_rows else 0.0]
-    assert count_stretches(table, rules, stretches=2).n.tolist() == [2 if table.n_rows else 0]
-
-
-def test_merging_different_rules_is_refused() -> None:
-    table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "y"], "b": ["u", "v"]}))
-    one = recount(table, 0, np.array([[0]]), np.array([2]))
-    two = recount(table, 0, np.array([[1]]), np.array([2]))
-    with pytest.raises(MiningError, match="same rules"):
-        merge(one, two)
+    assert count_stretches(rules, table, stretches=2).n.tolist() == [2 if table.n_rows else 0]

@@ -115,7 +115,7 @@ def test_frames_have_the_names_of_the_field(rules: RuleSet) -> None:
 
 
 def test_every_rule_can_be_counted_again(rules: RuleSet, table: TransactionTable) -> None:
-    again = count_rules_of(table, list(rules))
+    again = count_rules_of(list(rules), table)
     assert again.counts == rules.counts
 
 

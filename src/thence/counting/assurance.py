@@ -1,11 +1,11 @@
-"""How sure a confidence is: a lower bound that respects that readings of one hour resemble those of the next.
+"""Lower confidence bounds of rules that take the autocorrelation of readings into account.
 
-A confidence of 0.85 may be the luck of a few rows, and among thousands of rules that just reach a threshold many owe it
-to luck and will not hold tomorrow. Taking rows as independent understates this, since frames come in episodes. Here
-time is cut into successive stretches, the rule is counted in each, and how much its confidence varies between them says
-how many independent rows its rows are worth: the variance of a ratio over clusters, as surveys estimate it. The bound
-is Wilson's with that number of rows, and with the quantile of Student's t for the stretches in which the rule applied.
-What was seen in one stretch alone has no bound above zero.
+A confidence of 0.85 may rest on few rows, and among thousands of rules that just reach a threshold many reach it by
+chance and will not hold on later data. Treating rows as independent understates this, since consecutive frames resemble
+each other. Here time is split into successive stretches and the rule is counted in each. The variance of its confidence
+between stretches (the variance of a ratio over clusters, as in survey sampling) gives the effective number of
+independent rows. The bound is the Wilson bound for that number of rows, with the quantile of Student's t for the
+number of stretches in which the rule applied. A rule that applied in one stretch only has the bound 0.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from thence.tables.transactions import FeatureTable, TransactionTable
 __all__ = ["STRETCHES", "assured", "confidence_bound", "require_assurance", "student_quantile"]
 
 STRETCHES = 20
-"""Stretches that time is cut into: enough for a variance, and each much longer than an episode."""
+"""Default number of stretches: enough to estimate a variance, while each is much longer than an episode."""
 
-_NORMAL_FROM = 200  # degrees of freedom from which Student's t is as good as normal
+_MAX_FREEDOM = 200  # the quantiles of Student's t hardly change beyond
 
 Floats = npt.NDArray[np.float64]
 
@@ -40,10 +40,24 @@ def assured(
     stretches: int = STRETCHES,
     denominator: str = "present",
 ) -> RuleSet:
-    """The rules with a column ``assured_confidence``: what the confidence is at least, with this assurance.
+    """Add a column ``assured_confidence``, a lower bound of the confidence of each rule.
 
-    With ``min_confidence`` only the rules whose assured confidence reaches it are kept. Stretches of time are
-    exchangeable in this: a bound says nothing about a change that the table does not show.
+    Stretches of time are treated as exchangeable: the bound says nothing about changes that the table does not show.
+
+    Args:
+        rules: The rules.
+        table: The table to count on.
+        assurance: Probability with which the bound holds, at least 0.5 and below 1.
+        min_confidence: If given, keep only the rules whose bound reaches it.
+        stretches: Number of stretches that time is split into, at least 2.
+        denominator: ``"present"`` counts a rule over the rows in which all its features are present, ``"all"`` over
+            all rows.
+
+    Returns:
+        The rules with the new column.
+
+    Raises:
+        ConfigError: If ``assurance`` or ``stretches`` is out of range.
 
     >>> import polars as pl, thence as th
     >>> frame = pl.DataFrame({"pump": ["on", "off"] * 100, "flow": (["high", "low"] * 9 + ["low", "low"]) * 10})
@@ -54,21 +68,21 @@ def assured(
     """
     require_assurance(assurance)
     if stretches < 2:
-        raise ConfigError(f"stretches must be at least 2, got {stretches!r}", hint=f"{STRETCHES} is a good number")
-    sums = count_stretches(table, rules, stretches=stretches, denominator=denominator)
+        raise ConfigError(f"stretches must be at least 2, got {stretches!r}", hint=f"use the default, {STRETCHES}")
+    sums = count_stretches(rules, table, stretches=stretches, denominator=denominator)
     column = confidence_bound(sums, assurance)
     out = replace(rules, extras={**rules.extras, "assured_confidence": column})
     return out if min_confidence is None else out.filter(min_assured_confidence=min_confidence)
 
 
 def require_assurance(value: float) -> None:
-    """An assurance is a probability; even odds are the least that says anything."""
+    """Raise a ``ConfigError`` unless ``value`` is a probability of at least 0.5 and below 1."""
     if not 0.5 <= value < 1:
-        raise ConfigError(f"assurance must be at least 0.5 and below 1, got {value!r}", hint="0.95 is usual")
+        raise ConfigError(f"assurance must be at least 0.5 and below 1, got {value!r}", hint="use the default, 0.95")
 
 
 def confidence_bound(sums: StretchSums, assurance: float) -> Floats:
-    """A lower bound for the confidence of each rule.
+    """Return a lower bound of the confidence of each rule that holds with probability ``assurance``.
 
     >>> one = [np.array([value]) for value in (20, 1000, 900, 50_000, 45_000, 40_700)]
     >>> confidence_bound(StretchSums(*one), 0.95).round(4).tolist()
@@ -76,10 +90,10 @@ def confidence_bound(sums: StretchSums, assurance: float) -> Floats:
     """
     n, k = np.maximum(sums.n, 1).astype(float), sums.k.astype(float)
     p = k / n
-    # The sum of (k − p n)² over the stretches, from its parts; what rounding leaves below zero is zero.
+    # The sum of (k − p n)² over the stretches, expanded; rounding may leave it slightly below zero.
     residual = np.maximum(sums.kk - 2 * p * sums.nk + p * p * sums.nn, 0.0)
     variance = residual / (n * n) * sums.stretches / np.maximum(sums.stretches - 1, 1)
-    shrunk = (k + 1) / (n + 2)  # of a rule that never failed the variance is not zero
+    shrunk = (k + 1) / (n + 2)  # keeps the variance of a rule that never failed above zero
     with np.errstate(divide="ignore"):
         rows = np.minimum(n, shrunk * (1 - shrunk) / variance)
     t = _quantiles(sums.stretches, assurance)
@@ -89,16 +103,20 @@ def confidence_bound(sums: StretchSums, assurance: float) -> Floats:
 
 
 def _quantiles(stretches: npt.NDArray[np.int64], assurance: float) -> Floats:
-    """The quantile of Student's t for the degrees of freedom of each rule."""
-    freedom = np.clip(stretches - 1, 1, _NORMAL_FROM)
-    found = np.zeros(_NORMAL_FROM + 1)
+    """Return the quantile of Student's t for the degrees of freedom of each rule."""
+    freedom = np.clip(stretches - 1, 1, _MAX_FREEDOM)
+    found = np.zeros(_MAX_FREEDOM + 1)
     for value in np.unique(freedom).tolist():
         found[value] = student_quantile(assurance, value)
     return found[freedom]
 
 
 def student_quantile(probability: float, freedom: int) -> float:
-    """The value that Student's t with a whole number of degrees of freedom stays below with this probability.
+    """Return the quantile of Student's t distribution with an integer number of degrees of freedom.
+
+    Args:
+        probability: Probability of a smaller value, at least 0.5.
+        freedom: Degrees of freedom.
 
     >>> [round(student_quantile(0.95, freedom), 3) for freedom in (1, 2, 19)]
     [6.314, 2.92, 1.729]
@@ -114,7 +132,7 @@ def student_quantile(probability: float, freedom: int) -> float:
 
 
 def _within(angle: float, freedom: int) -> float:
-    """The probability that t lies within ± √freedom · tan(angle): a finite sum for whole degrees of freedom."""
+    """Return the probability of |t| ≤ √freedom · tan(angle), a finite sum for integer degrees of freedom."""
     sine, cosine = math.sin(angle), math.cos(angle)
     odd = freedom % 2
     term = cosine if odd else 1.0

@@ -1,8 +1,10 @@
-"""Exact counts of rules on tables: the only place that counts.
+"""Exact counts of rules on tables.
 
-Whatever proposed a rule, its numbers come from here, so all miners are comparable and no number is a guess. A missing
-value satisfies no item. By default the counts of a rule are taken over the rows in which all its features are present
-(``denominator="present"``); with ``"all"`` every row counts. Counts over disjoint rows add up (``merge``).
+The counts of a rule come from here, whichever miner proposed it, so all miners are comparable and no number is an
+estimate. A missing value satisfies no item. By default (``denominator="present"``) a rule is counted over the rows in
+which all its features are present; with ``"all"`` it is counted over all rows. Counts over disjoint rows add up.
+
+This module counts; it must not compute measures, test rules or select them.
 """
 
 from __future__ import annotations
@@ -15,50 +17,72 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.bitmaps.bank import Bank
-from thence.bitmaps.bits import Words, pack_mask, popcount, unpack
-from thence.bitmaps.counts import count_rules, cover, full_mask
+from thence.bitmaps.bits import Words, n_words, pack_mask, popcount, unpack
+from thence.bitmaps.counts import count_rules, cover_rows
 from thence.bitmaps.embedding_counts import EmbeddingCounts, count_embeddings
 from thence.bitmaps.stretch_counts import sum_stretches
 from thence.errors import MiningError
+from thence.rules.extra_columns import EXTRA_COLUMNS, columns_from
 from thence.rules.items import Item
 from thence.rules.measures import Counts
 from thence.rules.ruleset import Rule, RuleSet
 from thence.tables.transactions import FeatureTable, TransactionTable
 
-__all__ = ["StretchSums", "count_rules_of", "count_stretches", "data_coverage", "merge", "recount", "rule_rows"]
+__all__ = [
+    "CoverageOn",
+    "StretchSums",
+    "count_rules_of",
+    "count_stretches",
+    "data_coverage",
+    "group_by_block",
+    "recount",
+    "rule_rows",
+]
 
 Indices = npt.NDArray[np.int32]
 Table = TransactionTable | FeatureTable
 
-# Bitmaps of this many bytes are written out at once when embeddings must be laid end to end.
+# Maximum size of the bitmaps over frames × embeddings that are written out at once.
 _CHUNK_BYTES = 1 << 28
 
 
 def recount(
-    table: TransactionTable,
-    block: int,
     antecedents: npt.NDArray[Any],
     consequents: npt.NDArray[Any],
+    table: TransactionTable,
     *,
+    block: int = 0,
     extras: Mapping[str, npt.NDArray[Any]] | None = None,
     denominator: str = "present",
     notes: Sequence[str] = (),
     counts: Counts | None = None,
 ) -> RuleSet:
-    """A rule set with exact counts from rules given as item numbers of one block.
+    """Count rules that are given as item numbers of one block.
 
-    ``counts`` skips the count where the caller has made it with the same kernels (the exact miner does).
+    Args:
+        antecedents: Matrix (rules × items) of item numbers of the block, padded with −1.
+        consequents: One item number per rule.
+        table: The table to count on.
+        block: Position of the block in ``table.blocks``.
+        extras: Further columns of the rule set, one entry per rule.
+        denominator: ``"present"`` counts a rule over the rows in which all its features are present, ``"all"`` over
+            all rows.
+        notes: Notes of the rule set.
+        counts: The counts, if the caller has already made them with the same kernels (as the exact miner does).
+
+    Returns:
+        A rule set with exact counts, in the order given.
 
     >>> import polars as pl
     >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y"], "b": ["u", "u", "v"]}))
-    >>> rules = recount(table, 0, np.array([[0]]), np.array([2]))
+    >>> rules = recount(np.array([[0]]), np.array([2]), table)
     >>> str(rules[0]), rules.measure("confidence").tolist()
     ("(a).value = 'x' → (b).value = 'u'", [1.0])
     """
     part = table.blocks[block]
     left = np.asarray(antecedents, np.int32)
     if left.ndim != 2:
-        raise ValueError("antecedents must be a matrix: rules × items")
+        raise ValueError("antecedents must be a matrix (rules × items)")
     right = np.asarray(consequents, np.int32)
     columns = dict(extras or {})
     if counts is None:
@@ -107,11 +131,11 @@ def _count_items(
 
 
 def _supports(bank: Bank, found: EmbeddingCounts) -> dict[str, npt.NDArray[Any]]:
-    """The two further supports of a lifted rule, and how its confidence spreads over embeddings."""
+    """Return the supports over time and embeddings, and the lowest and the spread of the confidence by embedding."""
     applies = np.maximum(found.applicable, 1)
     mean = found.confidence_sum / applies
     variance = found.confidence_squares / applies - mean**2
-    variance[variance < 1e-14] = 0.0  # what is left there is rounding
+    variance[variance < 1e-14] = 0.0  # rounding errors
     return {
         "support_time": found.frames / max(bank.n_frames, 1),
         "support_embeddings": found.embeddings / max(bank.n_embeddings, 1),
@@ -120,16 +144,28 @@ def _supports(bank: Bank, found: EmbeddingCounts) -> dict[str, npt.NDArray[Any]]
     }
 
 
-def count_rules_of(table: Table, rules: RuleSet | Iterable[Rule], *, denominator: str = "present") -> RuleSet:
-    """The same rules with their counts on this table, whatever table they came from.
+def count_rules_of(rules: RuleSet | Iterable[Rule], table: Table, *, denominator: str = "present") -> RuleSet:
+    """Count rules on a table, whatever table they were mined on.
 
-    Items may join several bins of the table; an item that cuts through a bin is an error, except on a feature table,
-    where every comparison can be counted.
+    An item may join several bins of the table. On a feature table every comparison can be counted.
+
+    Args:
+        rules: The rules.
+        table: The table to count on.
+        denominator: ``"present"`` counts a rule over the rows in which all its features are present, ``"all"`` over
+            all rows.
+
+    Returns:
+        The same rules in the same order, with the counts of this table. Columns that were computed on another table,
+        such as p-values, are left out.
+
+    Raises:
+        MiningError: If the table lacks a feature or pattern of the rules, or an item contains only a part of a bin.
 
     >>> import polars as pl
     >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y"], "b": ["u", "u", "v"]}))
-    >>> rules = recount(table, 0, np.array([[0]]), np.array([2]))
-    >>> count_rules_of(table, list(rules)).counts.n_both.tolist()
+    >>> rules = recount(np.array([[0]]), np.array([2]), table)
+    >>> count_rules_of(list(rules), table).counts.n_both.tolist()
     [2]
     """
     if not isinstance(rules, RuleSet):
@@ -137,26 +173,26 @@ def count_rules_of(table: Table, rules: RuleSet | Iterable[Rule], *, denominator
         zero = np.zeros(len(listed), np.int64)
         rules = RuleSet.from_rules(listed, Counts(zero, zero, zero, zero))
     if isinstance(table, FeatureTable):
-        counts, supports = _count_raw(table, rules, denominator)
+        counts, supports = _count_raw(rules, table, denominator)
     else:
-        counts, supports = _count_blocks(table, rules, denominator)
-    kept = {name: column for name, column in rules.extras.items() if name not in _OF_A_TABLE}
+        counts, supports = _count_blocks(rules, table, denominator)
+    others = {name: column for name, column in rules.extras.items() if name not in _TABLE_COLUMNS}
     return replace(
         rules,
         counts=counts,
-        extras=kept | supports,
+        extras=others | supports,
         facts=_facts(table),
         coverage_of=CoverageOn(table),
     )
 
 
-SUPPORTS = ("support_time", "support_embeddings", "confidence_low", "confidence_spread")
-# What was found out about rules on one table, and must not be read beside their counts on another.
-_OF_A_TABLE = (*SUPPORTS, "assured_confidence", "improvement", "p_value", "p_adjusted", "p_simpler")
+SUPPORTS = columns_from("lifted")
+# Columns that are valid only beside the counts of the table on which they were computed.
+_TABLE_COLUMNS = tuple(name for name, column in EXTRA_COLUMNS.items() if column.of_table)
 
 
-def _count_raw(table: FeatureTable, rules: RuleSet, denominator: str) -> tuple[Counts, dict[str, npt.NDArray[Any]]]:
-    bitmaps, present, owner = _raw_bitmaps(table, rules.items)
+def _count_raw(rules: RuleSet, table: FeatureTable, denominator: str) -> tuple[Counts, dict[str, npt.NDArray[Any]]]:
+    bitmaps, present, owner = _raw_bitmaps(rules.items, table)
     counted = count_rules(
         bitmaps,
         n_rows=table.n_rows,
@@ -169,8 +205,8 @@ def _count_raw(table: FeatureTable, rules: RuleSet, denominator: str) -> tuple[C
     return Counts(*counted, n_rows=np.asarray(table.n_rows)), {}
 
 
-def _raw_bitmaps(table: FeatureTable, items: Sequence[Item]) -> tuple[Words, Words, npt.NDArray[np.int64]]:
-    width = len(full_mask(table.n_rows))
+def _raw_bitmaps(items: Sequence[Item], table: FeatureTable) -> tuple[Words, Words, npt.NDArray[np.int64]]:
+    width = n_words(table.n_rows)
     bitmaps = np.zeros((len(items), width), np.uint64)
     for at, item in enumerate(items):
         bitmaps[at] = pack_mask(table.mask(item))
@@ -178,12 +214,23 @@ def _raw_bitmaps(table: FeatureTable, items: Sequence[Item]) -> tuple[Words, Wor
     return bitmaps, pack_mask(~np.isnan(table.numbers)), owner
 
 
-def by_block(table: TransactionTable, rules: RuleSet) -> list[tuple[int, npt.NDArray[np.int64]]]:
-    """Which rules belong to which block, each block once; a rule that fits none is an error that names it.
+def group_by_block(rules: RuleSet, table: TransactionTable) -> list[tuple[int, npt.NDArray[np.int64]]]:
+    """Group rules by the block of the table that they are about.
+
+    Args:
+        rules: The rules.
+        table: The table.
+
+    Returns:
+        The position of each block that has rules, and the positions of its rules.
+
+    Raises:
+        MiningError: If the table has no block for the pattern of a rule.
 
     >>> import polars as pl
     >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y"], "b": ["u", "u", "v"]}))
-    >>> [(at, chosen.tolist()) for at, chosen in by_block(table, recount(table, 0, np.array([[0]]), np.array([2])))]
+    >>> rules = recount(np.array([[0]]), np.array([2]), table)
+    >>> [(at, chosen.tolist()) for at, chosen in group_by_block(rules, table)]
     [(0, [0])]
     """
     if len(rules) == 0:
@@ -193,28 +240,28 @@ def by_block(table: TransactionTable, rules: RuleSet) -> list[tuple[int, npt.NDA
     blocks = {str(block.pattern or ""): at for at, block in enumerate(table.blocks)}
     own = rules.pattern_of if rules.pattern_of is not None else np.full(len(rules), -1)
     names = [pattern for pattern, _ in rules.patterns] + [""]
-    # One pattern may stand in the list twice, with other words for its place.
+    # A pattern may be listed twice, with different English descriptions.
     block_of = np.full(len(names), -1)
     for number in np.unique(own).tolist():
         at = blocks.get(names[number])
         if at is None:
             raise MiningError(
                 f"the table has no rows for the pattern '{names[number]}'",
-                hint="make the table with the patterns of the rules: patterns=[…]",
+                hint="pass the patterns of the rules when you build the table: patterns=[…]",
             )
         block_of[number] = at
     return [(at, np.flatnonzero(block_of[own] == at)) for at in np.unique(block_of[own]).tolist()]
 
 
-def _bank_items(table: TransactionTable, at: int, items: Sequence[Item], used: Iterable[int]) -> tuple[Bank, Indices]:
-    """The block's bank, extended by joined items where needed, and the bank's number for each used item."""
+def _bank_items(items: Sequence[Item], used: Iterable[int], table: TransactionTable, at: int) -> tuple[Bank, Indices]:
+    """Return the bank of a block, extended by joined items, and the number in the bank of each used item."""
     block = table.blocks[at]
     columns = {column.feature: c for c, column in enumerate(block.columns)}
     numbers = np.full(len(items) + 1, -1, np.int32)
     unions: list[tuple[int, Sequence[int]]] = []
     for i in used:
         if items[i].feature not in columns:
-            table.locate(items[i].feature, block.pattern)
+            table.locate(items[i].feature, block.pattern)  # raises, and names the nearest feature
         c = columns[items[i].feature]
         members = [int(block.offsets[c]) + code for code in block.columns[c].codes_of(items[i])]
         if len(members) == 1:
@@ -226,15 +273,15 @@ def _bank_items(table: TransactionTable, at: int, items: Sequence[Item], used: I
 
 
 def _count_blocks(
-    table: TransactionTable, rules: RuleSet, denominator: str
+    rules: RuleSet, table: TransactionTable, denominator: str
 ) -> tuple[Counts, dict[str, npt.NDArray[Any]]]:
     counted = np.zeros((5, len(rules)), np.int64)
     supports = {name: np.full(len(rules), np.nan) for name in SUPPORTS}
     lifted = False
-    for at, chosen in by_block(table, rules):
+    for at, chosen in group_by_block(rules, table):
         left, right = rules.antecedents[chosen], rules.consequents[chosen]
         used = np.unique(np.concatenate([left[left >= 0], right]))
-        bank, numbers = _bank_items(table, at, rules.items, used.tolist())
+        bank, numbers = _bank_items(rules.items, used.tolist(), table, at)
         is_lifted = table.blocks[at].is_lifted
         counts, found = _count_items(bank, numbers[left], numbers[right], denominator, lifted=is_lifted)
         counted[:, chosen] = np.stack(
@@ -250,8 +297,15 @@ def _count_blocks(
 class StretchSums:
     """How the counts of each rule vary between stretches of time, as sums that add up over further stretches.
 
-    With ``n`` rows of a stretch that satisfy the antecedent and ``k`` that satisfy both, these are the number of
-    stretches with ``n > 0`` and the sums of n, k, n², nk and k² over them.
+    ``n`` is the number of rows of a stretch in which the antecedent holds, ``k`` the number in which both sides hold.
+
+    Args:
+        stretches: Number of stretches with n > 0.
+        n: Sum of n.
+        k: Sum of k.
+        nn: Sum of n².
+        nk: Sum of nk.
+        kk: Sum of k².
     """
 
     stretches: npt.NDArray[np.int64]
@@ -262,24 +316,31 @@ class StretchSums:
     kk: npt.NDArray[np.int64]
 
 
-def count_stretches(table: Table, rules: RuleSet, *, stretches: int, denominator: str = "present") -> StretchSums:
-    """The counts of rules in equal, successive stretches of time (of fewer, where there are fewer frames).
+def count_stretches(rules: RuleSet, table: Table, *, stretches: int, denominator: str = "present") -> StretchSums:
+    """Count rules in equal, successive stretches of time.
 
-    A block of one frame knows no time: each of its rows is a stretch.
+    Args:
+        rules: The rules.
+        table: The table to count on. In a block with a single frame each row is a stretch.
+        stretches: Number of stretches; fewer if there are fewer frames.
+        denominator: As in ``count_rules_of``.
+
+    Raises:
+        MiningError: If the table is a feature table, or lacks a feature or pattern of the rules.
 
     >>> import polars as pl
     >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "x", "y"], "b": ["u", "u", "v", "v"]}))
-    >>> sums = count_stretches(table, recount(table, 0, np.array([[0]]), np.array([2])), stretches=2)
+    >>> sums = count_stretches(recount(np.array([[0]]), np.array([2]), table), table, stretches=2)
     >>> sums.stretches.tolist(), sums.nn.tolist(), sums.kk.tolist()
     ([2], [5], [4])
     """
     if isinstance(table, FeatureTable):
-        raise MiningError("a feature table cannot be counted in stretches", hint="discretize it: table.discretize(…)")
+        raise MiningError("a feature table cannot be counted in stretches", hint="call table.discretize(…) first")
     sums = np.zeros((6, len(rules)), np.int64)
-    for at, chosen in by_block(table, rules):
+    for at, chosen in group_by_block(rules, table):
         left, right = rules.antecedents[chosen], rules.consequents[chosen]
         used = np.unique(np.concatenate([left[left >= 0], right]))
-        bank, numbers = _bank_items(table, at, rules.items, used.tolist())
+        bank, numbers = _bank_items(rules.items, used.tolist(), table, at)
         left, right = numbers[left], numbers[right]
         if bank.n_frames == 1:
             counts, _ = _count_items(bank, left, right, denominator, lifted=table.blocks[at].is_lifted)
@@ -292,40 +353,40 @@ def count_stretches(table: Table, rules: RuleSet, *, stretches: int, denominator
     return StretchSums(*sums)
 
 
-def data_coverage(table: Table, rules: RuleSet) -> float:
-    """Share of the rows in which the antecedent of at least one rule holds; over all blocks of a lifted table.
+def data_coverage(rules: RuleSet, table: Table) -> float:
+    """Return the share of rows, over all blocks of the table, in which the antecedent of at least one rule holds.
 
     >>> import polars as pl
     >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y"], "b": ["u", "u", "v"]}))
-    >>> data_coverage(table, recount(table, 0, np.array([[0]]), np.array([2])))
+    >>> data_coverage(recount(np.array([[0]]), np.array([2]), table), table)
     0.6666666666666666
     """
     if len(rules) == 0 or table.n_rows == 0:
         return 0.0
     if isinstance(table, FeatureTable):
-        bitmaps, _, _ = _raw_bitmaps(table, rules.items)
-        held = cover(bitmaps, n_rows=table.n_rows, antecedents=rules.antecedents)
+        bitmaps, _, _ = _raw_bitmaps(rules.items, table)
+        held = cover_rows(bitmaps, n_rows=table.n_rows, antecedents=rules.antecedents)
         return int(popcount(held)) / table.n_rows
     covered = 0
-    for at, chosen in by_block(table, rules):
+    for at, chosen in group_by_block(rules, table):
         left = rules.antecedents[chosen]
-        bank, numbers = _bank_items(table, at, rules.items, np.unique(left[left >= 0]).tolist())
+        bank, numbers = _bank_items(rules.items, np.unique(left[left >= 0]).tolist(), table, at)
         covered += sum(int(popcount(held)) for held in _cover_chunks(bank, numbers[left]))
     return covered / table.n_rows
 
 
 @dataclass(frozen=True, eq=False)
 class CoverageOn:
-    """The data coverage of any rules on one table; unlike a closure it can be pickled."""
+    """The data coverage of any rules on one table, as a callable that can be pickled."""
 
     table: Table
 
     def __call__(self, rules: RuleSet) -> float:
-        return data_coverage(self.table, rules)
+        return data_coverage(rules, self.table)
 
 
 def _cover_chunks(bank: Bank, left: Indices) -> Iterable[Words]:
-    """Covered rows, a run of embeddings at a time."""
+    """Yield the covered rows, a run of embeddings at a time."""
     used = np.unique(left[left >= 0])
     renumber = np.full(len(bank.row_of) + 1, -1, np.int32)
     renumber[used] = np.arange(len(used))
@@ -333,44 +394,33 @@ def _cover_chunks(bank: Bank, left: Indices) -> Iterable[Words]:
     step = max(1, _CHUNK_BYTES // (8 * bank.words.shape[1] * max(len(used), 1)))
     for start in range(0, bank.n_embeddings, step):
         bitmaps, _, n_rows = small.flat(slice(start, start + step))
-        yield cover(bitmaps, n_rows=n_rows, antecedents=renumber[left])
+        yield cover_rows(bitmaps, n_rows=n_rows, antecedents=renumber[left])
 
 
-def rule_rows(table: TransactionTable, rule: Rule) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Where a rule applies, and where it holds: embeddings × frames.
+def rule_rows(rule: Rule, table: TransactionTable) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Find the rows in which a rule applies, and those in which it holds.
 
-    It applies where its antecedent holds and all its features are present, the consequent's too.
+    Args:
+        rule: The rule.
+        table: The table.
+
+    Returns:
+        Two matrices (embeddings × frames). A rule applies where its antecedent holds and the feature of its
+        consequent is present; it holds where the consequent holds too.
 
     >>> import polars as pl
     >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y", "x"], "b": ["u", "v", "v", None]}))
-    >>> applies, holds = rule_rows(table, recount(table, 0, np.array([[0]]), np.array([2]))[0])
+    >>> applies, holds = rule_rows(recount(np.array([[0]]), np.array([2]), table)[0], table)
     >>> applies.tolist(), holds.tolist()
     ([[True, True, False, False]], [[True, False, False, False]])
     """
     zero = np.zeros(1, np.int64)
     single = RuleSet.from_rules([rule], Counts(zero, zero, zero, zero))
-    at, _ = by_block(table, single)[0]
-    bank, numbers = _bank_items(table, at, single.items, range(len(single.items)))
+    at, _ = group_by_block(single, table)[0]
+    bank, numbers = _bank_items(single.items, range(len(single.items)), table, at)
     chosen = numbers[single.antecedents[0]]
     target = numbers[single.consequents[0]]
     applies = np.bitwise_and.reduce(bank.words[bank.row_of[chosen[chosen >= 0]]], axis=0)
     applies &= bank.words[bank.present_of[bank.column_of_item[target]]]
     holds = applies & bank.words[bank.row_of[target]]
     return unpack(applies, n_rows=bank.n_frames), unpack(holds, n_rows=bank.n_frames)
-
-
-def merge(rules: RuleSet, later: RuleSet) -> RuleSet:
-    """The same rules with the counts of two disjoint sets of rows added up.
-
-    Both must hold the same rules in the same order, as ``count_rules_of`` gives them. Supports over frames and
-    embeddings do not add up and are left out, and so is what was tested on either set of rows alone.
-    """
-    if len(rules) != len(later) or list(rules) != list(later):
-        raise MiningError(
-            "only counts of the same rules can be merged", hint="count the rules on the later table first"
-        )
-    facts = dict(rules.facts)
-    facts.pop("data_coverage", None)
-    facts["n_transactions"] = (facts.get("n_transactions") or 0) + (later.facts.get("n_transactions") or 0)
-    extras = {name: column for name, column in rules.extras.items() if name not in _OF_A_TABLE}
-    return replace(rules, counts=rules.counts + later.counts, extras=extras, facts=facts, coverage_of=None)

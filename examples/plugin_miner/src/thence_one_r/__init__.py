@@ -59,6 +59,6 @@ class OneR:
                         consequents.append(int(block.offsets[b]) + int(together[code].argmax()))
         if not consequents:
             return RuleSet.empty("no two features are ever known together, or the constraints leave nothing")
-        rules = recount(table, 0, np.array(antecedents), np.array(consequents))
+        rules = recount(np.array(antecedents), np.array(consequents), table)
         found = rules.filter(min_confidence=self.min_confidence)
         return found if len(found) else RuleSet.empty(f"no rule has a confidence of {self.min_confidence:g}")
