@@ -1,8 +1,7 @@
 """Thence: semantic association rules from sensor data and the knowledge graph around the sensors.
 
 >>> import thence as th
->>> data = th.datasets.load("toy")
->>> run = th.mine(data.sensors, data.graph, data.binding, windows="1h", bins=3, min_confidence=0.9, progress="off")
+>>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, min_confidence=0.9, progress="off")
 >>> len(run.rules) > 0
 True
 
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from thence.graph.loaders import read_ontology as read_ontology
     from thence.graph.ontology import Ontology as Ontology
     from thence.graph.patterns import Pattern as Pattern
+    from thence.graph.system import System as System
     from thence.miners.aerial.miner import Aerial as Aerial
     from thence.miners.baselines.arm_ae import ARMAE as ARMAE
     from thence.miners.baselines.exhaustive import FPGrowth as FPGrowth
@@ -58,9 +58,11 @@ if TYPE_CHECKING:
     from thence.rules.items import Feature as Feature
     from thence.rules.items import Interval as Interval
     from thence.rules.items import Item as Item
+    from thence.rules.ruleset import Ending as Ending
     from thence.rules.ruleset import Rule as Rule
     from thence.rules.ruleset import RuleSet as RuleSet
     from thence.runs.configuration import Config as Config
+    from thence.runs.inputs import read_system as read_system
     from thence.runs.pipeline import feature_table as feature_table
     from thence.runs.pipeline import mine as mine
     from thence.runs.pipeline import transactions as transactions
@@ -91,6 +93,7 @@ _MODULES = MappingProxyType(
         "graph.loaders": ("read_binding", "read_graph", "read_ontology"),
         "graph.ontology": ("Ontology",),
         "graph.patterns": ("Pattern",),
+        "graph.system": ("System",),
         "miners.aerial.miner": ("Aerial",),
         "miners.baselines.arm_ae": ("ARMAE",),
         "miners.baselines.exhaustive": ("FPGrowth", "HMine"),
@@ -103,8 +106,9 @@ _MODULES = MappingProxyType(
         "rules.constraints": ("Where",),
         "rules.item_text": ("parse_item",),
         "rules.items": ("Feature", "Interval", "Item"),
-        "rules.ruleset": ("Rule", "RuleSet"),
+        "rules.ruleset": ("Ending", "Rule", "RuleSet"),
         "runs.configuration": ("Config",),
+        "runs.inputs": ("read_system",),
         "runs.pipeline": ("feature_table", "mine", "transactions"),
         "runs.run": ("Run", "load_run"),
         "tables.discretization": ("Discretizer",),

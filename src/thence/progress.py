@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Protocol
 
-__all__ = ["Progress", "bars", "silent"]
+from thence.errors import ConfigError
+
+__all__ = ["Progress", "bars", "show_progress", "silent"]
 
 
 class Progress(Protocol):
@@ -56,3 +58,17 @@ def bars(*, enabled: bool | None = None) -> Iterator[Progress]:
             drawing.update(tasks[stage], completed=done, total=total or None, note=note)
 
         yield show
+
+
+def show_progress(progress: str | bool | Progress) -> AbstractContextManager[Progress]:
+    """Return the progress that a user asks for, as a context manager.
+
+    Args:
+        progress: ``"auto"`` (bars on a terminal), ``"on"`` or ``True``, ``"off"`` or ``False``, or a function.
+    """
+    if callable(progress):
+        return nullcontext(progress)
+    known: dict[str | bool, bool | None] = {"auto": None, "on": True, "off": False, True: True, False: False}
+    if progress not in known:
+        raise ConfigError(f"unknown value of 'progress': '{progress}'", hint="'auto', 'on', 'off' or a function")
+    return bars(enabled=known[progress])

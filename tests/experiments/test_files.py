@@ -17,7 +17,7 @@ from thence.experiments.files import (
     read_experiment,
     read_setup,
 )
-from thence.experiments.works import WORKS
+from thence.experiments.procedures import PROCEDURES
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "experiments.md"
 
@@ -73,7 +73,7 @@ def test_two_tables_of_the_paper_agree_where_they_overlap() -> None:
 
 
 def test_every_parameter_is_used_by_a_work_and_described_in_the_guide() -> None:
-    used = {name for work in WORKS.values() for name in work.uses}
+    used = {name for work in PROCEDURES.values() for name in work.uses}
     assert used == set(Parameters.__dataclass_fields__)
     described = set(re.findall(r"^\| `(\w+)` \|", GUIDE.read_text(encoding="utf-8"), flags=re.MULTILINE))
     assert described >= used

@@ -15,8 +15,7 @@ from thence import datasets
 from thence.errors import ConfigError, RunError
 from thence.experiments import experiment_names, read_experiment, report, reproduce
 from thence.experiments.runner import Reproduction, _time_left
-from thence.experiments.world import load_world, made_from
-from thence.export.graph_json import content
+from thence.experiments.samples import load_data, made_from
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 
@@ -154,7 +153,7 @@ def own_files(folder: Path, readings: str = "r.csv") -> Path:
     """The toy data set as files of one's own."""
     data = datasets.load("toy")
     data.sensors.to_polars().write_csv(folder / readings)
-    (folder / "g.json").write_text(json.dumps(content(data.graph)))
+    (folder / "g.json").write_text(json.dumps(data.graph.to_dict()))
     pl.DataFrame({"sensor": list(data.binding), "node": list(data.binding.values())}).write_csv(folder / "b.csv")
     mine = folder / "mine.toml"
     mine.write_text(f'[input]\nsensors = "{readings}"\ngraph = "g.json"\nbinding = "b.csv"\n[windows]\nevery = "1h"\n')
@@ -193,11 +192,11 @@ def test_a_changed_configuration_is_read_again_in_the_same_process(tmp_path: Pat
 def test_data_that_change_under_way_are_noticed(tmp_path: Path) -> None:
     mine = own_files(tmp_path)
     planned = made_from(str(mine))
-    assert load_world(str(mine), False, planned) is load_world(str(mine), False, planned)
+    assert load_data(str(mine), False, planned) is load_data(str(mine), False, planned)
     (tmp_path / "b.csv").write_text((tmp_path / "b.csv").read_text() + "\n")
     assert made_from(str(mine)) != planned
     with pytest.raises(RunError, match="changed while"):
-        load_world(str(mine), True, planned)
+        load_data(str(mine), True, planned)
 
 
 def test_text_says_what_it_compares(toy: Reproduction) -> None:
@@ -211,10 +210,10 @@ def test_text_says_what_it_compares(toy: Reproduction) -> None:
     [
         ({"experiment": "2.3"}, "there is no experiment '2.3'"),
         ({"experiment": "2.2", "dataset": "hanoii"}, "did you mean 'hanoi'"),
-        ({"experiment": "2.2", "repeats": 0}, "repeats must be a whole number from 1 on"),
+        ({"experiment": "2.2", "repeats": 0}, "repeats must be an integer >= 1"),
         ({"experiment": "2.2", "dataset": "toy", "parameters": {"evaluation": 5}}, "unknown setting 'evaluation'"),
-        ({"experiment": "2.2", "dataset": "toy", "seed": -1}, "seed must be a whole number from 0"),
-        ({"experiment": "2.2", "dataset": "toy", "repeats": 1.5}, "repeats must be a whole number"),
+        ({"experiment": "2.2", "dataset": "toy", "seed": -1}, "seed must be an integer from 0"),
+        ({"experiment": "2.2", "dataset": "toy", "repeats": 1.5}, "repeats must be an integer"),
         ({"experiment": "2.2", "dataset": "toy", "progress": "loud"}, "unknown way to show progress"),
     ],
 )

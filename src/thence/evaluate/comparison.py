@@ -18,9 +18,11 @@ import numpy.typing as npt
 
 from thence.errors import ConfigError, ThenceError, nearest, require
 from thence.evaluate.footprint import Footprint, run_here, run_isolated
-from thence.miners.base import Miner, make_miner, miner_names
+from thence.graph.system import System
+from thence.miners.base import Miner, as_miner, make_miner, miner_names
 from thence.progress import Progress, silent
 from thence.rules.ruleset import RuleSet
+from thence.runs import pipeline
 from thence.settings.numbers import require_seed
 from thence.tables.transactions import FeatureTable, TransactionTable
 
@@ -105,7 +107,7 @@ def _aerial(done: Mapping[str, RuleSet]) -> RuleSet:
 
 
 def compare(
-    data: Any,
+    data: System | TransactionTable | FeatureTable,
     miners: Iterable[Method] | Mapping[str, Method],
     *,
     feature_table: FeatureTable | None = None,
@@ -117,7 +119,7 @@ def compare(
 ) -> Comparison:
     """Run several miners on the same data and put their results side by side.
 
-    ``data`` is a table, or a data set (anything with ``sensors``, ``graph`` and ``binding``), whose tables are made by
+    ``data`` is a table, or a ``System``, whose tables are made by
     ``transactions`` and ``feature_table`` with the further ``settings`` (``windows``, ``bins``,
     ``enrich``…). With a table, miners over raw numbers need its ``feature_table``, and Naive SemRL its
     ``existential_table``. ``seed`` overrules that of every miner that has one. ``isolate`` runs each miner in a process
@@ -140,7 +142,7 @@ def compare(
         progress("comparing", at, len(listed), label)
         try:
             miner = _seeded(_made(chosen, done), seed)
-            label = _unique(label or str(getattr(miner, "label", miner.name)), done)
+            label = _unique(label or as_miner(miner).label, done)
             table = tables.of_miner(miner)
             found = run_isolated(miner, table) if isolate else run_here(miner, table, progress=progress)
         except ThenceError as error:
@@ -210,7 +212,7 @@ def _summary(found: Footprint) -> dict[str, Any]:
 class _Tables:
     """The tables that miners may want, made from a data set when first asked for."""
 
-    data: Any
+    data: System | None
     codes: TransactionTable | None
     numbers: FeatureTable | None
     existential: TransactionTable | None
@@ -229,9 +231,10 @@ class _Tables:
             if data.enrichment == "existential":
                 return _Tables(None, data, numbers, existential or data, {})
             return _Tables(None, data, numbers, existential, {})
-        if not hasattr(data, "sensors"):
+        if not isinstance(data, System):
             raise ConfigError(
-                f"a {type(data).__name__} cannot be mined", hint="give a table, or a data set of th.datasets"
+                f"cannot mine a {type(data).__name__}",
+                hint="pass a table or a th.System",
             )
         return _Tables(data, None, numbers, existential, settings)
 
@@ -239,28 +242,25 @@ class _Tables:
         """The table that a miner wants."""
         if miner.wants == "numbers":
             if self.numbers is None:
-                self.numbers = self._from_data("feature_table", miner, "feature_table=", "bins", "scope", "method")
+                self.numbers = self._from_data(
+                    pipeline.feature_table, miner, "feature_table=", "bins", "scope", "method"
+                )
             return self.numbers
-        if getattr(miner, "enrichment", "") == "existential":
+        if as_miner(miner).enrichment == "existential":
             if self.existential is None:
-                self.existential = self._from_data("transactions", miner, "existential_table=", enrich="existential")
+                self.existential = self._from_data(
+                    pipeline.transactions, miner, "existential_table=", enrich="existential"
+                )
             return self.existential
         if self.codes is None:
-            self.codes = self._from_data("transactions", miner, "a TransactionTable")
+            self.codes = self._from_data(pipeline.transactions, miner, "a TransactionTable")
         return self.codes
 
-    def _from_data(self, maker: str, miner: Miner, wanted: str, *without: str, **more: Any) -> Any:
+    def _from_data(self, make: Callable[..., Any], miner: Miner, wanted: str, *without: str, **more: Any) -> Any:
         if self.data is None:
             raise ConfigError(f"{miner.name} cannot read the table that is given", hint=f"give {wanted} as well")
-        from thence.runs import pipeline
-
         settings = {name: value for name, value in self.settings.items() if name not in without} | more
-        data = self.data
-        ontology = getattr(data, "ontology", None)
-        make: Callable[..., Any] = getattr(pipeline, maker)
-        return make(
-            data.sensors, getattr(data, "graph", None), getattr(data, "binding", None), ontology=ontology, **settings
-        )
+        return make(self.data, **settings)
 
 
 def overlap(rule_sets: Sequence[RuleSet]) -> npt.NDArray[np.float64]:

@@ -34,7 +34,7 @@ import numpy as np
 
 from thence.errors import ThenceError
 from thence.evaluate.brute_force import Counted, brute_force_counts, brute_force_rules, count_rows, plain_rows
-from thence.miners.base import Miner, make_miner
+from thence.miners.base import Miner, as_miner, make_miner, settings_of
 from thence.rules.constraints import Where
 from thence.rules.items import Aspect, Feature, Interval, Item, Role
 from thence.rules.ruleset import Rule, RuleSet
@@ -63,18 +63,15 @@ def yield_checks(miner: Miner, *, exhaustive: bool | None = None) -> Iterator[Ch
     yield check_column_of_missing_values
     yield check_constraints
     yield check_wrong_kind_of_table
-    promised = _promises(miner, "exhaustive") if exhaustive is None else exhaustive
+    traits = as_miner(miner)
+    promised = traits.exhaustive if exhaustive is None else exhaustive
     if promised:
         yield check_equals_brute_force
         yield check_equals_brute_force_with_missing_values
-    if promised or _promises(miner, "order_free"):
+    if promised or traits.order_free:
         yield check_column_order_does_not_matter
     else:
         yield check_column_order_does_not_change_counts
-
-
-def _promises(miner: Miner, what: str) -> bool:
-    return bool(getattr(type(miner), what, False))
 
 
 def sample_table(miner: Miner, *, rows: int = 48, missing: float = 0.0, constant: bool = False) -> Table:
@@ -112,7 +109,7 @@ def _of_kind(miner: Miner, numbers: np.ndarray[Any, Any]) -> Table:
     if miner.wants == "numbers":
         return raw
     columns = tuple(_binned(raw, at) for at in range(4))
-    if getattr(type(miner), "enrichment", None) == "existential":
+    if as_miner(miner).enrichment == "existential":
         columns = tuple(truth for column in columns for truth in _statements(column))
         return TransactionTable((Block(columns, len(numbers)),), "existential")
     return TransactionTable((Block(columns, len(numbers)),))
@@ -207,7 +204,8 @@ def check_equals_brute_force_with_missing_values(miner: Miner) -> None:
 
 def _compare_rules(miner: Miner, table: Table) -> None:
     assert isinstance(table, TransactionTable), "an exhaustive miner over raw numbers cannot be enumerated"
-    thresholds = {name: getattr(miner, name) for name in ("min_support", "min_confidence", "max_antecedents")}
+    bounds = settings_of(miner)
+    thresholds = {name: bounds[name] for name in ("min_support", "min_confidence", "max_antecedents")}
     found, expected = _counts_of(miner.mine(table)), brute_force_rules(table, **thresholds)
     missed, surplus = expected.keys() - found.keys(), found.keys() - expected.keys()
     assert not missed, f"{len(missed)} of {len(expected)} rules are not found, such as {next(iter(missed))}"
@@ -242,14 +240,8 @@ def check_same_settings_same_rules(miner: Miner) -> None:
             assert np.array_equal(column, again.extras[name]), f"a second run has other values of '{name}'"
 
 
-def _settings(miner: Miner) -> dict[str, Any]:
-    if not dataclasses.is_dataclass(miner):
-        return {}
-    return {field.name: getattr(miner, field.name) for field in dataclasses.fields(miner) if field.init}
-
-
 def _remade(miner: Miner) -> Miner:
-    return make_miner(type(miner), **_settings(miner)) if dataclasses.is_dataclass(miner) else miner
+    return make_miner(type(miner), **settings_of(miner)) if dataclasses.is_dataclass(miner) else miner
 
 
 def check_global_random_state_is_left_alone(miner: Miner) -> None:
@@ -329,7 +321,7 @@ def check_constraints(miner: Miner) -> None:
     for side in ("antecedent", "consequent"):
         wanted = Where(kind=("pressure", "valve"))
         try:
-            rules = make_miner(type(miner), **{**_settings(miner), side: wanted}).mine(sample_table(miner))
+            rules = make_miner(type(miner), **{**settings_of(miner), side: wanted}).mine(sample_table(miner))
         except ThenceError as refusal:
             assert str(refusal), "a constraint is refused without a word"
             continue

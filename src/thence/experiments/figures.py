@@ -10,9 +10,9 @@ from typing import Any
 
 from thence.errors import require
 from thence.experiments.files import VARIANTS
+from thence.experiments.samples import source_of
 from thence.experiments.summary import Results
 from thence.experiments.tables import HEADINGS, SHOWN
-from thence.experiments.world import source_of
 
 __all__ = ["figures"]
 

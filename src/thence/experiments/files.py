@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from thence.errors import ConfigError, nearest
-from thence.settings.typed import Place, build, refuse_unknown
+from thence.settings.typed import Location, build, refuse_unknown
 
 __all__ = [
     "METRICS",
@@ -200,7 +200,7 @@ class Experiment:
         """All parameters: the common ones, overridden by the experiment's own, its quick ones if asked, and changes."""
         common, _ = read_setup()
         overrides = {**self.parameters, **(self.quick if quick else {}), **(changes or {})}
-        return build(Parameters, {**common, **overrides}, Place(f"{self.id}.toml", "", ("parameters",)))
+        return build(Parameters, {**common, **overrides}, Location(f"{self.id}.toml", "", ("parameters",)))
 
 
 def experiment_names() -> tuple[str, ...]:
@@ -240,17 +240,17 @@ def read_setup() -> tuple[dict[str, Any], dict[str, Source]]:
     return data["parameters"], sources
 
 
-def _toml(path: Path) -> tuple[dict[str, Any], Place]:
+def _toml(path: Path) -> tuple[dict[str, Any], Location]:
     text = path.read_text(encoding="utf-8")
     try:
-        return tomllib.loads(text), Place(path.name, text)
+        return tomllib.loads(text), Location(path.name, text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"this is not TOML: {error}", where=path.name) from error
 
 
 def parse_experiment(path: Path) -> Experiment:
     """Read and check one file."""
-    from thence.experiments.works import WORKS
+    from thence.experiments.procedures import PROCEDURES
 
     data, place = _toml(path)
     _, sources = read_setup()
@@ -262,7 +262,7 @@ def parse_experiment(path: Path) -> Experiment:
     for section in ("parameters", "quick"):
         refuse_unknown(getattr(made, section), known, place.inside(section))
     for key, allowed, chosen in (
-        ("work", tuple(WORKS), made.work),
+        ("work", tuple(PROCEDURES), made.work),
         ("metrics", METRICS, made.metrics),
         ("datasets", tuple(sources), made.datasets),
         ("published", tuple(sources), tuple(entry.dataset for entry in published)),

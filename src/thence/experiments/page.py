@@ -13,10 +13,10 @@ from thence.errors import require
 from thence.experiments.claims import Verdict
 from thence.experiments.figures import figures
 from thence.experiments.files import read_setup
+from thence.experiments.samples import source_of
 from thence.experiments.store import Repeat
 from thence.experiments.summary import Results
 from thence.experiments.tables import SHOWN, headings, rows_of
-from thence.experiments.world import source_of
 
 __all__ = ["write_figures", "write_page"]
 

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,13 @@ import numpy as np
 from thence.errors import ConfigError, RunError, nearest, require
 from thence.experiments.claims import Verdict, judge
 from thence.experiments.files import Experiment, Parameters, as_mapping, experiment_names, read_experiment, read_setup
+from thence.experiments.procedures import PROCEDURES
+from thence.experiments.samples import load_data, made_from
 from thence.experiments.store import Repeat, Store
 from thence.experiments.summary import Results, summarise
-from thence.experiments.works import WORKS
-from thence.experiments.world import load_world, made_from
-from thence.progress import Progress, bars
+from thence.progress import Progress, show_progress
 from thence.runs.provenance import environment
-from thence.settings.numbers import require_seed, require_whole
+from thence.settings.numbers import require_integer, require_seed
 
 __all__ = ["Reproduction", "Task", "report", "reproduce"]
 
@@ -45,12 +45,12 @@ class Task:
     @property
     def sensors(self) -> int:
         """How many sensors are asked for."""
-        return WORKS[self.work].sensors or self.parameters.sensors
+        return PROCEDURES[self.work].sensors or self.parameters.sensors
 
     @property
     def made_with(self) -> dict[str, Any]:
         """What a stored repeat must have been made with to stand for this task."""
-        used = tuple(name for name in WORKS[self.work].uses if name != "sensors")
+        used = tuple(name for name in PROCEDURES[self.work].uses if name != "sensors")
         return {
             **as_mapping(self.parameters, used),
             "sensors": self.sensors,
@@ -109,14 +109,14 @@ def reproduce(
         ("niapy", "baselines"),
     ):
         require(module, extra=extra)
-    require_whole("repeats", repeats)
-    require_whole("jobs", jobs)
+    require_integer("repeats", repeats)
+    require_integer("jobs", jobs)
     require_seed(seed)
     plan = [(one, _datasets(one, dataset)) for one in chosen]
     tasks = _tasks(plan, repeats=repeats, quick=quick, seed=seed, parameters=parameters or {})
     store = Store(Path(out))
     missing = [task for task in tasks if _stored(store, task) is None]
-    with _shown(progress) as tell:
+    with show_progress(progress) as tell:
         _do(missing, store, jobs=jobs, tell=tell)
         found = [repeat for task in tasks if (repeat := _stored(store, task)) is not None]
         return _write(plan, found, store, quick=quick, tell=tell)
@@ -144,7 +144,7 @@ def report(
     kept = [
         (one, tuple(name for name in names if any((work, name) in held for work in one.work))) for one, names in plan
     ]
-    with _shown(progress) as tell:
+    with show_progress(progress) as tell:
         return _write([(one, names) for one, names in kept if names], found, store, quick=quick, tell=tell)
 
 
@@ -206,10 +206,10 @@ def perform(task: Task, tell: Callable[[str], None] = lambda note: None) -> Repe
 
     with one_thread():
         warm_up()
-        world = load_world(task.dataset, task.quick, task.data)
-        sample = world.sample(task.sensors, seed=task.seed, repeat=task.repeat, parameters=task.parameters)
+        data = load_data(task.dataset, task.quick, task.data)
+        sample = data.sample(task.sensors, seed=task.seed, repeat=task.repeat, parameters=task.parameters)
         seed = int(np.random.SeedSequence([task.seed, task.repeat]).generate_state(1)[0] >> 1)
-        records = tuple(WORKS[task.work].run(sample, task.parameters, seed, tell))
+        records = tuple(PROCEDURES[task.work].run(sample, task.parameters, seed, tell))
     return Repeat(
         task.work, task.dataset, task.repeat, task.made_with, sample.sensors, records, environment(seed=task.seed)
     )
@@ -226,13 +226,13 @@ def _do(missing: Sequence[Task], store: Store, *, jobs: int, tell: Progress) -> 
     report(0, "")
     if jobs == 1:
         for done, task in enumerate(missing):
-            load_world(task.dataset, task.quick, task.data)
+            load_data(task.dataset, task.quick, task.data)
             store.save(perform(task, lambda note, done=done, task=task: report(done, f"{task.dataset}: {note}")))  # type: ignore[misc]
         report(len(missing), "")
         return
     for task in {task.dataset: task for task in missing}.values():
         # A simulated data set is made once, here; the processes find it in the cache.
-        load_world(task.dataset, task.quick, task.data)
+        load_data(task.dataset, task.quick, task.data)
     with _few_threads(), ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
         waiting = {pool.submit(_perform_and_save, task, store): task for task in missing}
         try:
@@ -299,12 +299,3 @@ def _write(
     page = write_page(results, verdicts, found, store.folder, quick=quick)
     tell("writing", len(results) + 1, len(results) + 1)
     return Reproduction(results, verdicts, store.folder, page)
-
-
-def _shown(progress: str | bool | Progress) -> AbstractContextManager[Progress]:
-    if callable(progress):
-        return nullcontext(progress)
-    known: dict[str | bool, bool | None] = {"auto": None, "on": True, "off": False, True: True, False: False}
-    if progress not in known:
-        raise ConfigError(f"unknown way to show progress '{progress}'", hint="'auto', 'on', 'off' or a function")
-    return bars(enabled=known[progress])

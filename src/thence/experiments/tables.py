@@ -14,8 +14,8 @@ from pathlib import Path
 from thence.atomic import new_file
 from thence.experiments.claims import Verdict
 from thence.experiments.files import VARIANTS
+from thence.experiments.samples import source_of
 from thence.experiments.summary import Results, number
-from thence.experiments.world import source_of
 
 __all__ = ["as_markdown", "as_text", "headings", "rows_of", "write_tables"]
 

@@ -19,7 +19,7 @@ from thence.progress import Progress, silent
 from thence.rules.constraints import Constraint, Where, is_constraint
 from thence.rules.ruleset import RuleSet
 from thence.settings.registry import Registry
-from thence.settings.typed import check_kinds
+from thence.settings.typed import check_types
 from thence.tables.locality import within_hops
 from thence.tables.transactions import TransactionTable
 
@@ -257,7 +257,7 @@ def _check_settings(miner: type, settings: Mapping[str, Any]) -> None:
     """Raise for settings of the wrong type; miners of other packages check their own."""
     if not issubclass(miner, BaseMiner):
         return
-    check_kinds(miner, settings)
+    check_types(miner, settings)
     # Any other word would be taken for the first, and the counts would not be those asked for.
     if settings.get("denominator", "present") not in DENOMINATORS:
         raise ConfigError(f"unknown denominator {settings['denominator']!r}", hint="'present' or 'all'")

@@ -1,34 +1,42 @@
-"""From readings to windows: one value per sensor and fixed-length window, and nothing where nothing was read.
+"""Windows: readings aggregated to one value per sensor and window of fixed length; empty windows stay missing.
 
-Windows are half-open ``[start, start + every)``, named by their start, all of one length, and every window between
-the first and the last reading is present. This module does not discretize, enrich or look at a graph.
+Windows are half-open ``[start, start + every)`` and identified by their start. All have the same length, and every
+window between the first and the last reading is present. This module does not discretize, enrich or use a graph.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from thence.errors import ConfigError, nearest
-from thence.readings import scanning as _stream
+from thence.readings.scanning import (
+    Readings,
+    ScanCounts,
+    iter_numbers,
+    iter_states,
+    merge_findings,
+    stream_windows,
+    time_bounds,
+)
 from thence.readings.sensors import ReadReport, Sensor, SensorData, Time, as_utc
+from thence.settings.values import require_zone
 
-__all__ = ["AGGREGATES", "DERIVED", "STATE_AGGREGATES", "WindowedReadings", "duration", "window"]
+__all__ = ["AGGREGATES", "DERIVED", "STATE_AGGREGATES", "WindowedReadings", "parse_duration", "window"]
 
 AGGREGATES = ("mean", "sum", "min", "max", "last", "range", "count", "median")
-"""Ways to make one number of the readings in a window; their order is the order of the kernels' codes."""
+"""Aggregates of numbers, in the order of their codes in the kernels."""
 STATE_AGGREGATES = ("mode", "last")
-"""Ways to make one state of the states in a window."""
+"""Aggregates of states."""
 DERIVED = ("change", "hour", "weekday")
-"""What can be derived from the windows: see ``window``."""
+"""Values that can be derived from windows; see ``window``."""
 
 MAX_CELLS = 2**31
 MICROSECOND = timedelta(microseconds=1)
@@ -42,15 +50,23 @@ UNITS = {
     "w": 604800 * 10**6,
 }
 FloatArray = npt.NDArray[np.float64]
+StateColumns = dict[str, tuple[npt.NDArray[np.int32], tuple[str, ...]]]
 
 
 @dataclass(frozen=True, eq=False)
 class WindowedReadings:
     """Readings on a regular grid of windows.
 
-    ``values`` has a column per numeric sensor (``numeric``), NaN where a window has no reading. ``states`` has, per
-    categorical sensor, integer codes (−1 missing) and the categories they index. ``derived`` holds what was asked
-    for: ``change`` like ``values``, ``hour`` (0–23) and ``weekday`` (0 is Monday) one number per window.
+    Args:
+        times: Start of each window in UTC.
+        sensors: All sensors, in order.
+        values: Windows × numeric sensors (see ``numeric``); NaN where a window has no reading.
+        states: Per categorical sensor, integer codes (−1 is missing) and the categories that they index.
+        derived: The derived values that were requested: ``change`` has the shape of ``values``; ``hour`` (0–23) and
+            ``weekday`` (0 is Monday) have one number per window.
+        every: Length of a window.
+        aggregates: Aggregate used for each sensor id.
+        report: Report of the readings, with all checks done.
     """
 
     times: npt.NDArray[np.datetime64]
@@ -64,12 +80,12 @@ class WindowedReadings:
 
     @property
     def numeric(self) -> tuple[Sensor, ...]:
-        """The sensors of the columns of ``values``, in order."""
+        """The numeric sensors, in the order of the columns of ``values``."""
         return tuple(sensor for sensor in self.sensors if not sensor.categorical)
 
     @property
     def categorical(self) -> tuple[Sensor, ...]:
-        """The sensors of ``states``, in order."""
+        """The categorical sensors, in order."""
         return tuple(sensor for sensor in self.sensors if sensor.categorical)
 
     def __len__(self) -> int:
@@ -78,8 +94,37 @@ class WindowedReadings:
     def __repr__(self) -> str:
         return f"WindowedReadings({len(self):,} windows of {self.every} × {len(self.sensors)} sensors)"
 
+    def select(self, ids: Iterable[str]) -> WindowedReadings:
+        """Return the same windows with some of the sensors only.
+
+        Args:
+            ids: The ids of the sensors to keep; their order stays.
+        """
+        wanted = set(ids)
+        columns = [i for i, sensor in enumerate(self.numeric) if sensor.id in wanted]
+        return replace(
+            self,
+            sensors=tuple(sensor for sensor in self.sensors if sensor.id in wanted),
+            values=self.values[:, columns],
+            states={name: state for name, state in self.states.items() if name in wanted},
+            derived={name: values[:, columns] if values.ndim == 2 else values for name, values in self.derived.items()},
+        )
+
+    def without_empty(self) -> WindowedReadings:
+        """Return the readings without the windows in which no sensor reads, such as the gaps between separate days."""
+        held = ~np.isnan(self.values).all(axis=1) if self.values.shape[1] else np.zeros(len(self), bool)
+        for codes, _ in self.states.values():
+            held |= codes >= 0
+        return replace(
+            self,
+            times=self.times[held],
+            values=self.values[held],
+            states={name: (codes[held], known) for name, (codes, known) in self.states.items()},
+            derived={name: values[held] for name, values in self.derived.items()},
+        )
+
     def to_polars(self) -> pl.DataFrame:
-        """A frame with ``time`` (start of the window, UTC) and a column per sensor; missing is null."""
+        """Return a frame with ``time`` (start of the window, UTC) and one column per sensor; null is missing."""
         columns: dict[str, pl.Series] = {
             "time": pl.Series(self.times).cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
         }
@@ -105,42 +150,52 @@ def window(
 ) -> WindowedReadings:
     """Aggregate readings into windows of one length.
 
-    ``aggregate`` is one of `AGGREGATES` for every numeric sensor (states then take their mode, or their last for
-    ``"last"``), or a mapping from kind to aggregate; kinds that it leaves out take the mean or the mode. A window
-    without readings is missing; only ``"count"`` is 0 there, between the sensor's first and last reading.
+    A window without readings is missing. Only ``"count"`` is 0 there, between the first and the last reading of the
+    sensor.
 
-    Windows start at ``origin`` plus whole multiples of ``every``: ``"epoch"`` (1970-01-01T00:00 UTC: half hours start
-    at :00 and :30, days at midnight UTC, weeks on Thursday), ``"start"`` (the first row) or any time. ``timezone``
-    is for the derived ``hour`` and ``weekday`` only.
+    Args:
+        sensors: The readings.
+        every: Length of a window: ``"30min"``, ``"1h30min"``, ``"1d"`` or a ``timedelta``.
+        aggregate: One of ``AGGREGATES`` for all numeric sensors (categorical sensors then use ``"mode"``, or ``"last"``
+            for ``"last"``), or a mapping from kind to aggregate; other kinds use ``"mean"`` or ``"mode"``.
+        derive: Names of ``DERIVED`` values to add: ``"change"`` is the difference from the previous window, ``"hour"``
+            and ``"weekday"`` are those of the start of the window.
+        origin: Windows start at ``origin`` plus multiples of ``every``: ``"epoch"`` (1970-01-01T00:00 UTC: half hours
+            start at :00 and :30, days at midnight UTC, weeks on Thursday), ``"start"`` (the first row) or a time.
+        timezone: Time zone of the derived ``hour`` and ``weekday``; nothing else depends on it.
 
-    >>> from datetime import datetime
-    >>> minutes = [datetime(2024, 1, 1, 0, m) for m in (0, 10, 20, 50)]
-    >>> data = SensorData.from_wide(pl.DataFrame({"time": minutes, "t1": [1.0, 2.0, None, 5.0]}))
-    >>> table = window(data, "20min")
-    >>> table.values[:, 0].tolist()
-    [1.5, nan, 5.0]
-    >>> [str(start) for start in table.times.astype("datetime64[m]")]
-    ['2024-01-01T00:00', '2024-01-01T00:20', '2024-01-01T00:40']
+    Raises:
+        ConfigError: If a setting is invalid, or there are too many windows to fit in memory.
+        InputError: If lazily scanned readings fail a check.
+
+    Examples:
+        >>> from datetime import datetime
+        >>> minutes = [datetime(2024, 1, 1, 0, m) for m in (0, 10, 20, 50)]
+        >>> data = SensorData.from_wide(pl.DataFrame({"time": minutes, "t1": [1.0, 2.0, None, 5.0]}))
+        >>> table = window(data, "20min")
+        >>> table.values[:, 0].tolist()
+        [1.5, nan, 5.0]
+        >>> [str(start) for start in table.times.astype("datetime64[m]")]
+        ['2024-01-01T00:00', '2024-01-01T00:20', '2024-01-01T00:40']
     """
-    length = duration(every)
+    length = parse_duration(every)
     numeric = [sensor for sensor in sensors.sensors if not sensor.categorical]
     states = [sensor for sensor in sensors.sensors if sensor.categorical]
-    chosen = _aggregates(sensors.sensors, aggregate)
-    wanted = _derived(derive)
-    bounds = _stream.time_bounds(sensors.readings)
-    start, n_windows = _grid(bounds, length, origin, len(sensors))
-    values, number_tally = _numbers(sensors.readings, numeric, chosen, start, length, n_windows)
-    codes, state_tally = _states(sensors.readings, states, chosen, start, length, n_windows)
+    chosen = _choose_aggregates(sensors.sensors, aggregate)
+    wanted = _check_derived(derive)
+    grid = _lay_grid(time_bounds(sensors.readings), length, origin, len(sensors))
+    values, of_numbers = _window_numbers(sensors.readings, numeric, chosen, grid)
+    codes, of_states = _window_states(sensors.readings, states, chosen, grid)
 
-    # Rows may lie outside the first and last reading (empty cells): the grid ends where the readings do.
-    inside = _occupied(values, codes, n_windows)
+    # Rows before the first and after the last reading (empty cells) do not extend the grid.
+    inside = _occupied(values, codes, grid.n_windows)
     values = values[inside]
     codes = {id: (column[inside], names) for id, (column, names) in codes.items()}
-    times = (start + length * np.arange(n_windows, dtype=np.int64)[inside]).view("datetime64[us]")
+    times = (grid.start + length * np.arange(grid.n_windows, dtype=np.int64)[inside]).view("datetime64[us]")
     report = sensors.report
     if report.pending:
-        walks = [([s.id for s in part], tally) for part, tally in ((numeric, number_tally), (states, state_tally))]
-        report = report.settled(_stream.merged_findings(sensors.readings, *walks))
+        scans = [([s.id for s in part], counts) for part, counts in ((numeric, of_numbers), (states, of_states))]
+        report = report.completed(merge_findings(sensors.readings, *scans))
     return WindowedReadings(
         times=times,
         sensors=sensors.sensors,
@@ -153,11 +208,15 @@ def window(
     )
 
 
-def duration(text: str | timedelta) -> int:
-    """A length of time in microseconds: ``"30min"``, ``"1h30min"``, ``"1d"``, or a timedelta.
+def parse_duration(text: str | timedelta) -> int:
+    """Return a duration such as ``"30min"``, ``"1h30min"``, ``"1d"``, or a ``timedelta``, in microseconds.
 
-    >>> duration("1h30min") == duration("90 min") == 5_400_000_000
-    True
+    Raises:
+        ConfigError: If it is not a duration, or not positive.
+
+    Examples:
+        >>> parse_duration("1h30min") == parse_duration("90 min") == 5_400_000_000
+        True
     """
     if isinstance(text, timedelta):
         total = text // MICROSECOND
@@ -167,20 +226,20 @@ def duration(text: str | timedelta) -> int:
         aliases = {"m": "min", "sec": "s", "hour": "h", "hours": "h", "day": "d", "days": "d", "week": "w"}
         units = [aliases.get(unit, unit) for _, unit in parts]
         if not parts or "".join(n + unit for n, unit in parts) != compact or not set(units) <= set(UNITS):
-            raise ConfigError(f"'{text}' is not a length of time", hint="write it as 30min, 1h, 1h30min or 1d")
+            raise ConfigError(f"invalid duration '{text}'", hint="write it as 30min, 1h, 1h30min or 1d")
         total = sum(int(n) * UNITS[unit] for (n, _), unit in zip(parts, units, strict=True))
     if total <= 0:
-        raise ConfigError(f"a window of {text} has no length", hint="give a positive length such as 30min")
+        raise ConfigError(f"duration must be positive, got {text}", hint="for example 30min")
     return int(total)
 
 
-def _aggregates(sensors: Sequence[Sensor], aggregate: str | Mapping[str, str]) -> dict[str, str]:
+def _choose_aggregates(sensors: Sequence[Sensor], aggregate: str | Mapping[str, str]) -> dict[str, str]:
     by_kind: Mapping[str, str] = {} if isinstance(aggregate, str) else aggregate
     kinds = {sensor.kind for sensor in sensors}
     for kind, name in by_kind.items():
         if kind not in kinds:
             raise ConfigError(
-                f"aggregate names the kind '{kind}', which no sensor has; there are {', '.join(sorted(kinds))}",
+                f"aggregate names the kind '{kind}', but no sensor has it; kinds are {', '.join(sorted(kinds))}",
                 hint=nearest(kind, kinds),
             )
         _check_aggregate(name)
@@ -195,9 +254,10 @@ def _aggregates(sensors: Sequence[Sensor], aggregate: str | Mapping[str, str]) -
             fallback = "mode" if sensor.categorical else "mean"
         name = by_kind.get(sensor.kind, fallback)
         if name not in allowed:
-            what = "states" if sensor.categorical else "numbers"
+            what = "categorical" if sensor.categorical else "numeric"
             raise ConfigError(
-                f"'{name}' cannot aggregate sensor '{sensor.id}', which reads {what}", hint=f"use {', '.join(allowed)}"
+                f"aggregate '{name}' does not apply to sensor '{sensor.id}', which is {what}",
+                hint=f"use {', '.join(allowed)}",
             )
         chosen[sensor.id] = name
     return chosen
@@ -207,22 +267,32 @@ def _check_aggregate(name: str) -> None:
     known = (*AGGREGATES, "mode")
     if name not in known:
         raise ConfigError(
-            f"there is no aggregate '{name}'; there are {', '.join(known)}", hint=nearest(str(name), known)
+            f"unknown aggregate '{name}'", hint=nearest(str(name), known) or f"use one of {', '.join(known)}"
         )
 
 
-def _derived(derive: str | Iterable[str]) -> tuple[str, ...]:
+def _check_derived(derive: str | Iterable[str]) -> tuple[str, ...]:
     names = (derive,) if isinstance(derive, str) else tuple(dict.fromkeys(derive))
     for name in names:
         if name not in DERIVED:
-            raise ConfigError(f"cannot derive '{name}'; there are {', '.join(DERIVED)}", hint=nearest(name, DERIVED))
+            hint = nearest(name, DERIVED) or f"use one of {', '.join(DERIVED)}"
+            raise ConfigError(f"unknown derived value '{name}'", hint=hint)
     return names
 
 
-def _grid(bounds: tuple[int, int] | None, length: int, origin: Any, n_sensors: int) -> tuple[int, int]:
-    """Start of the first window and number of windows that cover all rows."""
+@dataclass(frozen=True)
+class _Grid:
+    """Start of the first window and length of all windows in microseconds, and the number of windows."""
+
+    start: int
+    length: int
+    n_windows: int
+
+
+def _lay_grid(bounds: tuple[int, int] | None, length: int, origin: Any, n_sensors: int) -> _Grid:
+    """Return the grid that covers all rows."""
     if bounds is None:
-        return 0, 0
+        return _Grid(0, length, 0)
     first, last = bounds
     if isinstance(origin, str) and origin == "epoch":
         anchor = 0
@@ -235,79 +305,76 @@ def _grid(bounds: tuple[int, int] | None, length: int, origin: Any, n_sensors: i
     if n_windows * max(1, n_sensors) > MAX_CELLS:
         when = " to ".join(str(np.datetime64(t, "us").astype("datetime64[s]")) for t in bounds)
         raise ConfigError(
-            f"{n_windows:,} windows × {n_sensors:,} sensors are more than fit in memory; the rows run from {when}",
-            hint="take longer windows, or cut stray times off with between(...)",
+            f"{n_windows:,} windows × {n_sensors:,} sensors do not fit in memory; the rows span {when}",
+            hint="use longer windows, or remove stray times with between(...)",
         )
-    return start, n_windows
+    return _Grid(start, length, n_windows)
 
 
-def _numbers(
-    readings: _stream.Readings,
-    sensors: Sequence[Sensor],
-    chosen: Mapping[str, str],
-    start: int,
-    length: int,
-    n_windows: int,
-) -> tuple[FloatArray, _stream.Tally]:
-    tally = _stream.Tally(len(sensors))
-    if not sensors or not n_windows:
-        return np.full((n_windows, len(sensors)), np.nan), tally
+def _window_numbers(
+    readings: Readings, sensors: Sequence[Sensor], chosen: Mapping[str, str], grid: _Grid
+) -> tuple[FloatArray, ScanCounts]:
+    counts = ScanCounts(len(sensors))
+    if not sensors or not grid.n_windows:
+        return np.full((grid.n_windows, len(sensors)), np.nan), counts
     ids = [sensor.id for sensor in sensors]
     ops = np.array([AGGREGATES.index(chosen[id]) for id in ids], dtype=np.int8)
     median = AGGREGATES.index("median")
     if readings.layout == "long" and not (ops == median).any():
-        values = _streamed(readings, ids, ops, tally, start, length, n_windows)
+        values = _window_in_one_pass(readings, ids, ops, counts, grid)
         if values is not None:
-            return values, tally
-        tally = _stream.Tally(len(sensors))
+            return values, counts
+        counts = ScanCounts(len(sensors))
     from thence.readings.window_kernels import window_series
 
-    values = np.full((n_windows, len(sensors)), np.nan)
-    for series in _stream.iter_numbers(readings, ids, tally):
-        column = np.full(n_windows, np.nan)
-        window_series(series.times, series.values, start, length, ops[series.position], column)
+    values = np.full((grid.n_windows, len(sensors)), np.nan)
+    for series in iter_numbers(readings, ids, counts):
+        column = np.full(grid.n_windows, np.nan)
+        window_series(series.times, series.values, grid.start, grid.length, ops[series.position], column)
         values[:, series.position] = column
     _zero_counts(values, ops)
-    return values, tally
+    return values, counts
 
 
-def _streamed(
-    readings: _stream.Readings,
-    ids: Sequence[str],
-    ops: npt.NDArray[np.int8],
-    tally: _stream.Tally,
-    start: int,
-    length: int,
-    n_windows: int,
+def _window_in_one_pass(
+    readings: Readings, ids: Sequence[str], ops: npt.NDArray[np.int8], counts: ScanCounts, grid: _Grid
 ) -> FloatArray | None:
-    """All windows in one pass over the rows, or ``None`` where the rows are not in order."""
-    shape = (n_windows, len(ids))
+    """Aggregate all windows in one pass over the rows; ``None`` if the rows are not in order."""
+    shape = (grid.n_windows, len(ids))
     used = {AGGREGATES[op] for op in ops}
     values = np.full(shape, np.nan)
     largest = np.full(shape if "range" in used else (0, 0), np.nan)
-    counts = np.zeros(shape if used & {"mean", "count"} else (0, 0), dtype=np.int32)
-    if not _stream.stream_windows(
-        readings, ids, tally, start=start, every=length, ops=ops, main=values, other=largest, counts=counts
+    sizes = np.zeros(shape if used & {"mean", "count"} else (0, 0), dtype=np.int32)
+    if not stream_windows(
+        readings,
+        ids,
+        counts,
+        start=grid.start,
+        every=grid.length,
+        ops=ops,
+        main=values,
+        other=largest,
+        sizes=sizes,
     ):
         return None
     for name in used & {"mean", "range", "count"}:
         columns = np.flatnonzero(ops == AGGREGATES.index(name))
         every_column: Any = slice(None) if columns.size == len(ids) else columns
         if name == "mean":
-            # 0 / 0 in a window without readings is the NaN that was there before.
+            # A window without readings is 0 / 0 and stays NaN.
             with np.errstate(invalid="ignore"):
-                values[:, every_column] /= counts[:, every_column]
+                values[:, every_column] /= sizes[:, every_column]
         elif name == "range":
             values[:, every_column] = largest[:, every_column] - values[:, every_column]
         else:
-            found = counts[:, every_column]
+            found = sizes[:, every_column]
             values[:, every_column] = np.where(found > 0, found, np.nan)
     _zero_counts(values, ops)
     return values
 
 
 def _zero_counts(values: FloatArray, ops: npt.NDArray[np.int8]) -> None:
-    """No reading in a window between two readings of the sensor is a count of 0."""
+    """Set counts to 0 in windows without readings between two readings of the sensor."""
     for k in np.flatnonzero(ops == AGGREGATES.index("count")):
         found = np.flatnonzero(~np.isnan(values[:, k]))
         if found.size:
@@ -315,35 +382,28 @@ def _zero_counts(values: FloatArray, ops: npt.NDArray[np.int8]) -> None:
             inner[np.isnan(inner)] = 0.0
 
 
-def _states(
-    readings: _stream.Readings,
-    sensors: Sequence[Sensor],
-    chosen: Mapping[str, str],
-    start: int,
-    length: int,
-    n_windows: int,
-) -> tuple[dict[str, tuple[npt.NDArray[np.int32], tuple[str, ...]]], _stream.Tally]:
-    tally = _stream.Tally(len(sensors))
+def _window_states(
+    readings: Readings, sensors: Sequence[Sensor], chosen: Mapping[str, str], grid: _Grid
+) -> tuple[StateColumns, ScanCounts]:
+    counts = ScanCounts(len(sensors))
     ids = [sensor.id for sensor in sensors]
-    columns: dict[str, tuple[npt.NDArray[np.int32], tuple[str, ...]]] = {
-        id: (np.full(n_windows, -1, dtype=np.int32), ()) for id in ids
-    }
-    if not sensors or not n_windows:
-        return columns, tally
+    columns: StateColumns = {id: (np.full(grid.n_windows, -1, dtype=np.int32), ()) for id in ids}
+    if not sensors or not grid.n_windows:
+        return columns, counts
     from thence.readings.window_kernels import LAST, MODE, window_states
 
-    for series in _stream.iter_states(readings, ids, tally):
+    for series in iter_states(readings, ids, counts):
         id = ids[series.position]
         op = MODE if chosen[id] == "mode" else LAST
         codes, _ = columns[id]
-        window_states(series.times, series.values, start, length, op, len(series.categories), codes)
+        window_states(series.times, series.values, grid.start, grid.length, op, len(series.categories), codes)
         columns[id] = (codes, series.categories)
-    return columns, tally
+    return columns, counts
 
 
-def _occupied(
-    values: FloatArray, codes: Mapping[str, tuple[npt.NDArray[np.int32], tuple[str, ...]]], n_windows: int
-) -> slice:
+def _occupied(values: FloatArray, codes: StateColumns, n_windows: int) -> slice:
+    """Return the windows from the first to the last one that holds a reading."""
+
     def filled(row: int) -> bool:
         return not np.isnan(values[row]).all() or any(column[row] >= 0 for column, _ in codes.values())
 
@@ -364,10 +424,7 @@ def _derive(
         change[1:] = values[1:] - values[:-1]
         derived["change"] = change
     if {"hour", "weekday"} & set(names):
-        try:
-            ZoneInfo(timezone)
-        except (ZoneInfoNotFoundError, ValueError) as error:
-            raise ConfigError(f"there is no time zone '{timezone}'", hint="write it as Europe/Berlin") from error
+        require_zone(timezone)
         local = pl.Series(times).cast(pl.Datetime("us")).dt.replace_time_zone("UTC").dt.convert_time_zone(timezone)
         if "hour" in names:
             derived["hour"] = local.dt.hour().to_numpy().astype(np.int8)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from thence.errors import ConfigError, nearest
 from thence.rules.english import number_text, rule_english
+from thence.rules.extra_columns import EXTRA_COLUMNS
 from thence.rules.items import Item
 from thence.rules.measures import MEASURES, Counts
 
@@ -323,7 +324,8 @@ class RuleSet:
         """
         keys = []
         for name in [by] if isinstance(by, str) else by:
-            down = name not in LOW_IS_BETTER if descending is None else descending
+            lower = name in EXTRA_COLUMNS and EXTRA_COLUMNS[name].lower_is_better
+            down = not lower if descending is None else descending
             keys.append((-1.0 if down else 1.0) * np.nan_to_num(self.measure(name), nan=-np.inf if down else np.inf))
         return self.take(np.lexsort([self._tie_break, *keys[::-1]]))
 
@@ -450,8 +452,6 @@ class RuleSet:
     def __repr__(self) -> str:
         return f"RuleSet({len(self):,} rules)"
 
-
-LOW_IS_BETTER = frozenset({"p_value", "p_adjusted", "p_simpler", "confidence_spread"})
 
 COUNT_FIELDS = ("n_rows", "n", "n_antecedent", "n_consequent", "n_both")
 

@@ -1,36 +1,31 @@
-"""The whole configuration of a run, section by section, from and to TOML.
+"""The configuration of a run, section by section, from and to TOML.
 
-A configuration is data: it checks its own spelling and the kinds of its values, and nothing here reads sensors or
-mines. A misspelt key is refused with the nearest valid one and its line in the file. ``docs/guide/command-line.md``
-lists every section with an example.
+A configuration is data: it checks spelling, types and ranges, and nothing here reads sensors or mines. An unknown key
+is refused with the nearest valid one and its line in the file. ``docs/guide/command-line.md`` lists every section.
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from numbers import Integral
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
+from thence.counting.assurance import require_assurance
 from thence.errors import ConfigError, PatternError, nearest
-from thence.runs.sections import (
-    DiscretizeConfig,
-    EnrichConfig,
-    InputConfig,
-    MinerConfig,
-    OutputConfig,
-    RefineConfig,
-    WindowsConfig,
-    absolute,
-    require_zone,
-    usual_scope,
-)
+from thence.export import find_format
+from thence.rules.extra_columns import columns_from
+from thence.rules.measures import MEASURES
 from thence.settings.toml import toml_text
-from thence.settings.typed import Place, build, check_keywords, refuse_unknown
+from thence.settings.typed import Location, build, check_keywords, refuse_unknown
+from thence.settings.values import require_zone
+from thence.tables.enrich import ENRICHMENTS, find_enrichment
 
 __all__ = [
+    "BUILT_IN_ONTOLOGY",
     "Config",
     "DiscretizeConfig",
     "EnrichConfig",
@@ -39,7 +34,267 @@ __all__ = [
     "OutputConfig",
     "RefineConfig",
     "WindowsConfig",
+    "absolute_paths",
 ]
+
+Paths = str | tuple[str, ...]
+
+BUILT_IN_ONTOLOGY = "water"
+INPUT_FILES = ("sensors", "graph", "ontology", "binding")
+"""The settings of ``[input]`` that name files."""
+# Written after the further files of a run, so a further file with such a name would be lost.
+_RESERVED = ("summary.json", "provenance.json", "discretizer.json")
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputConfig:
+    """What is read: files, or a data set by name.
+
+    Args:
+        sensors: Files with readings.
+        graph: Files with the knowledge graph.
+        ontology: Files with the ontology, or ``"water"`` for the one of the package.
+        binding: The file that says which sensor sits at which node.
+        dataset: The name of a data set, instead of files.
+        options: Options of the data set.
+        read_sensors: Further keywords of ``read_sensors``.
+        read_graph: Further keywords of ``read_graph``.
+        bind: Further keywords of ``bind``.
+        select: The ids of the sensors to keep; all by default.
+        start: Keep readings from this time on.
+        end: Keep readings before this time.
+    """
+
+    sensors: Paths | None = None
+    graph: Paths | None = None
+    ontology: Paths | None = None
+    binding: Paths | None = None
+    dataset: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    read_sensors: Mapping[str, Any] = field(default_factory=dict)
+    read_graph: Mapping[str, Any] = field(default_factory=dict)
+    bind: Mapping[str, Any] = field(default_factory=dict)
+    select: tuple[str, ...] = ()
+    start: str | None = None
+    end: str | None = None
+
+    def __post_init__(self) -> None:
+        given = [name for name in INPUT_FILES if getattr(self, name) is not None]
+        if self.dataset is not None and given:
+            raise ConfigError(
+                f"'dataset' and '{given[0]}' exclude each other: a data set has its own {given[0]}",
+                hint=f"set 'dataset' or '{given[0]}', not both",
+            )
+        if self.options and self.dataset is None:
+            raise ConfigError("'options' are for a data set, but 'dataset' is not set", hint="set 'dataset'")
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowsConfig:
+    """How readings are aggregated into windows.
+
+    Args:
+        every: The length of a window, such as ``"30min"``.
+        aggregate: How a window becomes one value, for all sensors or by kind.
+        derive: Further features per window: ``"change"``, ``"hour"``, ``"weekday"``.
+        origin: The moment at which windows are aligned.
+        timezone: The time zone of calendar features.
+    """
+
+    every: str = "30min"
+    aggregate: str | Mapping[str, str] = "mean"
+    derive: tuple[str, ...] = ()
+    origin: str = "epoch"
+    timezone: str = "UTC"
+
+    def __post_init__(self) -> None:
+        require_zone(self.timezone)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscretizeConfig:
+    """How numbers become bins.
+
+    Args:
+        bins: The number of bins.
+        scope: Whether bins are fitted per ``"kind"`` of sensor or per ``"sensor"``; the default depends on the
+            enrichment.
+        method: The binning method.
+        bin_edges: Given edges by kind, instead of fitted ones.
+        fit_until: Fit the bins on the readings before this time only.
+    """
+
+    bins: int = 10
+    scope: str | None = None
+    method: str = "frequency"
+    bin_edges: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    fit_until: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnrichConfig:
+    """What the graph adds to the transactions.
+
+    Args:
+        mode: The name of the enrichment.
+        hops: How many edges away from a sensor's node the graph is used; the default depends on the enrichment.
+        edges: Whether labels and edges of the graph become items.
+        properties: The properties to use; all by default.
+        patterns: The patterns of lifted rules: ``"auto"``, ``"stars"``, ``"paths"``, or patterns as text.
+        min_embeddings: The fewest places at which a discovered pattern must match.
+        max_embeddings: The most places of one pattern.
+    """
+
+    mode: str = "none"
+    hops: int | None = None
+    edges: bool = False
+    properties: tuple[str, ...] | None = None
+    patterns: Paths = "auto"
+    min_embeddings: int = 3
+    max_embeddings: int = 200_000
+
+    def __post_init__(self) -> None:
+        for name, least in (("hops", 0), ("min_embeddings", 1), ("max_embeddings", 1)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise ConfigError(f"'{name}' must be at least {least}, got {value}")
+
+    def for_mode(self, mode: str) -> EnrichConfig:
+        """Return this section for another enrichment; settings that it does not use are reset to their defaults."""
+        unused = {name: getattr(_DEFAULT_ENRICH, name) for name in self._unused_by(mode)}
+        return replace(self, mode=mode, **unused)
+
+    def refuse_unused(self) -> None:
+        """Raise if the enrichment is unknown, or a setting is given that it does not use."""
+        ENRICHMENTS.check(self.mode)
+        for name in self._unused_by(self.mode):
+            using = [mode for mode in ENRICHMENTS if name in find_enrichment(mode).settings]
+            raise ConfigError(
+                f"the enrichment '{self.mode}' does not use '{name}'", hint=f"only {', '.join(using)} use it"
+            )
+
+    def _unused_by(self, mode: str) -> list[str]:
+        used = ("mode", *find_enrichment(mode).settings) if mode in ENRICHMENTS else [f.name for f in fields(self)]
+        given = [f.name for f in fields(self) if getattr(self, f.name) != getattr(_DEFAULT_ENRICH, f.name)]
+        return [name for name in given if name not in used]
+
+    def resolved(self) -> EnrichConfig:
+        """Return this section with the default number of hops of the enrichment written out, if it uses hops."""
+        chosen = find_enrichment(self.mode)
+        return replace(self, hops=chosen.hops) if self.hops is None and "hops" in chosen.settings else self
+
+
+_DEFAULT_ENRICH = EnrichConfig()
+
+
+@dataclass(frozen=True, kw_only=True)
+class MinerConfig:
+    """Which miner, and its settings. In a file the settings stand beside the name.
+
+    Args:
+        name: The name of the miner.
+        settings: Its settings by name.
+    """
+
+    name: str = "exact"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RefineConfig:
+    """Which of the rules found are kept, and in which order.
+
+    Refinement runs if ``apply`` is set or any of the settings from ``trivia`` to ``null`` is given; see ``refine`` for
+    what they do. Afterwards ``min`` and ``max`` filter, and ``top`` keeps the best.
+
+    Args:
+        apply: Run the refinement with its defaults.
+        trivia: Drop rules that are true by construction.
+        redundancy: Drop rules that follow from simpler or more general ones.
+        improvement: How much a longer rule must improve on a simpler one.
+        assurance: Keep rules whose lower confidence bound at this level reaches ``min_confidence``.
+        significance: Keep rules that are significant at this level.
+        merge: Merge bins that carry the same rule.
+        cover: Keep the fewest rules that cover all covered rows (``True``) or this share of them.
+        min_confidence: The confidence that merged and simplified rules must reach.
+        null: Settings of the null model of ``significance``.
+        by: The measure by which rules are sorted.
+        top: Keep this many rules.
+        min: Lower bounds by measure.
+        max: Upper bounds by measure.
+    """
+
+    apply: bool = False
+    trivia: bool | None = None
+    redundancy: bool | None = None
+    improvement: float | None = None
+    assurance: float | None = None
+    significance: float | None = None
+    merge: bool | None = None
+    cover: bool | float | None = None
+    min_confidence: float | None = None
+    null: Mapping[str, Any] = field(default_factory=dict)
+    by: str = "zhang"
+    top: int | None = None
+    min: Mapping[str, float] = field(default_factory=dict)
+    max: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.top is not None and self.top < 1:
+            raise ConfigError(f"'top' must be at least 1, got {self.top}")
+        if self.assurance:
+            require_assurance(self.assurance)
+        for name in ("improvement", "cover", "min_confidence"):
+            share = getattr(self, name)
+            if share is not None and not (isinstance(share, Real) and 0 <= float(share) <= 1):
+                raise ConfigError(f"'{name}' must lie between 0 and 1, got {share!r}")
+        level = self.significance
+        if level is not None and not (isinstance(level, Real) and 0 < float(level) < 1):
+            raise ConfigError(f"'significance' must lie between 0 and 1, got {level!r}")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The extra columns that the chosen steps add to the rules."""
+        of_steps = columns_from("redundancy") if self.steps is not None and self.redundancy is not False else ()
+        of_assurance = columns_from("assurance") if self.assurance else ()
+        of_tests = () if self.significance is None else columns_from("significance")
+        return (*of_steps, *of_assurance, *of_tests)
+
+    @property
+    def steps(self) -> dict[str, Any] | None:
+        """The given settings of the refinement, or ``None`` if no refinement is asked for."""
+        names = ("trivia", "redundancy", "improvement", "assurance", "significance", "merge", "cover", "min_confidence")
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        if self.null:
+            given["null"] = dict(self.null)
+        return given if self.apply or given else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputConfig:
+    """Where the run is written.
+
+    Args:
+        path: The run folder.
+        force: Replace a run that already exists there.
+        also: Further files to write into the run folder, such as ``rules.md`` or ``rules.pmml``.
+    """
+
+    path: str | None = None
+    force: bool = False
+    also: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in self.also:
+            if not re.fullmatch(r"\w[\w. -]*", name):
+                raise ConfigError(f"'also' must name files inside the run folder, got '{name}'")
+            if name.lower() in _RESERVED:
+                raise ConfigError(f"'also' names '{name}', which every run writes itself", hint="choose another name")
+            try:
+                find_format(name)
+            except ConfigError as error:
+                raise ConfigError(f"'also' names '{name}': {error.message}", hint=error.hint) from error
+
 
 _SECTIONS: dict[str, type] = {
     "input": InputConfig,
@@ -56,12 +311,23 @@ _SECTIONS: dict[str, type] = {
 class Config:
     """Everything that decides what a run does.
 
-    >>> config = Config.from_mapping({"windows": {"every": "1h"}, "miner": {"name": "exact", "min_support": 0.05}})
-    >>> config.windows.every, config.miner.settings
-    ('1h', {'min_support': 0.05})
-    >>> Config.from_mapping({"windows": {"evry": "1h"}})
-    Traceback (most recent call last):
-    thence.errors.ConfigError: [windows]: unknown setting 'evry' (did you mean 'every'?)
+    Args:
+        seed: The random seed.
+        input: What is read.
+        windows: How readings are aggregated into windows.
+        discretize: How numbers become bins.
+        enrich: What the graph adds.
+        miner: Which miner, and its settings.
+        refine: Which rules are kept, and in which order.
+        output: Where the run is written.
+
+    Examples:
+        >>> config = Config.from_mapping({"windows": {"every": "1h"}, "miner": {"name": "exact", "min_support": 0.05}})
+        >>> config.windows.every, config.miner.settings
+        ('1h', {'min_support': 0.05})
+        >>> Config.from_mapping({"windows": {"evry": "1h"}})
+        Traceback (most recent call last):
+        thence.errors.ConfigError: [windows]: unknown setting 'evry' (did you mean 'every'?)
     """
 
     seed: int = 0
@@ -75,97 +341,124 @@ class Config:
 
     def __post_init__(self) -> None:
         if not isinstance(self.seed, Integral) or isinstance(self.seed, bool) or self.seed < 0:
-            raise ConfigError(f"'seed' must be a whole number from 0 on, got {self.seed!r}")
+            raise ConfigError(f"'seed' must be an integer that is not negative, got {self.seed!r}")
 
     @staticmethod
     def from_toml(path: str | Path, *, check: bool = True) -> Config:
-        """Read a file; relative paths in it start at its folder. ``check`` also checks what the miner knows."""
+        """Read a configuration file.
+
+        Args:
+            path: The file; relative paths in it start at its folder.
+            check: Also check the settings of the miner, the readers and the data set.
+        """
         path = Path(path)
         try:
             text = path.read_text(encoding="utf-8")
         except OSError as error:
             raise ConfigError(f"cannot be read ({error.strerror or error})", where=str(path)) from error
         except UnicodeDecodeError as error:
-            raise ConfigError("this is not text in UTF-8", where=str(path)) from error
+            raise ConfigError("the file is not UTF-8 text", where=str(path)) from error
         try:
             data = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            raise ConfigError(f"this is not TOML: {error}", where=str(path)) from error
-        place = Place(str(path), text)
+            raise ConfigError(f"invalid TOML: {error}", where=str(path)) from error
+        place = Location(str(path), text)
         config = _build(data, place)._relative_to(path.parent.absolute())
         return config.check(place=place) if check else config
 
     @staticmethod
     def from_mapping(data: Mapping[str, Any]) -> Config:
-        """From nested mappings with the names of the TOML form."""
-        return _build(data, Place()).check()
+        """Build a configuration from nested mappings.
+
+        Args:
+            data: Sections and settings by the names of the TOML form.
+        """
+        return _build(data, Location()).check()
 
     def to_mapping(self) -> dict[str, Any]:
-        """The inverse of ``from_mapping``; what is not set is left out."""
+        """Return the inverse of ``from_mapping``; what is not set is left out."""
         out: dict[str, Any] = {"seed": self.seed}
         for name in _SECTIONS:
             section = getattr(self, name)
             values = {f.name: _plain(getattr(section, f.name)) for f in fields(section)}
             if name == "miner":
                 values = {"name": section.name, **values["settings"]}
-            kept = {key: value for key, value in values.items() if value is not None and value not in ({}, [])}
+            given = {key: value for key, value in values.items() if value is not None and value not in ({}, [])}
             for flag in ("force", "apply"):
-                # A flag that is not raised needs no line.
-                if kept.get(flag) is False:
-                    del kept[flag]
-            if kept:
-                out[name] = kept
+                # A flag that is not set needs no line.
+                if given.get(flag) is False:
+                    del given[flag]
+            if given:
+                out[name] = given
         return out
 
     def to_toml(self) -> str:
-        """The configuration as TOML, every value in use written out."""
+        """Return the configuration as TOML, with every value in use written out."""
         return toml_text(self.to_mapping())
 
-    def check(self, *, place: Place | None = None) -> Config:
-        """Check what only other modules know: the settings of the miner, the readers and the data set."""
-        place = place or Place()
+    def check(self, *, place: Location | None = None) -> Config:
+        """Check what only other modules know: the settings of the miner, the readers and the data set.
+
+        Args:
+            place: Where the configuration comes from, for messages.
+        """
+        place = place or Location()
         _check_miner(self.miner, place.inside("miner"))
         _check_readers(self.input, place.inside("input"))
         _check_patterns(self.enrich, place.inside("enrich"))
-        self.check_result(place=place)
+        self.check_refine(place=place)
         return self
 
-    def check_result(self, *, place: Place | None = None) -> None:
-        """Check what is wanted of the rules: measures that there will be, and worlds that can be drawn."""
-        place = (place or Place()).inside("refine")
+    def check_refine(self, *, place: Location | None = None) -> None:
+        """Check the section ``refine``: the null model, and measures that the rules will have.
+
+        Args:
+            place: Where the configuration comes from, for messages.
+        """
+        place = (place or Location()).inside("refine")
         if self.refine.null:
             from thence.refinement import Null
 
             build(Null, self.refine.null, place.inside("null"))
-        known = _measures(self)
+        known = _columns_of_result(self)
         if known is None:
             return
         if self.refine.by not in known:
-            hint = nearest(self.refine.by, known) or "there are: " + ", ".join(known)
+            hint = nearest(self.refine.by, known) or "known: " + ", ".join(known)
             raise place.error("by", f"unknown measure '{self.refine.by}'", hint=hint)
         for side in ("min", "max"):
             refuse_unknown(getattr(self.refine, side), known, place.inside(side), says="unknown measure '{}'")
 
     def with_seed(self, seed: int) -> Config:
-        """With another seed, also of the miner: what a run has recorded for it gives way."""
+        """Return the configuration with another seed, also for the miner.
+
+        Args:
+            seed: The random seed; it replaces one that a run has recorded for its miner.
+        """
         settings = {name: _seedless(value) for name, value in self.miner.settings.items() if name != "seed"}
         return replace(self, seed=seed, miner=replace(self.miner, settings=settings))
 
     def with_enrichment(self, mode: str, *, recorded: bool = False) -> Config:
-        """With another enrichment: what the one before alone made use of gives way.
+        """Return the configuration with another enrichment; settings that it does not use are reset.
 
-        A run has ``recorded`` the scope of its bins; where that is the usual one of its enrichment, it gives way too.
+        Args:
+            mode: The name of the enrichment.
+            recorded: Whether this configuration was recorded by a run, which writes out defaults that depend on the
+                enrichment; these are reset too.
         """
         if mode == self.enrich.mode:
             return self
-        usual = recorded and self.discretize.scope == usual_scope(self.enrich.mode)
-        bins = replace(self.discretize, scope=None) if usual else self.discretize
-        return replace(self, enrich=self.enrich.used_by(mode), discretize=bins)
+        bins, enrich = self.discretize, self.enrich
+        if recorded:
+            before = find_enrichment(enrich.mode)
+            bins = replace(bins, scope=None) if bins.scope == before.scope else bins
+            enrich = replace(enrich, hops=None) if enrich.hops == before.hops else enrich
+        return replace(self, enrich=enrich.for_mode(mode), discretize=bins)
 
     def _relative_to(self, folder: Path) -> Config:
-        given = {name: getattr(self.input, name) for name in ("sensors", "graph", "ontology", "binding")}
+        given = {name: getattr(self.input, name) for name in INPUT_FILES}
         changed: dict[str, Any] = {
-            name: absolute(name, paths, folder) for name, paths in given.items() if paths is not None
+            name: absolute_paths(name, paths, folder) for name, paths in given.items() if paths is not None
         }
         if isinstance(kinds := self.input.read_sensors.get("kinds"), str):
             changed["read_sensors"] = {**self.input.read_sensors, "kinds": str(folder / kinds)}
@@ -173,11 +466,24 @@ class Config:
         return replace(self, input=replace(self.input, **changed), output=output)
 
 
-def _build(data: Mapping[str, Any], place: Place) -> Config:
+def absolute_paths(name: str, given: Paths, folder: Path) -> Paths:
+    """Return the paths of the input ``name``, relative ones starting at ``folder``.
+
+    The ontology of the package has a name instead of a path.
+
+    >>> absolute_paths("ontology", "water", Path("/data")), absolute_paths("sensors", "water", Path("/data"))
+    ('water', '/data/water')
+    """
+    if not isinstance(given, str):
+        return tuple(str(absolute_paths(name, one, folder)) for one in given)
+    return given if name == "ontology" and given == BUILT_IN_ONTOLOGY else str(folder / given)
+
+
+def _build(data: Mapping[str, Any], place: Location) -> Config:
     refuse_unknown(data, ["seed", *_SECTIONS], place, says="unknown section or setting '{}'")
     seed = data.get("seed", 0)
     if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
-        raise place.error("seed", f"'seed' must be a whole number from 0 on, got {seed!r}")
+        raise place.error("seed", f"'seed' must be an integer that is not negative, got {seed!r}")
     sections: dict[str, Any] = {}
     for name, cls in _SECTIONS.items():
         table = data.get(name, {})
@@ -189,26 +495,24 @@ def _build(data: Mapping[str, Any], place: Place) -> Config:
 
 
 def _seedless(setting: Any) -> Any:
-    """A setting without a seed of its own, where it is a table."""
+    """A setting without a seed of its own, if it is a table."""
     if not isinstance(setting, Mapping):
         return setting
     return {name: value for name, value in setting.items() if name != "seed"}
 
 
-def _measures(config: Config) -> list[str] | None:
-    """What the rules of a run can be ordered and bounded by; ``None`` where that is for the miner of others to say."""
-    from thence.counting.recount import SUPPORTS
-    from thence.miners.base import BUILT_IN
-    from thence.rules.measures import MEASURES
+def _columns_of_result(config: Config) -> list[str] | None:
+    """What the rules of a run can be sorted and filtered by; ``None`` if only the miner's own package knows."""
+    from thence.miners.base import MINERS
 
-    if config.miner.name not in BUILT_IN:
+    if config.miner.name not in MINERS.built_in:
         return None
-    of_miner = {"aerial": ("probability", "assured_confidence"), "ts-narm": ("joint_confidence",)}
-    of_places = SUPPORTS if config.enrich.mode == "lifted" else ()
-    return [*MEASURES, "antecedents", *config.refine.columns, *of_places, *of_miner.get(config.miner.name, ())]
+    of_miner = MINERS.load(config.miner.name).columns
+    of_places = columns_from("lifted") if config.enrich.mode == "lifted" else ()
+    return [*MEASURES, "antecedents", *config.refine.columns, *of_places, *of_miner]
 
 
-def _check_miner(miner: MinerConfig, place: Place) -> None:
+def _check_miner(miner: MinerConfig, place: Location) -> None:
     from thence.miners.base import make_miner
 
     try:
@@ -222,7 +526,7 @@ def _check_miner(miner: MinerConfig, place: Place) -> None:
         raise ConfigError(error.message, where=error.where or place.of(key), hint=error.hint) from error
 
 
-def _check_patterns(enrich: EnrichConfig, place: Place) -> None:
+def _check_patterns(enrich: EnrichConfig, place: Location) -> None:
     from thence.graph.patterns import Pattern
 
     given = [enrich.patterns] if isinstance(enrich.patterns, str) else enrich.patterns
@@ -234,7 +538,7 @@ def _check_patterns(enrich: EnrichConfig, place: Place) -> None:
             raise PatternError(error.message, where=error.where or place.of("patterns"), hint=error.hint) from error
 
 
-def _check_readers(given: InputConfig, place: Place) -> None:
+def _check_readers(given: InputConfig, place: Location) -> None:
     if given.dataset is not None:
         from thence import datasets
 
@@ -245,7 +549,7 @@ def _check_readers(given: InputConfig, place: Place) -> None:
         refuse_unknown(
             given.options, known, place.inside("options"), says=f"the data set '{given.dataset}' has no option '{{}}'"
         )
-        datasets.check_options(given.dataset, given.options, place=place.inside("options"))
+        datasets.check_options(given.dataset, given.options, location=place.inside("options"))
     if given.read_sensors:
         from thence.readings.readers import read_sensors
 

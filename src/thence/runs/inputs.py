@@ -1,85 +1,149 @@
-"""What a job reads: sensors, graph, ontology and binding, from files, objects or a data set, checked together.
+"""What a job reads, as one ``System``: from files, from objects of the caller, or from a data set by name.
 
-Part of the wiring (``thence.runs.pipeline``): it calls readers and loaders and knows nothing of tables and miners.
+Calls readers and loaders and checks that the parts fit together; knows nothing of tables and miners.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thence.errors import ConfigError
 from thence.graph.binding import Binding, bind
+from thence.graph.loaders import read_binding, read_graph, read_ontology
+from thence.graph.ontology import Ontology
+from thence.graph.system import System
 from thence.progress import Progress, silent
+from thence.readings.readers import read_sensors
 from thence.readings.sensors import SensorData
-from thence.runs.configuration import Config, InputConfig
-from thence.runs.sections import BUILT_IN_ONTOLOGY, absolute
+from thence.runs.configuration import BUILT_IN_ONTOLOGY, InputConfig, absolute_paths
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from thence.graph.knowledge_graph import KnowledgeGraph
-    from thence.graph.ontology import Ontology
 
-__all__ = ["Inputs", "gather", "named_inputs", "read_inputs"]
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """What the user brings, read and checked against each other."""
-
-    sensors: SensorData
-    graph: KnowledgeGraph | None = None
-    binding: Binding | None = None
-    ontology: Ontology | None = None
+__all__ = ["gather_system", "load_system", "read_system", "recorded_input"]
 
 
-def read_inputs(given: InputConfig, enrich: str = "none", *, progress: Progress = silent) -> Inputs:
-    """Read what an ``[input]`` section names, and check that the parts fit together.
+def read_system(
+    sensors: Any,
+    graph: Any = None,
+    binding: Any = None,
+    *,
+    ontology: Any = None,
+    labels: pl.DataFrame | None = None,
+    name: str = "",
+    select: Iterable[str] = (),
+    start: str | None = None,
+    end: str | None = None,
+    sensor_options: Mapping[str, Any] | None = None,
+    graph_options: Mapping[str, Any] | None = None,
+    bind_options: Mapping[str, Any] | None = None,
+) -> System:
+    """Read sensor data, graph, binding and ontology, and check that they fit together.
 
-    >>> len(read_inputs(InputConfig(dataset="toy")).sensors)
+    Args:
+        sensors: Readings: a path, several paths, a data frame, or ``SensorData``.
+        graph: The knowledge graph: a path, several paths, a networkx graph, or a ``KnowledgeGraph``.
+        binding: Which sensor sits at which node: a path, a mapping, or a ``Binding``. Without it, sensors are bound by
+            id or by what the graph says about them.
+        ontology: The ontology: a path, several paths, an ``Ontology``, or ``"water"`` for the one of the package.
+        labels: Labelled periods; see ``System``.
+        name: A short name, for messages and tables of results.
+        select: The ids of the sensors to keep; all by default.
+        start: Keep readings from this time on.
+        end: Keep readings before this time.
+        sensor_options: Further keywords of ``read_sensors``.
+        graph_options: Further keywords of ``read_graph``.
+        bind_options: Further keywords of ``bind``, such as ``{"partial": True}``.
+
+    Returns:
+        The system, ready for ``mine``, ``transactions``, ``compare`` and ``generalisation``.
+
+    Examples:
+        >>> import thence as th
+        >>> toy = th.datasets.load("toy")
+        >>> th.read_system(toy.sensors, toy.graph, toy.binding, name="mine")
+        System 'mine': 5 sensors, 5 nodes, 4 edges, no labels
+    """
+    given = InputConfig(
+        select=tuple(select),
+        start=start,
+        end=end,
+        read_sensors=sensor_options or {},
+        read_graph=graph_options or {},
+        bind=bind_options or {},
+    )
+    system = _assemble(sensors, graph, binding, ontology, given, partial=False)
+    return replace(system, labels=labels, name=name)
+
+
+def load_system(given: InputConfig, enrich: str = "none", *, progress: Progress = silent) -> System:
+    """Read what an ``[input]`` section names, for an enrichment.
+
+    >>> len(load_system(InputConfig(dataset="toy")).sensors)
     5
     """
     if given.dataset is not None:
         from thence import datasets
 
-        data = datasets.load(given.dataset, progress=progress, **given.options)
-        sensors = _portion(data.sensors, given)
-        return Inputs(sensors, data.graph, data.binding.select(sensors), data.ontology)
+        return _portion(datasets.load(given.dataset, progress=progress, **given.options), given)
     if given.sensors is None:
         raise ConfigError("no sensors are given", hint="set [input] sensors or dataset, or --sensors or --dataset")
-    return _assemble(given.sensors, given.graph, given.binding, given.ontology, given, enrich)
+    return _assemble(given.sensors, given.graph, given.binding, given.ontology, given, partial=enrich == "none")
 
 
-def gather(sensors: Any, graph: Any, binding: Any, ontology: Any, config: Config) -> Inputs:
-    """The same from objects and paths that a caller hands over."""
+def gather_system(
+    sensors: Any, graph: Any, binding: Any, ontology: Any, given: InputConfig, enrich: str = "none"
+) -> System:
+    """Return the system that a caller passes as one object, or as objects and paths."""
+    if isinstance(sensors, System):
+        for part, name in ((graph, "graph"), (binding, "binding"), (ontology, "ontology")):
+            if part is not None:
+                raise ConfigError(
+                    f"'{name}' is given twice: the system has its own",
+                    hint="pass the system alone, or dataclasses.replace the part in it",
+                )
+        return _portion(_checked(sensors, given, partial=enrich == "none"), given)
     if sensors is None:
-        raise ConfigError("no sensors are given", hint="the first argument is SensorData, a frame or a path")
-    return _assemble(sensors, graph, binding, ontology, config.input, config.enrich.mode)
+        raise ConfigError(
+            "no sensors are given", hint="the first argument is a System, SensorData, a data frame or a path"
+        )
+    return _assemble(sensors, graph, binding, ontology, given, partial=enrich == "none")
 
 
-def _assemble(sensors: Any, graph: Any, binding: Any, ontology: Any, given: InputConfig, enrich: str) -> Inputs:
-    from thence.graph.loaders import read_graph
-    from thence.graph.ontology import Ontology
-    from thence.readings.readers import read_sensors
+def _checked(system: System, given: InputConfig, *, partial: bool) -> System:
+    """A system of the caller whose binding is total on its sensors."""
+    if system.graph is None:
+        return system
+    return replace(system, binding=_bound(system.sensors, system.graph, system.binding, given, partial))
 
-    readings = _portion(read_sensors(_listed(sensors), **given.read_sensors), given)
+
+def _portion(system: System, given: InputConfig) -> System:
+    if given.select:
+        system = system.select(given.select)
+    return system.between(given.start, given.end) if given.start or given.end else system
+
+
+def _assemble(sensors: Any, graph: Any, binding: Any, ontology: Any, given: InputConfig, *, partial: bool) -> System:
+    readings = _portion(System(read_sensors(_listed(sensors), **given.read_sensors)), given).sensors
     network = None if graph is None else read_graph(_listed(graph), **given.read_graph)
-    known = ontology if ontology is None or isinstance(ontology, Ontology) else _ontology(ontology)
-    bound = None if network is None else _bound(readings, network, binding, given, enrich)
+    known = ontology if ontology is None or isinstance(ontology, Ontology) else _read_ontology(ontology)
     if network is None and binding is not None:
-        raise ConfigError("a binding needs the graph that it binds to", hint="give the graph too")
-    return Inputs(readings, network, bound, known)
+        raise ConfigError("a binding needs the graph that it binds to", hint="pass the graph too")
+    bound = None if network is None else _bound(readings, network, binding, given, partial)
+    return System(readings, network, bound, known)
 
 
 def _listed(source: Any) -> Any:
     return list(source) if isinstance(source, tuple) else source
 
 
-def _ontology(source: Any) -> Ontology:
+def _read_ontology(source: Any) -> Ontology:
     """The ontology of files, of the package, or of both together."""
-    from thence.graph.loaders import read_ontology
-
     several = list(source) if isinstance(source, (list, tuple)) else [source]
     files = [one for one in several if one != BUILT_IN_ONTOLOGY]
     if len(files) == len(several):
@@ -88,45 +152,37 @@ def _ontology(source: Any) -> Ontology:
     return own.merged(read_ontology(files)) if files else own
 
 
-def _bound(sensors: SensorData, graph: KnowledgeGraph, binding: Any, given: InputConfig, enrich: str) -> Binding | None:
+def _bound(sensors: SensorData, graph: KnowledgeGraph, binding: Any, given: InputConfig, partial: bool) -> Binding:
     if isinstance(binding, Binding):
         binding.check(sensors, graph, allow_extra=True)
         return binding.select(sensors)
     if binding is not None:
-        from thence.graph.loaders import read_binding
-
         table = binding if isinstance(binding, Mapping) else read_binding(_listed(binding))
         if given.select:
             table = {sensor: node for sensor, node in table.items() if sensor in sensors.ids}
         return bind(sensors, graph, table=table, **given.bind)
-    if enrich == "none" and not given.bind:
-        # The graph only lends names to places here, so what it cannot name stays unnamed.
+    if partial and not given.bind:
+        # Without enrichment the graph only names places, so sensors that it does not know stay unnamed.
         return bind(sensors, graph, partial=True)
     return bind(sensors, graph, **given.bind)
 
 
-def _portion(sensors: SensorData, given: InputConfig) -> SensorData:
-    if given.select:
-        sensors = sensors.select(given.select)
-    return sensors.between(given.start, given.end) if given.start or given.end else sensors
+def recorded_input(base: InputConfig, sensors: Any, graph: Any, binding: Any, ontology: Any) -> InputConfig:
+    """Return the ``[input]`` section of what a caller passed, as far as it is files; objects have no path to record."""
 
-
-def named_inputs(base: InputConfig, sensors: Any, graph: Any, binding: Any, ontology: Any) -> InputConfig:
-    """The inputs as far as they are files; objects of the caller's memory have no name to record."""
-
-    def name(part: str, source: Any) -> str | tuple[str, ...] | None:
+    def paths(part: str, source: Any) -> str | tuple[str, ...] | None:
         if isinstance(source, (str, Path)):
-            return absolute(part, str(source), Path.cwd())
+            return absolute_paths(part, str(source), Path.cwd())
         if isinstance(source, (list, tuple)) and all(isinstance(one, (str, Path)) for one in source):
-            return absolute(part, tuple(map(str, source)), Path.cwd())
+            return absolute_paths(part, tuple(map(str, source)), Path.cwd())
         return None
 
     return replace(
         base,
-        sensors=name("sensors", sensors),
-        graph=name("graph", graph),
-        binding=name("binding", binding),
-        ontology=name("ontology", ontology),
+        sensors=paths("sensors", sensors),
+        graph=paths("graph", graph),
+        binding=paths("binding", binding),
+        ontology=paths("ontology", ontology),
         dataset=None,
         options={},
     )

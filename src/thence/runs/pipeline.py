@@ -1,23 +1,36 @@
-"""The wiring: from what the user has to transactions, rules and a run. The only module that knows all the others.
+"""The pipeline: from a system to windows, transactions, rules and a run. The only module that wires the parts together.
 
-Each step is a function of its own elsewhere; here they are put in a row, timed, and recorded.
+Each step is a function of its own elsewhere. Here the steps get their part of the configuration, run in order, and are
+timed and recorded; ``generalisation``, ``compare`` and the experiments call the same steps.
 """
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import fields, is_dataclass, replace
+from contextlib import contextmanager
+from dataclasses import asdict, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from thence.atomic import require_room
-from thence.errors import ConfigError, nearest
-from thence.miners.base import Miner, make_miner
-from thence.progress import Progress, bars
-from thence.readings.windows import WindowedReadings
+from thence.errors import ConfigError, InputError, nearest
+from thence.graph.patterns import Pattern
+from thence.graph.system import System
+from thence.miners.base import BaseMiner, Miner, as_miner, make_miner, settings_of
+from thence.progress import Progress, show_progress
+from thence.readings.sensors import as_utc
+from thence.readings.windows import WindowedReadings, window
+from thence.refinement import Null, refine
+from thence.refinement.significance.nulls import require_permutations
+from thence.rules.extra_columns import EXTRA_COLUMNS
+from thence.rules.measures import MEASURES
+from thence.rules.ruleset import Ending, RuleSet
 from thence.runs.configuration import (
+    BUILT_IN_ONTOLOGY,
     Config,
     DiscretizeConfig,
     EnrichConfig,
@@ -26,43 +39,42 @@ from thence.runs.configuration import (
     RefineConfig,
     WindowsConfig,
 )
-from thence.runs.inputs import Inputs, gather, named_inputs, read_inputs
+from thence.runs.inputs import gather_system, load_system, recorded_input
 from thence.runs.provenance import environment, hash_files, hash_table
 from thence.runs.run import FORMAT, Run, refuse_foreign
-from thence.runs.sections import BUILT_IN_ONTOLOGY
-from thence.runs.stages import (
-    discrete_table,
-    kept,
-    localised,
-    raw_table,
-    refined,
-    refuse_raw,
-    scope_of,
-    search,
-    table_for,
-    windowed,
-)
 from thence.tables.discretization import Discretizer
+from thence.tables.enrich import build, features, find_enrichment
+from thence.tables.enrich.base import Frames
 from thence.tables.transactions import FeatureTable, TransactionTable
 
-if TYPE_CHECKING:
-    from thence.graph.patterns import Pattern
-
-__all__ = ["Inputs", "feature_table", "mine", "plan", "prepare", "read_inputs", "run_config", "transactions"]
+__all__ = [
+    "build_features",
+    "build_table",
+    "feature_table",
+    "mine",
+    "mine_rules",
+    "plan",
+    "prepare",
+    "refine_rules",
+    "run_config",
+    "transactions",
+    "window_readings",
+]
 
 Like = TransactionTable | Run | Discretizer | None
+Table = TransactionTable | FeatureTable
 
 
 def transactions(
     sensors: Any,
     graph: Any = None,
     binding: Any = None,
+    *,
+    ontology: Any = None,
     windows: str = "30min",
     enrich: str = "none",
     bins: int = 10,
     scope: str | None = None,
-    *,
-    ontology: Any = None,
     aggregate: str | Mapping[str, str] = "mean",
     derive: Iterable[str] = (),
     origin: str = "epoch",
@@ -70,7 +82,7 @@ def transactions(
     method: str = "frequency",
     bin_edges: Mapping[str, Sequence[float]] | None = None,
     fit_until: str | None = None,
-    hops: int = 0,
+    hops: int | None = None,
     edges: bool = False,
     properties: Iterable[str] | None = None,
     patterns: str | Pattern | Iterable[str | Pattern] = "auto",
@@ -78,18 +90,37 @@ def transactions(
     max_embeddings: int = 200_000,
     like: Like = None,
 ) -> TransactionTable:
-    """Transactions from readings: windows, enrichment, bins.
+    """Build transactions from readings: windows, enrichment, bins.
 
-    ``sensors``, ``graph``, ``binding`` and ``ontology`` are objects, or whatever ``read_sensors``, ``read_graph``,
-    ``read_binding`` and ``read_ontology`` take. ``aggregate``, ``derive``, ``origin`` and ``timezone`` shape the
-    windows; ``method``, ``bin_edges`` and ``fit_until`` the bins; ``hops`` to ``max_embeddings`` what the graph adds.
-    ``scope`` is ``"kind"`` unless given, for lifted tables ``"sensor"``. ``like`` takes the bins of an earlier table or
-    run, so that later data are cut at the same edges.
+    Args:
+        sensors: A ``System``, ``SensorData``, or whatever ``read_sensors`` takes.
+        graph: A ``KnowledgeGraph``, or whatever ``read_graph`` takes. All enrichments but ``none`` need one.
+        binding: A ``Binding``, a mapping from sensors to nodes, or whatever ``read_binding`` takes.
+        ontology: An ``Ontology``, or whatever ``read_ontology`` takes.
+        windows: The length of a window.
+        enrich: The enrichment: ``"none"``, ``"grounded"``, ``"existential"`` or ``"lifted"``.
+        bins: The number of bins per quantity.
+        scope: Fit bins per ``"kind"`` of sensor or per ``"sensor"``. The default is ``"kind"``, and ``"sensor"`` for
+            lifted tables.
+        aggregate: How a window becomes one value, for all sensors or by kind.
+        derive: Further features per window: ``"change"``, ``"hour"``, ``"weekday"``.
+        origin: The moment at which windows are aligned.
+        timezone: The time zone of calendar features.
+        method: The binning method.
+        bin_edges: Given edges by kind, instead of fitted ones.
+        fit_until: Fit the bins on the readings before this time only.
+        hops: How many edges away from a sensor's node the graph is used. The default is 0, and 2 for lifted tables.
+        edges: Whether labels and edges of the graph become items.
+        properties: The properties of nodes to use; all by default.
+        patterns: The patterns of lifted tables: ``"auto"``, ``"stars"``, ``"paths"``, or patterns.
+        min_embeddings: The fewest places at which a discovered pattern must match.
+        max_embeddings: The most places of one pattern.
+        like: Use the bins of an earlier table, run or discretizer, so that later data are cut at the same edges.
 
-    >>> import thence as th
-    >>> data = th.datasets.load("toy")
-    >>> th.transactions(data.sensors, data.graph, data.binding, windows="1h", bins=3).n_features
-    5
+    Examples:
+        >>> import thence as th
+        >>> th.transactions(th.datasets.load("toy"), windows="1h", bins=3).n_features
+        5
     """
     config = Config(
         windows=WindowsConfig(
@@ -99,7 +130,7 @@ def transactions(
             bins=bins,
             scope=scope,
             method=method,
-            edges={key: tuple(cuts) for key, cuts in (bin_edges or {}).items()},
+            bin_edges={key: tuple(cuts) for key, cuts in (bin_edges or {}).items()},
             fit_until=fit_until,
         ),
         enrich=EnrichConfig(
@@ -112,21 +143,19 @@ def transactions(
             max_embeddings=max_embeddings,
         ),
     )
-    inputs = gather(sensors, graph, binding, ontology, config)
-    return discrete_table(windowed(inputs, config), inputs, config, _bins_of(like))
+    system = gather_system(sensors, graph, binding, ontology, config.input, enrich)
+    return build_table(window_readings(system, config), system, config, discretizer=_bins_of(like))
 
 
 def _bins_of(like: Like) -> Discretizer | None:
     if like is None or isinstance(like, Discretizer):
         return like
     if like.discretizer is None:
-        raise ConfigError("that run has no bins to take over", hint="its miner found its own intervals")
+        raise ConfigError("that run has no bins: its miner found its own intervals", hint="leave out 'like'")
     return like.discretizer
 
 
 def _pattern_texts(patterns: str | Pattern | Iterable[str | Pattern]) -> str | tuple[str, ...]:
-    from thence.graph.patterns import Pattern
-
     if isinstance(patterns, str):
         return patterns
     return tuple(str(pattern) for pattern in ([patterns] if isinstance(patterns, Pattern) else patterns))
@@ -136,23 +165,37 @@ def feature_table(
     sensors: Any,
     graph: Any = None,
     binding: Any = None,
-    windows: str = "30min",
-    enrich: str = "none",
     *,
     ontology: Any = None,
+    windows: str = "30min",
+    enrich: str = "none",
     aggregate: str | Mapping[str, str] = "mean",
     derive: Iterable[str] = (),
     origin: str = "epoch",
     timezone: str = "UTC",
-    hops: int = 0,
+    hops: int | None = None,
     properties: Iterable[str] | None = None,
 ) -> FeatureTable:
-    """The undiscretized transactions, for miners that find their own intervals; keywords as in ``transactions``.
+    """Build the undiscretized transactions, for miners that find their own intervals.
 
-    >>> import thence as th
-    >>> data = th.datasets.load("toy")
-    >>> th.feature_table(data.sensors, windows="1h").numbers.shape[1]
-    5
+    Args:
+        sensors: A ``System``, ``SensorData``, or whatever ``read_sensors`` takes.
+        graph: A ``KnowledgeGraph``, or whatever ``read_graph`` takes.
+        binding: A ``Binding``, a mapping from sensors to nodes, or whatever ``read_binding`` takes.
+        ontology: An ``Ontology``, or whatever ``read_ontology`` takes.
+        windows: The length of a window.
+        enrich: The enrichment: ``"none"`` or ``"grounded"``.
+        aggregate: How a window becomes one value, for all sensors or by kind.
+        derive: Further features per window.
+        origin: The moment at which windows are aligned.
+        timezone: The time zone of calendar features.
+        hops: How many edges away from a sensor's node the graph is used.
+        properties: The properties of nodes to use; all by default.
+
+    Examples:
+        >>> import thence as th
+        >>> th.feature_table(th.datasets.load("toy"), windows="1h").numbers.shape[1]
+        5
     """
     config = Config(
         windows=WindowsConfig(
@@ -160,8 +203,8 @@ def feature_table(
         ),
         enrich=EnrichConfig(mode=enrich, hops=hops, properties=None if properties is None else tuple(properties)),
     )
-    inputs = gather(sensors, graph, binding, ontology, config)
-    return raw_table(windowed(inputs, config), inputs, config)
+    system = gather_system(sensors, graph, binding, ontology, config.input, enrich)
+    return build_features(window_readings(system, config), system, config)
 
 
 def mine(
@@ -185,17 +228,35 @@ def mine(
 ) -> Run:
     """Mine rules: the whole way from readings to a run.
 
-    The common things are keywords; everything else is in ``config``, whose values the keywords overrule. Further
-    keywords are settings of the miner, which is a name (``"exact"``), a class or a made instance. ``refine=True``, or a
-    mapping of its settings, keeps the rules worth reading (``refine``). With ``out`` the run is
-    written to that folder, in one step when it is complete. Ctrl-C keeps what the miner Exact has found so far, and
-    what any miner has found when it comes during refinement, in a run that says so; other searches leave nothing.
+    Ctrl-C keeps what the miner ``exact`` has found so far, and what any miner has found if it comes during refinement,
+    in a run that says so; other searches leave nothing.
 
-    >>> import thence as th
-    >>> data = th.datasets.load("toy")
-    >>> run = th.mine(data.sensors, data.graph, data.binding, windows="1h", bins=3, min_confidence=0.9, progress="off")
-    >>> print(run.rules.top(1).rule(0).english)  # doctest: +ELLIPSIS
-    if ..., then ...
+    Args:
+        sensors: A ``System``, ``SensorData``, or whatever ``read_sensors`` takes.
+        graph: A ``KnowledgeGraph``, or whatever ``read_graph`` takes.
+        binding: A ``Binding``, a mapping from sensors to nodes, or whatever ``read_binding`` takes.
+        ontology: An ``Ontology``, or whatever ``read_ontology`` takes.
+        windows: The length of a window.
+        enrich: The enrichment: ``"none"``, ``"grounded"``, ``"existential"`` or ``"lifted"``.
+        bins: The number of bins per quantity.
+        scope: Fit bins per ``"kind"`` of sensor or per ``"sensor"``.
+        miner: The name of a miner, a miner class, or a miner.
+        refine: ``True``, or settings of the refinement, to keep the rules worth reading (see ``refine``).
+        seed: The random seed.
+        out: The folder to write the run to, in one step when it is complete.
+        force: Replace a run that already exists at ``out``.
+        progress: ``"auto"`` (bars on a terminal), ``"on"``, ``"off"``, or a function.
+        config: A configuration; the other keywords override its values.
+        **settings: Settings of the miner.
+
+    Returns:
+        The run: rules, configuration, summary and provenance.
+
+    Examples:
+        >>> import thence as th
+        >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, min_confidence=0.9, progress="off")
+        >>> print(run.rules.top(1).rule(0).english)  # doctest: +ELLIPSIS
+        if ..., then ...
     """
     base = config or Config()
     if seed is not None:
@@ -205,67 +266,294 @@ def mine(
     given = (sensors, graph, binding, ontology)
     asked = replace(
         base,
-        input=named_inputs(base.input, *given) if any(part is not None for part in given) else base.input,
+        input=recorded_input(base.input, *given) if any(part is not None for part in given) else base.input,
         windows=_given(base.windows, every=windows),
         discretize=_given(base.discretize, bins=bins, scope=scope),
         refine=_refinement(refine, base.refine),
         output=_given(base.output, path=None if out is None else str(out), force=force or None),
     )
-    settled, made = plan(asked, miner, settings)
+    planned, made = plan(asked, miner, settings)
 
-    def load(tell: Progress) -> Inputs:
+    def load(tell: Progress) -> System:
         if all(part is None for part in given):
-            return read_inputs(settled.input, settled.enrich.mode, progress=tell)
-        return gather(*given, settled)
+            return load_system(planned.input, planned.enrich.mode, progress=tell)
+        return gather_system(*given, planned.input, planned.enrich.mode)
 
-    with _shown(progress) as tell:
-        return _run(settled, made, load, tell)
+    with show_progress(progress) as tell:
+        return _run(planned, made, load, tell)
 
 
 def plan(
     config: Config, miner: str | type | Miner | None = None, settings: Mapping[str, Any] | None = None
-) -> tuple[Config, Miner]:
-    """The miner, and the configuration with nothing left open, so that a run can be repeated when defaults change.
+) -> tuple[Config, BaseMiner]:
+    """Return the miner, and the configuration with every default written out, so that the run can be repeated.
 
     >>> config, miner = plan(Config())
     >>> config.discretize.scope, config.miner.settings["min_support"]
     ('kind', 0.01)
     """
-    made, described = _miner(miner, settings or {}, config)
-    mode = config.enrich.mode
-    if mode == "none":
-        # Some miners are made for one enrichment.
-        mode = getattr(made, "enrichment", mode)
+    made, described = _make_miner(miner, settings or {}, config)
+    # Some miners are made for one enrichment.
+    mode = made.enrichment or config.enrich.mode if config.enrich.mode == "none" else config.enrich.mode
     config = replace(config, miner=described, enrich=replace(config.enrich, mode=mode))
-    config.enrich.refuse_idle()
-    config.check_result()
-    refuse_raw(made, config)
-    return replace(config, discretize=replace(config.discretize, scope=scope_of(config))), made
+    config.enrich.refuse_unused()
+    config.check_refine()
+    _refuse_raw(made, config)
+    resolved = replace(
+        config,
+        enrich=config.enrich.resolved(),
+        discretize=replace(config.discretize, scope=_scope_of(config)),
+        refine=_resolved_refinement(config.refine, made),
+    )
+    return resolved, made
 
 
-def run_config(config: Config, *, progress: str | bool | Progress = "auto") -> Run:
+def _resolved_refinement(given: RefineConfig, miner: BaseMiner) -> RefineConfig:
+    """The section with the defaults of ``refine`` and the bounds of the miner written out, if refinement runs."""
+    steps = given.steps
+    if steps is None:
+        return given
+    parameters = inspect.signature(refine).parameters
+    names = ("trivia", "redundancy", "improvement", "assurance", "significance", "merge", "cover", "min_confidence")
+    known = {name: steps.get(name, parameters[name].default) for name in names}
+    known["assurance"] = steps.get("assurance", miner.assurance)
+    if known["min_confidence"] is None:
+        known["min_confidence"] = miner.least_confidence
+    null = {} if known["significance"] is None else asdict(Null(**given.null))
+    return replace(given, apply=True, null={key: value for key, value in null.items() if value is not None}, **known)
+
+
+def run_config(
+    config: Config, *, progress: str | bool | Progress = "auto", check: Callable[[System], None] | None = None
+) -> Run:
     """Do what a configuration says.
 
-    >>> config = Config.from_mapping({"input": {"dataset": "toy"}, "windows": {"every": "1h"}})
-    >>> run_config(config, progress="off").complete
-    True
+    Args:
+        config: The configuration.
+        progress: As in ``mine``.
+        check: Called with the system once it is read; it may raise to stop the run.
+
+    Examples:
+        >>> config = Config.from_mapping({"input": {"dataset": "toy"}, "windows": {"every": "1h"}})
+        >>> run_config(config, progress="off").complete
+        True
     """
-    return mine(config=config, progress=progress)
+    planned, miner = plan(config)
+
+    def load(tell: Progress) -> System:
+        system = load_system(planned.input, planned.enrich.mode, progress=tell)
+        if check is not None:
+            check(system)
+        return system
+
+    with show_progress(progress) as tell:
+        return _run(planned, miner, load, tell)
 
 
-def prepare(inputs: Inputs, config: Config, miner: Miner) -> tuple[WindowedReadings, TransactionTable | FeatureTable]:
-    """Everything up to mining: the windows, and the table that the miner will read.
+def prepare(system: System, config: Config, miner: BaseMiner) -> tuple[WindowedReadings, Table]:
+    """Return the windows, and the table that a miner will read: everything before mining.
 
     >>> config, miner = plan(Config(input=InputConfig(dataset="toy")))
-    >>> readings, table = prepare(read_inputs(config.input), config, miner)
+    >>> readings, table = prepare(load_system(config.input), config, miner)
     >>> len(readings), table.n_rows
     (96, 96)
     """
-    readings = windowed(inputs, config)
-    return readings, table_for(miner, readings, inputs, config)
+    readings = window_readings(system, config)
+    return readings, _table_for(miner, readings, system, config)
 
 
-def _run(config: Config, miner: Miner, load: Callable[[Progress], Inputs], tell: Progress) -> Run:
+def window_readings(system: System, config: Config) -> WindowedReadings:
+    """Return the readings of a system in windows."""
+    chosen, given = config.windows, config.input
+    readings = window(
+        system.sensors,
+        chosen.every,
+        aggregate=chosen.aggregate,
+        derive=chosen.derive,
+        origin=chosen.origin,
+        timezone=chosen.timezone,
+    )
+    if not len(readings) and (given.start or given.end):
+        period = f"between {given.start} and {given.end}" if given.start and given.end else ""
+        period = period or (f"from {given.start} on" if given.start else f"before {given.end}")
+        raise InputError(f"there are no readings {period}", where="[input]", hint="change 'start' or 'end'")
+    return readings
+
+
+def build_table(
+    readings: WindowedReadings,
+    system: System,
+    config: Config,
+    *,
+    discretizer: Discretizer | None = None,
+    fit_frames: Frames | None = None,
+) -> TransactionTable:
+    """Return the transactions of windowed readings.
+
+    Args:
+        readings: The readings in windows.
+        system: The system that they belong to.
+        config: The configuration, of which ``discretize`` and ``enrich`` are used.
+        discretizer: Fitted bins to use as they are; otherwise bins are fitted.
+        fit_frames: The frames on which bins are fitted; by default those before ``discretize.fit_until``, or all.
+    """
+    bins, chosen = config.discretize, config.enrich
+    if fit_frames is None:
+        fit_frames = _frames_to_fit(readings, config)
+    _refuse_unknown_properties(system, config)
+    table = build(
+        readings,
+        mode=chosen.mode,
+        graph=system.graph,
+        binding=system.binding,
+        ontology=system.ontology,
+        discretizer=discretizer or Discretizer(bins.method, bins.bins, _scope_of(config), bins.bin_edges),
+        fit_frames=fit_frames,
+        hops=chosen.hops,
+        edges=chosen.edges,
+        properties=chosen.properties,
+        patterns=chosen.patterns if isinstance(chosen.patterns, str) else list(chosen.patterns),
+        min_embeddings=chosen.min_embeddings,
+        max_embeddings=chosen.max_embeddings,
+    )
+    if discretizer is None:
+        _refuse_unused_bin_edges(table, readings, config)
+    return table
+
+
+def _scope_of(config: Config) -> str:
+    return config.discretize.scope or find_enrichment(config.enrich.mode).scope
+
+
+def _frames_to_fit(readings: WindowedReadings, config: Config) -> Frames:
+    until = config.discretize.fit_until
+    if until is None:
+        return slice(None)
+    frames = np.asarray(readings.times < np.datetime64(as_utc(until).replace(tzinfo=None), "us"))
+    if not frames.any():
+        raise ConfigError(f"no window lies before fit_until = {until}", where="[discretize]")
+    return frames
+
+
+def _refuse_unknown_properties(system: System, config: Config) -> None:
+    """A misspelt property would silently leave out its items."""
+    wanted, graph = config.enrich.properties, system.graph
+    if not wanted or graph is None or config.enrich.mode == "none":
+        return
+    known = {name for node in graph.nodes.values() for name in node.properties} | {
+        value.property for value in graph.dated
+    }
+    for name in wanted:
+        if name not in known:
+            hint = nearest(name, known) or "known: " + (", ".join(sorted(known)) or "none")
+            raise ConfigError(f"no node of the graph has a property '{name}'", where="[enrich]", hint=hint)
+
+
+def _refuse_unused_bin_edges(table: TransactionTable, readings: WindowedReadings, config: Config) -> None:
+    """Bin edges that no bins use belong to a misspelt kind, or to bins that do not exist."""
+    lifted, kinds = config.enrich.mode == "lifted", {sensor.kind for sensor in readings.sensors}
+    if config.discretize.bin_edges and lifted and _scope_of(config) == "sensor":
+        raise ConfigError(
+            "'bin_edges' are values of readings, but the bins of lifted tables are ranks in each sensor's history",
+            where="[discretize]",
+            hint="set scope = 'kind'",
+        )
+    known = {*(table.discretizer.binnings if table.discretizer else ()), *(kinds if lifted else ())}
+    for name in config.discretize.bin_edges:
+        if name not in known:
+            hint = nearest(name, known) or "known: " + ", ".join(sorted(known))
+            raise ConfigError(f"'bin_edges' are given for '{name}', which has no bins", where="[discretize]", hint=hint)
+
+
+def build_features(readings: WindowedReadings, system: System, config: Config) -> FeatureTable:
+    """Return the undiscretized transactions of windowed readings."""
+    _refuse_unknown_properties(system, config)
+    chosen = config.enrich
+    return features(
+        readings,
+        mode=chosen.mode,
+        graph=system.graph,
+        binding=system.binding,
+        ontology=system.ontology,
+        hops=chosen.hops,
+        properties=chosen.properties,
+    )
+
+
+def _table_for(miner: BaseMiner, readings: WindowedReadings, system: System, config: Config) -> Table:
+    """The table that a miner reads: codes, or numbers."""
+    if miner.wants == "numbers":
+        return build_features(readings, system, config)
+    table = build_table(readings, system, config)
+    if config.refine.significance is not None:
+        # Better to refuse before an hour of mining than after it.
+        require_permutations(table, Null(**config.refine.null))
+    return table
+
+
+def mine_rules(miner: BaseMiner, table: Table, system: System, *, progress: Progress) -> tuple[RuleSet, Any]:
+    """Return the rules of a table, and the model behind them if the miner learns one."""
+    return miner.within(table, system.graph).mine_with_model(table, progress=progress)
+
+
+def _refuse_raw(miner: BaseMiner, config: Config) -> None:
+    if config.refine.steps is not None and miner.wants == "numbers":
+        raise ConfigError(
+            f"rules of the miner '{miner.name}' have intervals of their own and cannot be refined",
+            hint="in [refine], set only min, max, top and by",
+        )
+
+
+def refine_rules(
+    rules: RuleSet, table: Table, miner: BaseMiner, system: System, config: Config, *, progress: Progress
+) -> RuleSet:
+    """Return the rules worth reading, if refinement is asked for; otherwise the rules as they are."""
+    steps = config.refine.steps
+    if steps is None:
+        return rules
+    _refuse_raw(miner, config)
+    assert isinstance(table, TransactionTable)
+    steps = _resolved_refinement(config.refine, miner).steps or {}
+    if "null" in steps:
+        steps["null"] = Null(**steps["null"])
+    # The miner's own bounds: merged rules keep them, and no rule that it could not have found competes in a test.
+    return refine(
+        rules,
+        table,
+        min_support=miner.min_support,
+        antecedent=miner.antecedent,
+        consequent=miner.consequent,
+        ontology=system.ontology,
+        denominator=miner.denominator,
+        seed=config.seed,
+        progress=progress,
+        **steps,
+    )
+
+
+def select_rules(rules: RuleSet, refine: RefineConfig) -> RuleSet:
+    """Return the rules within the bounds of ``refine``, sorted, and the best only if ``top`` is set.
+
+    An extra column that steps or miners may add, but these rules do not have, is ignored, and a note says so.
+    """
+    bounds: dict[str, Any] = {f"min_{name}": bound for name, bound in refine.min.items()}
+    bounds |= {f"max_{name}": bound for name, bound in refine.max.items()}
+    known = {*MEASURES, *rules.extras, "antecedents"}
+    absent = sorted({refine.by, *refine.min, *refine.max} - known)
+    for name in absent if len(rules) else ():
+        if name not in EXTRA_COLUMNS:
+            rules.measure(name)  # raises, and suggests the nearest
+    if absent and len(rules):
+        note = f"the rules have no column {', '.join(absent)}: they are neither filtered nor sorted by it"
+        rules = replace(rules, notes=(*rules.notes, note))
+    bounds = {name: bound for name, bound in bounds.items() if name[4:] in known}
+    if bounds:
+        rules = rules.filter(**bounds)
+    by = refine.by if refine.by in known else "zhang"
+    return rules.sort([by, "support"]) if refine.top is None else rules.top(refine.top, by=by)
+
+
+def _run(config: Config, miner: BaseMiner, load: Callable[[Progress], System], tell: Progress) -> Run:
     target = None if config.output.path is None else Path(config.output.path).absolute()
     if target is not None:
         # Better to refuse before an hour of mining than after it.
@@ -273,45 +561,50 @@ def _run(config: Config, miner: Miner, load: Callable[[Progress], Inputs], tell:
         require_room(target)
     seconds: dict[str, float] = {}
     with _timed("read", seconds):
-        inputs = load(tell)
+        system = load(tell)
     with _timed("windows", seconds):
-        readings = windowed(inputs, config)
+        readings = window_readings(system, config)
     with _timed("transactions", seconds):
-        table = table_for(miner, readings, inputs, config)
+        table = _table_for(miner, readings, system, config)
     with _timed("mine", seconds):
-        found, model = search(localised(miner, table, inputs), table, tell)
-    interrupted = any(note.startswith("interrupted") for note in found.notes)
+        found, model = mine_rules(miner, table, system, progress=tell)
     with _timed("refine", seconds):
-        # Whoever interrupts a search does not want to wait for what comes after it.
-        worth = found
-        if not interrupted:
+        # After an interrupt nobody wants to wait for refinement.
+        refined = found
+        if found.ending is not Ending.INTERRUPTED:
             try:
-                worth = refined(found, table, miner, inputs, config, tell)
+                refined = refine_rules(found, table, miner, system, config, progress=tell)
             except KeyboardInterrupt:
-                interrupted = True
-                worth = replace(found, notes=(*found.notes, "interrupted: these are the rules before refinement"))
-        rules = kept(worth, config.refine)
+                note = "interrupted: these are the rules before refinement"
+                refined = replace(found, notes=(*found.notes, note), ending=Ending.INTERRUPTED)
+        rules = select_rules(refined, config.refine)
         described = rules.describe()
+    interrupted = rules.ending is Ending.INTERRUPTED
     summary = {
         "format": FORMAT,
         "complete": not interrupted,
         "interrupted": interrupted,
+        "ending": rules.ending.value,
         **described,
         "miner": miner.name,
         "enrichment": config.enrich.mode,
         "rules_found": len(found),
         "refine": rules.facts.get("refine"),
-        "notes": list(dict.fromkeys([*getattr(table, "notes", ()), *rules.notes])),
+        "notes": list(dict.fromkeys([*_notes(table), *rules.notes])),
         "seconds": {stage: round(spent, 4) for stage, spent in seconds.items()},
     }
     provenance = {**environment(seed=config.seed), "inputs": _hashes(config.input, readings, table)}
-    settled = replace(rules, facts={**rules.facts, "data_coverage": described["data_coverage"]})
+    final = replace(rules, facts={**rules.facts, "data_coverage": described["data_coverage"]})
     bins = table.discretizer if isinstance(table, TransactionTable) else None
-    run = Run(settled, config, summary, provenance, bins, None, table, model)
+    run = Run(final, config, summary, provenance, bins, None, table, model)
     return run if target is None else run.save(target, force=config.output.force)
 
 
-def _hashes(given: InputConfig, readings: WindowedReadings, table: TransactionTable | FeatureTable) -> dict[str, Any]:
+def _notes(table: Table) -> Sequence[str]:
+    return table.notes if isinstance(table, TransactionTable) else ()
+
+
+def _hashes(given: InputConfig, readings: WindowedReadings, table: Table) -> dict[str, Any]:
     out: dict[str, Any] = {}
     if given.dataset is not None:
         out["dataset"] = {"name": given.dataset, "options": dict(given.options)}
@@ -325,22 +618,23 @@ def _hashes(given: InputConfig, readings: WindowedReadings, table: TransactionTa
     return out
 
 
-def _miner(miner: str | type | Miner | None, settings: Mapping[str, Any], config: Config) -> tuple[Miner, MinerConfig]:
-    """The miner, and its whole configuration."""
+def _make_miner(
+    miner: str | type | Miner | None, settings: Mapping[str, Any], config: Config
+) -> tuple[BaseMiner, MinerConfig]:
+    """The miner, and its configuration with every setting written out."""
     if miner is None or miner == config.miner.name:
         miner, settings = config.miner.name, {**config.miner.settings, **settings}
     made = make_miner(miner, **settings)
-    if not is_dataclass(made):
-        return made, MinerConfig(name=made.name, settings=dict(settings))
-    names = [field.name for field in fields(made) if field.init]
-    if "seed" in names and "seed" not in settings and isinstance(miner, (str, type)):
-        made = replace(made, seed=config.seed)
-    known = {name: getattr(made, name) for name in names}
-    return made, MinerConfig(name=made.name, settings={name: value for name, value in known.items() if _is_set(value)})
+    known = settings_of(made)
+    if "seed" in known and "seed" not in settings and isinstance(miner, (str, type)):
+        made = replace(made, seed=config.seed)  # type: ignore[type-var]
+    base = as_miner(made)
+    known = settings_of(base.resolved()) or settings_of(made) or dict(settings)
+    return base, MinerConfig(name=base.name, settings={name: value for name, value in known.items() if _is_set(value)})
 
 
 def _is_set(value: Any) -> bool:
-    """TOML has no word for nothing, so what is not set is not recorded."""
+    """TOML has no null, so what is not set is not recorded."""
     return value is not None and not (isinstance(value, (Mapping, list, tuple)) and not value)
 
 
@@ -352,7 +646,7 @@ def _refinement(given: RefineConfig | Mapping[str, Any] | bool | None, base: Ref
     for name in changes:
         if name not in known:
             raise ConfigError(
-                f"unknown setting '{name}' of refine", hint=nearest(name, known) or "there are: " + ", ".join(known)
+                f"unknown setting '{name}' of refine", hint=nearest(name, known) or "known: " + ", ".join(known)
             )
     return replace(base, **changes)
 
@@ -360,15 +654,6 @@ def _refinement(given: RefineConfig | Mapping[str, Any] | bool | None, base: Ref
 def _given(section: Any, **values: Any) -> Any:
     """A section in which the values that are not ``None`` are replaced."""
     return replace(section, **{name: value for name, value in values.items() if value is not None})
-
-
-def _shown(progress: str | bool | Progress) -> AbstractContextManager[Progress]:
-    if callable(progress):
-        return nullcontext(progress)
-    known: dict[str | bool, bool | None] = {"auto": None, "on": True, "off": False, True: True, False: False}
-    if progress not in known:
-        raise ConfigError(f"unknown way to show progress '{progress}'", hint="'auto', 'on', 'off' or a function")
-    return bars(enabled=known[progress])
 
 
 @contextmanager

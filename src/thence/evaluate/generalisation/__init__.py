@@ -18,19 +18,20 @@ from typing import Any
 
 import numpy as np
 
-from thence.errors import ConfigError, nearest
-from thence.evaluate.generalisation.grounds import Ground, Settings, System, make_ground
+from thence.errors import ConfigError
 from thence.evaluate.generalisation.judge import TIERS, Judge, fewest_frames, frame_outcome
+from thence.evaluate.generalisation.split import SplitSettings, TimedSystem, window_system
 from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.graph.matching import GraphIndex
 from thence.graph.patterns import Pattern
+from thence.graph.system import System
 from thence.miners.exact.miner import Exact
 from thence.progress import Progress, silent
 from thence.rules.ruleset import RuleSet
-from thence.tables.enrich import MODES
+from thence.tables.enrich import ENRICHMENTS
 from thence.tables.transactions import TransactionTable
 
-__all__ = ["Generalisation", "ModeResult", "System", "generalisation"]
+__all__ = ["Generalisation", "ModeResult", "generalisation"]
 
 CANDIDATES = 1500
 """As many of the best rules are looked at one by one."""
@@ -93,9 +94,9 @@ def _number(value: float | None) -> str:
 
 
 def generalisation(
-    system: Any,
+    system: System,
     *,
-    enrich: str | Sequence[str] = MODES,
+    enrich: str | Sequence[str] = ("none", "grounded", "existential", "lifted"),
     unseen: float = 0.3,
     split: str = "random",
     seed: int = 0,
@@ -109,7 +110,7 @@ def generalisation(
     max_rules: int = 100,
     hops: int = 2,
     min_embeddings: int = 3,
-    other: Any = None,
+    other: System | None = None,
     progress: Progress = silent,
 ) -> Generalisation:
     """Mine on some places and the first part of the time; measure on the others, later.
@@ -126,12 +127,11 @@ def generalisation(
     """
     wanted = [enrich] if isinstance(enrich, str) else list(enrich)
     for mode in wanted:
-        if mode not in MODES:
-            raise ConfigError(f"unknown enrichment '{mode}'", hint=nearest(mode, MODES) or "one of " + ", ".join(MODES))
+        ENRICHMENTS.check(mode)
     if not 0 < unseen < 1 or not 0 < train_share < 1:
         raise ConfigError("unseen and train_share are shares: between 0 and 1, both ends excluded")
-    here = make_ground(system, kinds, windows)
-    settings = Settings(
+    here = window_system(system, kinds, windows)
+    settings = SplitSettings(
         Exact(min_support=min_support, min_confidence=min_confidence, max_antecedents=max_antecedents),
         bins,
         max_rules,
@@ -140,8 +140,8 @@ def generalisation(
         train_share,
     )
     results = {}
-    there = None if other is None else make_ground(other, kinds, windows)
-    hidden = set() if there else _hide(here.places, here.system.graph, unseen, split, seed)
+    there = None if other is None else window_system(other, kinds, windows)
+    hidden = set() if there else _hide(here.places, here.graph, unseen, split, seed)
     for done, mode in enumerate(wanted):
         progress("generalising", done, len(wanted), mode)
         if there is None:
@@ -173,38 +173,38 @@ def _hide(places: list[str], graph: KnowledgeGraph, share: float, split: str, se
     return set((near + [p for p in places if p not in near])[:count])
 
 
-def _within(mode: str, ground: Ground, hidden: set[str], settings: Settings) -> ModeResult:
-    binding, readings = ground.system.binding, ground.readings
-    cut = settings.cut(ground)
+def _within(mode: str, timed: TimedSystem, hidden: set[str], settings: SplitSettings) -> ModeResult:
+    binding, readings = timed.binding, timed.readings
+    cut = settings.cut(timed)
     seen = [s.id for s in readings.sensors if binding.get(s.id) not in hidden]
     patterns: Any = "auto"
     if mode == "lifted":
         known = {s.kind for s in readings.sensors if s.id in set(seen)}
-        patterns = [p for p in ground.patterns(settings) if {s.kind for s in p.sensors if not s.optional} <= known]
-    train = ground.table(mode, settings.discretizer(mode), cut, patterns=patterns, sensors=seen)
+        patterns = [p for p in timed.patterns(settings) if {s.kind for s in p.sensors if not s.optional} <= known]
+    train = timed.table(mode, settings, patterns=patterns, sensors=seen)
     mined = settings.miner.mine(train.frames(slice(0, cut)))
     if len(mined) == 0:
         return ModeResult(mode, 0, 0, 0.0, None, 0.0, None, mined)
     candidates = _candidates(mined)
     if mode == "existential":
         strange = [s.id for s in readings.sensors if binding.get(s.id) in hidden]
-        unseen = ground.table(mode, train.discretizer, cut, sensors=strange)
+        unseen = timed.table(mode, settings, discretizer=train.discretizer, sensors=strange)
         kept = fewest_frames(candidates, train.frames(slice(0, cut)), settings.max_rules)
         here = frame_outcome(kept, train.frames(slice(cut, None)))
         return ModeResult(
             mode, len(mined), len(kept), *here, *frame_outcome(kept, unseen.frames(slice(cut, None))), kept
         )
     used = [pattern for pattern, _ in candidates.patterns]
-    applied = ground.table(mode, train.discretizer, cut, patterns=used) if mode == "lifted" else train
-    judge = Judge(applied, ground, hidden)
-    kept = judge.fewest(_fitting(candidates, applied), slice(0, cut), settings.max_rules)
+    applied = timed.table(mode, settings, discretizer=train.discretizer, patterns=used) if mode == "lifted" else train
+    judge = Judge(applied, timed, hidden)
+    kept = judge.fewest(_with_features_of(candidates, applied), slice(0, cut), settings.max_rules)
     return ModeResult(mode, len(mined), len(kept), *judge.outcome(kept, slice(cut, None)), kept)
 
 
-def _across(mode: str, here: Ground, there: Ground, settings: Settings) -> ModeResult:
+def _across(mode: str, here: TimedSystem, there: TimedSystem, settings: SplitSettings) -> ModeResult:
     cut, far_cut = settings.cut(here), settings.cut(there)
     patterns: Any = here.patterns(settings) if mode == "lifted" else "auto"
-    train = here.table(mode, settings.discretizer(mode), cut, patterns=patterns)
+    train = here.table(mode, settings, patterns=patterns)
     mined = settings.miner.mine(train.frames(slice(0, cut)))
     if len(mined) == 0:
         return ModeResult(mode, 0, 0, 0.0, None, 0.0, None, mined)
@@ -212,7 +212,7 @@ def _across(mode: str, here: Ground, there: Ground, settings: Settings) -> ModeR
     if mode == "existential":
         kept = fewest_frames(candidates, train.frames(slice(0, cut)), settings.max_rules)
         seen = frame_outcome(kept, train.frames(slice(cut, None)))
-        far = there.table(mode, train.discretizer, far_cut)
+        far = there.table(mode, settings, discretizer=train.discretizer)
         return ModeResult(
             mode, len(mined), len(kept), *seen, *frame_outcome(kept, far.frames(slice(far_cut, None))), kept
         )
@@ -221,17 +221,17 @@ def _across(mode: str, here: Ground, there: Ground, settings: Settings) -> ModeR
         kept = judge.fewest(candidates, slice(0, cut), settings.max_rules)
         coverage, confidence, _, _ = judge.outcome(kept, slice(cut, None))
         return ModeResult(mode, len(mined), len(kept), coverage, confidence, 0.0, None, kept)
-    shared = _shared_patterns([pattern for pattern, _ in candidates.patterns], there)
-    far = there.table(mode, settings.discretizer(mode), far_cut, patterns=shared)
+    common = _patterns_known_to([pattern for pattern, _ in candidates.patterns], there)
+    far = there.table(mode, settings, patterns=common)
     strange = Judge(far, there, set(there.places))
-    kept = strange.fewest(_fitting(candidates, far), slice(0, far_cut), settings.max_rules)
+    kept = strange.fewest(_with_features_of(candidates, far), slice(0, far_cut), settings.max_rules)
     coverage, confidence, _, _ = judge.outcome(kept, slice(cut, None))
     return ModeResult(
         mode, len(mined), len(kept), coverage, confidence, *strange.outcome(kept, slice(far_cut, None))[2:], kept
     )
 
 
-def _fitting(rules: RuleSet, table: TransactionTable) -> RuleSet:
+def _with_features_of(rules: RuleSet, table: TransactionTable) -> RuleSet:
     """The rules whose features a table has."""
     known = {(str(block.pattern or ""), column.feature) for block in table.blocks for column in block.columns}
     return rules.filter(
@@ -239,19 +239,19 @@ def _fitting(rules: RuleSet, table: TransactionTable) -> RuleSet:
     )
 
 
-def _shared_patterns(patterns: Iterable[str], ground: Ground) -> list[str]:
+def _patterns_known_to(patterns: Iterable[str], timed: TimedSystem) -> list[str]:
     """The patterns that can be asked of another system: its graph knows their labels, it has sensors of their kinds."""
-    index = GraphIndex(ground.system.graph, ground.system.ontology)
-    kinds = {sensor.kind for sensor in ground.readings.sensors}
-    shared = []
+    index = GraphIndex(timed.graph, timed.system.ontology)
+    kinds = {sensor.kind for sensor in timed.readings.sensors}
+    out = []
     for text in patterns:
         pattern = Pattern.parse(text)
         labels = {v.label for v in pattern.nodes} | {step.target for role in pattern.roles for step in role.steps}
         relations = {link.label for link in pattern.links} | {s.label for role in pattern.roles for s in role.steps}
         needed = {s.kind for s in pattern.sensors if not s.optional}
         if labels - {""} <= set(index.labels) and relations - {""} <= set(index.relations) and needed <= kinds:
-            shared.append(text)
-    return shared
+            out.append(text)
+    return out
 
 
 def _candidates(rules: RuleSet) -> RuleSet:

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.counting.recount import rule_rows
-from thence.evaluate.generalisation.grounds import Ground
+from thence.evaluate.generalisation.split import TimedSystem
 from thence.graph.discovery import Carriers
-from thence.graph.matching import GraphIndex, role_members
+from thence.graph.matching import GraphIndex, find_role_members
 from thence.rules.items import Role
 from thence.rules.ruleset import Rule, RuleSet
 from thence.tables.blocks import Block
@@ -29,15 +29,15 @@ MASK_BYTES = 1 << 29
 class Judge:
     """A table whose rows are known by the places that rules read there."""
 
-    def __init__(self, table: TransactionTable, ground: Ground, hidden: set[str]) -> None:
+    def __init__(self, table: TransactionTable, timed: TimedSystem, hidden: set[str]) -> None:
         self.table = table
-        self.number = {place: i for i, place in enumerate(ground.places)}
-        self.hidden = np.array([place in hidden for place in ground.places], bool)
-        self.index = GraphIndex(ground.system.graph, ground.system.ontology)
+        self.number = {place: i for i, place in enumerate(timed.places)}
+        self.hidden = np.array([place in hidden for place in timed.places], bool)
+        self.index = GraphIndex(timed.graph, timed.system.ontology)
         # Only numbers are aggregated over the members of a role.
-        kinds = {sensor.id: sensor.kind for sensor in ground.readings.numeric}
-        self.carriers = Carriers.of(self.index, kinds, dict(ground.system.binding))
-        self.present = _present(ground)
+        kinds = {sensor.id: sensor.kind for sensor in timed.readings.numeric}
+        self.carriers = Carriers.of(self.index, kinds, dict(timed.binding))
+        self.present = _present(timed)
         self._reads: dict[tuple[str, str], list[tuple[int, ...]]] = {}
 
     def places_read(self, rule: Rule) -> list[tuple[int, ...]]:
@@ -65,7 +65,7 @@ class Judge:
             out: list[set[int]] = [set() for _ in range(block.n_embeddings)]
             for role in block.pattern.roles:
                 if str(role) in feature.reads:
-                    origin, members = role_members(role.steps, focus, self.index)
+                    origin, members = find_role_members(role.steps, focus, self.index)
                     for e, node in zip(origin.tolist(), members.tolist(), strict=True):
                         if node in self.carriers.sensors[role.kind]:
                             out[e].add(self.number[self.index.ids[node]])
@@ -75,7 +75,7 @@ class Judge:
 
     def covered(self, table: TransactionTable, rule: Rule, places: list[tuple[int, ...]]) -> Bools:
         """Places × frames in which the antecedent holds."""
-        antecedent, _ = rule_rows(table, rule)
+        antecedent, _ = rule_rows(rule, table)
         out = np.zeros((len(self.number), antecedent.shape[1]), bool)
         for e, read in enumerate(places):
             for place in read:
@@ -112,7 +112,7 @@ class Judge:
         for rule in rules:
             places = self.places_read(rule)
             covered |= self.covered(table, rule, places)
-            antecedent, both = rule_rows(table, rule)
+            antecedent, both = rule_rows(rule, table)
             strange = np.array([bool(self.hidden[list(read)].any()) if read else False for read in places])
             for side in (0, 1):
                 held[side] += int(antecedent[strange == bool(side)].sum())
@@ -149,16 +149,16 @@ def _greedy(
     return chosen
 
 
-def _present(ground: Ground) -> Bools:
+def _present(timed: TimedSystem) -> Bools:
     """Places × frames in which some sensor of the place reads."""
-    out = np.zeros((len(ground.places), len(ground.readings)), bool)
-    number = {place: i for i, place in enumerate(ground.places)}
-    for i, sensor in enumerate(ground.readings.numeric):
-        if sensor.id in ground.system.binding:
-            out[number[ground.system.binding[sensor.id]]] |= ~np.isnan(ground.readings.values[:, i])
-    for name, (codes, _) in ground.readings.states.items():
-        if name in ground.system.binding:
-            out[number[ground.system.binding[name]]] |= codes >= 0
+    out = np.zeros((len(timed.places), len(timed.readings)), bool)
+    number = {place: i for i, place in enumerate(timed.places)}
+    for i, sensor in enumerate(timed.readings.numeric):
+        if sensor.id in timed.binding:
+            out[number[timed.binding[sensor.id]]] |= ~np.isnan(timed.readings.values[:, i])
+    for name, (codes, _) in timed.readings.states.items():
+        if name in timed.binding:
+            out[number[timed.binding[name]]] |= codes >= 0
     return out
 
 
@@ -169,7 +169,7 @@ def _share(covered: Bools, present: Bools) -> float:
 def fewest_frames(candidates: RuleSet, table: TransactionTable, limit: int) -> RuleSet:
     """A greedy cover of time frames, for rules that have no place."""
     listed = list(candidates)
-    masks = [np.packbits(rule_rows(table, rule)[0][0]) for rule in listed]
+    masks = [np.packbits(rule_rows(rule, table)[0][0]) for rule in listed]
     frames = table.blocks[0].n_frames
     open_bits = np.packbits(np.ones(frames, bool))
     confidence = candidates.measure("confidence")
@@ -190,7 +190,7 @@ def frame_outcome(rules: RuleSet, table: TransactionTable) -> tuple[float, float
     held = right = 0
     for rule in rules:
         if all(item.feature in features for item in (*rule.antecedent, rule.consequent)):
-            applies, holds = rule_rows(table, rule)
+            applies, holds = rule_rows(rule, table)
             covered |= applies[0]
             held += int(applies.sum())
             right += int(holds.sum())

@@ -14,10 +14,10 @@ from typing import Any
 
 from thence.experiments.files import Parameters
 from thence.experiments.methods import GAPS, Record, aerial, exact, measured, min_support_from, moving, timed
-from thence.experiments.world import Sample
-from thence.rules.ruleset import RuleSet
+from thence.experiments.samples import Sample
+from thence.rules.ruleset import Ending, RuleSet
 
-__all__ = ["WORKS", "Work"]
+__all__ = ["PROCEDURES", "Procedure"]
 
 Tell = Callable[[str], None]
 OPTIMISERS = MappingProxyType({"de": "DE", "ga": "GA", "pso": "PSO", "lshade": "LSHADE", "jde": "jDE"})
@@ -43,7 +43,7 @@ _EXHAUSTIVE = (
 
 
 @dataclass(frozen=True)
-class Work:
+class Procedure:
     """One kind of work: what it does, how many sensors it takes (``None``: as the parameters say), what it reads."""
 
     run: Callable[[Sample, Parameters, int, Tell], Iterator[Record]]
@@ -120,9 +120,8 @@ def _corrected(sample: Sample, p: Parameters, seed: int, least: Mapping[str, flo
 
 
 def _capped(rules: RuleSet) -> dict[str, Any]:
-    """The note of a search that was stopped at a number of rules."""
-    notes = [note for note in rules.notes if note.startswith("stopped at")]
-    return {"stopped": notes[0]} if notes else {}
+    """The fact that a search was stopped at a number of rules."""
+    return {"stopped": f"stopped at {len(rules):,} rules"} if rules.ending is Ending.LIMIT else {}
 
 
 def optimisers(sample: Sample, p: Parameters, seed: int, tell: Tell) -> Iterator[Record]:
@@ -236,16 +235,16 @@ def arm_ae(sample: Sample, p: Parameters, seed: int, tell: Tell) -> Iterator[Rec
 _SEMANTICS = (*_TABLES, *_AERIAL, *_EXHAUSTIVE)
 _NARM = ("hops", "population", "algorithms")
 
-WORKS: Mapping[str, Work] = MappingProxyType(
+PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
     {
-        "semantics": Work(semantics, ("sensors", *_SEMANTICS)),
-        "semantics-10": Work(semantics, _SEMANTICS, sensors=10),
-        "semantics-15": Work(semantics, _SEMANTICS, sensors=15),
-        "lifted": Work(lifted, ("sensors", "similarities", *_SEMANTICS)),
-        "optimisers": Work(optimisers, ("sensors", "evaluations", *_NARM)),
-        "evaluations": Work(evaluations, ("sensors", "sweep_evaluations", *_NARM)),
-        "thresholds": Work(thresholds, ("sensors", "similarities", *_TABLES, *_AERIAL)),
-        "exhaustive-sweep": Work(
+        "semantics": Procedure(semantics, ("sensors", *_SEMANTICS)),
+        "semantics-10": Procedure(semantics, _SEMANTICS, sensors=10),
+        "semantics-15": Procedure(semantics, _SEMANTICS, sensors=15),
+        "lifted": Procedure(lifted, ("sensors", "similarities", *_SEMANTICS)),
+        "optimisers": Procedure(optimisers, ("sensors", "evaluations", *_NARM)),
+        "evaluations": Procedure(evaluations, ("sensors", "sweep_evaluations", *_NARM)),
+        "thresholds": Procedure(thresholds, ("sensors", "similarities", *_TABLES, *_AERIAL)),
+        "exhaustive-sweep": Procedure(
             exhaustive_sweep,
             (
                 "sensors",
@@ -259,8 +258,10 @@ WORKS: Mapping[str, Work] = MappingProxyType(
                 *_TABLES,
             ),
         ),
-        "aerial-sweep": Work(aerial_sweep, ("sensors", "aerial_antecedents", "aerial_full_search", *_TABLES, *_AERIAL)),
-        "arm-ae": Work(
+        "aerial-sweep": Procedure(
+            aerial_sweep, ("sensors", "aerial_antecedents", "aerial_full_search", *_TABLES, *_AERIAL)
+        ),
+        "arm-ae": Procedure(
             arm_ae,
             ("sensors", "likeness", "most_per_consequent", "arm_ae_epochs", "arm_ae_batch_size", *_TABLES, *_AERIAL),
         ),
