@@ -24,7 +24,7 @@ from thence.cli.check import _combinations
 from thence.cli.demo import SETTINGS
 from thence.cli.screen import assignments
 from thence.errors import ConfigError
-from thence.export import format_of
+from thence.export import find_format
 
 
 @pytest.fixture(scope="module")
@@ -204,7 +204,7 @@ def test_ctrl_c_keeps_what_was_found_and_exits_130(tmp_path: Path, monkeypatch: 
         if stage.startswith("mining"):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("thence.runs.pipeline.bars", lambda enabled: nullcontext(stop))
+    monkeypatch.setattr("thence.progress.bars", lambda enabled: nullcontext(stop))
     told = fail("mine", *TOY, "--out", tmp_path / "a", code=130)
     assert "thence: interrupted: these are the rules found so far" in told
     summary = json.loads((tmp_path / "a" / "summary.json").read_text())
@@ -216,7 +216,7 @@ def test_ctrl_c_before_mining_leaves_nothing_and_exits_130(tmp_path: Path, monke
     def stop(*rest: Any, **more: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("thence.runs.pipeline.read_inputs", stop)
+    monkeypatch.setattr("thence.runs.pipeline.load_system", stop)
     assert fail("mine", *TOY, "--out", tmp_path / "a", code=130) == "thence: interrupted\n"
     assert list(tmp_path.iterdir()) == []
 
@@ -259,7 +259,7 @@ def test_show_refuses_what_is_not_a_whole_run(run: Path, tmp_path: Path) -> None
 def test_export_writes_every_format(suffix: str, run: Path, tmp_path: Path) -> None:
     target = tmp_path / f"rules.{suffix}"
     told = json.loads(succeed("export", run, "--to", target, "--top", "5", "--json"))
-    assert told == {"path": str(target), "format": format_of(target).name, "rules": 5}
+    assert told == {"path": str(target), "format": find_format(target).name, "rules": 5}
     assert target.stat().st_size > 0
 
 

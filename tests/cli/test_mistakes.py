@@ -15,7 +15,7 @@ import pytest
 
 import thence as th
 from tests.helpers.commands import TOY, fail, succeed, thence
-from thence.atomic import require_room
+from thence.atomic import require_writable
 from thence.cli.screen import complain, console, print_rules
 from thence.runs.configuration import Config
 
@@ -56,7 +56,7 @@ def test_another_enrichment_has_its_own_scope(tmp_path: Path) -> None:
         (["--also", "summary.json"], "which every run holds for itself"),
         (["--cover", "2"], "'cover' must lie between 0 and 1"),
         (["--significance", "2"], "'significance' must lie between 0 and 1"),
-        (["--seed", "-1"], "'seed' must be a whole number from 0 on"),
+        (["--seed", "-1"], "'seed' must be an integer >= 0"),
         (["--hops", "-1"], "'hops' must be at least 0"),
         (["--hops", "2"], "the enrichment 'none' makes no use of 'hops' (it is for grounded, lifted)"),
         (["--pattern", "(x:Pip"], "(x:Pip"),
@@ -87,9 +87,9 @@ def test_a_place_that_cannot_be_written_is_found_before_anything_is_read(tmp_pat
 def test_runs_side_by_side_do_not_take_each_other_s_folder_away(tmp_path: Path) -> None:
     """Looking for room made the parents and removed them again, under the feet of another run."""
     (tmp_path / "runs").mkdir()
-    require_room(tmp_path / "runs" / "a")
+    require_writable(tmp_path / "runs" / "a")
     assert (tmp_path / "runs").is_dir()
-    require_room(tmp_path / "other" / "b")
+    require_writable(tmp_path / "other" / "b")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["runs"]
 
 
@@ -148,7 +148,7 @@ def test_values_of_the_wrong_kind_are_one_line(run: Path, tmp_path: Path) -> Non
     assert "takes a number, got 'abc'" in fail("show", run, "--bound", "min_confidence=abc")
     assert "takes a number, got ''" in fail("export", run, "--to", tmp_path / "x.csv", "--bound", "min_confidence=")
     assert "'seed' must be" in fail("datasets", "make", "net3", "--option", "seed=-1")
-    assert "'days' must be a whole number" in fail("datasets", "make", "net3", "--option", "days=abc")
+    assert "'days' must be an integer" in fail("datasets", "make", "net3", "--option", "days=abc")
     assert "one character" in fail("export", run, "--to", tmp_path / "x.csv", "--option", "separator=;;")
     assert "'limit' must be" in fail("export", run, "--to", tmp_path / "x.md", "--option", "limit=abc")
     assert "none is named" in fail("generalise", "--dataset", "toy", "--other-option", "a=1")
@@ -177,11 +177,11 @@ def test_kinds_are_found_in_any_case(run: Path) -> None:
 
 def test_names_that_the_data_do_not_have_are_refused(tmp_path: Path) -> None:
     job = tmp_path / "job.toml"
-    job.write_text("[input]\ndataset = 'toy'\n[discretize]\nedges = { presure = [20, 35] }\n")
+    job.write_text("[input]\ndataset = 'toy'\n[discretize]\nbin_edges = { presure = [20, 35] }\n")
     assert "nothing is binned as 'presure', so its edges have no use (did you mean 'pressure'?)" in fail("check", job)
     job.write_text("[input]\ndataset = 'toy'\n[enrich]\nmode = 'grounded'\nproperties = ['lenght']\n")
     assert "no node of the graph has a property 'lenght' (did you mean 'length'?)" in fail("check", job)
-    job.write_text("[input]\ndataset = 'toy'\n[enrich]\nmode = 'lifted'\n[discretize]\nedges = { flow = [20] }\n")
+    job.write_text("[input]\ndataset = 'toy'\n[enrich]\nmode = 'lifted'\n[discretize]\nbin_edges = { flow = [20] }\n")
     assert "set scope = 'kind'" in fail("check", job)
 
 

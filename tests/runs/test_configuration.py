@@ -38,7 +38,7 @@ derive = ["change", "hour"]
 bins = 5
 scope = "sensor"
 method = "width"
-edges = { flow = [1, 2.5] }
+bin_edges = { flow = [1, 2.5] }
 fit_until = "2024-06-01"
 
 [enrich]
@@ -81,7 +81,7 @@ def test_every_section_is_read(tmp_path: Path) -> None:
     assert config.input.read_sensors == {"separator": ";", "kinds": str(tmp_path / "kinds.csv")}
     assert config.windows.aggregate == {"flow": "sum", "pressure": "min"}
     assert config.windows.derive == ("change", "hour")
-    assert config.discretize.edges == {"flow": (1.0, 2.5)}
+    assert config.discretize.bin_edges == {"flow": (1.0, 2.5)}
     assert config.enrich.patterns == ("(f:flow)-[in]->(p:Pipe)",)
     assert config.miner == MinerConfig(
         name="exact", settings={"min_support": 0.05, "max_antecedents": 3, "consequent": {"kind": "pressure"}}
@@ -119,13 +119,13 @@ def test_settings_of_a_made_miner_are_written_by_their_fields(tmp_path: Path) ->
     [
         ('seed = 1\n[windws]\nevery = "1h"', "line 2", "unknown section or setting 'windws' (did you mean 'windows'?)"),
         ('[windows]\n\nevry = "1h"', "line 3, [windows]", "unknown setting 'evry' (did you mean 'every'?)"),
-        ("[discretize]\nbins = 'ten'", "line 2, [discretize]", "'bins' must be a whole number, got 'ten'"),
-        ("[discretize]\nbins = 2.5", "line 2, [discretize]", "'bins' must be a whole number, got 2.5"),
-        ("[discretize]\nbins = true", "line 2, [discretize]", "'bins' must be a whole number, got True"),
-        ("[windows]\nderive = 'hour'", "line 2, [windows]", "'derive' must be a list, each member a text, got 'hour'"),
-        ("[windows]\naggregate = 3", "line 2, [windows]", "'aggregate' must be a text or a table, got 3"),
-        ("[enrich]\nedges = 1", "line 2, [enrich]", "'edges' must be true or false, got 1"),
-        ("seed = 'a'", "line 1", "'seed' must be a whole number from 0 on, got 'a'"),
+        ("[discretize]\nbins = 'ten'", "line 2, [discretize]", "'bins' must be an integer, got 'ten'"),
+        ("[discretize]\nbins = 2.5", "line 2, [discretize]", "'bins' must be an integer, got 2.5"),
+        ("[discretize]\nbins = true", "line 2, [discretize]", "'bins' must be an integer, got True"),
+        ("[windows]\nderive = 'hour'", "line 2, [windows]", "'derive' must be a list of strings, got 'hour'"),
+        ("[windows]\naggregate = 3", "line 2, [windows]", "'aggregate' must be a string or a table, got 3"),
+        ("[enrich]\nedges = 1", "line 2, [enrich]", "'edges' must be a boolean, got 1"),
+        ("seed = 'a'", "line 1", "'seed' must be an integer >= 0, got 'a'"),
         ("seed = 0\nwindows = '1h'", "line 2", "'windows' must be a table, got '1h'"),
         (
             "[miner]\nname = 'exact'\nmin_suport = 0.1",
@@ -153,7 +153,7 @@ def test_settings_of_a_made_miner_are_written_by_their_fields(tmp_path: Path) ->
             "line 2, [refine.null]",
             "unknown setting 'drws' (did you mean 'draws'?)",
         ),
-        ("[refine]\ncover = 'all'", "line 2, [refine]", "'cover' must be true or false or a number, got 'all'"),
+        ("[refine]\ncover = 'all'", "line 2, [refine]", "'cover' must be a boolean or a number, got 'all'"),
         ("[output]\nalso = ['../rules.md']", "line 2, [output]", "names files inside the run folder"),
         # What follows was once found after mining, when all rules were lost, or never.
         ("[output]\nalso = ['rules.xyz']", "line 2, [output]", "'also' names 'rules.xyz': the suffix '.xyz'"),
@@ -166,17 +166,17 @@ def test_settings_of_a_made_miner_are_written_by_their_fields(tmp_path: Path) ->
         ("[refine]\nsignificance = 2", "line 2, [refine]", "'significance' must lie between 0 and 1, got 2"),
         ("[refine.min]\nlft = 1", "line 2, [refine.min]", "unknown measure 'lft' (did you mean 'lift'?)"),
         ("[refine.null]\ndraws = 0", "line 1, [refine.null]", "draws must be at least 1, got 0"),
-        ("[refine.null]\ndraws = 'x'", "line 2, [refine.null]", "'draws' must be a whole number, got 'x'"),
+        ("[refine.null]\ndraws = 'x'", "line 2, [refine.null]", "'draws' must be an integer, got 'x'"),
         ("[enrich]\nhops = -1", "line 2, [enrich]", "'hops' must be at least 0, got -1"),
         ("[enrich]\npatterns = '(x:Pip'", "line 2, [enrich]", "(x:Pip"),
         ("[windows]\ntimezone = 'Mars'", "line 2, [windows]", "'timezone' is 'Mars', and there is no such zone"),
         ("[input.read_sensors]\ntimezone = 'Mars'", "line 2, [input.read_sensors]", "there is no such zone"),
-        ("seed = -1", "line 1", "'seed' must be a whole number from 0 on, got -1"),
+        ("seed = -1", "line 1", "'seed' must be an integer >= 0, got -1"),
         ("[miner]\nmin_support = 'abc'", "line 2, [miner]", "'min_support' must be a number, got 'abc'"),
         ("[miner]\nbounds = 3", "line 2, [miner]", "'bounds' must be a table, got 3"),
         ("[miner]\ndenominator = 'foo'", "line 2, [miner]", "unknown denominator 'foo' ('present' or 'all')"),
-        ("[miner]\nname = 'aerial'\nepochs = 'x'", "line 3, [miner]", "'epochs' must be a whole number, got 'x'"),
-        ("[miner]\nname = 'aerial'\nseed = -1", "line 3, [miner]", "'seed' must be a whole number from 0 on, got -1"),
+        ("[miner]\nname = 'aerial'\nepochs = 'x'", "line 3, [miner]", "'epochs' must be an integer, got 'x'"),
+        ("[miner]\nname = 'aerial'\nseed = -1", "line 3, [miner]", "'seed' must be an integer >= 0, got -1"),
         ("[miner]\nnear = 'x'", "line 2, [miner]", "'near' must be a whole number of hops"),
         ("[miner]\nantecedent = 3", "line 2, [miner]", "'antecedent' must be a table, or a list of tables, got 3"),
         ("[miner]\nconsequent = [{ kind = 3 }]", "line 2, [miner]", "'consequent': 'kind' of a constraint must be"),
@@ -189,7 +189,7 @@ def test_settings_of_a_made_miner_are_written_by_their_fields(tmp_path: Path) ->
         (
             "[input]\ndataset = 'net3'\n[input.options]\ndays = 'abc'",
             "line 4, [input.options]",
-            "'days' must be a whole number, got 'abc'",
+            "'days' must be an integer, got 'abc'",
         ),
     ],
 )

@@ -12,7 +12,7 @@ from thence.errors import GraphError, RunError
 
 if TYPE_CHECKING:
     from thence.runs.configuration import Config
-    from thence.runs.inputs import Inputs
+    from thence.graph.system import System
     from thence.tables.transactions import FeatureTable, TransactionTable
 
 __all__ = ["check", "examine", "refuse_breaches"]
@@ -31,11 +31,9 @@ def check(config: Config, *, as_json: bool, quiet: bool, strict: bool) -> None:
         _refuse(found["ontology"])
 
 
-def refuse_breaches(config: Config) -> None:
-    """Raise where the graph breaks its ontology."""
-    from thence.runs.inputs import read_inputs
-
-    _refuse(_ontology(read_inputs(config.input, config.enrich.mode)))
+def refuse_breaches(system: System) -> None:
+    """Raise if the graph violates its ontology."""
+    _refuse(_ontology(system))
 
 
 def _refuse(ontology: dict[str, Any] | None) -> None:
@@ -46,31 +44,31 @@ def _refuse(ontology: dict[str, Any] | None) -> None:
 
 def examine(config: Config) -> dict[str, Any]:
     """Everything that can be known of a job before mining, as plain data."""
-    from thence.atomic import require_room
-    from thence.runs.inputs import read_inputs
+    from thence.atomic import require_writable
+    from thence.runs.inputs import load_system
     from thence.runs.pipeline import plan, prepare
 
     config, miner = plan(config)
     target = Path(config.output.path) if config.output.path else default_folder(config)
     try:
-        require_room(target.absolute())
+        require_writable(target.absolute())
         room = None
     except RunError as error:
         room = error.message
-    inputs = read_inputs(config.input, config.enrich.mode)
-    checked = inputs.sensors.check()
-    readings, table = prepare(inputs, config, miner)
+    system = load_system(config.input, config.enrich.mode)
+    checked = system.sensors.check()
+    readings, table = prepare(system, config, miner)
     described = _describe(table)
     return {
         "sensors": checked.summary(),
-        "graph": None if inputs.graph is None else {"nodes": len(inputs.graph.nodes), "edges": len(inputs.graph.edges)},
-        "ontology": _ontology(inputs),
+        "graph": None if system.graph is None else {"nodes": len(system.graph.nodes), "edges": len(system.graph.edges)},
+        "ontology": _ontology(system),
         "binding": None
-        if inputs.binding is None
+        if system.binding is None
         else {
-            "bound": len(inputs.binding),
-            "nodes": len(inputs.binding.nodes),
-            "left_out": dict(inputs.binding.left_out),
+            "bound": len(system.binding),
+            "nodes": len(system.binding.nodes),
+            "left_out": dict(system.binding.left_out),
         },
         "windows": {
             "every": config.windows.every,
@@ -84,11 +82,11 @@ def examine(config: Config) -> dict[str, Any]:
     }
 
 
-def _ontology(inputs: Inputs) -> dict[str, Any] | None:
-    if inputs.ontology is None or inputs.graph is None:
+def _ontology(system: System) -> dict[str, Any] | None:
+    if system.ontology is None or system.graph is None:
         return None
-    breaches = inputs.ontology.validate(inputs.graph)
-    return {"classes": len(inputs.ontology.classes), "breaches": [str(breach) for breach in breaches]}
+    breaches = system.ontology.validate(system.graph)
+    return {"classes": len(system.ontology.classes), "breaches": [str(breach) for breach in breaches]}
 
 
 def _describe(table: TransactionTable | FeatureTable) -> dict[str, Any]:
@@ -103,7 +101,7 @@ def _search(table: TransactionTable | FeatureTable, miner: Any) -> dict[str, Any
     """How large the space of rules is, and what the bitmaps of the items take."""
     from thence.tables.transactions import TransactionTable
 
-    longest = int(getattr(miner, "max_antecedents", 1))
+    longest = miner.max_antecedents
     out: dict[str, Any] = {"miner": miner.name, "max_antecedents": longest, "antecedents": None, "bitmap_bytes": None}
     if isinstance(table, TransactionTable):
         counts = [[column.n_codes for column in block.columns] for block in table.blocks]

@@ -10,8 +10,7 @@ import typer
 
 from thence.cli.screen import assignments
 from thence.errors import ConfigError
-from thence.runs.configuration import Config
-from thence.runs.sections import absolute
+from thence.runs.configuration import Config, absolute_paths
 
 __all__ = ["command", "default_folder"]
 
@@ -177,7 +176,7 @@ def command(action: Action) -> Callable[..., None]:
 
 
 def _paths(name: str, given: list[str] | None) -> str | list[str] | None:
-    return _one_or_several([str(absolute(name, path, Path.cwd())) for path in given or ()])
+    return _one_or_several([str(absolute_paths(name, path, Path.cwd())) for path in given or ()])
 
 
 def _one_or_several(given: list[str] | None) -> str | list[str] | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import typer
 
+from thence.cli.check import refuse_breaches
 from thence.cli.job import default_folder
 from thence.cli.screen import complain, console, facts, print_json, print_rules, say
 
@@ -26,11 +27,7 @@ def mine(config: Config, *, as_json: bool, quiet: bool, strict: bool) -> None:
 
     if config.output.path is None:
         config = replace(config, output=replace(config.output, path=str(default_folder(config))))
-    if strict:
-        from thence.cli.check import refuse_breaches
-
-        refuse_breaches(config)
-    run = run_config(config, progress="off" if quiet or as_json else "auto")
+    run = run_config(config, progress="off" if quiet or as_json else "auto", check=refuse_breaches if strict else None)
     if as_json:
         print_json({"path": str(run.path), **run.summary})
     elif not quiet:
