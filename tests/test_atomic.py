@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from thence import atomic as _atomic
-from thence.atomic import INCOMPLETE, new_file, new_folder, require_room
+from thence.atomic import INCOMPLETE, new_file, new_folder, require_writable
 from thence.errors import RunError
 
 
@@ -70,14 +70,14 @@ def test_a_file_is_replaced_only_when_the_new_one_is_whole(tmp_path: Path) -> No
 
 
 def test_room_is_looked_for_without_leaving_anything(tmp_path: Path) -> None:
-    require_room(tmp_path / "a" / "b" / "run")
+    require_writable(tmp_path / "a" / "b" / "run")
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(RunError):
-        require_room(tmp_path / "file" / "run")
+        require_writable(tmp_path / "file" / "run")
 
 
 def test_a_place_that_cannot_be_written_is_a_run_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(RunError, match="cannot be made"), new_folder(tmp_path / "file" / "a"):
+    with pytest.raises(RunError, match="cannot be created"), new_folder(tmp_path / "file" / "a"):
         pass

@@ -1,7 +1,7 @@
-"""Files and folders that appear whole or not at all.
+"""Atomic writing of files and folders: the target is either complete or unchanged.
 
-What is written goes to a hidden neighbour of its target first, is flushed to the disk, and takes the target's name in
-one step. A process that is killed leaves the hidden neighbour behind, marked as incomplete, and never half a target.
+Content is written to a hidden draft in the same folder, flushed to disk, and renamed to the target in one step. A
+process that is killed leaves a hidden draft behind (a folder is marked as incomplete), never a partial target.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from thence.errors import RunError
 
-__all__ = ["INCOMPLETE", "new_file", "new_folder", "require_room"]
+__all__ = ["INCOMPLETE", "new_file", "new_folder", "require_writable"]
 
 INCOMPLETE = "INCOMPLETE"
 _EXCHANGE = 2
@@ -26,38 +26,51 @@ _AT_FDCWD = -100
 
 @contextmanager
 def new_file(target: Path) -> Iterator[Path]:
-    """A path to write to; it becomes ``target`` when the block ends well and vanishes when it does not.
+    """Yield the path of a draft that replaces ``target`` when the block ends without an error.
 
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with new_file(Path(folder) / "a.txt") as path:
-    ...         _ = path.write_text("whole")
-    ...     (Path(folder) / "a.txt").read_text()
-    'whole'
+    Args:
+        target: The file to write. Missing parent folders are created.
+
+    Raises:
+        RunError: If the file cannot be written; an existing target is then unchanged.
+
+    Examples:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with new_file(Path(folder) / "a.txt") as path:
+        ...         _ = path.write_text("complete")
+        ...     (Path(folder) / "a.txt").read_text()
+        'complete'
     """
     _make_parent(target)
-    draft = _neighbour(target)
+    draft = _draft_path(target)
     try:
         yield draft
         _flush(draft)
         draft.replace(target)
         _flush(target.parent)
     except OSError as error:
-        # The draft is nobody's business.
-        told = (error.strerror or str(error)).replace(str(draft), target.name)
-        raise RunError(f"cannot be written ({told})", where=str(target)) from error
+        # The user knows the target, not the draft.
+        reason = (error.strerror or str(error)).replace(str(draft), target.name)
+        raise RunError(f"cannot be written ({reason})", where=str(target)) from error
     finally:
         draft.unlink(missing_ok=True)
 
 
 @contextmanager
 def new_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
-    """A folder to fill; it becomes ``target`` when the block ends well. ``force`` replaces a folder that is there.
+    """Yield a draft folder that becomes ``target`` when the block ends without an error.
 
-    Without ``force`` a folder that is not empty is never replaced, whenever it came up.
+    Args:
+        target: The folder to write. Missing parent folders are created.
+        force: Whether to replace an existing folder. Without it a folder that is not empty is never replaced, even if
+            it was created while the block ran.
+
+    Raises:
+        RunError: If the folder cannot be written; an existing target is then unchanged.
     """
     _make_parent(target)
-    draft = _neighbour(target)
+    draft = _draft_path(target)
     try:
         draft.mkdir()
         mark = _mark(draft)
@@ -66,7 +79,7 @@ def new_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
             _flush(path)
         mark.unlink()
         _flush(draft)
-        _put_in_place(draft, target, force=force)
+        _move_to_target(draft, target, force=force)
         _flush(target.parent)
     except OSError as error:
         raise RunError(f"cannot be written ({error.strerror or error})", where=str(target)) from error
@@ -74,10 +87,10 @@ def new_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
         _discard(draft)
 
 
-def require_room(target: Path) -> None:
-    """Raise where a folder could not be made at ``target``; leaves nothing behind, and nothing of others."""
-    there = next(folder for folder in target.absolute().parents if folder.exists())
-    draft = _neighbour(there / target.name)
+def require_writable(target: Path) -> None:
+    """Raise a ``RunError`` if the folder ``target`` could not be created. Creates nothing and removes nothing."""
+    existing = next(folder for folder in target.absolute().parents if folder.exists())
+    draft = _draft_path(existing / target.name)
     try:
         draft.mkdir()
         draft.rmdir()
@@ -89,23 +102,23 @@ def _make_parent(target: Path) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise RunError(f"cannot be made ({error.strerror or error})", where=str(target.parent)) from error
+        raise RunError(f"cannot be created ({error.strerror or error})", where=str(target.parent)) from error
 
 
-def _neighbour(target: Path) -> Path:
-    """A hidden, unused name in the same folder, hence on the same file system."""
+def _draft_path(target: Path) -> Path:
+    """An unused hidden name in the same folder, and so on the same file system."""
     return target.parent / f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.partial"
 
 
 def _flush(path: Path) -> None:
-    """Ask the system to put a file, or the list of names of a folder, onto the disk."""
+    """Flush a file, or the entries of a folder, to disk."""
     if os.name == "nt" and path.is_dir():
         return
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     except OSError as error:
-        # Some file systems cannot flush a folder; its files are flushed all the same.
+        # Some file systems cannot flush a folder; its files have been flushed anyway.
         if error.errno not in (errno.EINVAL, errno.EBADF):
             raise
     finally:
@@ -114,13 +127,13 @@ def _flush(path: Path) -> None:
 
 def _mark(folder: Path) -> Path:
     mark = folder / INCOMPLETE
-    mark.write_text("This folder is not whole: a run was being written or removed. Delete it.\n")
+    mark.write_text("This folder is incomplete: it was being written or removed. It can be deleted.\n")
     _flush(mark)
     return mark
 
 
 def _discard(folder: Path) -> None:
-    """Remove a folder so that at no moment what is left of it could be taken for a whole one."""
+    """Remove a folder; it is marked as incomplete first, so that what is left cannot be taken for complete."""
     if not folder.is_dir():
         return
     with suppress(OSError):
@@ -131,21 +144,21 @@ def _discard(folder: Path) -> None:
         shutil.rmtree(folder)
 
 
-def _put_in_place(draft: Path, target: Path, *, force: bool) -> None:
+def _move_to_target(draft: Path, target: Path, *, force: bool) -> None:
     if not force or not target.exists():
-        # A rename onto an existing folder fails unless that is empty, so nothing that came up meanwhile is lost.
+        # Renaming onto an existing folder fails unless it is empty, so a folder created meanwhile is not lost.
         draft.rename(target)
         return
     if not _exchange(draft, target):
-        # Where the system cannot swap two names at once, the old folder waits beside the new until that is in place.
-        old = _neighbour(target)
+        # Where the system cannot swap two names in one step, keep the old folder until the new one is in place.
+        old = _draft_path(target)
         target.rename(old)
         draft.rename(target)
         _discard(old)
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Swap two names in one step (Linux); false where that is not possible. The caller removes what it swapped out."""
+    """Swap two names in one step (Linux); ``False`` where that is not possible. The caller removes the old folder."""
     with suppress(AttributeError, OSError):
         swap = ctypes.CDLL(None, use_errno=True).renameat2
         return bool(swap(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _EXCHANGE) == 0)

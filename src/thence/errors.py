@@ -1,7 +1,7 @@
-"""Errors that a user can cause, each saying what was wrong, where, and what to do.
+"""Errors that a user can cause. Each says what was wrong, where, and what to do.
 
-Everything that Thence raises on purpose derives from ``ThenceError``; the command line prints these without
-a traceback. This module must not import anything else of the package.
+Every error that Thence raises on purpose derives from ``ThenceError``; the command line prints these without a
+traceback. This module must not import other modules of the package.
 """
 
 from __future__ import annotations
@@ -27,10 +27,16 @@ __all__ = [
 
 
 class ThenceError(Exception):
-    """Base of all errors that Thence raises on purpose.
+    """Base class of all errors that Thence raises on purpose.
 
-    >>> str(ThenceError("no such column 'tme'", where="data.csv", hint="did you mean 'time'?"))
-    "data.csv: no such column 'tme' (did you mean 'time'?)"
+    Args:
+        message: What was wrong.
+        where: Where it was: a file, a row, a sensor, a node.
+        hint: What to do about it.
+
+    Examples:
+        >>> str(ThenceError("no such column 'tme'", where="data.csv", hint="did you mean 'time'?"))
+        "data.csv: no such column 'tme' (did you mean 'time'?)"
     """
 
     def __init__(self, message: str, *, where: str | None = None, hint: str | None = None) -> None:
@@ -40,63 +46,80 @@ class ThenceError(Exception):
         super().__init__(message)
 
     def __str__(self) -> str:
-        place = f"{self.where}: " if self.where else ""
-        advice = f" ({self.hint})" if self.hint else ""
-        return f"{place}{self.message}{advice}"
+        where = f"{self.where}: " if self.where else ""
+        hint = f" ({self.hint})" if self.hint else ""
+        return f"{where}{self.message}{hint}"
 
 
 class InputError(ThenceError):
-    """A file, frame or reading that cannot be used as it is."""
+    """A file, frame or reading cannot be used."""
 
 
 class GraphError(ThenceError):
-    """A knowledge graph or ontology that cannot be read, or a node that does not exist."""
+    """A knowledge graph or ontology cannot be read, or a node does not exist."""
 
 
 class BindingError(ThenceError):
-    """Sensors without a node, or nodes and sensors that do not exist."""
+    """A sensor has no node, or a sensor or node of a binding does not exist."""
 
 
 class ConfigError(ThenceError):
-    """A setting that does not exist or has an impossible value."""
+    """A setting does not exist or has a value that is not allowed."""
 
 
 class PatternError(ThenceError):
-    """A graph pattern that cannot be parsed or matched."""
+    """A graph pattern cannot be parsed or matched."""
 
 
 class MiningError(ThenceError):
-    """A miner that cannot do what was asked of it."""
+    """A miner cannot mine the table with its settings."""
 
 
 class RunError(ThenceError):
-    """A run folder that is incomplete, foreign or unreadable."""
+    """A run folder cannot be read or written, is incomplete, or is not a run folder."""
 
 
 class MissingExtraError(ThenceError):
-    """An optional package that is needed now and is not installed."""
+    """An optional package is needed but not installed."""
 
 
 def require(module: str, *, extra: str) -> ModuleType:
-    """Import an optional module, or say which extra brings it.
+    """Import an optional module, or raise an error that names the extra to install.
 
-    >>> require("json", extra="water").dumps([1])
-    '[1]'
+    Args:
+        module: The name of the module.
+        extra: The extra of Thence that installs it.
+
+    Raises:
+        MissingExtraError: If the module cannot be imported.
+
+    Examples:
+        >>> require("json", extra="water").dumps([1])
+        '[1]'
     """
     try:
         return importlib.import_module(module)
     except ImportError as error:
         raise MissingExtraError(
-            f"this needs the package '{module.partition('.')[0]}', which cannot be imported ({error})",
+            f"the package '{module.partition('.')[0]}' is needed but cannot be imported ({error})",
             hint=f"pip install 'thence[{extra}]'",
         ) from error
 
 
 def nearest(name: str, known: Iterable[str], *, say: str = "did you mean {}?") -> str | None:
-    """A hint with the known name closest to a misspelt one, or ``None`` when nothing is close.
+    """Return a hint with the known name that is closest to a misspelt one.
 
-    >>> nearest("min_suport", ["min_support", "min_confidence"])
-    "did you mean 'min_support'?"
+    Args:
+        name: The misspelt name.
+        known: The names to choose from.
+        say: The hint, with ``{}`` for the quoted name.
+
+    Returns:
+        The hint, or ``None`` if no known name is similar.
+
+    Examples:
+        >>> nearest("min_suport", ["min_support", "min_confidence"])
+        "did you mean 'min_support'?"
     """
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return say.format(f"'{close[0]}'") if close else None

@@ -1,6 +1,6 @@
-"""How long work tells how far it is: a plain callback, and one that draws bars on a terminal.
+"""Progress of long work: a callback protocol, and an implementation that draws bars on a terminal.
 
-Nothing here is shown unless a caller asks for it, and bars appear only where a person can see them.
+Nothing is shown unless a caller asks for it, and bars are drawn on terminals only.
 """
 
 from __future__ import annotations
@@ -16,13 +16,21 @@ __all__ = ["Progress", "bars", "show_progress", "silent"]
 
 
 class Progress(Protocol):
-    """Called with the name of a stage, the work done and the work in all (0 when unknown), and a short remark."""
+    """A callback that receives the progress of one stage of the work."""
 
-    def __call__(self, stage: str, done: float, total: float, note: str = "") -> None: ...
+    def __call__(self, stage: str, done: float, total: float, note: str = "") -> None:
+        """Receive the progress of a stage.
+
+        Args:
+            stage: The name of the stage.
+            done: The work done so far.
+            total: The total work; 0 if unknown.
+            note: A short remark.
+        """
 
 
 def silent(stage: str, done: float, total: float, note: str = "") -> None:
-    """The progress of somebody who does not want to know.
+    """Ignore the progress.
 
     >>> silent("mining", 1, 10)
     """
@@ -30,10 +38,17 @@ def silent(stage: str, done: float, total: float, note: str = "") -> None:
 
 @contextmanager
 def bars(*, enabled: bool | None = None) -> Iterator[Progress]:
-    """Progress bars on standard error, one per stage; silent when that is not a terminal.
+    """Draw progress bars on standard error, one per stage.
 
-    >>> with bars(enabled=False) as progress:
-    ...     progress("mining", 5, 10)
+    Args:
+        enabled: Whether to draw; by default only if standard error is a terminal.
+
+    Yields:
+        The callback.
+
+    Examples:
+        >>> with bars(enabled=False) as progress:
+        ...     progress("mining", 5, 10)
     """
     if not (sys.stderr.isatty() if enabled is None else enabled):
         yield silent

@@ -6,14 +6,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from thence.datasets.cache import Made, cached, fingerprint
+from thence.datasets.cache import Simulated, fingerprint, load_or_simulate
 
 
 class Maker:
     def __init__(self) -> None:
         self.calls = 0
 
-    def __call__(self) -> Made:
+    def __call__(self) -> Simulated:
         self.calls += 1
         return pl.DataFrame({"a": [1.5, None, 3.0]}), {"seed": "7"}
 
@@ -24,8 +24,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache" / "things"
 
 
-def make(maker: Maker, source: Path, **parameters: object) -> Made:
-    return cached("things", parameters=parameters, sources=[source], make=maker)
+def make(maker: Maker, source: Path, **parameters: object) -> Simulated:
+    return load_or_simulate("things", parameters=parameters, sources=[source], simulate=maker)
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_a_cache_that_cannot_be_written_is_no_error(
     maker = Maker()
     with caplog.at_level(logging.WARNING):
         frame, _ = make(maker, source, days=1)
-    assert frame.height == 3 and "the cache is not used" in caplog.text
+    assert frame.height == 3 and "readings are not cached" in caplog.text
 
 
 def test_the_order_of_parameters_does_not_matter() -> None:

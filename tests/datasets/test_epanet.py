@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from thence.datasets.epanet import Network, Read, SimulationError
+from thence.datasets.epanet import Network, Probe, SimulationError
 from thence.datasets.net3 import _network_file
 from thence.errors import InputError
 
@@ -49,12 +49,12 @@ def test_net3_is_solved_as_wntr_solves_it(tmp_path: Path) -> None:
     theirs = wntr.sim.EpanetSimulator(model).run_sim(file_prefix=str(tmp_path / "theirs"))
     with Network(_network_file()) as network:
         nodes, links = network.nodes, network.links
-        reads = [
-            *(Read("pressure", name) for name in nodes),
-            *(Read("demand", name) for name in nodes),
-            *(Read("flow", name) for name in links),
+        probes = [
+            *(Probe("pressure", name) for name in nodes),
+            *(Probe("demand", name) for name in nodes),
+            *(Probe("flow", name) for name in links),
         ]
-        ours = network.simulate(reads, steps=24, step_s=3600)
+        ours = network.simulate(probes, steps=24, step_s=3600)
     pressure, demand, flow = np.split(ours, [len(nodes), 2 * len(nodes)], axis=1)
     assert np.abs(pressure - theirs.node["pressure"][list(nodes)].to_numpy()[:24]).max() < 1e-3
     assert np.abs(demand - theirs.node["demand"][list(nodes)].to_numpy()[:24] * 3600).max() < 0.05
@@ -75,17 +75,17 @@ def test_a_leak_that_comes_and_goes_is_what_wntr_calls_a_leak(small: Path) -> No
     model.get_node("B").add_leak(model, area=area, discharge_coeff=0.75, start_time=start * 1800, end_time=end * 1800)
     theirs = wntr.sim.WNTRSimulator(model).run_sim()
     with Network(small) as network:
-        network.pressure_driven(required_m=20)
-        network.accuracy(1e-6, trials=100)
-        node = network.node_number("B")
+        network.use_pressure_driven_demand(required_m=20)
+        network.set_accuracy(1e-6, trials=100)
+        node = network.node_index("B")
 
         def before(step: int) -> None:
             if step in (start, end):
                 network.set_emitter(node, coefficient if step == start else 0.0)
 
         names = ("A", "B", "C")
-        reads = [*(Read("pressure", name) for name in names), Read("flow", "AB"), Read("flow", "BC")]
-        ours = network.simulate(reads, steps=steps, step_s=1800, before=before)
+        probes = [*(Probe("pressure", name) for name in names), Probe("flow", "AB"), Probe("flow", "BC")]
+        ours = network.simulate(probes, steps=steps, step_s=1800, before=before)
     assert np.abs(ours[:, :3] - theirs.node["pressure"][list(names)].to_numpy()[:steps]).max() < 1e-3
     assert np.abs(ours[:, 3:] - theirs.link["flowrate"][["AB", "BC"]].to_numpy()[:steps] * 3600).max() < 0.02
     leaked = theirs.node["leak_demand"]["B"].to_numpy()[:steps] * 3600
@@ -94,14 +94,14 @@ def test_a_leak_that_comes_and_goes_is_what_wntr_calls_a_leak(small: Path) -> No
 
 
 def test_a_junction_in_the_middle_of_a_pipe_changes_nothing_until_it_is_used(small: Path) -> None:
-    reads = [Read("pressure", "C"), Read("flow", "AB"), Read("flow", "RA")]
+    probes = [Probe("pressure", "C"), Probe("flow", "AB"), Probe("flow", "RA")]
     with Network(small) as network:
-        whole = network.simulate(reads, steps=2, step_s=300)
+        whole = network.simulate(probes, steps=2, step_s=300)
     with Network(small) as network:
         network.split_pipe("AB", junction="hole")
-        series = network.own_demand("hole")
-        network.fill_demand(series, np.array([0.0, 7.0]))
-        split = network.simulate(reads, steps=2, step_s=300)
+        series = network.replace_demand("hole")
+        network.set_demand(series, np.array([0.0, 7.0]))
+        split = network.simulate(probes, steps=2, step_s=300)
     assert split[0] == pytest.approx(whole[0], abs=1e-3)
     assert split[1, 1:] - whole[1, 1:] == pytest.approx([7.0, 7.0], abs=0.01)
     assert split[1, 0] < whole[1, 0]
@@ -111,20 +111,20 @@ def test_pipes_can_be_scaled_and_demands_replaced(small: Path) -> None:
     with Network(small) as network:
         assert network.demands("A")[0][0] == pytest.approx(20)
         assert (network.junctions, network.reservoirs, network.tanks) == (("A", "B", "C"), ("R",), ())
-        network.fill_demand(network.own_demand("A"), np.array([5.0, 6.0, 7.0]))
+        network.set_demand(network.replace_demand("A"), np.array([5.0, 6.0, 7.0]))
         network.scale_link("BC", length=1.0, diameter=0.5, roughness=1.0)
-        narrow = network.simulate([Read("demand", "A"), Read("pressure", "C")], steps=4, step_s=300)
+        narrow = network.simulate([Probe("demand", "A"), Probe("pressure", "C")], steps=4, step_s=300)
     with Network(small) as network:
-        wide = network.simulate([Read("pressure", "C")], steps=1, step_s=300)
+        wide = network.simulate([Probe("pressure", "C")], steps=1, step_s=300)
     assert narrow[:, 0] == pytest.approx([5.0, 6.0, 7.0, 5.0])
     assert narrow[0, 1] < wide[0, 0] - 5
 
 
 def test_errors_name_the_file_and_the_nearest_name(small: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"absent.inp: there is no such EPANET file"):
+    with pytest.raises(InputError, match=r"absent.inp: no such EPANET file"):
         Network(tmp_path / "absent.inp")
     with Network(small) as network, pytest.raises(InputError, match=r"no link 'ABB'.*did you mean 'AB'"):
-        network.simulate([Read("flow", "ABB")], steps=1, step_s=300)
+        network.simulate([Probe("flow", "ABB")], steps=1, step_s=300)
     broken = tmp_path / "broken.inp"
     broken.write_text(SMALL.replace("AB  A  B", "AB  A  Z"))
     with pytest.raises(SimulationError, match=r"broken.inp: EPANET"), Network(broken):
@@ -138,5 +138,5 @@ def test_nothing_is_left_behind(small: Path, monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
     monkeypatch.chdir(here)
     with Network(small) as network:
-        network.simulate([Read("pressure", "A")], steps=3, step_s=300)
+        network.simulate([Probe("pressure", "A")], steps=3, step_s=300)
     assert not list(scratch.iterdir()) and not list(here.iterdir())

@@ -71,13 +71,13 @@ def test_where_ground_truth_and_inventory_differ_the_day_is_disputed(published: 
 def test_cells_without_a_number_are_missing_and_reported(published: Path) -> None:
     data = datasets.load("lbnl-ahu", unit="SZCAV").sensors
     assert data.to_polars()["mixed_air_temperature"].null_count() == 90
-    assert "90 cells of 'mixed_air_temperature' hold no number ('#VALUE!'): missing" in str(data.report)
+    assert "90 cells of 'mixed_air_temperature' without a number ('#VALUE!'), taken as missing" in str(data.report)
     setpoint = datasets.load("lbnl-ahu", unit="SZVAV").sensors.to_polars()["supply_air_temperature_heating_set_point"]
     assert setpoint.null_count() == 590
 
 
 def test_an_unknown_unit_is_an_error() -> None:
-    with pytest.raises(ConfigError, match=r"no unit 'szvav'.*did you mean 'SZVAV'"):
+    with pytest.raises(ConfigError, match=r"unknown unit 'szvav'.*did you mean 'SZVAV'"):
         datasets.load("lbnl-ahu", unit="szvav")
 
 

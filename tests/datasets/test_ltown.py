@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import thence.datasets as datasets
-from thence.datasets import ltown, places
+from thence.datasets import folders, ltown
 from thence.errors import ConfigError, InputError
 
 FOLDER = "ltown"
@@ -123,7 +123,7 @@ def test_a_day_is_the_same_in_every_period_that_contains_it(published: Path) -> 
 
 def test_the_network_may_come_from_the_package_epyt(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("epyt", reason="the package epyt, which brings L-TOWN.inp, is not installed")
-    monkeypatch.setattr(places, "data_folders", lambda: (Path("/nowhere"),))
+    monkeypatch.setattr(folders, "data_folders", lambda: (Path("/nowhere"),))
     data = datasets.load("ltown", days=1, leaks=False)
     assert len(data.sensors) == 119
     with pytest.raises(InputError, match="leaks=False"):
@@ -145,7 +145,7 @@ def test_a_path_may_be_the_network_itself(published: Path, tmp_path: Path) -> No
     [
         ({"start": "2018-12-31"}, "do not lie within 2019"),
         ({"start": "2019-12-30", "days": 4}, "do not lie within 2019"),
-        ({"start": "first of May"}, "a day such as 2019-01-01"),
+        ({"start": "first of May"}, "a date such as 2019-01-01"),
         ({"sensors": "pressures"}, "did you mean 'pressure'"),
     ],
 )

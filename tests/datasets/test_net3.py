@@ -102,9 +102,9 @@ def test_it_says_how_far_it_is() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"days": 0}, "days must be at least 1"),
+        ({"days": 0}, "days must be an integer >= 1"),
         ({"step_minutes": 45}, "must divide an hour"),
-        ({"noise": 1.5}, "noise must be 0 or more"),
+        ({"noise": 1.5}, "noise must be >= 0"),
     ],
 )
 def test_impossible_options_are_refused(options: dict[str, Any], message: str) -> None:

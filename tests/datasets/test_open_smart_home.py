@@ -50,11 +50,11 @@ def test_no_reading_is_lost_or_invented(published: Path) -> None:
 def test_a_series_that_is_no_table_is_an_error_with_its_name(published: Path, tmp_path: Path) -> None:
     for file in published.glob("*.ttl"):
         shutil.copy(file, tmp_path)
-    with pytest.raises(InputError, match="Measurements: there is no series"):
+    with pytest.raises(InputError, match="Measurements: no series"):
         datasets.load("open-smart-home", path=tmp_path)
     (tmp_path / "Measurements").mkdir()
     (tmp_path / "Measurements" / "Room1_Humidity.csv").write_text("1489021895\t40\nlater\t41\n")
-    with pytest.raises(InputError, match=r"Room1_Humidity.csv: this is not a table of unix seconds"):
+    with pytest.raises(InputError, match=r"Room1_Humidity.csv: not a table of Unix seconds"):
         datasets.load("open-smart-home", path=tmp_path)
 
 

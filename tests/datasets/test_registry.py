@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import thence.datasets as datasets
+from tests.helpers.distributions import add_distribution
 from thence.errors import ConfigError
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "datasets.md"
@@ -18,12 +19,13 @@ def test_every_data_set_says_what_it_needs_and_which_options_it_takes() -> None:
         info = datasets.info(name)
         assert info.name == name
         assert info.summary and info.needs
+        assert info.describe()["options"] == info.options
         assert "progress" not in info.options
     assert datasets.info("net3").options == {"days": 28, "step_minutes": 30, "seed": 0, "noise": 0.05}
 
 
 def test_an_unknown_name_is_an_error_with_the_nearest_one() -> None:
-    with pytest.raises(ConfigError, match=r"no data set 'lbnl_ahu'.*did you mean 'lbnl-ahu'"):
+    with pytest.raises(ConfigError, match=r"unknown data set 'lbnl_ahu'.*did you mean 'lbnl-ahu'"):
         datasets.load("lbnl_ahu")
 
 
@@ -47,3 +49,37 @@ def test_the_guide_names_every_option(name: str) -> None:
     assert section, f"the guide has no section for {name}"
     for option in datasets.info(name).options:
         assert f"`{option}" in section[1], f"the guide does not explain the option {option} of {name}"
+
+
+PLUGIN = """
+from dataclasses import replace
+
+from thence.datasets import NamedDataset
+from thence.datasets.toy import load as load_toy
+from thence.graph.system import System
+
+
+def load(*, name: str = "plant") -> System:
+    return replace(load_toy(), name=name)
+
+
+DATASET = NamedDataset("plant", "the toy again", "nothing", load)
+WRONG = "no data set"
+"""
+
+
+def test_another_package_adds_a_data_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_distribution(
+        tmp_path,
+        "thence_plant",
+        PLUGIN,
+        {"thence.datasets": {"plant": "thence_plant:DATASET", "wrong": "thence_plant:WRONG"}},
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert datasets.names()[-2:] == ("plant", "wrong")
+    assert datasets.info("plant").options == {"name": "plant"}
+    assert datasets.load("plant", name="mill").name == "mill"
+    with pytest.raises(ConfigError, match="'name' must be a string, got 3"):
+        datasets.load("plant", name=3)
+    with pytest.raises(ConfigError, match="must name a NamedDataset object"):
+        datasets.load("wrong")

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from tests.rules.test_items import items
 from thence.rules.items import Aspect, Feature, Interval, Item, Role
 from thence.rules.measures import Counts
-from thence.rules.ruleset import Rule, RuleSet
+from thence.rules.ruleset import COUNT_FIELDS, Rule, RuleSet
 
-COUNTS = ("n_rows", "n", "n_antecedent", "n_consequent", "n_both")
 PATTERN = "(p:Pipe)-[starts_at]->(j:Junction), (f:flow)-[in]->(p), (g:pressure)-[in]->(j)"
 
 FLOW = Feature("f1", label="flow", unit="m3/h", place="Pipe 28", classes=frozenset({"Pipe", "Link"}))
@@ -96,7 +95,7 @@ def rule_sets(draw: st.DrawFn) -> RuleSet:
 
 def told(rules: RuleSet) -> list[dict[str, Any]]:
     """Everything about every rule that must survive a round trip, units and places included."""
-    counts = np.stack([getattr(rules.counts, name) for name in COUNTS], axis=1).tolist()
+    counts = np.stack([getattr(rules.counts, name) for name in COUNT_FIELDS], axis=1).tolist()
     extras = {name: np.asarray(values).tolist() for name, values in rules.extras.items()}
     return [
         {**rule.to_dict(), "counts": counts[r], "extras": {name: column[r] for name, column in extras.items()}}

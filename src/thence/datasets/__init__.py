@@ -1,135 +1,114 @@
-"""Data sets by name: ``load("net3")`` gives readings, graph, ontology, binding and labels, ready to be mined.
+"""Data sets by name: ``load("net3")`` returns a ``System`` of readings, graph, ontology, binding and labels.
 
-Data sets are simulated on the spot or read from the publishers' own files; nothing is downloaded. One module per data
-set, imported when it is asked for.
+Data sets are simulated, or read from files that their publishers provide; nothing is downloaded. Each has a module of
+its own, imported when it is asked for.
+
+A new data set is one module that defines a ``NamedDataset`` (see ``thence.datasets.named``) and one line in
+``DATASETS``. Another package adds a data set with an entry point in its ``pyproject.toml``:
+
+```toml
+[project.entry-points."thence.datasets"]
+my-plant = "my_package.plant:DATASET"
+```
 """
 
 from __future__ import annotations
 
-import importlib
-import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from thence.datasets.named import NamedDataset
 from thence.errors import ConfigError, nearest
 from thence.graph.system import System
 from thence.progress import Progress, silent
-from thence.settings.typed import Place, check_kinds
+from thence.settings.registry import Registry
+from thence.settings.typed import Location, check_types
 
-__all__ = ["Info", "check_options", "info", "load", "names"]
+__all__ = ["DATASETS", "NamedDataset", "check_options", "info", "load", "names"]
 
-
-@dataclass(frozen=True)
-class Info:
-    """What there is to know of a data set before loading it; ``options`` says what ``load`` takes, with defaults."""
-
-    name: str
-    summary: str
-    needs: str
-    options: dict[str, Any]
-
-    def __str__(self) -> str:
-        options = ", ".join(f"{name}={default!r}" for name, default in self.options.items()) or "none"
-        return f"{self.name}: {self.summary}\n  needs: {self.needs}\n  options: {options}"
-
-
-# name → (module, what it is, what it needs)
-_KNOWN = {
-    "toy": ("toy", "five sensors on two pipes, two days, made by hand", "nothing"),
-    "net3": (
-        "net3",
-        "EPANET's example network Net3, simulated on the spot: 275 sensors, 28 days at 30 min",
-        "the extra 'water'",
-    ),
-    "hanoi": (
-        "hanoi",
-        "Hanoi, regenerated after LeakDB: 97 sensors, a year at 30 min, leaks of 1000 scenarios, labelled",
-        "the extra 'water'; network, demand coefficients and leak table of LeakDB",
-    ),
-    "ltown": (
-        "ltown",
-        "L-Town, simulated with BattLeDIM's 119 sensors and its leaks of 2019, labelled, at 5 min",
-        "the extra 'water'; L-TOWN.inp (or the package epyt) and, for leaks, BattLeDIM's leak tables",
-    ),
-    "lbnl-ahu": (
-        "lbnl_ahu",
-        "three air handling units with imposed faults, labelled, at 1 min, with Brick models",
-        "LBNL's fault detection data; Brick 1.3",
-    ),
-    "open-smart-home": (
-        "open_smart_home",
-        "a flat with 32 sensors and its SOSA/SSN/BOT graph, three months",
-        "Fraunhofer IBP's Open Smart Home data",
-    ),
-    "citybench": (
-        "citybench",
-        "speed and vehicle count on 449 road segments in Aarhus, two months at 5 min",
-        "CityBench's traffic data",
-    ),
-}
+DATASETS = Registry(
+    "data set",
+    {
+        "toy": "thence.datasets.toy:DATASET",
+        "net3": "thence.datasets.net3:DATASET",
+        "hanoi": "thence.datasets.hanoi:DATASET",
+        "ltown": "thence.datasets.ltown:DATASET",
+        "lbnl-ahu": "thence.datasets.lbnl_ahu:DATASET",
+        "open-smart-home": "thence.datasets.open_smart_home:DATASET",
+        "citybench": "thence.datasets.citybench:DATASET",
+    },
+    group="thence.datasets",
+)
 
 
 def names() -> tuple[str, ...]:
-    """The names of all data sets.
+    """Return the names of all data sets.
 
-    >>> names()
-    ('toy', 'net3', 'hanoi', 'ltown', 'lbnl-ahu', 'open-smart-home', 'citybench')
+    Examples:
+        >>> names()[:3]
+        ('toy', 'net3', 'hanoi')
     """
-    return tuple(_KNOWN)
+    return DATASETS.names()
 
 
-def info(name: str) -> Info:
-    """What a data set is, what it needs and which options it takes.
+def info(name: str) -> NamedDataset:
+    """Return what a data set is, what it needs and which options it takes, without loading it.
 
-    >>> print(info("toy"))
-    toy: five sensors on two pipes, two days, made by hand
-      needs: nothing
-      options: none
+    Args:
+        name: The name of a data set.
+
+    Examples:
+        >>> print(info("toy"))
+        toy: five sensors on two pipes, two days, made by hand
+          needs: nothing
+          options: none
     """
-    module, summary, needs = _entry(name)
-    parameters = inspect.signature(_loader(module)).parameters
-    options = {option: parameter.default for option, parameter in parameters.items() if option != "progress"}
-    return Info(name, summary, needs, options)
+    found = DATASETS.load(name)
+    if not isinstance(found, NamedDataset):
+        raise ConfigError(
+            f"the data set '{name}' of another package is {found!r}",
+            hint="its entry point must name a NamedDataset object",
+        )
+    return found
 
 
 def load(name: str, *, progress: Progress = silent, **options: Any) -> System:
-    """Load a data set by name, with the options that ``info`` lists.
+    """Load a data set by name.
 
-    A simulation tells ``progress`` how far it is.
+    Args:
+        name: The name of a data set.
+        progress: Receives the progress of a simulation.
+        **options: Options of the data set, as listed by ``info``.
 
-    >>> load("toy")
-    System 'toy': 5 sensors, 5 nodes, 4 edges, 0 labelled periods; made by hand for Thence
+    Returns:
+        The readings with graph, binding, ontology and labels.
+
+    Raises:
+        ConfigError: If the data set or an option is unknown, or the value of an option is not allowed.
+        InputError: If files of the data set are missing; the message names their publisher.
+
+    Examples:
+        >>> load("toy")
+        System 'toy': 5 sensors, 5 nodes, 4 edges, 0 labelled periods; made by hand for Thence
     """
-    known = info(name).options
+    chosen = info(name)
     for option in options:
-        if option not in known:
-            listed = ", ".join(known) or "none"
+        if option not in chosen.options:
+            listed = ", ".join(chosen.options) or "none"
             raise ConfigError(
-                f"the data set '{name}' has no option '{option}'; options are: {listed}", hint=nearest(option, known)
+                f"the data set '{name}' has no option '{option}'; options are: {listed}",
+                hint=nearest(option, chosen.options),
             )
     check_options(name, options)
-    loader = _loader(_entry(name)[0])
-    if "progress" in inspect.signature(loader).parameters:
-        options["progress"] = progress
-    dataset: System = loader(**options)
-    return dataset
+    return chosen.load(**options, progress=progress) if chosen.reports_progress else chosen.load(**options)
 
 
-def check_options(name: str, options: Mapping[str, Any], *, place: Place | None = None) -> None:
-    """Raise for an option whose value is not of the kind that the data set takes; ``place`` says where it stands."""
-    check_kinds(_loader(_entry(name)[0]), options, place)
+def check_options(name: str, options: Mapping[str, Any], *, location: Location | None = None) -> None:
+    """Raise a ``ConfigError`` for an option whose value has the wrong type.
 
-
-def _entry(name: str) -> tuple[str, str, str]:
-    try:
-        return _KNOWN[name]
-    except KeyError:
-        raise ConfigError(
-            f"there is no data set '{name}'; data sets are {', '.join(_KNOWN)}",
-            hint=nearest(name.lower().replace("_", "-"), _KNOWN),
-        ) from None
-
-
-def _loader(module: str) -> Any:
-    return importlib.import_module(f"thence.datasets.{module}").load
+    Args:
+        name: The name of a data set.
+        options: The options to check.
+        location: Where the options are in a configuration file.
+    """
+    check_types(info(name).load, options, location)

@@ -1,8 +1,8 @@
-"""Simulated readings on disk, so that the second load of a data set costs a file read.
+"""A cache of simulated readings on disk, so that loading a data set again costs one file read.
 
-One Parquet file per set of parameters, named by a hash of the parameters, of the source files and of the versions of
-generator and simulator. Files appear whole or not at all, so runs in parallel may share the folder. A cache that
-cannot be written is no error: the readings are simulated again.
+There is one Parquet file per set of parameters, named by a hash of the parameters, the source files and the versions
+of generator and simulator. Files are written atomically, so parallel processes may share the folder. If the cache
+cannot be written, a warning is logged and the readings are simulated each time.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ from pathlib import Path
 import polars as pl
 
 from thence.atomic import new_file
-from thence.datasets.places import cache_folder
+from thence.datasets.folders import cache_folder
 from thence.errors import RunError
 
-__all__ = ["Made", "cached", "fingerprint"]
+__all__ = ["Simulated", "fingerprint", "load_or_simulate"]
 
-Made = tuple[pl.DataFrame, dict[str, str]]
+Simulated = tuple[pl.DataFrame, dict[str, str]]
+"""A frame of readings, and notes about the simulation."""
 _log = logging.getLogger(__name__)
 
 
 def fingerprint(parameters: Mapping[str, object], *, sources: Iterable[Path]) -> str:
-    """A hash of parameters (plain JSON values) and of the bytes of the source files.
+    """Return a hash of ``parameters`` (JSON values) and of the content of the ``sources``.
 
     >>> fingerprint({"days": 7}, sources=[]) == fingerprint({"days": 7}, sources=[])
     True
@@ -40,13 +41,17 @@ def fingerprint(parameters: Mapping[str, object], *, sources: Iterable[Path]) ->
     return digest.hexdigest()[:24]
 
 
-def cached(
-    dataset: str, *, parameters: Mapping[str, object], sources: Iterable[Path], make: Callable[[], Made]
-) -> Made:
-    """The frame (and its notes) that ``make`` returns for these parameters, from disk where it was made before.
+def load_or_simulate(
+    dataset: str, *, parameters: Mapping[str, object], sources: Iterable[Path], simulate: Callable[[], Simulated]
+) -> Simulated:
+    """Return cached readings, or simulate and cache them.
 
-    ``parameters`` must hold everything that the result depends on besides the source files: the version of the
-    generator too.
+    Args:
+        dataset: The name of the data set, which is the name of its folder in the cache.
+        parameters: Everything besides the source files that the result depends on, the version of the generator
+            included.
+        sources: The files that the simulation reads.
+        simulate: Returns the readings and their notes.
     """
     versions = {"wntr": _version("wntr")}
     key = fingerprint({**parameters, "versions": versions}, sources=sources)
@@ -56,12 +61,12 @@ def cached(
             return _read(file)
         except (pl.exceptions.PolarsError, OSError, ValueError, KeyError) as error:
             _log.warning("%s cannot be read (%s); simulating again", file, error)
-    made = make()
+    simulated = simulate()
     try:
-        _write(made, file=file)
+        _write(simulated, file=file)
     except RunError as error:
-        _log.warning("the cache is not used: %s", error)
-    return made
+        _log.warning("readings are not cached: %s", error)
+    return simulated
 
 
 def _version(package: str) -> str:
@@ -71,12 +76,12 @@ def _version(package: str) -> str:
         return ""
 
 
-def _read(file: Path) -> Made:
+def _read(file: Path) -> Simulated:
     notes = json.loads(pl.read_parquet_metadata(file)["thence"])
     return pl.read_parquet(file), notes
 
 
-def _write(made: Made, *, file: Path) -> None:
-    frame, notes = made
+def _write(simulated: Simulated, *, file: Path) -> None:
+    frame, notes = simulated
     with new_file(file) as draft:
         frame.write_parquet(draft, metadata={"thence": json.dumps(notes)})

@@ -1,8 +1,8 @@
 """CityPulse traffic in Aarhus, as CityBench publishes it: speed and vehicle count on 449 road segments.
 
 The graph is built from the publisher's metadata: a segment starts at one point of the road network and ends at
-another, so segments that follow each other share a point. What CityBench's SSN repository says of each traffic sensor
-is kept beside it. Times carry no zone in the files and are taken as UTC.
+another, so consecutive segments share a point. The nodes of CityBench's SSN repository are added for each traffic
+sensor. The files give no time zone; times are taken as UTC.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from typing import Any
 
 import polars as pl
 
-from thence.datasets.places import find_folder, shipped
+from thence.datasets.folders import find_folder, packaged_file
+from thence.datasets.named import NamedDataset
 from thence.datasets.sensor_kinds import choose_kinds
 from thence.errors import InputError
 from thence.graph.binding import Binding
@@ -26,7 +27,7 @@ from thence.graph.loaders import read_graph, read_ontology
 from thence.graph.system import System
 from thence.readings.sensors import ReadReport, Sensor, SensorData
 
-__all__ = ["load"]
+__all__ = ["DATASET", "load"]
 
 _METADATA, _REPOSITORY = "trafficMetaData.csv", "SensorRepository.n3"
 _TABLES = {"speed": "traffic_avgSpeed.parquet", "count": "traffic_vehicleCount.parquet"}
@@ -40,16 +41,21 @@ _PUBLISHER = (
 
 
 def load(*, sensors: str | Iterable[str] = "all", path: str | os.PathLike[str] | None = None) -> System:
-    """Load speed and vehicle count ("speed", "count" or "all") of August and September 2014, at 5 minutes."""
+    """Load speed and vehicle count of August and September 2014, at 5 minutes.
+
+    Args:
+        sensors: ``"speed"``, ``"count"`` or ``"all"``.
+        path: The folder of the data set, or its parent; ``None`` to search for it.
+    """
     kinds = [kind for kind in _TABLES if kind in choose_kinds(sensors, known=tuple(_TABLES))]
     files = [_METADATA, _REPOSITORY, *(_TABLES[kind] for kind in kinds)]
     folder = find_folder("citybench", folder="citybench", files=files, path=path, publisher=_PUBLISHER)
     segments = pl.read_csv(folder / _METADATA).sort("REPORT_ID")
-    frame, series = _readings({kind: folder / _TABLES[kind] for kind in kinds})
+    frame, series = _read_tables({kind: folder / _TABLES[kind] for kind in kinds})
     known = set(segments["REPORT_ID"].cast(pl.String))
-    strangers = sorted({report for report, _ in series.values()} - known)
-    if strangers:
-        raise InputError(f"no metadata for the reports {', '.join(strangers)}", where=str(folder / _METADATA))
+    undescribed = sorted({report for report, _ in series.values()} - known)
+    if undescribed:
+        raise InputError(f"no metadata for the reports {', '.join(undescribed)}", where=str(folder / _METADATA))
     return System(
         name="citybench",
         sensors=SensorData.from_wide(
@@ -58,8 +64,8 @@ def load(*, sensors: str | Iterable[str] = "all", path: str | os.PathLike[str] |
             report=ReadReport(notes=("times without a zone are taken as UTC",)),
             source=str(folder),
         ),
-        graph=_graph(segments, folder / _REPOSITORY),
-        ontology=read_ontology(shipped("city_traffic.toml")),
+        graph=_build_graph(segments, folder / _REPOSITORY),
+        ontology=read_ontology(packaged_file("city_traffic.toml")),
         binding=Binding({sensor_id: f"Segment {report}" for sensor_id, (report, _) in series.items()}),
         labels=None,
         description=f"traffic on {segments.height} road segments in Aarhus, August and September 2014, 5 min",
@@ -67,14 +73,14 @@ def load(*, sensors: str | Iterable[str] = "all", path: str | os.PathLike[str] |
     )
 
 
-def _readings(tables: Mapping[str, Path]) -> tuple[pl.DataFrame, dict[str, tuple[str, str]]]:
+def _read_tables(tables: Mapping[str, Path]) -> tuple[pl.DataFrame, dict[str, tuple[str, str]]]:
     """The wide frame of all tables, and for each sensor its report and kind."""
     parts: list[pl.DataFrame] = []
     series: dict[str, tuple[str, str]] = {}
     for kind, file in tables.items():
         table = pl.read_parquet(file)
         if _TIME not in table.columns:
-            raise InputError(f"there is no column '{_TIME}' with the times", where=str(file))
+            raise InputError(f"no column '{_TIME}', which holds the times", where=str(file))
         names = {report: f"{kind}_{report}" for report in table.columns if report != _TIME}
         series |= {sensor_id: (report, kind) for report, sensor_id in names.items()}
         parts.append(table.rename({_TIME: "time", **names}).select("time", *names.values()))
@@ -82,7 +88,7 @@ def _readings(tables: Mapping[str, Path]) -> tuple[pl.DataFrame, dict[str, tuple
     return frame.sort("time").with_columns(pl.col("time").dt.replace_time_zone("UTC")), series
 
 
-def _graph(segments: pl.DataFrame, repository: Path) -> KnowledgeGraph:
+def _build_graph(segments: pl.DataFrame, repository: Path) -> KnowledgeGraph:
     nodes, edges = [], []
     ends: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
     for row in segments.iter_rows(named=True):
@@ -93,7 +99,7 @@ def _graph(segments: pl.DataFrame, repository: Path) -> KnowledgeGraph:
             ends[point].append({key: row[f"POINT_{number}_{key}"] for key in _POINT_COLUMNS})
             edges.append(Edge(f"{segment} {label} Point {point}", segment, f"Point {point}", frozenset({label})))
     nodes += [Node(f"Point {point}", frozenset({"RoadPoint"}), _point_properties(at)) for point, at in ends.items()]
-    sensor_nodes, sensor_edges = _ssn(read_graph(repository), reports=segments["REPORT_ID"].to_list())
+    sensor_nodes, sensor_edges = _convert_ssn(read_graph(repository), reports=segments["REPORT_ID"].to_list())
     return KnowledgeGraph(
         [*nodes, *sensor_nodes],
         [*edges, *sensor_edges],
@@ -125,10 +131,13 @@ def _segment_properties(row: Mapping[str, Any]) -> dict[str, Value]:
 
 
 def _point_properties(seen: Sequence[Mapping[str, Any]]) -> dict[str, Value]:
-    """One place from what several segments say of it: coordinates differ by up to 35 m, a few street names too."""
+    """Properties of a point that several segments describe: mean coordinates, most frequent names.
+
+    Segments give coordinates of the same point that differ by up to 35 m, and in a few cases other street names.
+    """
     properties: dict[str, Value] = {}
     for column, name in _POINT_COLUMNS.items():
-        values = [place[column] for place in seen if place[column] is not None]
+        values = [entry[column] for entry in seen if entry[column] is not None]
         if name in ("latitude", "longitude"):
             properties[name] = fmean(values)
         elif values:
@@ -137,7 +146,7 @@ def _point_properties(seen: Sequence[Mapping[str, Any]]) -> dict[str, Value]:
     return properties
 
 
-def _ssn(repository: KnowledgeGraph, *, reports: Sequence[int]) -> tuple[list[Node], list[Edge]]:
+def _convert_ssn(repository: KnowledgeGraph, *, reports: Sequence[int]) -> tuple[list[Node], list[Edge]]:
     """Sensors with their quality and the two properties that they observe, from CityBench's SSN repository."""
     nodes: list[Node] = []
     edges: list[Edge] = []
@@ -163,3 +172,11 @@ def _ssn(repository: KnowledgeGraph, *, reports: Sequence[int]) -> tuple[list[No
                 ):
                     edges.append(Edge(f"{source} {relation} {target}", source, target, frozenset({relation})))
     return nodes, edges
+
+
+DATASET = NamedDataset(
+    "citybench",
+    "speed and vehicle count on 449 road segments in Aarhus, two months at 5 min",
+    "CityBench's traffic data",
+    load,
+)

@@ -1,7 +1,7 @@
-"""How much water people want: demand multipliers as pure functions of seeds and coefficients.
+"""Water demand: multipliers as pure functions of random generators and coefficients.
 
-Follows LeakDB's published recipe for Hanoi and plain multiplicative noise for the other networks. Knows nothing of
-EPANET, files or sensors.
+Hanoi follows LeakDB's published recipe, the other networks use plain multiplicative noise. This module must not
+depend on EPANET, files or sensors.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Fourier", "leakdb_multipliers", "noisy"]
+from thence.errors import ConfigError
+
+__all__ = ["Fourier", "draw_factors", "draw_leakdb_multipliers", "require_noise"]
 
 Floats = NDArray[np.float64]
 
@@ -22,13 +24,18 @@ _WEEK_VARIATION = (0.75, 0.07)
 
 @dataclass(frozen=True)
 class Fourier:
-    """A periodic series: coefficients in the order constant, sin 1, cos 1, sin 2, cos 2, …, and the period in steps."""
+    """A periodic series.
+
+    Args:
+        coefficients: In the order constant, sin 1, cos 1, sin 2, cos 2, ….
+        period: The period in steps.
+    """
 
     coefficients: Floats
     period: int
 
     def basis(self, steps: int) -> Floats:
-        """One column per coefficient for steps 1, 2, …, ``steps``: LeakDB counts from one."""
+        """Return one column per coefficient for steps 1, 2, …, ``steps``; LeakDB counts from one."""
         harmonics = (len(self.coefficients) - 1) // 2
         angle = 2 * np.pi / self.period * np.outer(np.arange(1, steps + 1), np.arange(1, harmonics + 1))
         table = np.empty((steps, 1 + 2 * harmonics))
@@ -38,11 +45,20 @@ class Fourier:
         return table
 
 
-def leakdb_multipliers(rng: np.random.Generator, *, week: Fourier, year: Fourier, junctions: int, steps: int) -> Floats:
-    """Demand multipliers of each junction (one column each), after LeakDB.
+def draw_leakdb_multipliers(
+    rng: np.random.Generator, *, week: Fourier, year: Fourier, junctions: int, steps: int
+) -> Floats:
+    """Draw demand multipliers by LeakDB's recipe, one column per junction.
 
-    (year + 1) · (week · v + 1) · (1 + N(0, 0.05)) with v = 0.75 + N(0, 0.07); every Fourier coefficient is scaled by
-    U(0.9, 1.1) per junction.
+    They are (year + 1) · (week · v + 1) · (1 + N(0, 0.05)) with v = 0.75 + N(0, 0.07); every Fourier coefficient is
+    scaled by U(0.9, 1.1) per junction.
+
+    Args:
+        rng: The random generator.
+        week: The weekly pattern.
+        year: The yearly pattern.
+        junctions: The number of junctions.
+        steps: The number of steps.
     """
     bases = year.basis(steps), week.basis(steps)
     table = np.empty((steps, junctions))
@@ -57,10 +73,16 @@ def leakdb_multipliers(rng: np.random.Generator, *, week: Fourier, year: Fourier
     return table
 
 
-def noisy(rng: np.random.Generator, shape: tuple[int, ...], *, spread: float) -> Floats:
-    """Factors around one with the given spread, never negative.
+def draw_factors(rng: np.random.Generator, shape: tuple[int, ...], *, spread: float) -> Floats:
+    """Draw factors from N(1, ``spread``), with negative ones set to zero.
 
-    >>> noisy(np.random.default_rng(0), (2,), spread=0.0).tolist()
+    >>> draw_factors(np.random.default_rng(0), (2,), spread=0.0).tolist()
     [1.0, 1.0]
     """
     return np.maximum(1.0 + rng.normal(0.0, spread, shape), 0.0)
+
+
+def require_noise(noise: float) -> None:
+    """Raise a ``ConfigError`` unless the option ``noise`` is from 0 to below 1."""
+    if not 0 <= noise < 1:
+        raise ConfigError(f"noise must be >= 0 and < 1, got {noise}")

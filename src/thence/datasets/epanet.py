@@ -1,9 +1,9 @@
-"""EPANET 2.2 step by step: open a network, set demands and leaks, run, and read what sensors would read.
+"""EPANET 2.2 step by step: open a network, set demands and leaks, run it, and read single values.
 
-A thin layer over the shared library that WNTR ships, in metric units only (m, m³/h). Stepping the solver ourselves
-lets a hole grow while the simulation runs, gives every junction a demand series of its own without writing it to a
-text file, and keeps only the values that a sensor sees: a year of Hanoi with a leak takes about a second.
-This module knows nothing of data sets, sensors or graphs, and leaves no file behind.
+A thin layer over the shared library that WNTR includes, in metric units only (m, m³/h). Calling the solver step by
+step lets a leak grow during the simulation, gives every junction its own demand series without writing it to a text
+file, and keeps only the values that are asked for: a year of Hanoi with a leak takes about a second. This module must
+not depend on data sets, sensors or graphs, and leaves no file behind.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from thence.errors import InputError, ThenceError, nearest, require
 from thence.progress import Progress, silent
 
-__all__ = ["Network", "Read", "SimulationError"]
+__all__ = ["Network", "Probe", "SimulationError"]
 
 Quantity = Literal["pressure", "demand", "deficit", "flow"]
 Floats = NDArray[np.float64]
@@ -40,7 +40,7 @@ _PIPE = 1
 _UNBALANCED = 1
 _STEPS_PER_PROGRESS = 128
 
-_READ_CODES: dict[Quantity, tuple[str, int]] = {
+_PROBE_CODES: dict[Quantity, tuple[str, int]] = {
     "pressure": ("node", _PRESSURE),  # of a tank: its water level
     "demand": ("node", _DEMAND),
     "deficit": ("node", _DEFICIT),
@@ -53,19 +53,28 @@ class SimulationError(ThenceError):
 
 
 @dataclass(frozen=True)
-class Read:
-    """One value to read after every step: a quantity at a node or in a link."""
+class Probe:
+    """One value to read at every step.
+
+    Args:
+        quantity: What to read.
+        name: The name of the node, or of the link for ``"flow"``.
+    """
 
     quantity: Quantity
     name: str
 
 
 class Network:
-    """An open EPANET network, in metres and m³/h whatever the units of its file; use it in a ``with`` block."""
+    """An open EPANET network, in metres and m³/h whatever the units of its file. Use it in a ``with`` block.
+
+    Args:
+        inp: The EPANET file.
+    """
 
     def __init__(self, inp: Path) -> None:
         if not inp.is_file():
-            raise InputError("there is no such EPANET file", where=str(inp))
+            raise InputError("no such EPANET file", where=str(inp))
         self.inp = inp
         self._library: Any = require("wntr.epanet.toolkit", extra="water").ENepanet().ENlib
         self._project = ctypes.c_void_p()
@@ -91,7 +100,7 @@ class Network:
         self.close()
 
     def close(self) -> None:
-        """Release the project and its scratch folder; closing twice is harmless."""
+        """Release the project and its temporary folder. May be called twice."""
         if self._project:
             self._library.EN_close(self._project)
             self._library.EN_deleteproject(self._project)
@@ -100,7 +109,7 @@ class Network:
 
     def _call(self, function: str, *arguments: Any) -> int:
         code = int(getattr(self._library, function)(self._project, *arguments))
-        if code > 100:  # below: warnings, such as a negative pressure, which the caller judges by the readings
+        if code > 100:  # lower codes are warnings, such as a negative pressure; callers check the readings
             buffer = ctypes.create_string_buffer(256)
             self._library.EN_geterror(ctypes.c_int(code), buffer, ctypes.c_int(255))
             raise SimulationError(f"EPANET: {buffer.value.decode(errors='replace')}", where=str(self.inp))
@@ -160,28 +169,28 @@ class Network:
         return value.value
 
     def scale_link(self, name: str, *, length: float, diameter: float, roughness: float) -> None:
-        """Multiply the length, diameter and roughness of a pipe."""
+        """Multiply the length, diameter and roughness of the pipe ``name`` by these factors."""
         link = self._index("EN_getlinkindex", name)
         for code, factor in ((_LENGTH, length), (_DIAMETER, diameter), (_ROUGHNESS, roughness)):
             value = self._link_value(link, code) * factor
             self._call("EN_setlinkvalue", ctypes.c_int(link), ctypes.c_int(code), ctypes.c_double(value))
 
     def demands(self, junction: str) -> list[tuple[float, Floats]]:
-        """The demand categories of a junction: base demand in m³/h and the multipliers of its pattern."""
+        """Return the demand categories of a junction: base demand in m³/h and the multipliers of its pattern."""
         node = self._index("EN_getnodeindex", junction)
         count = ctypes.c_int()
         self._call("EN_getnumdemands", ctypes.c_int(node), ctypes.byref(count))
         found = []
         for category in range(1, count.value + 1):
             base, pattern = ctypes.c_double(), ctypes.c_int()
-            place = (ctypes.c_int(node), ctypes.c_int(category))
-            self._call("EN_getbasedemand", *place, ctypes.byref(base))
-            self._call("EN_getdemandpattern", *place, ctypes.byref(pattern))
+            entry = (ctypes.c_int(node), ctypes.c_int(category))
+            self._call("EN_getbasedemand", *entry, ctypes.byref(base))
+            self._call("EN_getdemandpattern", *entry, ctypes.byref(pattern))
             found.append((base.value, self._pattern_values(pattern.value)))
         return found
 
     def _pattern_values(self, pattern: int) -> Floats:
-        if pattern == 0:  # no pattern: the base demand all the time
+        if pattern == 0:  # no pattern: the base demand at every step
             return np.ones(1)
         if pattern in self._pattern_memory:  # hundreds of junctions share a pattern of thousands of values
             return self._pattern_memory[pattern]
@@ -194,8 +203,8 @@ class Network:
         self._pattern_memory[pattern] = values
         return values
 
-    def own_demand(self, junction: str) -> int:
-        """Replace all demands of a junction by one series of its own; fill it with ``fill_demand``."""
+    def replace_demand(self, junction: str) -> int:
+        """Replace all demands of a junction by one new series; return its number for ``set_demand``."""
         node = self._index("EN_getnodeindex", junction)
         count = ctypes.c_int()
         self._call("EN_getnumdemands", ctypes.c_int(node), ctypes.byref(count))
@@ -214,15 +223,20 @@ class Network:
         self._call("EN_getpatternindex", name, ctypes.byref(pattern))
         return pattern.value
 
-    def fill_demand(self, pattern: int, series_m3h: Floats) -> None:
-        """Give a demand series its values, one per step; EPANET starts over at the end of the series."""
+    def set_demand(self, pattern: int, series_m3h: Floats) -> None:
+        """Set the values of a demand series, one per step. EPANET repeats the series after its end.
+
+        Args:
+            pattern: The number of the series, from ``replace_demand``.
+            series_m3h: The demand in m³/h.
+        """
         values = np.ascontiguousarray(series_m3h, dtype=np.float64)
         self._pattern_memory.pop(pattern, None)
         pointer = values.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
         self._call("EN_setpattern", ctypes.c_int(pattern), pointer, ctypes.c_int(len(values)))
 
-    def pressure_driven(self, *, required_m: float) -> None:
-        """Deliver less than the demand where the pressure is below ``required_m``, nothing at zero."""
+    def use_pressure_driven_demand(self, *, required_m: float) -> None:
+        """Deliver less than the demand where the pressure is below ``required_m``, and nothing at zero pressure."""
         self._call(
             "EN_setdemandmodel",
             ctypes.c_int(_PRESSURE_DRIVEN),
@@ -231,21 +245,21 @@ class Network:
             ctypes.c_double(0.5),
         )
 
-    def accuracy(self, value: float, *, trials: int) -> None:
-        """Stop iterating when flows change by less than this fraction, or after so many trials."""
+    def set_accuracy(self, value: float, *, trials: int) -> None:
+        """Stop iterating when flows change by less than the fraction ``value``, or after ``trials`` iterations."""
         self._call("EN_setoption", ctypes.c_int(_TRIALS), ctypes.c_double(trials))
         self._call("EN_setoption", ctypes.c_int(_ACCURACY), ctypes.c_double(value))
 
-    def node_number(self, name: str) -> int:
-        """EPANET's index of a node, for ``set_emitter``."""
+    def node_index(self, name: str) -> int:
+        """Return EPANET's index of a node, for ``set_emitter``."""
         return self._index("EN_getnodeindex", name)
 
     def set_emitter(self, node: int, coefficient: float) -> None:
-        """Let a junction lose ``coefficient`` · √pressure m³/h from the next step on."""
+        """Let the junction with the index ``node`` lose ``coefficient`` · √pressure m³/h from the next step on."""
         self._call("EN_setnodevalue", ctypes.c_int(node), ctypes.c_int(_EMITTER), ctypes.c_double(coefficient))
 
-    def daily_control(self, link: str, *, hour: float, open_: bool) -> None:
-        """Open or close a link at an hour of every day."""
+    def add_daily_control(self, link: str, *, hour: float, open_: bool) -> None:
+        """Open or close a link at the same hour every day."""
         index = ctypes.c_int()
         self._call(
             "EN_addcontrol",
@@ -258,7 +272,7 @@ class Network:
         )
 
     def split_pipe(self, pipe: str, *, junction: str) -> None:
-        """Put a new junction without demand in the middle of a pipe; the pipe keeps its first half and its name."""
+        """Split a pipe in the middle by a new junction without demand; the first half keeps the name of the pipe."""
         link = self._index("EN_getlinkindex", pipe)
         ends = (ctypes.c_int(), ctypes.c_int())
         self._call("EN_getlinknodes", ctypes.c_int(link), *map(ctypes.byref, ends))
@@ -292,17 +306,23 @@ class Network:
 
     def simulate(
         self,
-        reads: Sequence[Read],
+        probes: Sequence[Probe],
         *,
         steps: int,
         step_s: int,
         before: Callable[[int], None] | None = None,
         progress: Progress = silent,
     ) -> Floats:
-        """Run ``steps`` steps of ``step_s`` seconds and return what was read at the start of each, one column per read.
+        """Run the simulation and return the values at the start of each step, one column per probe.
 
-        ``before(k)`` is called before step ``k`` is solved. The solver may take shorter steps in between, when a tank
-        fills or a control switches; those are not read.
+        The solver may take shorter steps in between, when a tank fills or a control switches; those are not read.
+
+        Args:
+            probes: The values to read.
+            steps: The number of steps.
+            step_s: The length of a step in seconds.
+            before: Called with the number of each step before it is solved.
+            progress: Receives the progress.
         """
         for code, seconds in (
             (_DURATION, (steps - 1) * step_s),
@@ -312,10 +332,10 @@ class Network:
             (_PATTERN_START, 0),
         ):
             self._call("EN_settimeparam", ctypes.c_int(code), ctypes.c_long(seconds))
-        table = np.full((steps, len(reads)), np.nan)
+        table = np.full((steps, len(probes)), np.nan)
         value = ctypes.c_double()
         reference = ctypes.byref(value)
-        getters = self._getters(reads)
+        getters = self._getters(probes)
         project = self._project
         now, ahead = ctypes.c_long(0), ctypes.c_long(0)
         self._call("EN_openH")
@@ -329,7 +349,7 @@ class Network:
                     progress("simulating", step, steps)
                 if self._call("EN_runH", ctypes.byref(now)) == _UNBALANCED:
                     raise SimulationError(
-                        f"EPANET found no balance of flows in step {step}",
+                        f"EPANET could not balance the flows in step {step}",
                         where=str(self.inp),
                         hint="check demands and leaks, or allow more trials",
                     )
@@ -344,11 +364,11 @@ class Network:
         finally:
             self._call("EN_closeH")
 
-    def _getters(self, reads: Sequence[Read]) -> list[tuple[Any, Any, Any]]:
+    def _getters(self, probes: Sequence[Probe]) -> list[tuple[Any, Any, Any]]:
         functions = {"node": self._library.EN_getnodevalue, "link": self._library.EN_getlinkvalue}
         getters = []
-        for read in reads:
-            what, code = _READ_CODES[read.quantity]
-            index = self._index(f"EN_get{what}index", read.name)
+        for probe in probes:
+            what, code = _PROBE_CODES[probe.quantity]
+            index = self._index(f"EN_get{what}index", probe.name)
             getters.append((functions[what], ctypes.c_int(index), ctypes.c_int(code)))
         return getters

@@ -1,8 +1,8 @@
 """Hanoi, regenerated after LeakDB: a year of demands, pressures and flows with the leaks of a LeakDB scenario.
 
-The network, the Fourier coefficients of the demands and the table of leaks are LeakDB's (Vrachimis & Kyriakou 2018);
-the series are simulated here by its published recipe with seeds of our own, so they are like LeakDB's and not the
-same. Never call the result "LeakDB".
+The network, the Fourier coefficients of the demands and the table of leaks are LeakDB's (Vrachimis & Kyriakou 2018).
+The series are simulated here by its published recipe with other random seeds, so they resemble LeakDB's series but are
+not the same. Do not call the result "LeakDB".
 """
 
 from __future__ import annotations
@@ -19,17 +19,19 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from thence.datasets.cache import Made, cached
-from thence.datasets.demand import Floats, Fourier, leakdb_multipliers
-from thence.datasets.epanet import Network, Read, SimulationError
-from thence.datasets.places import find_folder
+from thence.datasets.cache import Simulated, load_or_simulate
+from thence.datasets.demand import Floats, Fourier, draw_leakdb_multipliers
+from thence.datasets.epanet import Network, Probe, SimulationError
+from thence.datasets.folders import find_folder
+from thence.datasets.named import NamedDataset
 from thence.datasets.sensor_kinds import choose_kinds
-from thence.datasets.water import Gauge, assemble, readings
+from thence.datasets.water import Gauge, build_system, frame_of_readings
 from thence.errors import ConfigError, InputError, nearest, require
 from thence.graph.system import System, label_frame
 from thence.progress import Progress, silent
+from thence.settings.numbers import require_integer
 
-__all__ = ["Leak", "load"]
+__all__ = ["DATASET", "Leak", "load"]
 
 START = datetime(2018, 1, 1, tzinfo=UTC)
 STEP = timedelta(minutes=30)
@@ -52,17 +54,23 @@ _PUBLISHER = (
     "and EPyT-Flow (its table of the leaks of LeakDB's Hanoi scenarios, as hanoi_leak_scenarios.json)"
 )
 
-When = int | str | datetime
-
 
 @dataclass(frozen=True)
 class Leak:
-    """A hole at a junction; times are indices of 30-minute steps, the leak runs over steps start ≤ k < end.
+    """A leak at a junction. Times are numbers of 30-minute steps; the leak lasts for steps start ≤ k < end.
 
-    An abrupt leak has its full diameter (m) at once; an incipient one grows evenly from ``start`` to ``peak``.
+    Args:
+        node: EPANET's name of the junction.
+        start: The first step with the leak.
+        end: The step after the last.
+        diameter: The diameter of the hole in m.
+        type: ``"abrupt"`` for the full diameter from the start, ``"incipient"`` for one that grows linearly from
+            ``start`` to ``peak``.
+        peak: The step at which an incipient leak has its full diameter.
 
-    >>> Leak("14", start=2, end=4, diameter=0.1).coefficient(5).round(1).tolist()
-    [0.0, 0.0, 93.9, 93.9, 0.0]
+    Examples:
+        >>> Leak("14", start=2, end=4, diameter=0.1).coefficient(5).round(1).tolist()
+        [0.0, 0.0, 93.9, 93.9, 0.0]
     """
 
     node: str
@@ -75,19 +83,19 @@ class Leak:
     def __post_init__(self) -> None:
         peak = self.start if self.peak is None else self.peak
         if self.type not in ("abrupt", "incipient"):
-            raise ConfigError(f"a leak is 'abrupt' or 'incipient', not '{self.type}'")
+            raise ConfigError(f"the type of a leak must be 'abrupt' or 'incipient', got {self.type!r}")
         if not 0 <= self.start < self.end or not self.start <= peak <= self.end:
             raise ConfigError(
                 f"the leak at node {self.node} needs 0 ≤ start ≤ peak ≤ end and start < end, "
-                f"not {self.start}, {peak}, {self.end}"
+                f"got {self.start}, {peak}, {self.end}"
             )
         if not self.diameter > 0:
-            raise ConfigError(f"the leak at node {self.node} needs a diameter above 0 m, not {self.diameter}")
+            raise ConfigError(f"the leak at node {self.node} needs a diameter above 0 m, got {self.diameter}")
         if self.type == "incipient" and peak == self.start:
             raise ConfigError(f"the incipient leak at node {self.node} needs a peak after its start")
 
     def coefficient(self, steps: int) -> Floats:
-        """Outflow in m³/h at 1 m of pressure, for every step."""
+        """Return the outflow in m³/h at a pressure of 1 m, for each of ``steps`` steps."""
         diameter = np.zeros(steps)
         k = np.arange(self.start, min(self.end, steps))
         if self.type == "incipient" and self.peak is not None:
@@ -108,23 +116,28 @@ def load(
     path: str | os.PathLike[str] | None = None,
     progress: Progress = silent,
 ) -> System:
-    """Simulate (or read from the cache) the first ``days`` days of a scenario.
+    """Simulate the first days of a scenario, or read them from the cache.
 
-    ``scenario`` picks the leaks of LeakDB's table (1 to 1000; 238 of them, such as 1, have none) and, with ``seed``,
-    the random draws. ``leaks`` replaces the table's: mappings or ``Leak``, with times as steps, ISO text or
-    datetimes. ``sensors`` is "all" or some of the kinds pressure, flow, demand.
+    Args:
+        scenario: A scenario of LeakDB's table of leaks, 1 to 1000; 238 of them, such as 1, have no leak. Together with
+            ``seed`` it determines the random draws.
+        seed: The random seed.
+        days: The number of days, 1 to 365.
+        sensors: ``"all"``, or some of the kinds ``"pressure"``, ``"flow"`` and ``"demand"``.
+        leaks: Leaks instead of those of the table: ``Leak`` objects or mappings of its fields, with times as step
+            numbers, ISO strings or datetimes.
+        path: The folder of LeakDB's files, or its parent; ``None`` to search for it.
+        progress: Receives the progress of the simulation.
     """
-    if not 1 <= scenario <= 1000:
-        raise ConfigError(f"scenario must be 1 to 1000, not {scenario}")
-    if not 1 <= days <= 365:
-        raise ConfigError(f"days must be 1 to 365, not {days}")
+    require_integer("scenario", scenario, most=1000)
+    require_integer("days", days, most=365)
     kinds = choose_kinds(sensors, known=("pressure", "flow", "demand"))
     needed = [_NETWORK, _WEEK, _YEAR] + ([_TABLE] if leaks is None else [])
     folder = find_folder("hanoi", folder="leakdb", files=needed, path=path, publisher=_PUBLISHER)
-    chosen = _table_leaks(folder / _TABLE, scenario) if leaks is None else tuple(map(_leak, leaks))
+    chosen = _read_leaks(folder / _TABLE, scenario) if leaks is None else tuple(map(_as_leak, leaks))
     steps = days * _STEPS_A_DAY
     active = tuple(leak for leak in chosen if leak.start < steps)
-    frame, notes = cached(
+    frame, notes = load_or_simulate(
         "hanoi",
         parameters={
             "version": _VERSION,
@@ -134,13 +147,13 @@ def load(
             "leaks": [asdict(leak) for leak in active],
         },
         sources=[folder / _NETWORK, folder / _WEEK, folder / _YEAR],
-        make=lambda: _simulate(folder, scenario=scenario, seed=seed, steps=steps, leaks=active, progress=progress),
+        simulate=lambda: _simulate(folder, scenario=scenario, seed=seed, steps=steps, leaks=active, progress=progress),
     )
-    gauges = [gauge for gauge in _gauges(frame.columns) if gauge.kind in kinds]
-    return assemble(
+    gauges = [Gauge.from_id(column) for column in frame.columns if column != "time"]
+    return build_system(
         "hanoi",
         inp=folder / _NETWORK,
-        gauges=gauges,
+        gauges=[gauge for gauge in gauges if gauge.kind in kinds],
         frame=frame,
         leaks=_labels(active, end=START + steps * STEP),
         description=(
@@ -151,7 +164,7 @@ def load(
     )
 
 
-def _table_leaks(table: Path, scenario: int) -> tuple[Leak, ...]:
+def _read_leaks(table: Path, scenario: int) -> tuple[Leak, ...]:
     rows = json.loads(table.read_text(encoding="utf-8")).get(str(scenario), [])
     return tuple(
         Leak(
@@ -166,7 +179,7 @@ def _table_leaks(table: Path, scenario: int) -> tuple[Leak, ...]:
     )
 
 
-def _leak(given: Leak | Mapping[str, object]) -> Leak:
+def _as_leak(given: Leak | Mapping[str, object]) -> Leak:
     if isinstance(given, Leak):
         return given
     fields = dict(given)
@@ -174,7 +187,7 @@ def _leak(given: Leak | Mapping[str, object]) -> Leak:
         fields["node"] = str(fields["node"])
     for name in ("start", "end", "peak"):
         if fields.get(name) is not None:
-            fields[name] = _step(fields[name], name=name)
+            fields[name] = _as_step(fields[name], name=name)
     try:
         return Leak(**fields)  # type: ignore[arg-type]
     except TypeError as error:
@@ -183,43 +196,43 @@ def _leak(given: Leak | Mapping[str, object]) -> Leak:
         ) from error
 
 
-def _step(when: object, *, name: str) -> int:
+def _as_step(when: object, *, name: str) -> int:
     if isinstance(when, int):
         return when
     if isinstance(when, str):
         try:
             when = datetime.fromisoformat(when)
         except ValueError as error:
-            raise ConfigError(f"the {name} of a leak must be a step, a datetime or ISO text: {error}") from error
+            raise ConfigError(
+                f"the {name} of a leak must be a step number, a datetime or an ISO string: {error}"
+            ) from error
     if not isinstance(when, datetime):
-        raise ConfigError(f"the {name} of a leak must be a step, a datetime or ISO text, not {when!r}")
+        raise ConfigError(f"the {name} of a leak must be a step number, a datetime or an ISO string, got {when!r}")
     moment = when if when.tzinfo else when.replace(tzinfo=UTC)
     return round((moment - START) / STEP)
 
 
-def _gauges(columns: Sequence[str]) -> list[Gauge]:
-    return [Gauge.from_id(column) for column in columns if column != "time"]
-
-
-def _simulate(folder: Path, *, scenario: int, seed: int, steps: int, leaks: Sequence[Leak], progress: Progress) -> Made:
-    week, year = _curve(folder / _WEEK, "Aw", 7), _curve(folder / _YEAR, "Ay", 365)
+def _simulate(
+    folder: Path, *, scenario: int, seed: int, steps: int, leaks: Sequence[Leak], progress: Progress
+) -> Simulated:
+    week, year = _read_curve(folder / _WEEK, "Aw", 7), _read_curve(folder / _YEAR, "Ay", 365)
     for attempt in range(_ATTEMPTS):
         rng = np.random.default_rng([seed, scenario, attempt])
         frame, levels = _draw(folder / _NETWORK, rng, week=week, year=year, steps=steps, leaks=leaks, progress=progress)
         lowest = frame.select(pl.min_horizontal(pl.col("^pressure_.*$").min())).item()
-        if lowest > 0:  # LeakDB's own rule: a scenario with a non-positive pressure is drawn again
+        if lowest > 0:  # as in LeakDB: a scenario with a pressure of zero or less is drawn again
             return frame, {"uncertainty": levels}
-    holes = ", ".join(f"{leak.diameter:g} m at node {leak.node}" for leak in leaks) or "no leak"
+    described = ", ".join(f"{leak.diameter:g} m at node {leak.node}" for leak in leaks) or "none"
     raise SimulationError(
-        f"every one of {_ATTEMPTS} draws of scenario {scenario} ran out of pressure ({holes})",
+        f"all {_ATTEMPTS} draws of scenario {scenario} ran out of pressure (leaks: {described})",
         hint="use smaller leaks or another scenario",
     )
 
 
-def _curve(file: Path, name: str, days: int) -> Fourier:
+def _read_curve(file: Path, name: str, days: int) -> Fourier:
     values = require("scipy.io", extra="water").loadmat(file)
     if name not in values:
-        raise InputError(f"there is no array '{name}' in the file", where=str(file))
+        raise InputError(f"no array '{name}' in the file", where=str(file))
     return Fourier(np.asarray(values[name], dtype=np.float64).ravel(), period=days * _STEPS_A_DAY)
 
 
@@ -235,13 +248,13 @@ def _draw(
 ) -> tuple[pl.DataFrame, str]:
     length, diameter, roughness, base = rng.choice(_UNCERTAINTY, 4)
     with Network(inp) as network:
-        network.pressure_driven(required_m=_REQUIRED_PRESSURE_M)
-        network.accuracy(1e-5, trials=200)
+        network.use_pressure_driven_demand(required_m=_REQUIRED_PRESSURE_M)
+        network.set_accuracy(1e-5, trials=200)
         links, junctions = network.links, network.junctions
         for leak in leaks:
             if leak.node not in junctions:
                 hint = nearest(leak.node, junctions)
-                raise InputError(f"no junction '{leak.node}' in the network to leak at", where=str(inp), hint=hint)
+                raise InputError(f"no junction '{leak.node}' in the network for the leak", where=str(inp), hint=hint)
         for link in links:
             network.scale_link(
                 link,
@@ -249,43 +262,42 @@ def _draw(
                 diameter=1 + diameter * rng.uniform(-1, 1),
                 roughness=1 + roughness * rng.uniform(-1, 1),
             )
-        # The whole year is drawn whatever the period, so that a short period is the beginning of a long one.
-        multipliers = leakdb_multipliers(rng, week=week, year=year, junctions=len(junctions), steps=_STEPS_A_YEAR)[
-            :steps
-        ]
+        # Always draw the whole year, so that a short period is the beginning of a longer one.
+        whole_year = draw_leakdb_multipliers(rng, week=week, year=year, junctions=len(junctions), steps=_STEPS_A_YEAR)
+        multipliers = whole_year[:steps]
         wanted = {}
         for column, junction in enumerate(junctions):
             nominal = sum(value for value, _ in network.demands(junction))
             wanted[junction] = nominal * (1 + base * rng.uniform(-1, 1)) * multipliers[:, column]
-            network.fill_demand(network.own_demand(junction), wanted[junction])
+            network.set_demand(network.replace_demand(junction), wanted[junction])
         gauges = [
             *(Gauge("pressure", name) for name in junctions),
             *(Gauge("flow", name) for name in links),
             *(Gauge("demand", name) for name in (*network.reservoirs, *junctions)),
         ]
         leaking = sorted({leak.node for leak in leaks})
-        reads = [gauge.read for gauge in gauges] + [Read("deficit", node) for node in leaking]
+        probes = [gauge.probe for gauge in gauges] + [Probe("deficit", node) for node in leaking]
         table = network.simulate(
-            reads,
+            probes,
             steps=steps,
             step_s=round(STEP.total_seconds()),
-            before=_holes(network, leaks, steps=steps),
+            before=_emitter_setter(network, leaks, steps=steps),
             progress=progress,
         )
     for offset, node in enumerate(leaking):
-        # EPANET counts what leaks out as demand of the junction; the consumers get what they want less the deficit.
+        # EPANET adds the leak to the demand of the junction; consumers receive their demand less the deficit.
         column = gauges.index(Gauge("demand", node))
         table[:, column] = wanted[node] - table[:, len(gauges) + offset]
-    frame = readings(table[:, : len(gauges)], gauges, start=START, step=STEP)
+    frame = frame_of_readings(table[:, : len(gauges)], gauges, start=START, step=STEP)
     levels = f"length {length:.0%}, diameter {diameter:.0%}, roughness {roughness:.0%}, base demand {base:.0%}"
     return frame, levels
 
 
-def _holes(network: Network, leaks: Sequence[Leak], *, steps: int) -> Callable[[int], None]:
-    """Sets the emitters of the leaking junctions before a step, where they change."""
+def _emitter_setter(network: Network, leaks: Sequence[Leak], *, steps: int) -> Callable[[int], None]:
+    """Return a function that sets the emitters of the leaking junctions before a step, if they change."""
     series: dict[int, Floats] = {}
     for leak in leaks:
-        node = network.node_number(leak.node)
+        node = network.node_index(leak.node)
         series[node] = series.get(node, np.zeros(steps)) + leak.coefficient(steps)
 
     def before(step: int) -> None:
@@ -307,3 +319,11 @@ def _labels(leaks: Sequence[Leak], *, end: datetime) -> pl.DataFrame:
         }
         for leak in sorted(leaks, key=lambda leak: leak.start)
     )
+
+
+DATASET = NamedDataset(
+    "hanoi",
+    "Hanoi, regenerated after LeakDB: 97 sensors, a year at 30 min, leaks of 1000 scenarios, labelled",
+    "the extra 'water'; network, demand coefficients and leak table of LeakDB",
+    load,
+)

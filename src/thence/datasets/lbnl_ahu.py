@@ -1,8 +1,8 @@
 """Three air handling units of LBNL's automated fault detection data, with Brick models written for them.
 
-Readings are as published (1 minute, experiments on single days, a day without an experiment is a gap); cells that
-hold no number, such as ``#VALUE!``, are missing. The files say no time zone: their clock is taken as UTC, so that an
-hour of the day is the building's hour. Labels join the ground-truth column with the fault tables of the inventory.
+Readings are as published, at 1 minute; experiments lasted single days, and days without one are gaps. Cells without a
+number, such as ``#VALUE!``, are missing values. The files give no time zone; times are taken as UTC, so that the hour
+of the day is local time in the building. Labels combine the ground-truth column with the fault tables of the inventory.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from typing import Literal
 
 import polars as pl
 
-from thence.datasets.places import find_folder, shipped
+from thence.datasets.folders import find_folder, packaged_file
+from thence.datasets.named import NamedDataset
 from thence.errors import ConfigError, InputError, nearest
 from thence.graph.binding import Binding
 from thence.graph.knowledge_graph import KnowledgeGraph
@@ -26,7 +27,7 @@ from thence.graph.ontology import Ontology
 from thence.graph.system import System, label_frame
 from thence.readings.sensors import ReadReport, Sensor, SensorData
 
-__all__ = ["UNITS", "load"]
+__all__ = ["DATASET", "UNITS", "brick_model", "load"]
 
 Unit = Literal["MZVAV-2-1", "SZCAV", "SZVAV"]
 UNITS: tuple[Unit, ...] = ("MZVAV-2-1", "SZCAV", "SZVAV")
@@ -71,7 +72,7 @@ _POINTS = {
     "occupancy_mode_indicator": _Point("occupancy", states=("unoccupied", "occupied")),
 }
 
-# Fault days from the inventory's tables 2-2, 3-3 and 3-4: component, what is wrong with it.
+# Fault days from the inventory's tables 2-2, 3-3 and 3-4: the faulty component and the fault.
 _HEATING, _COOLING, _DAMPER_NODE = "Heating_Coil_Valve", "Cooling_Coil_Valve", "Outdoor_Air_Damper"
 _FAULTS: dict[Unit, dict[str, tuple[str, str]]] = {
     "MZVAV-2-1": {
@@ -108,14 +109,18 @@ _FAULTS: dict[Unit, dict[str, tuple[str, str]]] = {
 
 
 def load(*, unit: str = "MZVAV-2-1", path: str | os.PathLike[str] | None = None) -> System:
-    """Load one unit: "MZVAV-2-1" (multi-zone), "SZCAV" or "SZVAV" (single zone, constant and variable air volume).
+    """Load one air handling unit.
 
-    A label is "fault", or "disputed" on the one day that the inventory calls faulty and the ground truth does not
-    (2007-08-30 of MZVAV-2-1): leave such days out of training data.
+    A label is "fault", or "disputed" on the one day that is faulty in the inventory but not in the ground truth
+    (2007-08-30 of MZVAV-2-1). Leave disputed days out of training data.
+
+    Args:
+        unit: ``"MZVAV-2-1"`` (multi-zone), ``"SZCAV"`` or ``"SZVAV"`` (single zone, constant and variable air volume).
+        path: The folder of the data set, or its parent; ``None`` to search for it.
     """
     known = {name: name for name in UNITS}
     if unit not in known:
-        raise ConfigError(f"there is no unit '{unit}'; units are {', '.join(UNITS)}", hint=nearest(unit.upper(), UNITS))
+        raise ConfigError(f"unknown unit '{unit}'; units are {', '.join(UNITS)}", hint=nearest(unit.upper(), UNITS))
     chosen = known[unit]
     folder = find_folder("lbnl-ahu", folder="lbnl_fdd_2020", files=[f"{chosen}.csv"], path=path, publisher=_PUBLISHER)
     sensors, truth = _read(folder / f"{chosen}.csv")
@@ -124,7 +129,7 @@ def load(*, unit: str = "MZVAV-2-1", path: str | os.PathLike[str] | None = None)
         name="lbnl-ahu",
         sensors=sensors,
         graph=graph,
-        ontology=_brick(folder),
+        ontology=_read_brick(folder),
         binding=binding,
         labels=label_frame(_labels(chosen, truth)),
         description=f"air handling unit {chosen}: {truth.height} days at 1 min, with imposed faults",
@@ -133,16 +138,16 @@ def load(*, unit: str = "MZVAV-2-1", path: str | os.PathLike[str] | None = None)
 
 
 def brick_model(unit: Unit) -> tuple[KnowledgeGraph, Binding]:
-    """The Brick model of a unit and the binding of its sensors, without any readings."""
-    model = shipped(f"lbnl_{unit.lower().replace('-', '_')}.ttl")
+    """Return the Brick model of a unit and the binding of its sensors, without readings."""
+    model = packaged_file(f"lbnl_{unit.lower().replace('-', '_')}.ttl")
     full = read_graph(model)
-    # The references say which series belongs to a point; as nodes they would only be in the way of patterns.
+    # References link a point to its series. The binding has them already; as nodes they would distort patterns.
     references = set(full.with_label("TimeseriesReference"))
     graph = full.subgraph(node for node in full.nodes if node not in references)
     return graph, read_binding(model)
 
 
-def _brick(folder: Path) -> Ontology:
+def _read_brick(folder: Path) -> Ontology:
     for path in (folder.parent, None):
         try:
             found = find_folder(
@@ -153,8 +158,8 @@ def _brick(folder: Path) -> Ontology:
         else:
             return read_ontology(found / "Brick-1.3.ttl")
     package = util.find_spec("brickschema")
-    for place in package.submodule_search_locations or () if package else ():
-        file = Path(place) / "ontologies" / "1.3" / "Brick.ttl"
+    for folder_name in package.submodule_search_locations or () if package else ():
+        file = Path(folder_name) / "ontologies" / "1.3" / "Brick.ttl"
         if file.is_file():
             return read_ontology(file)
     raise missing
@@ -172,7 +177,7 @@ def _read(file: Path) -> tuple[SensorData, pl.DataFrame]:
     unknown = [c for c in text.columns if c not in (_TIME, _TRUTH) and _sensor_id(c) not in _POINTS]
     if missing or unknown:
         raise InputError(
-            f"this is not a file of LBNL's air handling units: columns missing {sorted(missing)}, unknown {unknown}",
+            f"not a file of LBNL's air handling units: columns missing {sorted(missing)}, unknown {unknown}",
             where=str(file),
         )
     time = pl.col(_TIME).str.to_datetime("%m/%d/%Y %H:%M", time_unit="us").dt.replace_time_zone("UTC").alias("time")
@@ -183,7 +188,9 @@ def _read(file: Path) -> tuple[SensorData, pl.DataFrame]:
         lost = text[column].filter(frame[sensor_id].is_null()).drop_nulls()
         if len(lost):
             what = ", ".join(f"'{value}'" for value in lost.unique().sort())
-            notes.append(f"{len(lost)} cell{'s' * (len(lost) > 1)} of '{sensor_id}' hold no number ({what}): missing")
+            notes.append(
+                f"{len(lost)} cell{'s' * (len(lost) > 1)} of '{sensor_id}' without a number ({what}), taken as missing"
+            )
     report = ReadReport(notes=tuple(notes))
     sensors = SensorData.from_wide(
         frame, sensors=[_sensor(sensor_id) for sensor_id in columns.values()], report=report, source=str(file)
@@ -225,3 +232,11 @@ def _labels(unit: Unit, truth: pl.DataFrame) -> Iterator[dict[str, datetime | st
             "subject": subject,
             "details": details,
         }
+
+
+DATASET = NamedDataset(
+    "lbnl-ahu",
+    "three air handling units with imposed faults, labelled, at 1 min, with Brick models",
+    "LBNL's fault detection data; Brick 1.3",
+    load,
+)

@@ -1,9 +1,9 @@
 """L-Town, simulated with the sensors and the 2019 leaks of BattLeDIM.
 
-The published network carries one week of nominal demands; BattLeDIM's own series come from a network that was never
-published. Here the nominal week is repeated with a season of the year and noise (both fitted to the published 2019
-inflows, see ``_SEASON``), and the published leak flows are drawn from the middle of their pipes. The result is
-like BattLeDIM's data, not the same.
+The published network contains one week of nominal demands; BattLeDIM's series come from a network that was never
+published. Here the nominal week repeats with a seasonal factor and noise, both fitted to the published inflows of 2019
+(see ``_SEASON``), and the published leak flows are taken from the middle of their pipes. The result resembles
+BattLeDIM's data but is not the same.
 """
 
 from __future__ import annotations
@@ -19,17 +19,19 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from thence.datasets.cache import Made, cached
-from thence.datasets.demand import Floats, noisy
+from thence.datasets.cache import Simulated, load_or_simulate
+from thence.datasets.demand import Floats, draw_factors, require_noise
 from thence.datasets.epanet import Network
-from thence.datasets.places import find_folder
+from thence.datasets.folders import find_folder
+from thence.datasets.named import NamedDataset
 from thence.datasets.sensor_kinds import choose_kinds
-from thence.datasets.water import Gauge, assemble, readings
+from thence.datasets.water import Gauge, build_system, frame_of_readings
 from thence.errors import ConfigError, InputError
 from thence.graph.system import System, label_frame
 from thence.progress import Progress, silent
+from thence.settings.numbers import require_integer
 
-__all__ = ["AMRS", "FLOW_METERS", "LEVEL_GAUGES", "PRESSURE_GAUGES", "load"]
+__all__ = ["AMRS", "DATASET", "FLOW_METERS", "LEVEL_GAUGES", "PRESSURE_GAUGES", "load"]
 
 STEP = timedelta(minutes=5)
 _STEPS_A_DAY = 288
@@ -40,7 +42,7 @@ _LEAK_INFO = "2019_leak_info.csv"
 _LEAK_FLOWS = ("2019_leak_flows_m3h.parquet", "2019_Leakages.csv")
 _PUBLISHER = "BattLeDIM, the Battle of the Leakage Detection and Isolation Methods, KIOS Research Center (L-TOWN.inp)"
 
-# Inflow less leaks over nominal demand in the published year 2019: a constant and the first harmonic of the year.
+# (Inflow − leaks) / nominal demand in the published year 2019: a constant and the first harmonic of the year.
 _SEASON = (0.997, -0.088, -0.047)
 
 _PRESSURE_NUMBERS = (
@@ -71,28 +73,35 @@ def load(
     path: str | os.PathLike[str] | None = None,
     progress: Progress = silent,
 ) -> System:
-    """Simulate (or read from the cache) ``days`` days of L-Town at 5 minutes; a year takes about a minute.
+    """Simulate L-Town at 5 minutes, or read it from the cache; a year takes about a minute.
 
-    With ``leaks`` the published leaks of 2019 run and are labelled. ``noise`` is the spread of the demand of all
-    residential (commercial, industrial) customers together from step to step, and of each junction on its own.
-    ``path`` is L-TOWN.inp itself or the folder of the BattLeDIM files; without either the network is taken from the
-    package EPyT, where it is installed.
+    Args:
+        start: The first day.
+        days: The number of days.
+        leaks: Whether to simulate and label the published leaks of 2019; the period must then lie within 2019.
+        seed: The random seed of the demands.
+        noise: The spread of the random demand factors, from 0 to below 1: one factor per step for all customers of a
+            class (residential, commercial, industrial), and one per step and junction.
+        sensors: ``"all"``, or some of the kinds ``"pressure"``, ``"flow"``, ``"level"`` and ``"demand"``.
+        path: L-TOWN.inp, or the folder of the BattLeDIM files, or its parent; ``None`` to search for it. Without the
+            file, the network of the package EPyT is used if that is installed.
+        progress: Receives the progress of the simulation.
     """
-    first = _day(start)
-    if days < 1 or (leaks and not _FIRST_DAY <= first <= first + timedelta(days - 1) <= date(2019, 12, 31)):
+    first = _as_day(start)
+    require_integer("days", days)
+    if leaks and not _FIRST_DAY <= first <= first + timedelta(days - 1) <= date(2019, 12, 31):
         raise ConfigError(
             f"{days} days from {first} do not lie within 2019, the year of the published leaks",
             hint="choose other days, or leaks=False",
         )
-    if not 0 <= noise < 1:
-        raise ConfigError(f"noise must be 0 or more and below 1, not {noise}")
+    require_noise(noise)
     kinds = choose_kinds(sensors, known=("pressure", "flow", "level", "demand"))
-    inp = _network_file(path)
+    inp = _find_network(path)
     begin = datetime(first.year, first.month, first.day, tzinfo=UTC)
     end = begin + timedelta(days=days)
-    leak_file, leak_info = _leak_files(inp, path) if leaks else (None, None)
-    flows = _leak_flows(leak_file, begin, end) if leak_file else pl.DataFrame()
-    frame, _ = cached(
+    leak_file, leak_info = _find_leak_files(inp, path) if leaks else (None, None)
+    flows = _read_leak_flows(leak_file, begin, end) if leak_file else pl.DataFrame()
+    frame, _ = load_or_simulate(
         "ltown",
         parameters={
             "version": _VERSION,
@@ -103,51 +112,51 @@ def load(
             "leaks": leaks,
         },
         sources=[inp, leak_file] if leak_file else [inp],
-        make=lambda: _simulate(
+        simulate=lambda: _simulate(
             inp, begin=begin, days=days, seed=seed, noise=noise, leak_flows=flows, progress=progress
         ),
     )
-    return assemble(
+    return build_system(
         "ltown",
         inp=inp,
         gauges=[gauge for gauge in _GAUGES if gauge.kind in kinds],
         frame=frame,
-        leaks=_labels(leak_info, begin, end) if leak_info else label_frame([]),
+        leaks=_read_labels(leak_info, begin, end) if leak_info else label_frame([]),
         leaks_in_links=True,
         description=f"L-Town water network: {days} days from {first} at 5 min, seed {seed}, {flows.width} leaks",
         source="simulated with EPANET 2.2 after BattLeDIM (Vrachimis et al. 2020), with its sensors and leaks",
     )
 
 
-def _day(start: str | date) -> date:
+def _as_day(start: str | date) -> date:
     try:
         return date.fromisoformat(start) if isinstance(start, str) else date(start.year, start.month, start.day)
     except ValueError as error:
-        raise ConfigError(f"start must be a day such as 2019-01-01: {error}") from error
+        raise ConfigError(f"start must be a date such as 2019-01-01: {error}") from error
 
 
-def _network_file(path: str | os.PathLike[str] | None) -> Path:
+def _find_network(path: str | os.PathLike[str] | None) -> Path:
     if path is not None and Path(path).expanduser().is_file():
         return Path(path).expanduser()
     try:
         folder = find_folder("ltown", folder="ltown", files=["L-TOWN.inp"], path=path, publisher=_PUBLISHER)
     except InputError:
         package = util.find_spec("epyt")
-        for place in package.submodule_search_locations or () if package else ():
-            file = Path(place) / "networks" / "L-TOWN.inp"
+        for folder_name in package.submodule_search_locations or () if package else ():
+            file = Path(folder_name) / "networks" / "L-TOWN.inp"
             if path is None and file.is_file():
                 return file
         raise
     return folder / "L-TOWN.inp"
 
 
-def _leak_files(inp: Path, path: str | os.PathLike[str] | None) -> tuple[Path, Path]:
-    place = path if path is None or Path(path).expanduser().is_dir() else inp.parent
-    publisher = "BattLeDIM (flows and table of the leaks of 2019), or pass leaks=False"
+def _find_leak_files(inp: Path, path: str | os.PathLike[str] | None) -> tuple[Path, Path]:
+    parent = path if path is None or Path(path).expanduser().is_dir() else inp.parent
+    publisher = "BattLeDIM (flows and table of the leaks of 2019; not needed with leaks=False)"
     problems = []
     for name in _LEAK_FLOWS:
         try:
-            folder = find_folder("ltown", folder="ltown", files=[name, _LEAK_INFO], path=place, publisher=publisher)
+            folder = find_folder("ltown", folder="ltown", files=[name, _LEAK_INFO], path=parent, publisher=publisher)
         except InputError as problem:
             problems.append(problem)
         else:
@@ -155,8 +164,8 @@ def _leak_files(inp: Path, path: str | os.PathLike[str] | None) -> tuple[Path, P
     raise problems[0]
 
 
-def _leak_flows(file: Path, begin: datetime, end: datetime) -> pl.DataFrame:
-    """Flows in m³/h of the pipes that leak between two moments, one row per step."""
+def _read_leak_flows(file: Path, begin: datetime, end: datetime) -> pl.DataFrame:
+    """The flows in m³/h of the pipes that leak in a period, one row per step."""
     if file.suffix == ".parquet":
         table = pl.read_parquet(file)
     else:
@@ -172,7 +181,7 @@ def _leak_flows(file: Path, begin: datetime, end: datetime) -> pl.DataFrame:
     return pipes.select(column for column in pipes.columns if pipes[column].max() != 0)
 
 
-def _labels(info: Path, begin: datetime, end: datetime) -> pl.DataFrame:
+def _read_labels(info: Path, begin: datetime, end: datetime) -> pl.DataFrame:
     rows = pl.read_csv(info, schema_overrides={"Leak Diameter": pl.Float64}).sort("Leak Start")
     labels = []
     for row in rows.iter_rows(named=True):
@@ -200,26 +209,26 @@ def _simulate(
     noise: float,
     leak_flows: pl.DataFrame,
     progress: Progress,
-) -> Made:
+) -> Simulated:
     with Network(inp) as network:
-        week = _WeekOfDemands(network, first_day=begin.date(), seed=seed, noise=noise)
+        demands = _WeeklyDemands(network, first_day=begin.date(), seed=seed, noise=noise)
         for pipe in leak_flows.columns:
             network.split_pipe(pipe, junction=f"{pipe}~leak")
-            network.fill_demand(network.own_demand(f"{pipe}~leak"), leak_flows[pipe].to_numpy())
+            network.set_demand(network.replace_demand(f"{pipe}~leak"), leak_flows[pipe].to_numpy())
         table = network.simulate(
-            [gauge.read for gauge in _GAUGES],
+            [gauge.probe for gauge in _GAUGES],
             steps=days * _STEPS_A_DAY,
             step_s=round(STEP.total_seconds()),
-            before=week,
+            before=demands,
             progress=progress,
         )
-    return readings(table, _GAUGES, start=begin, step=STEP), {}
+    return frame_of_readings(table, _GAUGES, start=begin, step=STEP), {}
 
 
-class _WeekOfDemands:
-    """Fills the demands of all junctions, a week at a time: a year of them would not be held in memory.
+class _WeeklyDemands:
+    """Sets the demands of all junctions week by week, since a year of them would need too much memory.
 
-    The noise of a day depends on its date, so a day is the same in every period that contains it.
+    The noise of a day depends on its date only, so a day is the same in every period that contains it.
     """
 
     def __init__(self, network: Network, *, first_day: date, seed: int, noise: float) -> None:
@@ -237,25 +246,33 @@ class _WeekOfDemands:
             shares.append(share)
         self._nominal = np.stack([np.resize(pattern, _STEPS_A_WEEK) for pattern in patterns.values()])
         self._base = np.array([[share.get(key, 0.0) for key in patterns] for share in shares])
-        self._series = [network.own_demand(junction) for junction in categories]
+        self._series = [network.replace_demand(junction) for junction in categories]
 
     def __call__(self, step: int) -> None:
         if step % _STEPS_A_WEEK:
             return
         first = self._first_day + timedelta(days=step // _STEPS_A_DAY)
-        week = np.hstack([self._day(first + timedelta(days=day)) for day in range(7)])
+        week = np.hstack([self._draw_day(first + timedelta(days=day)) for day in range(7)])
         for series, values in zip(self._series, week, strict=True):
-            self._network.fill_demand(series, values)
+            self._network.set_demand(series, values)
 
-    def _day(self, day: date) -> Floats:
+    def _draw_day(self, day: date) -> Floats:
         rng = np.random.default_rng([self._seed, day.toordinal()])
         moments = (day - _FIRST_DAY).days * _STEPS_A_DAY + np.arange(_STEPS_A_DAY)
         nominal = self._nominal[:, moments % _STEPS_A_WEEK] * _season(moments)
-        wanted = self._base @ (nominal * noisy(rng, nominal.shape, spread=self._noise))
-        return np.asarray(wanted * noisy(rng, wanted.shape, spread=self._noise))
+        wanted = self._base @ (nominal * draw_factors(rng, nominal.shape, spread=self._noise))
+        return np.asarray(wanted * draw_factors(rng, wanted.shape, spread=self._noise))
 
 
 def _season(moments: NDArray[np.int64]) -> Floats:
     angle = 2 * math.pi * moments / (365 * _STEPS_A_DAY)
     constant, cosine, sine = _SEASON
     return np.asarray(constant + cosine * np.cos(angle) + sine * np.sin(angle))
+
+
+DATASET = NamedDataset(
+    "ltown",
+    "L-Town, simulated with BattLeDIM's 119 sensors and its leaks of 2019, labelled, at 5 min",
+    "the extra 'water'; L-TOWN.inp (or the package epyt) and, for leaks, BattLeDIM's leak tables",
+    load,
+)

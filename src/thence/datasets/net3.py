@@ -1,7 +1,7 @@
-"""Net3, simulated on the spot: WNTR's example network with three tanks, two pumps and noisy demands.
+"""Net3, simulated: WNTR's example network with three tanks, two pumps and noisy demands.
 
-Nothing to fetch: the network comes with WNTR. EPANET's pump schedule covers one week; it is repeated daily here, so
-that the fourth week is like the first.
+The network comes with WNTR, so no file is needed. Its pump schedule covers one week; here it repeats daily, so that
+the pump also runs in the weeks after.
 """
 
 from __future__ import annotations
@@ -11,15 +11,17 @@ from pathlib import Path
 
 import numpy as np
 
-from thence.datasets.cache import Made, cached
-from thence.datasets.demand import noisy
+from thence.datasets.cache import Simulated, load_or_simulate
+from thence.datasets.demand import draw_factors, require_noise
 from thence.datasets.epanet import Network
-from thence.datasets.water import Gauge, assemble, readings
+from thence.datasets.named import NamedDataset
+from thence.datasets.water import Gauge, build_system, frame_of_readings
 from thence.errors import ConfigError, InputError, require
 from thence.graph.system import System, label_frame
 from thence.progress import Progress, silent
+from thence.settings.numbers import require_integer
 
-__all__ = ["load"]
+__all__ = ["DATASET", "load"]
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 _VERSION = 1
@@ -29,19 +31,24 @@ _PATTERN_STEP_MINUTES = 60
 def load(
     *, days: int = 28, step_minutes: int = 30, seed: int = 0, noise: float = 0.05, progress: Progress = silent
 ) -> System:
-    """Simulate (or read from the cache) ``days`` days of Net3.
+    """Simulate Net3, or read it from the cache.
 
-    Demands follow the patterns of the network, times a factor of the day and one of each junction and step, both
-    N(1, ``noise``): no two days are alike.
+    Demands follow the patterns of the network, multiplied by one random factor per day and one per junction and step,
+    both N(1, ``noise``).
+
+    Args:
+        days: The number of days.
+        step_minutes: The interval between readings; must divide an hour.
+        seed: The random seed of the demands.
+        noise: The spread of the random factors, from 0 to below 1.
+        progress: Receives the progress of the simulation.
     """
-    if days < 1:
-        raise ConfigError(f"days must be at least 1, not {days}")
+    require_integer("days", days)
     if step_minutes < 1 or _PATTERN_STEP_MINUTES % step_minutes:
-        raise ConfigError(f"step_minutes must divide an hour, not {step_minutes}")
-    if not 0 <= noise < 1:
-        raise ConfigError(f"noise must be 0 or more and below 1, not {noise}")
+        raise ConfigError(f"step_minutes must divide an hour, got {step_minutes}")
+    require_noise(noise)
     inp = _network_file()
-    frame, _ = cached(
+    frame, _ = load_or_simulate(
         "net3",
         parameters={
             "version": _VERSION,
@@ -51,9 +58,11 @@ def load(
             "noise": noise,
         },
         sources=[inp],
-        make=lambda: _simulate(inp, days=days, step_minutes=step_minutes, seed=seed, noise=noise, progress=progress),
+        simulate=lambda: _simulate(
+            inp, days=days, step_minutes=step_minutes, seed=seed, noise=noise, progress=progress
+        ),
     )
-    return assemble(
+    return build_system(
         "net3",
         inp=inp,
         gauges=[Gauge.from_id(column) for column in frame.columns if column != "time"],
@@ -67,19 +76,19 @@ def load(
 def _network_file() -> Path:
     wntr = require("wntr", extra="water")
     if wntr.__file__ is None:
-        raise InputError("the package 'wntr' has no folder, so its networks cannot be found")
+        raise InputError("the networks of the package 'wntr' cannot be found")
     return Path(wntr.__file__).parent / "library" / "networks" / "Net3.inp"
 
 
-def _simulate(inp: Path, *, days: int, step_minutes: int, seed: int, noise: float, progress: Progress) -> Made:
-    a_day = 24 * 60 // step_minutes
-    steps = days * a_day
+def _simulate(inp: Path, *, days: int, step_minutes: int, seed: int, noise: float, progress: Progress) -> Simulated:
+    steps_per_day = 24 * 60 // step_minutes
+    steps = days * steps_per_day
     with Network(inp) as network:
-        network.daily_control("10", hour=1, open_=True)
-        network.daily_control("10", hour=15, open_=False)
+        network.add_daily_control("10", hour=1, open_=True)
+        network.add_daily_control("10", hour=15, open_=False)
         consumers = []
-        # One generator for the days and one per junction: a short period is the beginning of a longer one.
-        of_day = np.repeat(noisy(np.random.default_rng([seed, 0]), (days,), spread=noise), a_day)
+        # One generator for the days and one per junction, so that a short period is the beginning of a longer one.
+        day_factors = np.repeat(draw_factors(np.random.default_rng([seed, 0]), (days,), spread=noise), steps_per_day)
         for number, junction in enumerate(network.junctions, start=1):
             categories = [category for category in network.demands(junction) if category[0] != 0]
             if not categories:
@@ -89,8 +98,8 @@ def _simulate(inp: Path, *, days: int, step_minutes: int, seed: int, noise: floa
                 base * np.resize(np.repeat(pattern, _PATTERN_STEP_MINUTES // step_minutes), steps)
                 for base, pattern in categories
             )
-            own = nominal * of_day * noisy(np.random.default_rng([seed, number]), (steps,), spread=noise)
-            network.fill_demand(network.own_demand(junction), own)
+            demand = nominal * day_factors * draw_factors(np.random.default_rng([seed, number]), (steps,), spread=noise)
+            network.set_demand(network.replace_demand(junction), demand)
         gauges = [
             *(Gauge("pressure", name) for name in network.junctions),
             *(Gauge("flow", name) for name in network.links),
@@ -98,6 +107,14 @@ def _simulate(inp: Path, *, days: int, step_minutes: int, seed: int, noise: floa
             *(Gauge("level", name) for name in network.tanks),
         ]
         table = network.simulate(
-            [gauge.read for gauge in gauges], steps=steps, step_s=step_minutes * 60, progress=progress
+            [gauge.probe for gauge in gauges], steps=steps, step_s=step_minutes * 60, progress=progress
         )
-    return readings(table, gauges, start=START, step=timedelta(minutes=step_minutes)), {}
+    return frame_of_readings(table, gauges, start=START, step=timedelta(minutes=step_minutes)), {}
+
+
+DATASET = NamedDataset(
+    "net3",
+    "EPANET's example network Net3, simulated: 275 sensors, 28 days at 30 min",
+    "the extra 'water'",
+    load,
+)

@@ -1,9 +1,9 @@
-"""Sensors in a water network: how they are called, where they sit, and the data set that they make.
+"""Sensors in a water network: their ids, their nodes in the graph, and the ``System`` they belong to.
 
-Every water data set names its sensors ``kind_name`` after EPANET's name of the element: ``pressure_12`` at junction
-12, ``flow_5`` in pipe 5, ``demand_12`` of junction 12 (of a reservoir: minus what it supplies), ``level_T1`` in
-tank T1. Pressures and levels are in m, flows and demands in m³/h; a flow is positive from the start of its link to
-the end. Simulates nothing itself.
+Water data sets name a sensor by its kind and EPANET's name of the element: ``pressure_12`` at junction 12, ``flow_5``
+in pipe 5, ``demand_12`` of junction 12 (of a reservoir: the negative of its supply), ``level_T1`` in tank T1. Pressures
+and levels are in m, flows and demands in m³/h; a flow is positive from the start of its link to the end. This module
+must not simulate.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from thence.datasets.epanet import Quantity, Read
+from thence.datasets.epanet import Probe, Quantity
 from thence.errors import GraphError
 from thence.graph.binding import Binding
 from thence.graph.knowledge_graph import KnowledgeGraph
@@ -26,7 +26,7 @@ from thence.graph.loaders import read_graph, read_ontology
 from thence.graph.system import System
 from thence.readings.sensors import Sensor, SensorData
 
-__all__ = ["Gauge", "assemble", "node_of", "readings"]
+__all__ = ["Gauge", "build_system", "find_node", "frame_of_readings"]
 
 Kind = Literal["pressure", "flow", "demand", "level"]
 _UNITS: dict[Kind, str] = {"pressure": "m", "flow": "m3/h", "demand": "m3/h", "level": "m"}
@@ -36,8 +36,13 @@ _UNITS: dict[Kind, str] = {"pressure": "m", "flow": "m3/h", "demand": "m3/h", "l
 class Gauge:
     """A sensor of one kind at one element of the network.
 
-    >>> Gauge("pressure", "12").id, Gauge.from_id("level_T1")
-    ('pressure_12', Gauge(kind='level', name='T1'))
+    Args:
+        kind: What the sensor measures.
+        name: EPANET's name of the element.
+
+    Examples:
+        >>> Gauge("pressure", "12").id, Gauge.from_id("level_T1")
+        ('pressure_12', Gauge(kind='level', name='T1'))
     """
 
     kind: Kind
@@ -45,25 +50,38 @@ class Gauge:
 
     @classmethod
     def from_id(cls, sensor_id: str) -> Gauge:
+        """The gauge with this sensor id."""
         kind, _, name = sensor_id.partition("_")
         return cls(cast(Kind, kind), name)
 
     @property
     def id(self) -> str:
+        """The id of the sensor."""
         return f"{self.kind}_{self.name}"
 
     @property
-    def read(self) -> Read:
-        # EPANET gives the water level of a tank as the pressure at its bottom.
-        return Read(cast(Quantity, "pressure" if self.kind == "level" else self.kind), self.name)
+    def probe(self) -> Probe:
+        """What to read from a simulation."""
+        # EPANET reports the water level of a tank as the pressure at its bottom.
+        return Probe(cast(Quantity, "pressure" if self.kind == "level" else self.kind), self.name)
 
     @property
     def sensor(self) -> Sensor:
+        """The sensor with its kind and unit."""
         return Sensor(self.id, kind=self.kind, unit=_UNITS[self.kind])
 
 
-def readings(table: NDArray[np.float64], gauges: Sequence[Gauge], *, start: datetime, step: timedelta) -> pl.DataFrame:
-    """The wide frame of a simulation: ``time`` in UTC and one column per gauge."""
+def frame_of_readings(
+    table: NDArray[np.float64], gauges: Sequence[Gauge], *, start: datetime, step: timedelta
+) -> pl.DataFrame:
+    """Return the wide frame of a simulation: ``time`` in UTC and one column per gauge.
+
+    Args:
+        table: The readings, one row per step and one column per gauge.
+        gauges: The gauges.
+        start: The time of the first row.
+        step: The interval between rows.
+    """
     times = pl.datetime_range(start, start + (len(table) - 1) * step, interval=step, time_unit="us", eager=True).alias(
         "time"
     )
@@ -71,8 +89,14 @@ def readings(table: NDArray[np.float64], gauges: Sequence[Gauge], *, start: date
     return pl.DataFrame([times, *columns])
 
 
-def node_of(graph: KnowledgeGraph, name: str, *, link: bool) -> str:
-    """The id of the graph node that stands for an element of the network, by its EPANET name."""
+def find_node(graph: KnowledgeGraph, name: str, *, link: bool) -> str:
+    """Return the id of the graph node of a network element.
+
+    Args:
+        graph: The graph of the network.
+        name: EPANET's name of the element.
+        link: Whether the element is a link (pipe, pump, valve) and not a node (junction, reservoir, tank).
+    """
     classes = ("Pipe", "Pump", "Valve") if link else ("Junction", "Reservoir", "Tank")
     for label in classes:
         if f"{label} {name}" in graph.nodes:
@@ -80,7 +104,7 @@ def node_of(graph: KnowledgeGraph, name: str, *, link: bool) -> str:
     raise GraphError(f"the graph has no {'link' if link else 'node'} for '{name}'")
 
 
-def assemble(
+def build_system(
     name: str,
     *,
     inp: Path,
@@ -91,11 +115,22 @@ def assemble(
     description: str,
     source: str,
 ) -> System:
-    """A data set of a network, its gauges and their readings; subjects of ``leaks`` are EPANET names."""
+    """Return the system of a water network.
+
+    Args:
+        name: The name of the data set.
+        inp: The EPANET file of the network.
+        gauges: The sensors to include.
+        frame: Readings with the column ``time`` and at least one column per gauge.
+        leaks: Labelled periods whose subjects are EPANET's names.
+        leaks_in_links: Whether the subjects of ``leaks`` are links and not nodes.
+        description: What the data are.
+        source: Where they come from.
+    """
     graph = read_graph(inp)
-    binding = Binding({gauge.id: node_of(graph, gauge.name, link=gauge.kind == "flow") for gauge in gauges})
+    binding = Binding({gauge.id: find_node(graph, gauge.name, link=gauge.kind == "flow") for gauge in gauges})
     if leaks is not None:
-        subjects = [node_of(graph, subject, link=leaks_in_links) for subject in leaks["subject"]]
+        subjects = [find_node(graph, subject, link=leaks_in_links) for subject in leaks["subject"]]
         leaks = leaks.with_columns(pl.Series("subject", subjects, dtype=pl.String))
     sensors = SensorData.from_wide(
         frame.select("time", *(gauge.id for gauge in gauges)), sensors=[gauge.sensor for gauge in gauges], source=name

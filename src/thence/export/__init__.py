@@ -1,81 +1,104 @@
-"""Rules in the formats of others: found by the suffix of a file or by name, written whole or not at all.
+"""Write rules to files and read them back; the format follows from the suffix of the file or from its name.
 
-JSON, Parquet and PMML read back exactly. CSV and Markdown are for people, SPARQL and SHACL for graphs. An exporter
-gets a rule set and a path and knows nothing of tables, miners or runs.
+JSON, Parquet and PMML can be read back without loss. CSV and Markdown are for people, SPARQL and SHACL for graph
+stores. An exporter receives a rule set and a path; it must not depend on tables, miners or runs.
+
+A new format is one module that defines a ``Format`` (see ``thence.export.format``) and one line in ``FORMATS``.
+Another package adds a format with an entry point in its ``pyproject.toml``:
+
+```toml
+[project.entry-points."thence.exports"]
+yaml = "my_package.rules_yaml:FORMAT"
+```
 """
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from thence.atomic import new_file
-from thence.errors import ConfigError, InputError, nearest
+from thence.errors import ConfigError, InputError
+from thence.export.format import Format
 from thence.rules.ruleset import RuleSet
-from thence.settings.typed import check_kinds
+from thence.settings.registry import Registry
+from thence.settings.typed import check_types
 
-__all__ = ["FORMATS", "Format", "format_of", "read_rules", "write_rules"]
+__all__ = ["FORMATS", "Format", "find_format", "read_rules", "write_rules"]
 
-
-@dataclass(frozen=True)
-class Format:
-    """A format: its name, the suffixes it goes by, what it is for, and the functions that write and read it."""
-
-    name: str
-    suffixes: tuple[str, ...]
-    purpose: str
-    writer: str
-    reader: str = ""
-
-
-FORMATS: tuple[Format, ...] = (
-    Format("json", (".json",), "complete and exact, for programs", "rules_json:write", "rules_json:read"),
-    Format("parquet", (".parquet",), "a row per rule, for data frames", "rules_parquet:write", "rules_parquet:read"),
-    Format("csv", (".csv",), "a line per rule, for spreadsheets", "tables:write_csv"),
-    Format("markdown", (".md", ".markdown"), "a table in plain English, for documents", "tables:write_markdown"),
-    Format("pmml", (".pmml", ".xml"), "PMML 4.4 AssociationModel, for rule engines", "pmml:write", "pmml:read"),
-    Format("sparql", (".rq", ".sparql"), "one query that finds violations, for graph stores", "sparql:write"),
-    Format("shacl", (".ttl",), "a shape per rule, for validators of graphs", "shacl:write"),
+FORMATS = Registry(
+    "format",
+    {
+        "json": "thence.export.rules_json:FORMAT",
+        "parquet": "thence.export.rules_parquet:FORMAT",
+        "csv": "thence.export.tables:CSV",
+        "markdown": "thence.export.tables:MARKDOWN",
+        "pmml": "thence.export.pmml:FORMAT",
+        "sparql": "thence.export.sparql:FORMAT",
+        "shacl": "thence.export.shacl:FORMAT",
+    },
+    group="thence.exports",
 )
 
 
-def format_of(path: str | Path, name: str | None = None) -> Format:
-    """The format with a name, or the one that the suffix of a file stands for.
+def find_format(path: str | Path, name: str | None = None) -> Format:
+    """Find a format by its name, or else by the suffix of a file.
 
-    >>> format_of("rules.pmml").name, format_of("rules.txt", "csv").name
-    ('pmml', 'csv')
+    Formats of this package are searched before those of others.
+
+    Args:
+        path: The file, which need not exist.
+        name: The name of the format; ``None`` to go by the suffix of ``path``.
+
+    Returns:
+        The format.
+
+    Raises:
+        ConfigError: If no format has this name, or this suffix.
+
+    Examples:
+        >>> find_format("rules.pmml").name, find_format("rules.txt", "csv").name
+        ('pmml', 'csv')
     """
     if name is not None:
-        found = next((f for f in FORMATS if f.name == name.lower()), None)
-        names = [f.name for f in FORMATS]
-        if found is None:
-            raise ConfigError(f"unknown format '{name}'", hint=nearest(name, names) or "one of " + ", ".join(names))
-        return found
+        return _load(name.lower())
     suffix = Path(path).suffix.lower()
-    found = next((f for f in FORMATS if suffix in f.suffixes), None)
-    if found is None:
-        known = ", ".join(s for f in FORMATS for s in f.suffixes)
-        raise ConfigError(
-            f"the suffix '{suffix}' does not say which format is meant", where=str(path), hint=f"use one of {known}"
-        )
-    return found
+    known: list[str] = []
+    for candidate in map(_load, FORMATS):
+        if suffix in candidate.suffixes:
+            return candidate
+        known += candidate.suffixes
+    raise ConfigError(f"no format has the suffix '{suffix}'", where=str(path), hint="use one of " + ", ".join(known))
 
 
 def write_rules(rules: RuleSet, path: str | Path, *, format: str | None = None, **options: Any) -> Path:
-    """Write rules to a file; an existing one is replaced only when the new one is whole.
+    """Write rules to a file.
 
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = write_rules(RuleSet.empty("nothing was mined"), f"{folder}/rules.json")
-    ...     read_rules(path).notes
-    ('nothing was mined',)
+    An existing file is replaced only when the new one is complete.
+
+    Args:
+        rules: The rules to write.
+        path: The file to write.
+        format: ``"json"``, ``"parquet"``, ``"csv"``, ``"markdown"``, ``"pmml"``, ``"sparql"``, ``"shacl"``, or the
+            name of an installed format; by default the suffix of ``path`` decides.
+        **options: Options of the format, such as ``english=False`` or ``limit=20``.
+
+    Returns:
+        The path.
+
+    Raises:
+        ConfigError: If the format is unknown or the value of an option has the wrong type.
+
+    Examples:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = write_rules(RuleSet.empty("nothing was mined"), f"{folder}/rules.json")
+        ...     read_rules(path).notes
+        ('nothing was mined',)
     """
-    chosen = format_of(path, format)
-    write = _function(chosen.writer)
-    check_kinds(write, options)
+    write = find_format(path, format).write
+    check_types(write, options)
     with new_file(Path(path)) as draft:
         write(rules, draft, **options)
     return Path(path)
@@ -84,25 +107,44 @@ def write_rules(rules: RuleSet, path: str | Path, *, format: str | None = None, 
 def read_rules(path: str | Path, *, format: str | None = None) -> RuleSet:
     """Read rules that ``write_rules`` wrote as JSON, Parquet or PMML.
 
-    >>> read_rules("rules.csv")
-    Traceback (most recent call last):
-    thence.errors.ConfigError: rules.csv: rules cannot be read back from csv (use json, parquet, pmml)
+    Args:
+        path: The file to read.
+        format: The name of the format; by default the suffix of ``path`` decides.
+
+    Returns:
+        The rules, with counts, extra columns, facts and notes.
+
+    Raises:
+        ConfigError: If the format is unknown or cannot be read back.
+        InputError: If the file does not exist or does not contain such rules.
+
+    Examples:
+        >>> read_rules("rules.csv")
+        Traceback (most recent call last):
+        thence.errors.ConfigError: rules.csv: rules cannot be read from csv (use json, parquet or pmml)
     """
-    chosen = format_of(path, format)
-    if not chosen.reader:
-        able = ", ".join(f.name for f in FORMATS if f.reader)
-        raise ConfigError(f"rules cannot be read back from {chosen.name}", where=str(path), hint=f"use {able}")
+    chosen = find_format(path, format)
+    if chosen.read is None:
+        readable = _listed(candidate.name for candidate in map(_load, FORMATS) if candidate.read is not None)
+        raise ConfigError(f"rules cannot be read from {chosen.name}", where=str(path), hint=f"use {readable}")
     if not Path(path).is_file():
-        raise InputError("there is no such file", where=str(path))
+        raise InputError("no such file", where=str(path))
     try:
-        rules: RuleSet = _function(chosen.reader)(Path(path))
+        return chosen.read(Path(path))
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-        told = f"'{error.args[0]}' is missing" if isinstance(error, KeyError) else error
-        raise InputError(f"these are not whole rules: {told}", where=str(path)) from error
-    return rules
+        reason = f"'{error.args[0]}' is missing" if isinstance(error, KeyError) else error
+        raise InputError(f"the rules are incomplete or damaged: {reason}", where=str(path)) from error
 
 
-def _function(name: str) -> Callable[..., Any]:
-    module, _, attribute = name.partition(":")
-    function: Callable[..., Any] = getattr(importlib.import_module(f".{module}", __name__), attribute)
-    return function
+def _load(name: str) -> Format:
+    found = FORMATS.load(name)
+    if not isinstance(found, Format):
+        raise ConfigError(
+            f"the format '{name}' of another package is {found!r}", hint="its entry point must name a Format object"
+        )
+    return found
+
+
+def _listed(names: Iterable[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} or {last}" if most else last

@@ -1,7 +1,7 @@
-"""A knowledge graph, its sensors and readings as RDF, in the words that exported rules use.
+"""A knowledge graph, its sensors and readings as RDF, with the names that exported rules use.
 
-Node labels become types, properties data properties, edges links between nodes (and, with ``reify``, statements of
-their own with id and properties). Written as N-Triples, which every RDF tool reads, line by line.
+Node labels become types, properties become data properties, edges become triples between nodes and, with ``reify``,
+also ``rdf:Statement`` resources with id and properties. The output is N-Triples, line by line.
 """
 
 from __future__ import annotations
@@ -37,14 +37,23 @@ def triples(
     reify: bool = True,
     vocabulary: Vocabulary | None = None,
 ) -> Iterator[str]:
-    """The triples, one per line.
+    """Yield the triples, one line each.
 
-    ``readings`` maps ``value`` (and ``rank``, ``change`` …) to frames with a ``time`` column and a column per sensor.
+    Args:
+        graph: The knowledge graph.
+        binding: The node of each sensor.
+        sensors: The sensors, for their kinds.
+        ontology: The classes and relations, for their hierarchy.
+        readings: ``"value"``, ``"rank"``, ``"change"`` and so on to a frame with the column ``time`` and one column
+            per sensor.
+        reify: Whether to describe each edge as an ``rdf:Statement`` too.
+        vocabulary: The namespaces to use.
 
-    >>> from thence.graph.knowledge_graph import Node
-    >>> graph = KnowledgeGraph([Node("Pipe 1", frozenset({"Pipe"}))])
-    >>> print(*triples(graph))
-    <urn:thence:node:Pipe%201> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:thence:class:Pipe> .
+    Examples:
+        >>> from thence.graph.knowledge_graph import Node
+        >>> graph = KnowledgeGraph([Node("Pipe 1", frozenset({"Pipe"}))])
+        >>> print(*triples(graph))
+        <urn:thence:node:Pipe%201> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:thence:class:Pipe> .
     """
     words = vocabulary or Vocabulary()
     for node in graph.nodes.values():
@@ -66,7 +75,16 @@ def triples(
 
 
 def write_graph(graph: KnowledgeGraph, path: str | Path, **options: object) -> Path:
-    """Write a graph as N-Triples; the options are those of ``triples``."""
+    """Write a graph as N-Triples.
+
+    Args:
+        graph: The knowledge graph.
+        path: The file to write.
+        **options: Keyword arguments of ``triples``.
+
+    Returns:
+        The path.
+    """
     with new_file(Path(path)) as draft, draft.open("w", encoding="utf-8") as file:
         file.writelines(f"{line}\n" for line in triples(graph, **options))  # type: ignore[arg-type]
     return Path(path)
@@ -78,7 +96,7 @@ def _properties(term: str, properties: Mapping[str, Value | int], words: Vocabul
 
 
 def _typed(value: Value | int) -> str:
-    """N-Triples has no short form for numbers and truth values."""
+    """A typed literal; N-Triples has no short form for numbers and booleans."""
     if isinstance(value, bool):
         return f'"{str(value).lower()}"^^<{_XSD}boolean>'
     if isinstance(value, (int, float)):

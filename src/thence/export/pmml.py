@@ -1,8 +1,8 @@
-"""Rules as a PMML 4.4 AssociationModel, the exchange format of rule engines; reads back.
+"""Rules as a PMML 4.4 AssociationModel, the exchange format of rule engines; can be read back.
 
-The value of a PMML item is the exact text of ours. What PMML has no place for travels in ``Extension`` elements:
-counts (its supports and confidences are rounded by other tools), graph patterns, units and places of features,
-extra columns. Without the extensions the file is still a plain AssociationModel.
+The value of a PMML item is the exact text of the item. What PMML cannot express is in ``Extension`` elements: counts
+(other tools round supports and confidences), graph patterns, units and places of features, and extra columns. Without
+the extensions the file is still a valid AssociationModel.
 """
 
 from __future__ import annotations
@@ -18,34 +18,35 @@ from typing import Any
 import numpy as np
 
 from thence.errors import InputError
-from thence.export.columns import COUNTS, Columns, counts_from
+from thence.export.columns import Columns, counts_from
+from thence.export.format import Format
 from thence.rules.item_text import parse_item
 from thence.rules.items import Item
-from thence.rules.ruleset import Rule, RuleSet
+from thence.rules.ruleset import COUNT_FIELDS, Rule, RuleSet
 
-__all__ = ["read", "write"]
+__all__ = ["FORMAT", "read", "write"]
 
-NAMESPACE = "http://www.dmg.org/PMML-4_4"
+_NAMESPACE = "http://www.dmg.org/PMML-4_4"
 _FIELD = "item"
-# Characters that XML 1.0 cannot hold even in escaped form; JSON in the extensions keeps them.
+# Characters that XML 1.0 does not allow even when escaped; the JSON in the extensions preserves them.
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def write(rules: RuleSet, path: Path) -> None:
-    """Write a rule set."""
+    """Write ``rules`` to the file ``path``."""
     columns = Columns.of(rules)
-    root = ET.Element("PMML", {"xmlns": NAMESPACE, "version": "4.4"})
+    root = ET.Element("PMML", {"xmlns": _NAMESPACE, "version": "4.4"})
     header = ET.SubElement(root, "Header", {"description": "Association rules"})
     ET.SubElement(header, "Application", {"name": "Thence", "version": version("thence")})
     dictionary = ET.SubElement(root, "DataDictionary", {"numberOfFields": "2"})
     for name in ("transaction", _FIELD):
         ET.SubElement(dictionary, "DataField", {"name": name, "optype": "categorical", "dataType": "string"})
-    _model(root, columns)
+    _add_model(root, columns)
     ET.indent(root)
     ET.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
 
 
-def _model(root: ET.Element, columns: Columns) -> None:
+def _add_model(root: ET.Element, columns: Columns) -> None:
     rules = columns.rules
     itemsets = _Itemsets(columns)
     support, confidence = rules.measure("support"), rules.measure("confidence")
@@ -66,37 +67,35 @@ def _model(root: ET.Element, columns: Columns) -> None:
             "numberOfRules": str(len(rules)),
         },
     )
-    about = {"facts": {**rules.facts, "data_coverage": rules.data_coverage}, "notes": list(rules.notes)}
-    _extend(model, "about", about)
+    _add_extension(model, "about", {"facts": columns.facts, "notes": list(rules.notes)})
     schema = ET.SubElement(model, "MiningSchema")
     ET.SubElement(schema, "MiningField", {"name": "transaction", "usageType": "group"})
     ET.SubElement(schema, "MiningField", {"name": _FIELD, "usageType": "active"})
     for at, (text, item) in enumerate(zip(columns.texts, columns.items, strict=True)):
         element = ET.SubElement(model, "Item", {"id": str(at), "value": _ILLEGAL.sub("\ufffd", text)})
-        _extend(element, "item", item.to_dict())
+        _add_extension(element, "item", item.to_dict())
     for members, number in itemsets.numbers.items():
         element = ET.SubElement(model, "Itemset", {"id": str(number), "numberOfItems": str(len(members))})
         for member in members:
             ET.SubElement(element, "ItemRef", {"itemRef": str(member)})
     lift = rules.measure("lift")
-    counts = {name: np.asarray(getattr(rules.counts, name)).tolist() for name in COUNTS}
-    extras = {name: np.asarray(values).tolist() for name, values in rules.extras.items()}
-    for r, (antecedent, consequent) in enumerate(itemsets.of_rules):
+    per_rule = zip(itemsets.of_rules, columns.counts(), columns.extras(), strict=True)
+    for r, ((antecedent, consequent), counts, extras) in enumerate(per_rule):
         attributes = {"id": str(r + 1), "antecedent": str(antecedent), "consequent": str(consequent)}
         attributes |= {"support": repr(float(support[r])), "confidence": repr(float(confidence[r]))}
         if math.isfinite(lift[r]):
             attributes["lift"] = repr(float(lift[r]))
         element = ET.SubElement(model, "AssociationRule", attributes)
-        _extend(element, "counts", {name: values[r] for name, values in counts.items()})
+        _add_extension(element, "counts", counts)
         pattern, place = columns.pattern(r)
         if pattern:
-            _extend(element, "pattern", {"pattern": pattern, "place": place})
+            _add_extension(element, "pattern", {"pattern": pattern, "place": place})
         if extras:
-            _extend(element, "extras", {name: values[r] for name, values in extras.items()})
+            _add_extension(element, "extras", extras)
 
 
 class _Itemsets:
-    """Numbers for the distinct sides of rules, in the order in which they are met."""
+    """Numbers for the distinct antecedents and consequents, in order of first use."""
 
     def __init__(self, columns: Columns) -> None:
         self.numbers: dict[tuple[int, ...], int] = {}
@@ -108,30 +107,30 @@ class _Itemsets:
         return self.numbers.setdefault(members, len(self.numbers))
 
 
-def _extend(element: ET.Element, name: str, value: Any) -> None:
+def _add_extension(element: ET.Element, name: str, value: Any) -> None:
     text = json.dumps(value, ensure_ascii=True)
     ET.SubElement(element, "Extension", {"extender": "thence", "name": name, "value": text})
 
 
-def _extension(element: ET.Element, name: str) -> Any:
-    for found in element.findall(f"{{{NAMESPACE}}}Extension"):
+def _read_extension(element: ET.Element, name: str) -> Any:
+    for found in element.findall(f"{{{_NAMESPACE}}}Extension"):
         if found.get("extender") == "thence" and found.get("name") == name:
             return json.loads(found.get("value", "null"))
     return None
 
 
 def read(path: Path) -> RuleSet:
-    """Read a rule set back; the file must be one that ``write`` made, since other tools give no counts."""
+    """Read a rule set that ``write`` wrote; PMML of other tools has no counts and is refused."""
     try:
         root = ET.parse(path).getroot()
     except ET.ParseError as error:
-        raise InputError(f"this is not XML ({error})", where=str(path)) from error
-    model = root.find(f"{{{NAMESPACE}}}AssociationModel")
+        raise InputError(f"not valid XML ({error})", where=str(path)) from error
+    model = root.find(f"{{{_NAMESPACE}}}AssociationModel")
     if model is None:
-        raise InputError("there is no AssociationModel of PMML 4.4 in this file", where=str(path))
+        raise InputError("no PMML 4.4 AssociationModel in the file", where=str(path))
 
     def children(parent: ET.Element, name: str) -> list[ET.Element]:
-        return parent.findall(f"{{{NAMESPACE}}}{name}")
+        return parent.findall(f"{{{_NAMESPACE}}}{name}")
 
     items = {element.attrib["id"]: _item(element) for element in children(model, "Item")}
     itemsets = {
@@ -139,24 +138,24 @@ def read(path: Path) -> RuleSet:
         for element in children(model, "Itemset")
     }
     rules: list[Rule] = []
-    counts: dict[str, list[int]] = {name: [] for name in COUNTS}
+    counts: dict[str, list[int]] = {name: [] for name in COUNT_FIELDS}
     extras: dict[str, list[Any]] = {}
     for element in children(model, "AssociationRule"):
-        counted = _extension(element, "counts")
+        counted = _read_extension(element, "counts")
         consequent = itemsets[element.attrib["consequent"]]
         if counted is None or len(consequent) != 1:
             raise InputError(
                 f"rule {element.get('id', len(rules) + 1)} has no counts, or not exactly one consequent",
                 where=str(path),
-                hint="only PMML that Thence wrote can be read back",
+                hint="only PMML files written by Thence can be read",
             )
-        pattern = _extension(element, "pattern") or {}
+        pattern = _read_extension(element, "pattern") or {}
         rules.append(Rule(itemsets[element.attrib["antecedent"]], consequent[0], **pattern))
-        for name in COUNTS:
+        for name in COUNT_FIELDS:
             counts[name].append(counted[name])
-        for name, value in (_extension(element, "extras") or {}).items():
+        for name, value in (_read_extension(element, "extras") or {}).items():
             extras.setdefault(name, []).append(value)
-    about = _extension(model, "about") or {"facts": {}, "notes": []}
+    about = _read_extension(model, "about") or {"facts": {}, "notes": []}
     return RuleSet.from_rules(
         rules,
         counts_from(counts),
@@ -167,5 +166,8 @@ def read(path: Path) -> RuleSet:
 
 
 def _item(element: ET.Element) -> Item:
-    known = _extension(element, "item")
+    known = _read_extension(element, "item")
     return Item.from_dict(known) if known is not None else parse_item(element.attrib["value"])
+
+
+FORMAT = Format("pmml", (".pmml", ".xml"), "PMML 4.4 AssociationModel, for rule engines", write, read)

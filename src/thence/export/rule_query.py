@@ -1,8 +1,8 @@
-"""A rule as the parts of a SPARQL query: where it speaks, what it assumes, what it claims.
+"""A rule as the clauses of a SPARQL query: its pattern, its antecedent and its consequent.
 
-Used by the SPARQL and the SHACL exporter. A missing reading or property neither satisfies nor breaks a rule: what an
-item tests must be there. Names are those of ``thence.export.vocabulary``. Hours and days are those of
-``sosa:resultTime`` as it is written.
+Used by the SPARQL and the SHACL exporter. A missing reading or property neither satisfies nor violates a rule: the
+value that an item tests must exist. Names come from ``thence.export.vocabulary``. Hours and weekdays are taken from
+``sosa:resultTime`` as written, without a change of time zone.
 """
 
 from __future__ import annotations
@@ -18,21 +18,24 @@ from thence.rules.ruleset import Rule
 __all__ = ["RuleQuery"]
 
 _IS_A = "rdf:type/rdfs:subClassOf*"
-_OWN_NAMES = frozenset({"?time", "?rule", "?place", "?this"})
+_RESERVED_NAMES = frozenset({"?time", "?rule", "?place", "?this"})
 
 
 class RuleQuery:
-    """The clauses of one rule.
+    """The clauses of one rule; ``place`` is the term that the consequent is about.
 
-    ``place`` is the term that the consequent is about, ``variables`` are those of a pattern as the query calls them.
+    Args:
+        rule: The rule.
+        vocabulary: The namespaces of the queried graph.
 
-    >>> from thence.rules.items import Feature
-    >>> rule = Rule((Item.compare(Feature("f1"), ">=", 23.0),), Item.compare(Feature("p1"), "<", 4.0))
-    >>> print(*RuleQuery(rule).lines(violations=True), sep="\\n")
-    ?observation2 sosa:madeBySensor <urn:thence:sensor:f1> ; sosa:resultTime ?time ; sosa:hasSimpleResult ?value1 .
-    FILTER(?value1 >= 23.0e0)
-    ?observation4 sosa:madeBySensor <urn:thence:sensor:p1> ; sosa:resultTime ?time ; sosa:hasSimpleResult ?value3 .
-    FILTER(!(?value3 < 4.0e0))
+    Examples:
+        >>> from thence.rules.items import Feature
+        >>> rule = Rule((Item.compare(Feature("f1"), ">=", 23.0),), Item.compare(Feature("p1"), "<", 4.0))
+        >>> print(*RuleQuery(rule).lines(violations=True), sep="\\n")
+        ?observation2 sosa:madeBySensor <urn:thence:sensor:f1> ; sosa:resultTime ?time ; sosa:hasSimpleResult ?value1 .
+        FILTER(?value1 >= 23.0e0)
+        ?observation4 sosa:madeBySensor <urn:thence:sensor:p1> ; sosa:resultTime ?time ; sosa:hasSimpleResult ?value3 .
+        FILTER(!(?value3 < 4.0e0))
     """
 
     def __init__(self, rule: Rule, vocabulary: Vocabulary | None = None) -> None:
@@ -43,25 +46,25 @@ class RuleQuery:
         self._fresh = 0
         self._named: dict[str, str] = {}
         self._calendar: list[str] = []
-        self._context = self._places() if self.pattern else []
-        self._assumed = [line for item in rule.antecedent for line in self._holds(item)]
+        self._pattern_lines = self._match_pattern() if self.pattern else []
+        self._antecedent_lines = [line for item in rule.antecedent for line in self._require(item)]
         self.place, self._present, self._claim = self._consequent(rule.consequent)
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The variables of the pattern."""
+        """The variables of the pattern, as the query spells them."""
         return tuple(self._named.values())
 
     @property
-    def speaks_of_time(self) -> bool:
-        """Whether the rule tests a reading, so that the query has a ``?time``."""
+    def has_time(self) -> bool:
+        """Whether the rule tests a reading, so that the query has the variable ``?time``."""
         items = (*self.rule.antecedent, self.rule.consequent)
         return any(item.feature.aspect is Aspect.MEASUREMENT for item in items)
 
     def lines(self, *, violations: bool) -> list[str]:
-        """The body of a query for the times and places where the rule fails, or where it applies and holds."""
+        """The body of a query for the violations of the rule, or else for its matches."""
         claim = f"!({self._claim})" if violations else self._claim
-        return [*self._context, *self._assumed, *self._present, *self._calendar, f"FILTER({claim})"]
+        return [*self._pattern_lines, *self._antecedent_lines, *self._present, *self._calendar, f"FILTER({claim})"]
 
     def _new(self, stem: str) -> str:
         self._fresh += 1
@@ -70,14 +73,15 @@ class RuleQuery:
     def _variable(self, name: str) -> str:
         if name not in self._named:
             spelling = "?" + (re.sub(r"\W", "_", name, flags=re.ASCII) or "v")
-            # The query's own names, numbered ones included, and spellings already in use are avoided.
-            while spelling in _OWN_NAMES or spelling in self._named.values() or re.fullmatch(r"\?[a-z]+\d+", spelling):
+            # Avoid reserved names, generated names such as ?value1, and spellings already in use.
+            taken = {*_RESERVED_NAMES, *self._named.values()}
+            while spelling in taken or re.fullmatch(r"\?[a-z]+\d+", spelling):
                 spelling += "_"
             self._named[name] = spelling
         return self._named[name]
 
-    def _places(self) -> list[str]:
-        """Where the pattern matches: classes, links, sensors, and no node or sensor standing for two variables."""
+    def _match_pattern(self) -> list[str]:
+        """The clauses that match the pattern, with a different node or sensor for each variable."""
         assert self.pattern is not None
         lines = []
         for node in self.pattern.nodes:
@@ -115,8 +119,8 @@ class RuleQuery:
             return self.vocabulary.edge(feature.subject)
         return (self.vocabulary.sensor if feature.role is Role.SENSOR else self.vocabulary.node)(feature.subject)
 
-    def _holds(self, item: Item) -> list[str]:
-        """The clauses that an item of the antecedent adds."""
+    def _require(self, item: Item) -> list[str]:
+        """The clauses that require an item of the antecedent to hold."""
         feature = item.feature
         if feature.aspect in (Aspect.LABEL, Aspect.EDGE):
             known = self._structure(feature)
@@ -130,7 +134,7 @@ class RuleQuery:
         return [*lines, f"FILTER({_test(item, value)})"]
 
     def _consequent(self, item: Item) -> tuple[str, list[str], str]:
-        """The term that the consequent is about, what must be present, and the claim as an expression."""
+        """The term that the consequent is about, the clauses that bind its value, and its test as an expression."""
         feature = item.feature
         if feature.aspect in (Aspect.LABEL, Aspect.EDGE):
             known = self._structure(feature)
@@ -142,20 +146,20 @@ class RuleQuery:
         return ("?time" if feature.role is Role.TIME else self._term(feature)), lines, _test(item, value)
 
     def _structure(self, feature: Feature) -> str:
-        words = self.vocabulary
+        vocabulary = self.vocabulary
         if feature.aspect is Aspect.LABEL:
             if feature.role is Role.EDGE:
-                return f"{self._term(feature)} rdf:predicate {words.relation(feature.name)} ."
-            return f"{self._term(feature)} {_IS_A} {words.cls(feature.name)} ."
+                return f"{self._term(feature)} rdf:predicate {vocabulary.relation(feature.name)} ."
+            return f"{self._term(feature)} {_IS_A} {vocabulary.cls(feature.name)} ."
         if feature.role is Role.VARIABLE:
             return self._link(self._variable(feature.subject), feature.name, self._variable(feature.other))
-        # Between two nodes an edge goes by its id; by its relation where it is a plain link.
-        source, target, edge = words.node(feature.subject), words.node(feature.other), words.edge(feature.name)
-        described = f"{edge} rdf:subject {source} ; rdf:object {target} ."
+        # An edge between two nodes is named by its id, or by its relation where it is a plain link.
+        source, target = vocabulary.node(feature.subject), vocabulary.node(feature.other)
+        described = f"{vocabulary.edge(feature.name)} rdf:subject {source} ; rdf:object {target} ."
         return f"{{ {described} }} UNION {{ {self._link(source, feature.name, target)} }}"
 
     def _candidate(self, feature: Feature) -> tuple[str, list[str], str]:
-        """A sensor that an existential item speaks of, the clauses that find it with a reading, and the reading."""
+        """A sensor that an existential item is about, the clauses that find it and its reading, and the reading."""
         sensor = self._new("sensor")
         conditions = feature.where[:-1]
         host = self._new("host") if feature.subject or conditions else ""
@@ -170,7 +174,7 @@ class RuleQuery:
         return sensor, [*lines, self._observation(f"sosa:madeBySensor {sensor}", feature, reading)], reading
 
     def _witness(self, feature: Feature) -> str:
-        """The clauses that find a sensor of which an existential statement is true; its last condition is the test."""
+        """The clauses that find a sensor for which an existential item holds; its last condition is the test."""
         _, lines, reading = self._candidate(feature)
         return " ".join([*lines, f"FILTER({_test(feature.where[-1], reading)})"])
 
@@ -183,7 +187,7 @@ class RuleQuery:
         if feature.aspect is Aspect.PROPERTY:
             return value, [f"{self._term(feature)} {self.vocabulary.property(feature.name)} {value} ."]
         if feature.role is Role.VARIABLE and feature.subject not in self._sensor_variables:
-            # Something computed for a node, such as the sum of the flows that arrive there, observed of that node.
+            # An aggregate at a node, such as the sum of incoming flows: the node is the feature of interest.
             about = self.vocabulary.kind(f"{feature.label} {feature.name}".strip())
             subject = f"sosa:hasFeatureOfInterest {self._term(feature)} ; sosa:observedProperty {about}"
             return value, [self._observation(subject, feature, value, derived=False)]

@@ -1,12 +1,13 @@
-"""Rules as JSON: complete, exact, readable, one rule per line; reads back.
+"""Rules as JSON: complete, exact and readable, one rule per line; can be read back.
 
-Items are listed once, with their units and places, under their exact text; rules name them by that text. Counts are
-integers, measures are given for convenience and recomputed when the file is read. Equal rules give equal bytes.
+Items are listed once, with their units and places, under their exact text; rules refer to them by that text. Counts
+are integers. Measures are written for convenience and recomputed when the file is read. Equal rules give equal bytes.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,34 +15,41 @@ from typing import Any
 import numpy as np
 
 from thence.errors import InputError
-from thence.export.columns import COUNTS, MAIN_MEASURES, Columns, counts_from, json_number
+from thence.export.columns import Columns, counts_from
+from thence.export.format import Format
 from thence.rules.items import Item
-from thence.rules.ruleset import RuleSet
+from thence.rules.ruleset import COUNT_FIELDS, RuleSet
 
-__all__ = ["MOST_SENTENCES", "read", "records", "write"]
+__all__ = ["FORMAT", "read", "records", "write"]
 
-FORMAT = "thence rules"
-VERSION = 1
-MOST_SENTENCES = 100_000
-"""A larger set is written without sentences, unless they are asked for: they would be most of the file."""
+_MARK = "thence rules"
+_VERSION = 1
+_MOST_SENTENCES = 100_000
+_MEASURES = ("support", "confidence", "rule_coverage", "zhang", "lift")
 
 
 def write(rules: RuleSet, path: Path, *, english: bool | None = None) -> None:
-    """Write a rule set, with a sentence per rule unless there are very many."""
+    """Write a rule set.
+
+    Args:
+        rules: The rules to write.
+        path: The file to write.
+        english: Whether to add the sentence of each rule; by default up to 100,000 rules, since the sentences of more
+            rules would be most of the file.
+    """
     if english is None:
-        english = len(rules) <= MOST_SENTENCES
+        english = len(rules) <= _MOST_SENTENCES
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(_lines(rules, english=english))
 
 
 def _lines(rules: RuleSet, *, english: bool) -> Iterator[str]:
     columns = Columns.of(rules)
-    facts = {**rules.facts, "data_coverage": rules.data_coverage}
     head: dict[str, Any] = {
-        "format": FORMAT,
-        "version": VERSION,
+        "format": _MARK,
+        "version": _VERSION,
         "count": len(rules),
-        "facts": facts,
+        "facts": columns.facts,
         "notes": list(rules.notes),
         "extras": list(rules.extras),
         "patterns": dict(sorted(rules.patterns)),
@@ -54,65 +62,59 @@ def _lines(rules: RuleSet, *, english: bool) -> Iterator[str]:
     for at, item in enumerate(columns.items):
         yield f"{',' if at else ''}\n{texts[at]}: {_dump(item.to_dict())}"
     yield '\n},\n"rules": ['
-    for at, rule in enumerate(_rules(columns, texts, english=english)):
-        yield f"{',' if at else ''}\n{rule}"
+    for at, line in enumerate(_rule_lines(columns, texts, english=english)):
+        yield f"{',' if at else ''}\n{line}"
     yield "\n]\n}\n"
 
 
-def _rules(columns: Columns, texts: list[str], *, english: bool) -> Iterator[str]:
-    """One object per rule, put together by hand: the texts are encoded once, not once per rule."""
+def _rule_lines(columns: Columns, texts: list[str], *, english: bool) -> Iterator[str]:
+    """One JSON object per rule, assembled from parts so that each item text is encoded once, not once per rule."""
     rules = columns.rules
-    counts = np.stack([np.asarray(getattr(rules.counts, name), np.int64) for name in COUNTS], axis=1).tolist()
-    measures = np.stack([rules.measure(name) for name in MAIN_MEASURES], axis=1).tolist()
-    extras = {name: np.asarray(values).tolist() for name, values in rules.extras.items()}
+    measures = np.stack([rules.measure(name) for name in _MEASURES], axis=1).tolist()
     sentences = columns.english() if english else iter(())
-    places = {text: _dump(text) for text, _ in rules.patterns}
-    for r, antecedent in enumerate(columns.antecedent_lists):
+    patterns = {text: _dump(text) for text, _ in rules.patterns}
+    per_rule = zip(columns.antecedent_lists, columns.counts(), columns.extras(), strict=True)
+    for r, (antecedent, counts, extras) in enumerate(per_rule):
         left = ", ".join([texts[i] for i in antecedent])
         parts = [f'"antecedent": [{left}]', f'"consequent": {texts[columns.consequents[r]]}']
         if pattern := columns.pattern(r)[0]:
-            parts.append(f'"pattern": {places[pattern]}')
+            parts.append(f'"pattern": {patterns[pattern]}')
         if english:
             parts.append(f'"english": {_dump(next(sentences))}')
-        parts += [f'"{name}": {value}' for name, value in zip(COUNTS, counts[r], strict=True)]
-        parts += [f'"{name}": {_number(value)}' for name, value in zip(MAIN_MEASURES, measures[r], strict=True)]
+        parts += [f'"{name}": {count}' for name, count in counts.items()]
+        parts += [f'"{name}": {_dump(_finite(value))}' for name, value in zip(_MEASURES, measures[r], strict=True)]
         if extras:
-            own = {name: _clean(values[r]) for name, values in extras.items()}
-            parts.append(f'"extras": {_dump(own)}')
+            parts.append(f'"extras": {_dump({name: _finite(value) for name, value in extras.items()})}')
         yield "{" + ", ".join(parts) + "}"
 
 
 def records(rules: RuleSet) -> list[dict[str, Any]]:
-    """The rules as they stand in the file, one mapping each."""
+    """The rules as ``write`` puts them into the file, one mapping each."""
     columns = Columns.of(rules)
     texts = [_dump(text) for text in columns.texts]
-    return [json.loads(line) for line in _rules(columns, texts, english=True)]
+    return [json.loads(line) for line in _rule_lines(columns, texts, english=True)]
 
 
 def _dump(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def _number(value: float) -> str:
-    known = json_number(value)
-    return "null" if known is None else repr(known)
-
-
-def _clean(value: Any) -> Any:
-    return json_number(value) if isinstance(value, float) else value
+def _finite(value: Any) -> Any:
+    """JSON has neither NaN nor infinity; both become null."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def read(path: Path) -> RuleSet:
-    """Read a rule set back."""
+    """Read a rule set that ``write`` wrote."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, UnicodeDecodeError) as error:
-        raise InputError(f"this is not JSON ({error})", where=str(path)) from error
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise InputError("these are not rules written by Thence", where=str(path))
-    if data["version"] > VERSION:
+        raise InputError(f"not valid JSON ({error})", where=str(path)) from error
+    if not isinstance(data, dict) or data.get("format") != _MARK:
+        raise InputError("not a rules file written by Thence", where=str(path))
+    if data["version"] > _VERSION:
         raise InputError(
-            f"the file has version {data['version']}, this Thence reads up to {VERSION}",
+            f"the file has format version {data['version']}, this version of Thence reads up to {_VERSION}",
             where=str(path),
             hint="update Thence",
         )
@@ -128,17 +130,20 @@ def read(path: Path) -> RuleSet:
         tuple(Item.from_dict(item) for item in data["items"].values()),
         antecedents,
         np.array([numbers[rule["consequent"]] for rule in listed], np.int32),
-        counts_from({name: [rule[name] for rule in listed] for name in COUNTS}),
+        counts_from({name: [rule[name] for rule in listed] for name in COUNT_FIELDS}),
         patterns,
         np.array([order.get(rule.get("pattern", ""), -1) for rule in listed], np.int32) if patterns else None,
-        {name: _extra([rule["extras"][name] for rule in listed]) for name in data["extras"]},
+        {name: _extra_column([rule["extras"][name] for rule in listed]) for name in data["extras"]},
         data["facts"],
         tuple(data["notes"]),
     )
 
 
-def _extra(values: list[Any]) -> np.ndarray[Any, Any]:
+def _extra_column(values: list[Any]) -> np.ndarray[Any, Any]:
     if all(value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)) for value in values):
         whole = all(isinstance(value, int) for value in values)
         return np.array([np.nan if v is None else v for v in values], dtype=np.int64 if whole else np.float64)
     return np.array(values)
+
+
+FORMAT = Format("json", (".json",), "complete and exact, for programs", write, read)

@@ -1,7 +1,7 @@
-"""Rules as SHACL: a shape per rule, whose SPARQL constraint reports each time and place where the rule fails.
+"""Rules as SHACL: one shape per rule, whose SPARQL constraint reports each time and place where the rule fails.
 
-The shape targets what the consequent is about: the sensor or node itself, or, for a rule with variables, all sensors
-or all nodes of the class. The message is the rule in plain English.
+The target of a shape is what the consequent is about: the sensor or node itself, or, for a rule with variables, all
+sensors or all nodes of the class. The message is the rule in plain English.
 """
 
 from __future__ import annotations
@@ -11,23 +11,29 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from thence.export.format import Format
 from thence.export.rule_query import RuleQuery
 from thence.export.vocabulary import PREFIXES, Vocabulary, literal
 from thence.rules.items import Aspect, Role
 from thence.rules.ruleset import Rule, RuleSet
 
-__all__ = ["shapes", "write"]
+__all__ = ["FORMAT", "shapes", "write"]
 
 _SHAPES = "urn:thence:shape:"
 
 
 def shapes(rules: Iterable[Rule], *, vocabulary: Vocabulary | None = None) -> str:
-    """Turtle with one shape per rule.
+    """Return Turtle with one shape per rule.
 
-    >>> from thence.rules.items import Feature, Item
-    >>> rule = Rule((Item.compare(Feature("f1"), ">=", 23.0),), Item.compare(Feature("p1"), "<", 4.0))
-    >>> "sh:targetNode <urn:thence:sensor:p1>" in shapes([rule])
-    True
+    Args:
+        rules: The rules.
+        vocabulary: The namespaces of the validated graph.
+
+    Examples:
+        >>> from thence.rules.items import Feature, Item
+        >>> rule = Rule((Item.compare(Feature("f1"), ">=", 23.0),), Item.compare(Feature("p1"), "<", 4.0))
+        >>> "sh:targetNode <urn:thence:sensor:p1>" in shapes([rule])
+        True
     """
     words = vocabulary or Vocabulary()
     declared = [
@@ -43,16 +49,22 @@ def shapes(rules: Iterable[Rule], *, vocabulary: Vocabulary | None = None) -> st
 
 
 def write(rules: RuleSet, path: Path, **namespaces: Any) -> None:
-    """Write a shape per rule; options are the namespaces of ``Vocabulary``."""
+    """Write one shape per rule.
+
+    Args:
+        rules: The rules to write.
+        path: The file to write.
+        **namespaces: The fields of ``Vocabulary``, such as ``classes="https://brickschema.org/schema/Brick#"``.
+    """
     path.write_text(shapes(rules, vocabulary=Vocabulary(**namespaces)), encoding="utf-8")
 
 
 def _shape(number: int, rule: Rule, words: Vocabulary) -> list[str]:
     parts = RuleQuery(rule, words)
     body = "\n".join(parts.lines(violations=True))
-    shown = "?time AS ?value" if parts.speaks_of_time else ""
+    shown = "?time AS ?value" if parts.has_time else ""
     if parts.place.startswith("?"):
-        # The place is what the validator asks about: its variable becomes $this.
+        # SHACL calls the node that is validated $this.
         body = re.sub(rf"{re.escape(parts.place)}\b", "$this", body)
     else:
         body += f"\nFILTER($this = {parts.place})"
@@ -65,13 +77,13 @@ def _shape(number: int, rule: Rule, words: Vocabulary) -> list[str]:
         "    a sh:SPARQLConstraint ;",
         f"    sh:message {literal(rule.english)} ;",
         f"    sh:prefixes <{_SHAPES}prefixes> ;",
-        f"    sh:select {_long(select)}",
+        f"    sh:select {_long_literal(select)}",
         "  ] .",
     ]
 
 
-def _long(text: str) -> str:
-    """A text of several lines, readable in Turtle."""
+def _long_literal(text: str) -> str:
+    """A string of several lines as a Turtle literal."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"""\n{escaped}\n"""'
 
@@ -87,3 +99,6 @@ def _target(parts: RuleQuery, words: Vocabulary) -> str:
         return f"sh:targetClass {words.cls(label)}"
     is_sensor = feature.aspect is Aspect.MEASUREMENT
     return "sh:targetSubjectsOf sosa:observes" if is_sensor else "sh:targetSubjectsOf rdf:type"
+
+
+FORMAT = Format("shacl", (".ttl",), "a shape per rule, for graph validators", write)

@@ -1,7 +1,7 @@
-"""Rules as SPARQL: queries that find where and when a rule fails, or where it applies and holds.
+"""Rules as SPARQL: queries that find where and when a rule fails, or where and when it applies and holds.
 
-``query`` makes a query for one rule, ``write`` one for all rules of a set together. The graph that is asked
-must hold the readings too; ``thence.export.graph_rdf`` writes both, ``thence.export.vocabulary`` names the words.
+``query`` returns the query of one rule, ``write`` writes one query for all rules of a set. The queried graph must
+contain the readings too: ``thence.export.graph_rdf`` writes both, with the names in ``thence.export.vocabulary``.
 """
 
 from __future__ import annotations
@@ -11,32 +11,49 @@ from pathlib import Path
 from typing import Any
 
 from thence.errors import ConfigError
+from thence.export.format import Format
 from thence.export.rule_query import RuleQuery
 from thence.export.vocabulary import PREFIXES, Vocabulary
 from thence.rules.ruleset import Rule, RuleSet
 
-__all__ = ["query", "query_all", "write"]
+__all__ = ["FORMAT", "query", "query_all", "write"]
 
 
 def query(rule: Rule, *, find: str = "violations", ask: bool = False, vocabulary: Vocabulary | None = None) -> str:
-    """A query for the violations (``find="violations"``) or the confirmations (``"matches"``) of a rule.
+    """Return a query for the violations or the matches of a rule.
 
-    A SELECT lists time and place, and the variables of a lifted rule; ``ask`` only asks whether there are any.
+    The result has one row per time and place, with the variables of a lifted rule.
 
-    >>> from thence.rules.items import Feature, Item
-    >>> rule = Rule((Item.compare(Feature("f1"), ">=", 23.0),), Item.compare(Feature("p1"), "<", 4.0))
-    >>> print(query(rule).splitlines()[-7])
-    SELECT DISTINCT ?time ?place WHERE {
+    Args:
+        rule: The rule.
+        find: ``"violations"`` for where the antecedent holds and the consequent does not, ``"matches"`` for where both
+            hold.
+        ask: Whether to return an ASK query, which only says whether there are any, instead of a SELECT query.
+        vocabulary: The namespaces of the queried graph.
+
+    Examples:
+        >>> from thence.rules.items import Feature, Item
+        >>> rule = Rule((Item.compare(Feature("f1"), ">=", 23.0),), Item.compare(Feature("p1"), "<", 4.0))
+        >>> print(query(rule).splitlines()[-7])
+        SELECT DISTINCT ?time ?place WHERE {
     """
     parts = RuleQuery(rule, vocabulary)
-    shown = (*(["?time"] if parts.speaks_of_time and parts.place != "?time" else []), *parts.variables, "?place")
+    shown = (*(["?time"] if parts.has_time and parts.place != "?time" else []), *parts.variables, "?place")
     head = "ASK {" if ask else f"SELECT DISTINCT {' '.join(shown)} WHERE {{"
     body = [f"  {line}" for line in _body(parts, find)]
     return "\n".join([*_comment(rule), *_prefixes(), head, *body, "}"]) + "\n"
 
 
 def query_all(rules: Iterable[Rule], *, find: str = "violations", vocabulary: Vocabulary | None = None) -> str:
-    """One query for many rules: a row per rule (counted from 1), time and place."""
+    """Return one query for many rules.
+
+    The result has one row per rule (numbered from 1), time and place.
+
+    Args:
+        rules: The rules.
+        find: ``"violations"`` or ``"matches"``, as in ``query``.
+        vocabulary: The namespaces of the queried graph.
+    """
     comments: list[str] = []
     branches: list[str] = []
     for number, rule in enumerate(rules, start=1):
@@ -48,13 +65,20 @@ def query_all(rules: Iterable[Rule], *, find: str = "violations", vocabulary: Vo
 
 
 def write(rules: RuleSet, path: Path, *, find: str = "violations", **namespaces: Any) -> None:
-    """Write one query for all rules; further options are the namespaces of ``Vocabulary``."""
+    """Write one query for all rules.
+
+    Args:
+        rules: The rules to write.
+        path: The file to write.
+        find: ``"violations"`` or ``"matches"``, as in ``query``.
+        **namespaces: The fields of ``Vocabulary``, such as ``classes="https://brickschema.org/schema/Brick#"``.
+    """
     path.write_text(query_all(rules, find=find, vocabulary=Vocabulary(**namespaces)), encoding="utf-8")
 
 
 def _body(parts: RuleQuery, find: str) -> list[str]:
     if find not in ("violations", "matches"):
-        raise ConfigError(f"unknown search '{find}'", hint="'violations' or 'matches'")
+        raise ConfigError(f"find must be 'violations' or 'matches', got {find!r}")
     return [*parts.lines(violations=find == "violations"), f"BIND({parts.place} AS ?place)"]
 
 
@@ -64,3 +88,6 @@ def _comment(rule: Rule, label: str = "") -> list[str]:
 
 def _prefixes() -> list[str]:
     return [f"PREFIX {prefix}: <{namespace}>" for prefix, namespace in PREFIXES.items()]
+
+
+FORMAT = Format("sparql", (".rq", ".sparql"), "one query that finds violations, for graph stores", write)

@@ -1,4 +1,4 @@
-"""Rules as tables to look at: CSV for spreadsheets, Markdown for documents. Neither is read back."""
+"""Rules as tables for people: CSV for spreadsheets, Markdown for documents. Neither can be read back."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from thence.errors import ConfigError
-from thence.export.columns import Columns
+from thence.export.format import Format
 from thence.rules.ruleset import RuleSet
 
-__all__ = ["write_csv", "write_markdown"]
+__all__ = ["CSV", "MARKDOWN", "write_csv", "write_markdown"]
 
-_SHOWN = {
+_HEADINGS = {
     "support": "support",
     "confidence": "confidence",
     "rule_coverage": "coverage",
@@ -24,17 +24,31 @@ _SHOWN = {
 
 
 def write_csv(rules: RuleSet, path: Path, *, english: bool = True, separator: str = ",") -> None:
-    """A line per rule with texts, counts and every measure; the items of an antecedent are joined by `` ∧ ``."""
+    """Write one line per rule with texts, counts and every measure.
+
+    Args:
+        rules: The rules to write.
+        path: The file to write.
+        english: Whether to add a column with the sentence of each rule.
+        separator: The character between columns. The items of an antecedent are joined by ``∧``.
+    """
     import polars as pl
 
     if len(separator.encode()) != 1:
-        raise ConfigError(f"the separator of CSV is one character of ASCII, got {separator!r}")
-    frame = Columns.of(rules).frame(english=english)
+        raise ConfigError(f"separator must be a single ASCII character, got {separator!r}")
+    frame = rules.to_polars(english=english)
     frame.with_columns(pl.col("antecedents").list.join(" ∧ ")).write_csv(path, separator=separator)
 
 
 def write_markdown(rules: RuleSet, path: Path, *, limit: int | None = None, text: bool = False) -> None:
-    """A table of rules in plain English (or in their exact text), under a line that sums them up."""
+    """Write a table of rules below a line that summarises them.
+
+    Args:
+        rules: The rules to write.
+        path: The file to write.
+        limit: The largest number of rules in the table; ``None`` for all.
+        text: Whether to show the exact text of each rule instead of its sentence.
+    """
     path.write_text("".join(f"{line}\n" for line in _markdown(rules, limit=limit, text=text)), encoding="utf-8")
 
 
@@ -46,9 +60,9 @@ def _markdown(rules: RuleSet, *, limit: int | None, text: bool) -> Iterator[str]
     for note in rules.notes:
         yield f"\nNote: {_escaped(note)}."
     yield ""
-    yield f"| # | rule | {' | '.join(_SHOWN.values())} |"
-    yield f"|--:|:--|{'--:|' * len(_SHOWN)}"
-    values = [shown.measure(name) for name in _SHOWN]
+    yield f"| # | rule | {' | '.join(_HEADINGS.values())} |"
+    yield f"|--:|:--|{'--:|' * len(_HEADINGS)}"
+    values = [shown.measure(name) for name in _HEADINGS]
     for r, rule in enumerate(shown):
         words = _code(str(rule)) if text else _escaped(rule.english)
         numbers = " | ".join(f"{column[r]:.3f}" for column in values)
@@ -71,10 +85,14 @@ def _summary(rules: RuleSet) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text that cannot be taken for markup or for the end of a cell."""
+    """Text in which nothing is markup or the end of a cell."""
     return re.sub(r"([\\`*_{}\[\]<>|])", r"\\\1", " ".join(text.split()))
 
 
 def _code(text: str) -> str:
-    """An exact text as code; a bar would end the cell even there, and two backticks let one stand inside."""
+    """Text as inline code. A bar would end the cell even there; double backticks allow a backtick inside."""
     return f"`` {' '.join(text.split()).replace('|', chr(92) + '|')} ``"
+
+
+CSV = Format("csv", (".csv",), "a line per rule, for spreadsheets", write_csv)
+MARKDOWN = Format("markdown", (".md", ".markdown"), "a table in plain English, for documents", write_markdown)

@@ -1,10 +1,10 @@
-"""The names that SPARQL, SHACL and RDF exports share: how ids, classes, properties and readings are written as IRIs.
+"""IRIs of ids, classes, properties and readings, shared by the SPARQL, SHACL and RDF exporters.
 
-Ids are put behind a namespace and percent-encoded, so ``Pipe 28`` becomes ``<urn:thence:node:Pipe%2028>``. Give other
-namespaces to address a graph that has its own, such as Brick's. Sensors and readings are written with SOSA:
-a sensor ``sosa:observes`` a kind and ``sosa:isHostedBy`` a node; an observation has ``sosa:madeBySensor``,
-``sosa:resultTime`` and ``sosa:hasSimpleResult``, and under ``urn:thence:reading:`` what is derived from it (``rank``,
-``change``). An edge that is more than a link is a ``rdf:Statement``.
+An IRI is a namespace followed by the percent-encoded name: ``Pipe 28`` becomes ``<urn:thence:node:Pipe%2028>``. Pass
+other namespaces to address a graph that has its own, such as Brick's. Sensors and readings use SOSA: a sensor
+``sosa:observes`` a kind and ``sosa:isHostedBy`` a node; an observation has ``sosa:madeBySensor``, ``sosa:resultTime``
+and ``sosa:hasSimpleResult``, and derived values (``rank``, ``change``) under ``urn:thence:reading:``. An edge with an
+id or properties of its own is an ``rdf:Statement``.
 """
 
 from __future__ import annotations
@@ -26,10 +26,21 @@ PREFIXES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Vocabulary:
-    """The namespace of each sort of name.
+    """The namespaces, and the IRI of each name.
 
-    >>> Vocabulary().node("Pipe 28"), Vocabulary(classes="https://brickschema.org/schema/Brick#").cls("AHU")
-    ('<urn:thence:node:Pipe%2028>', '<https://brickschema.org/schema/Brick#AHU>')
+    Args:
+        nodes: Namespace of node ids.
+        edges: Namespace of edge ids.
+        sensors: Namespace of sensor ids.
+        classes: Namespace of classes, the labels of nodes.
+        relations: Namespace of relations, the labels of edges.
+        properties: Namespace of properties.
+        kinds: Namespace of kinds of sensors.
+        readings: Namespace of values derived from a reading.
+
+    Examples:
+        >>> Vocabulary().node("Pipe 28"), Vocabulary(classes="https://brickschema.org/schema/Brick#").cls("AHU")
+        ('<urn:thence:node:Pipe%2028>', '<https://brickschema.org/schema/Brick#AHU>')
     """
 
     nodes: str = "urn:thence:node:"
@@ -46,7 +57,7 @@ class Vocabulary:
         return _iri(self.nodes, name)
 
     def edge(self, name: str) -> str:
-        """The IRI of an edge that is described on its own."""
+        """The IRI of an edge."""
         return _iri(self.edges, name)
 
     def sensor(self, name: str) -> str:
@@ -70,7 +81,7 @@ class Vocabulary:
         return _iri(self.kinds, name)
 
     def reading(self, name: str) -> str:
-        """The predicate from an observation to a reading: its plain result, or something derived from it."""
+        """The predicate from an observation to its result (``"value"``) or to a derived value."""
         return "sosa:hasSimpleResult" if name == "value" else _iri(self.readings, name)
 
 
@@ -79,7 +90,7 @@ def _iri(namespace: str, name: str) -> str:
 
 
 def literal(value: Value | int) -> str:
-    """A value as it stands in SPARQL, Turtle and, but for numbers, N-Triples; numbers are always doubles.
+    """A value as a literal of SPARQL and Turtle; all numbers are doubles. Strings are valid N-Triples too.
 
     >>> literal(0.3), literal("a\\"b"), literal(True)
     ('0.3e0', '"a\\\\"b"', 'true')

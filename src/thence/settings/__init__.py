@@ -1,1 +1,1 @@
-"""Settings: typed values from configuration tables, checks of single values, TOML text, and parts chosen by name."""
+"""Settings: dataclasses from configuration tables, checks of single values, TOML text, and registries of parts."""

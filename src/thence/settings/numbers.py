@@ -1,7 +1,7 @@
-"""Settings of the right kind: numbers that are whole, within bounds, or a share, with an error that names the setting.
+"""Checks of numeric settings: integers, finite numbers, shares and seeds.
 
-Values come from callers and from configuration files, and a wrong one should be told when a miner is made, not after
-an hour of work.
+Values come from callers and from configuration files. They are checked when a part is constructed, so that a wrong one
+does not surface after an hour of work. Every error names the setting.
 """
 
 from __future__ import annotations
@@ -13,38 +13,45 @@ from typing import Any
 
 from thence.errors import ConfigError
 
-__all__ = ["LARGEST_SEED", "require_number", "require_seed", "require_share", "require_whole"]
+__all__ = ["LARGEST_SEED", "require_integer", "require_number", "require_seed", "require_share"]
 
 LARGEST_SEED = 2**64 - 1
 
 
-def require_whole(name: str, value: Any, *, least: int = 1, most: int | None = None) -> None:
-    """Refuse everything but a whole number within bounds.
+def require_integer(name: str, value: Any, *, least: int = 1, most: int | None = None) -> None:
+    """Raise a ``ConfigError`` unless a value is an integer within bounds.
 
-    >>> require_whole("epochs", 2.5)
-    Traceback (most recent call last):
-    ...
-    thence.errors.ConfigError: epochs must be a whole number from 1 on, got 2.5
+    Args:
+        name: The name of the setting.
+        value: The value to check; a boolean is not an integer.
+        least: The smallest allowed value.
+        most: The largest allowed value; ``None`` for no bound.
+
+    Examples:
+        >>> require_integer("epochs", 2.5)
+        Traceback (most recent call last):
+        ...
+        thence.errors.ConfigError: epochs must be an integer >= 1, got 2.5
     """
-    fits = isinstance(value, Integral) and not isinstance(value, bool)
-    if not fits or value < least or (most is not None and value > most):
-        bounds = f"from {least} on" if most is None else f"from {least} to {most}"
-        raise ConfigError(f"{name} must be a whole number {bounds}, got {value!r}")
+    is_integer = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_integer or value < least or (most is not None and value > most):
+        bounds = f">= {least}" if most is None else f"from {least} to {most}"
+        raise ConfigError(f"{name} must be an integer {bounds}, got {value!r}")
 
 
 def require_number(name: str, value: Any) -> None:
-    """Refuse everything but a number that is not infinite."""
+    """Raise a ``ConfigError`` unless the ``value`` of the setting ``name`` is a finite number."""
     if not isinstance(value, (Real, Decimal)) or isinstance(value, bool) or not math.isfinite(value):
-        raise ConfigError(f"{name} must be a number, got {value!r}")
+        raise ConfigError(f"{name} must be a finite number, got {value!r}")
 
 
 def require_share(name: str, value: Any) -> None:
-    """Refuse everything but a number from 0 to 1."""
+    """Raise a ``ConfigError`` unless the ``value`` of the setting ``name`` is a number from 0 to 1."""
     require_number(name, value)
     if not 0 <= value <= 1:
         raise ConfigError(f"{name} must lie between 0 and 1, got {value!r}")
 
 
 def require_seed(value: Any) -> None:
-    """Refuse everything but a seed of the random generators."""
-    require_whole("seed", value, least=0, most=LARGEST_SEED)
+    """Raise a ``ConfigError`` unless ``value`` is an integer from 0 to ``LARGEST_SEED``."""
+    require_integer("seed", value, least=0, most=LARGEST_SEED)

@@ -1,9 +1,10 @@
-"""TOML: a mapping as text, and the line of a key in a text. Knows nothing of what the settings mean."""
+"""TOML: write a mapping as text, and find the line of a key. Must not know what the settings mean."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import takewhile
 from typing import Any
 
 __all__ = ["line_of", "toml_text"]
@@ -12,7 +13,7 @@ _KEY_PART = re.compile(r"""\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([A-Za-z0-9_-]+))
 
 
 def toml_text(data: Mapping[str, Any]) -> str:
-    """A mapping as TOML; keys whose value is ``None`` are left out, since TOML has no null.
+    """Return a mapping as TOML. Keys whose value is ``None`` are left out, since TOML has no null.
 
     >>> print(toml_text({"seed": 1, "windows": {"every": "30min", "derive": ["change"], "end": None}}), end="")
     seed = 1
@@ -33,10 +34,18 @@ def _without_none(value: Any) -> Any:
 
 
 def line_of(text: str, path: tuple[str, ...]) -> int | None:
-    """The number of the line on which the key at ``path`` is set, or the nearest table around it; ``None`` if neither.
+    """Return the number of the line that sets the key at ``path``, or else that starts the innermost table around it.
 
-    >>> line_of('seed = 1\\n[windows]\\nevry = "1h"', ("windows", "evry"))
-    3
+    Args:
+        text: The TOML text.
+        path: The keys that lead to the value.
+
+    Returns:
+        The line number from 1, or ``None`` if neither the key nor a table around it is in the text.
+
+    Examples:
+        >>> line_of('seed = 1\\n[windows]\\nevry = "1h"', ("windows", "evry"))
+        3
     """
     best: tuple[int, int] | None = None
     table: tuple[str, ...] = ()
@@ -44,20 +53,20 @@ def line_of(text: str, path: tuple[str, ...]) -> int | None:
         stripped = line.strip()
         if stripped.startswith("["):
             header = stripped.lstrip("[")
-            table = here = _dotted(header) or ()
-        elif (name := _dotted(stripped)) is not None and stripped[:1] not in ("#", ""):
+            table = here = _dotted_key(header) or ()
+        elif (name := _dotted_key(stripped)) is not None and stripped[:1] not in ("#", ""):
             here = table + name
         else:
             continue
-        depth = _shared(here, path)
-        # The first line of the longest common path wins; a line about something else in the same table does not count.
+        depth = _common_length(here, path)
+        # The first line with the longest common path wins; another key in the same table does not count.
         if depth == len(here) and depth and (best is None or depth > best[0]):
             best = (depth, number)
     return best[1] if best else None
 
 
-def _dotted(text: str) -> tuple[str, ...] | None:
-    """The dotted key at the start of a line, or ``None`` when the line does not start with one."""
+def _dotted_key(text: str) -> tuple[str, ...] | None:
+    """The dotted key at the start of a line, or ``None`` if the line does not start with one."""
     parts: list[str] = []
     at = 0
     while match := _KEY_PART.match(text, at):
@@ -68,10 +77,6 @@ def _dotted(text: str) -> tuple[str, ...] | None:
     return None
 
 
-def _shared(a: tuple[str, ...], b: tuple[str, ...]) -> int:
-    shared = 0
-    for one, other in zip(a, b, strict=False):
-        if one != other:
-            break
-        shared += 1
-    return shared
+def _common_length(a: tuple[str, ...], b: tuple[str, ...]) -> int:
+    """How many keys two paths have in common from the start."""
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False))))

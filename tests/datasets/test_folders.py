@@ -3,14 +3,15 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import platformdirs
 import pytest
 
-from thence.datasets import places
+from thence.datasets import folders
 from thence.errors import InputError
 
 
 def find(path: Path | None = None, files: tuple[str, ...] = ("a.csv", "b.csv")) -> Path:
-    return places.find_folder("things", folder="things", files=files, path=path, publisher="The Publisher")
+    return folders.find_folder("things", folder="things", files=files, path=path, publisher="The Publisher")
 
 
 @pytest.fixture
@@ -49,22 +50,23 @@ def test_the_cache_folder_is_the_last_resort(complete: Path, monkeypatch: pytest
 
 
 def test_absent_data_are_an_error_that_says_where_to_get_them(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"'things' \(a.csv, b.csv\) are in none of .*The Publisher.*THENCE_DATA"):
+    with pytest.raises(InputError, match=r"'things' not found: a.csv, b.csv; searched .*The Publisher.*THENCE_DATA"):
         find(tmp_path)
 
 
 def test_one_missing_file_is_named_with_its_folder(complete: Path) -> None:
-    with pytest.raises(InputError, match=f"^{complete}: the data set 'things' lacks c.csv"):
+    with pytest.raises(InputError, match=f"^{complete}: files of the data set 'things' are missing: c.csv"):
         find(complete, files=("a.csv", "b.csv", "c.csv"))
 
 
-def test_the_cache_follows_the_system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_cache_is_in_the_cache_folder_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("THENCE_CACHE")
-    monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert places.cache_folder() == tmp_path / "thence"
-    monkeypatch.setattr(sys, "platform", "darwin")
-    assert places.cache_folder().parts[-3:] == ("Library", "Caches", "thence")
-    monkeypatch.setattr(sys, "platform", "win32")
-    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "Local"))
-    assert places.cache_folder() == tmp_path / "Local" / "thence" / "cache"
+    assert folders.cache_folder() == platformdirs.user_cache_path("thence", appauthor=False)
+    if sys.platform == "linux":
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        assert folders.cache_folder() == tmp_path / "thence"
+
+
+def test_an_environment_variable_overrides_the_cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("THENCE_CACHE", str(tmp_path / "own"))
+    assert folders.cache_folder() == tmp_path / "own"
