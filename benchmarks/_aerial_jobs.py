@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from thence.miners.aerial.autoencoder import Autoencoder, Layout, initialise
-from thence.miners.aerial.corruption import visible_features, visible_items
-from thence.miners.aerial.extraction import Rules, Search, extract, itemsets, top
-from thence.miners.aerial.training import TrainingSettings, train
+from thence.miners.aerial.corruption import draw_visible_features, find_visible_items
+from thence.miners.aerial.extraction import RuleArrays, extract_itemsets, extract_rules, extract_top_rules
+from thence.miners.aerial.settings import SearchSettings, TrainingSettings
+from thence.miners.aerial.training import train
 from thence.miners.neighbours import Neighbours
 
 Numbers = dict[str, Any]
@@ -198,14 +199,14 @@ def extract_ours(
     from thence.miners.aerial.storage import load
 
     network = load(Path(model)).to(device)
-    search = Search(gate=gate, consequent=similarity, gate_by=gate_by)  # type: ignore[arg-type]
+    search = SearchSettings(gate=gate, consequent=similarity, gate_by=gate_by)  # type: ignore[arg-type]
     seconds, asked = [], [0]
     for _ in range(repeat):
         start = clock(device)
-        chunks = list(extract(network, search=search, progress=lambda done, total: asked.append(done)))
+        chunks = list(extract_rules(network, search=search, progress=lambda done, total: asked.append(done)))
         seconds.append(clock(device) - start)
     high = peak_mb(device)
-    rules = Rules.joined(chunks, max_antecedents=2)
+    rules = RuleArrays.concat(chunks, max_antecedents=2)
     np.savez(Path(folder) / name, rules=np.column_stack([rules.antecedents, rules.consequents]).astype(np.int64))
     return {"seconds": min(seconds), "rules": len(rules), "queries": asked[-1], "mb": high}
 
@@ -218,14 +219,14 @@ def ways_to_search(*, sensors: int, antecedents: int, tables: str, device: str) 
     ways: Numbers = {"full": {"search": "full"}, "grow": {"search": "grow"}, "mutual": {"gate_by": "mutual"}}
     for kind, way in ways.items():
         asked = [0]
-        search = Search(max_antecedents=antecedents, **way)
+        search = SearchSettings(max_antecedents=antecedents, **way)
         start = clock(device)
         rules = 0
-        for chunk in extract(network, search=search, progress=lambda done, _, asked=asked: asked.append(done)):
+        for chunk in extract_rules(network, search=search, progress=lambda done, _, asked=asked: asked.append(done)):
             rules += len(chunk)
         seconds = clock(device) - start
         if kind == "mutual":  # judges all, but puts before the network only single items and what passed
-            larger = sum(int((chunk.items[:, 1] >= 0).sum()) for chunk in itemsets(network, search=search))
+            larger = sum(int((chunk.items[:, 1] >= 0).sum()) for chunk in extract_itemsets(network, search=search))
             asked.append(network.layout.n_items + larger)
         found[kind] = {"seconds": seconds, "rules": rules, "queries": asked[-1]}
     return found
@@ -260,9 +261,9 @@ def held_out_loss(forward: Any, cardinalities: list[int], codes: NDArray[Any], m
     """Mean binary cross-entropy on rows that show one to ``most`` features, for any network with dense input."""
     layout = Layout.of(cardinalities)
     generator = torch.Generator().manual_seed(12345)
-    shown = visible_features(layout.n_features, rows=len(codes), most=most, generator=generator)
+    shown = draw_visible_features(layout.n_features, rows=len(codes), most=most, generator=generator)
     targets = torch.from_numpy(codes.astype(np.int64))
-    items = visible_items(layout, targets, shown)
+    items = find_visible_items(layout, targets, shown)
     share = torch.from_numpy((1.0 / layout.cardinalities)[layout.feature_of_item]).float()
     total = 0.0
     for low in range(0, len(codes), 512):
@@ -380,23 +381,23 @@ def aerial_plant(
     """
     codes = plant(sensors, zones=zones)
     near = None if hops is None else Neighbours.of(within(sensors, hops))
-    top(
-        initialise([2, 2, 2]).to(device), k=1, search=Search(gate=0.0, consequent=0.5)
+    extract_top_rules(
+        initialise([2, 2, 2]).to(device), k=1, search=SearchSettings(gate=0.0, consequent=0.5)
     )  # loads the compiled code, or wakes the device
     start = clock(device)
     settings = TrainingSettings(device=device)
     result = train(codes, cardinalities=[10] * sensors, settings=settings, neighbours=near)
     trained = clock(device)
-    asked, search = [0], Search(neighbours=near, gate_by=gate_by)  # type: ignore[arg-type]
+    asked, search = [0], SearchSettings(neighbours=near, gate_by=gate_by)  # type: ignore[arg-type]
 
     def note(done: int, total: int) -> None:
         asked[0] = done
 
     if keep is None:
-        rules = Rules.none(2)
-        found = sum(len(chunk) for chunk in extract(result.model, search=search, progress=note))
+        rules = RuleArrays.empty(2)
+        found = sum(len(chunk) for chunk in extract_rules(result.model, search=search, progress=note))
     else:
-        rules = top(result.model, k=keep, search=search, progress=note)
+        rules = extract_top_rules(result.model, k=keep, search=search, progress=note)
         found = len(rules)
     done = clock(device)
     return {
@@ -410,7 +411,7 @@ def aerial_plant(
     }
 
 
-def _mean_confidence(codes: NDArray[Any], rules: Rules, most: int = 2000) -> float:
+def _mean_confidence(codes: NDArray[Any], rules: RuleArrays, most: int = 2000) -> float:
     """Exact confidence of the first rules, on average."""
     found = []
     for left, right in zip(rules.antecedents[:most], rules.consequents[:most], strict=True):

@@ -1,27 +1,61 @@
-"""How many processors torch may use for a piece of work."""
+"""The only door to torch: a check that it is installed, and a limit on its threads.
+
+torch is an optional dependency (extras ``aerial`` and ``baselines``). Miners that need it call ``require_torch`` when
+they start to work and import torch inside their functions or in modules that they import afterwards, so that everything
+else starts fast and runs without it. Importing this module must not import torch.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 
-__all__ = ["one_thread"]
+from thence.errors import require
+
+__all__ = ["one_thread", "require_torch"]
+
+
+def require_torch(*, extra: str, also: tuple[str, ...] = ()) -> None:
+    """Check that torch can be imported.
+
+    Args:
+        extra: The extra of the package that installs torch for the caller, such as ``"aerial"``.
+        also: Further modules that the caller needs from the same extra.
+
+    Raises:
+        MissingExtraError: If torch or one of the other modules cannot be imported. The hint names the extra.
+    """
+    for module in ("torch", *also):
+        require(module, extra=extra)
 
 
 @contextmanager
-def one_thread(wanted: bool = True) -> Iterator[None]:
-    """Let torch work on one processor: small layers gain nothing from more, and lose much where others compute.
+def one_thread(enabled: bool = True) -> Iterator[None]:
+    """Limit torch to one thread inside the context.
 
-    Its threads spin while they wait for each other; on a busy machine that costs ten times the work itself.
+    Small layers gain nothing from more threads. Threads of torch spin while they wait for each other, which on a busy
+    machine costs ten times as much as the work itself. Without torch, the context does nothing.
+
+    Args:
+        enabled: Whether to set the limit at all.
     """
-    import torch
-
-    if not wanted:
+    if not enabled or not _has_torch():
         yield
         return
+    import torch
+
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def _has_torch() -> bool:
+    """Whether torch is installed; a module that is set to ``None`` counts as missing."""
+    try:
+        return find_spec("torch") is not None
+    except ValueError:
+        return False

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
-import torch
+
+from thence.miners import torch_runtime
 
 
 @pytest.fixture(autouse=True, scope="session")
 def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+    with torch_runtime.one_thread():
+        yield

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from thence.miners.aerial.autoencoder import Autoencoder, initialise
-from thence.miners.aerial.extraction import Itemsets, Rules
+from thence.miners.aerial.extraction import ItemsetArrays, RuleArrays
 
 
 def lively(cardinalities, *, widths=(6, 4), seed=0, spread=1.0) -> Autoencoder:
@@ -22,7 +22,7 @@ def as_rules(chunks) -> dict:
     """{(antecedent items, consequent): probability}; fails when a rule comes twice."""
     found: dict = {}
     for chunk in chunks:
-        assert isinstance(chunk, Rules)
+        assert isinstance(chunk, RuleArrays)
         assert chunk.antecedents.dtype == np.int32
         assert chunk.probability.dtype == np.float32
         for row, item, probability in zip(chunk.antecedents, chunk.consequents, chunk.probability, strict=True):
@@ -36,7 +36,7 @@ def as_sets(chunks) -> dict:
     """{items: weakest probability}; fails when a combination comes twice."""
     found: dict = {}
     for chunk in chunks:
-        assert isinstance(chunk, Itemsets)
+        assert isinstance(chunk, ItemsetArrays)
         for row, probability in zip(chunk.items, chunk.probability, strict=True):
             key = tuple(int(i) for i in row if i >= 0)
             assert key not in found

@@ -9,7 +9,7 @@ import torch
 from tests.miners.aerial.networks import lively
 from tests.miners.aerial.oracle import DenseNetwork
 from thence.errors import ConfigError
-from thence.miners.aerial.autoencoder import Layout, default_widths, faithful_widths, initialise
+from thence.miners.aerial.autoencoder import Layout, choose_faithful_widths, choose_widths, initialise
 
 
 @pytest.mark.parametrize("cardinalities", [[3, 3], [2, 4, 1], [2, 0, 3, 2]], ids=str)
@@ -72,9 +72,9 @@ def test_seed_and_nothing_else_decides_the_weights():
 
 @pytest.mark.parametrize("n_items", [1, 5, 15, 200, 970, 20_000])
 def test_default_widths_shrink_inwards_and_stay_bounded(n_items):
-    for widths in (default_widths(Layout.of([n_items])), faithful_widths(Layout.of([n_items]))):
+    for widths in (choose_widths(Layout.of([n_items])), choose_faithful_widths(Layout.of([n_items]))):
         assert widths[0] > widths[1] > widths[2] >= 4
-    assert default_widths(Layout.of([n_items]))[0] <= 256
+    assert choose_widths(Layout.of([n_items]))[0] <= 256
 
 
 @pytest.mark.parametrize("cardinalities", [[-1], [[2]], [1.5]], ids=str)

@@ -9,7 +9,12 @@ import pytest
 import torch
 
 from thence.miners.aerial.autoencoder import Layout, initialise
-from thence.miners.aerial.corruption import features_around, noisy_input, visible_features, visible_items
+from thence.miners.aerial.corruption import (
+    draw_features_around,
+    draw_visible_features,
+    find_visible_items,
+    make_noisy_input,
+)
 from thence.miners.neighbours import Neighbours
 
 
@@ -17,7 +22,7 @@ from thence.miners.neighbours import Neighbours
 def test_every_number_and_every_choice_of_features_is_equally_likely(many, monkeypatch):
     monkeypatch.setattr("thence.miners.aerial.corruption.MANY", many)
     rows = 60_000
-    shown = visible_features(5, rows=rows, most=3, generator=torch.Generator().manual_seed(0)).numpy()
+    shown = draw_visible_features(5, rows=rows, most=3, generator=torch.Generator().manual_seed(0)).numpy()
     sizes = (shown >= 0).sum(axis=1)
     choices = {size: Counter() for size in (1, 2, 3)}
     for row, size in zip(shown, sizes, strict=True):
@@ -35,7 +40,7 @@ def test_every_number_and_every_choice_of_features_is_equally_likely(many, monke
 
 
 def test_no_more_features_are_shown_than_there_are():
-    shown = visible_features(2, rows=50, most=4, generator=torch.Generator().manual_seed(0))
+    shown = draw_visible_features(2, rows=50, most=4, generator=torch.Generator().manual_seed(0))
     assert shown.shape == (50, 2)
     assert set(shown[:, 0].tolist()) == {0, 1}
 
@@ -43,7 +48,7 @@ def test_no_more_features_are_shown_than_there_are():
 def test_rows_of_a_centre_show_it_and_its_neighbours():
     near = Neighbours.of([[1, 2, 3], [], [], [], []])
     centres = torch.tensor([0, 4])
-    shown = features_around(
+    shown = draw_features_around(
         centres, per_centre=200, most=3, generator=torch.Generator().manual_seed(0), neighbours=near
     ).numpy()
     assert (shown[:200, 0] == 0).all()
@@ -58,14 +63,14 @@ def test_visible_items_leave_out_what_is_missing():
     layout = Layout.of([3, 2])
     codes = torch.tensor([[2, 1], [-1, 0]], dtype=torch.int16)
     shown = torch.tensor([[1, 0], [0, -1]])
-    assert visible_items(layout, codes, shown).tolist() == [[4, 2], [5, 5]]
+    assert find_visible_items(layout, codes, shown).tolist() == [[4, 2], [5, 5]]
 
 
 def test_noise_is_clipped_and_missing_values_stay_unknown():
     layout = Layout.of([2, 4])
     codes = torch.tensor([[1, -1]] * 500, dtype=torch.int16)
     unknown = initialise([2, 4]).unknown()
-    dense = noisy_input(layout, codes, unknown=unknown, noise=0.5, generator=torch.Generator().manual_seed(0))
+    dense = make_noisy_input(layout, codes, unknown=unknown, noise=0.5, generator=torch.Generator().manual_seed(0))
     assert dense.min() >= 0
     assert dense.max() <= 1
     assert (dense[:, 2:] == 0.25).all()
@@ -77,5 +82,5 @@ def test_noise_is_clipped_and_missing_values_stay_unknown():
 def test_without_noise_the_input_is_one_hot():
     layout = Layout.of([2, 3])
     codes = torch.tensor([[1, 0], [0, 2]], dtype=torch.int16)
-    dense = noisy_input(layout, codes, unknown=torch.zeros(5), noise=0.0, generator=torch.Generator())
+    dense = make_noisy_input(layout, codes, unknown=torch.zeros(5), noise=0.0, generator=torch.Generator())
     assert dense.tolist() == [[0, 1, 1, 0, 0], [1, 0, 0, 0, 1]]

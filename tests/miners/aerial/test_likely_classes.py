@@ -10,9 +10,10 @@ from tests.miners.aerial.networks import as_rules, lively
 from thence.miners.aerial import consequents as consequents_module
 from thence.miners.aerial import extraction as extract_module
 from thence.miners.aerial import sketch as sketch_module
-from thence.miners.aerial.extraction import Search, extract, top
+from thence.miners.aerial.extraction import extract_rules, extract_top_rules
+from thence.miners.aerial.likely_classes import find_likely_classes
+from thence.miners.aerial.settings import SearchSettings
 from thence.miners.aerial.sketch import Sketch
-from thence.miners.aerial.likely_classes import winners
 
 NONE = np.empty(0, np.float32)
 NO_PAIRS = np.empty((0, 0, 0), np.float32)
@@ -55,7 +56,7 @@ def test_likely_classes_are_those_of_the_softmax(classes, count, threshold, sket
     lead = float(np.log(threshold / (1 - threshold)))
     cube = logits.view(len(states), classes, count).numpy()
     arrays = (array.numpy() for array in (states, weight, bias))
-    row, cell, share = winners(cube, own, allowed, lead, threshold, loose, apart, reach, *arrays)
+    row, cell, share = find_likely_classes(cube, own, allowed, lead, threshold, loose, apart, reach, *arrays)
     found = dict(zip(zip(row.tolist(), cell.tolist(), strict=True), share.tolist(), strict=True))
     truth = expected(states, weight, bias, own, allowed, threshold)
     assert truth or classes == 1 or threshold == 0.99
@@ -112,9 +113,9 @@ def test_top_k_is_the_same_with_a_sketch(seed, monkeypatch):
 
     monkeypatch.setattr(consequents_module, "_compiled", noted)
     model = lively([3, 4, 3, 3, 4, 3, 2, 3], widths=(40, 3), seed=seed, spread=0.5)
-    search = Search(gate=0.0, consequent=0.5)
-    whole = as_rules(extract(model, search=search))
-    found = as_rules([top(model, k=20, search=search)])
+    search = SearchSettings(gate=0.0, consequent=0.5)
+    whole = as_rules(extract_rules(model, search=search))
+    found = as_rules([extract_top_rules(model, k=20, search=search)])
     assert any(used)
     order = sorted(whole.values(), reverse=True)
     assert sorted(found.values(), reverse=True) == pytest.approx(order[:20], abs=1e-6)

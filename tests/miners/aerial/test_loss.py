@@ -9,7 +9,7 @@ import torch
 from tests.miners.aerial.networks import lively
 from thence.miners.aerial import loss as loss_module
 from thence.miners.aerial.autoencoder import Autoencoder
-from thence.miners.aerial.loss import AllFeatures, NearFeatures, gradients, reconstruction_loss
+from thence.miners.aerial.loss import AllFeatures, NearFeatures, compute_gradients, compute_loss
 from thence.miners.neighbours import Neighbours
 
 CARDINALITIES = [[3, 3, 3, 3], [2, 4, 3, 1, 4], [5], [2, 0, 3]]
@@ -48,9 +48,9 @@ def check_against_autograd(model, first, codes, output, *, counted=None):
     per_cell, per_row = dense_loss(model.with_parameters(leaves), start, codes, counted=counted)
     if per_row.requires_grad:
         per_row.backward()
-    found = gradients(model, first.clone(), codes, output)
+    found = compute_gradients(model, first.clone(), codes, output)
     assert float(found.loss) == pytest.approx(float(per_cell.detach()), rel=1e-4, abs=1e-6)
-    assert float(reconstruction_loss(model, first.clone(), codes, output)) == pytest.approx(float(found.loss))
+    assert float(compute_loss(model, first.clone(), codes, output)) == pytest.approx(float(found.loss))
     ours = [found.first, *found.inner, found.exit, found.exit_bias]
     for slope, leaf in zip(ours, [start, *leaves[2:]], strict=True):
         expected = torch.zeros_like(slope) if leaf.grad is None else leaf.grad.float()
@@ -86,7 +86,7 @@ def test_near_features_count_the_centre_and_its_neighbours_only(cardinalities, t
 def test_nothing_known_is_no_loss_and_no_gradient():
     model = lively([3, 2], widths=(4,), seed=0)
     codes = torch.full((5, 2), -1, dtype=torch.int16)
-    found = gradients(model, torch.randn(5, 4), codes, AllFeatures(model.layout))
+    found = compute_gradients(model, torch.randn(5, 4), codes, AllFeatures(model.layout))
     assert float(found.loss) == 0.0
     assert float(found.exit.abs().max()) == 0.0
     assert float(found.first.abs().max()) == 0.0
@@ -95,6 +95,6 @@ def test_nothing_known_is_no_loss_and_no_gradient():
 def test_a_confidently_wrong_network_still_gets_a_finite_gradient():
     model = lively([3, 3], widths=(4,), seed=0, spread=100.0)
     codes = random_codes([3, 3], 20, missing=0.0)
-    found = gradients(model, torch.randn(20, 4) * 100, codes, AllFeatures(model.layout))
+    found = compute_gradients(model, torch.randn(20, 4) * 100, codes, AllFeatures(model.layout))
     assert torch.isfinite(found.exit).all()
     assert float(found.exit.abs().max()) > 0.0

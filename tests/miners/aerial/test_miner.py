@@ -17,8 +17,8 @@ from thence.errors import ConfigError, MiningError, RunError
 from thence.evaluate.fidelity import fidelity
 from thence.graph.patterns import Pattern
 from thence.miners.aerial.miner import Aerial, AerialModel
+from thence.miners.aerial.rows import BlockRows
 from thence.miners.aerial.settings import TrainingSettings
-from thence.miners.aerial.table_rows import BlockRows
 from thence.miners.exact.miner import Exact
 from thence.readings.windows import window
 from thence.rules.constraints import Where
@@ -45,7 +45,7 @@ def model(table: TransactionTable) -> AerialModel:
 def test_rules_are_counted_exactly_and_carry_the_probability(table: TransactionTable, model: AerialModel) -> None:
     rules = Aerial(seed=1).extract(model, table)
     assert len(rules) > 0
-    assert count_rules_of(table, list(rules)).counts == rules.counts
+    assert count_rules_of(list(rules), table).counts == rules.counts
     assert rules.extras["probability"].min() >= 0.8
     assert rules.data_coverage == 1.0
     assert not any(rule.consequent.feature.subject == "k" for rule in rules)
@@ -189,7 +189,7 @@ def test_lifted_tables_are_sampled_row_by_row() -> None:
         assert rows.take(chosen).tolist() == block.flat()[chosen].tolist()
     rules = Aerial(seed=0, similarity=0.7, max_antecedents=1).mine(table)
     assert {"probability", "support_time", "support_embeddings"} <= set(rules.extras)
-    assert count_rules_of(table, rules).counts == rules.counts
+    assert count_rules_of(rules, table).counts == rules.counts
 
 
 def test_what_never_holds_is_not_shown(table: TransactionTable, model: AerialModel) -> None:
@@ -305,9 +305,9 @@ def test_a_diverged_training_names_a_setting_that_there_is(table: TransactionTab
     [
         ({"antecedent": Where(feature="a")}, "constraint on the antecedent (did you mean '(a).value'?)"),
         ({"antecedent": Where(sensor="aa")}, "constraint on the antecedent (did you mean 'a'?)"),
-        ({"antecedent": Where(kind="flow")}, "constraint on the antecedent (nothing here has a kind)"),
-        ({"consequent": Where(sensor="zzz")}, "constraint on the consequent (sensor may be 'a', 'b', 'c' …)"),
-        ({"consequent": Where(sensor="c", value=1)}, "constraint on the consequent (value may be '0', '1')"),
+        ({"antecedent": Where(kind="flow")}, "constraint on the antecedent (no feature of the table has a kind)"),
+        ({"consequent": Where(sensor="zzz")}, "constraint on the consequent (sensor can be 'a', 'b', 'c' …)"),
+        ({"consequent": Where(sensor="c", value=1)}, "constraint on the consequent (value can be '0', '1')"),
         ({"antecedent": []}, "the constraint on the antecedent is an empty list"),
         ({"antecedent": Where(sensor="k")}, "all that fits the constraint on the antecedent is constant"),
     ],

@@ -136,18 +136,18 @@ def spoil_with_a_pickle(folder):
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (spoil_nothing_there, "no stored network here"),
+        (spoil_nothing_there, "cannot read a stored network"),
         (spoil_cut_off, "not JSON"),
         (spoil_foreign_json, "not a network of Aerial"),
         (spoil_later_version, "version 3"),
-        (spoil_by_hand, "the description is not the one"),
-        (spoil_missing_weights, "weights are missing"),
-        (spoil_one_bit, "not the ones that were stored"),
-        (spoil_shapes, "do not have the shapes"),
-        (spoil_path, "not a file of this folder"),
-        (spoil_description, "not described as it should be"),
-        (spoil_layers, "not described as it should be"),
-        (spoil_cardinalities, "not described as it should be"),
+        (spoil_by_hand, "checksum of the description does not match"),
+        (spoil_missing_weights, "cannot read the weights"),
+        (spoil_one_bit, "checksum of the weights does not match"),
+        (spoil_shapes, "shapes of the weights do not match"),
+        (spoil_path, "is not in this folder"),
+        (spoil_description, "invalid description of a network"),
+        (spoil_layers, "invalid description of a network"),
+        (spoil_cardinalities, "invalid description of a network"),
         (spoil_with_a_pickle, "not a safetensors file"),
     ],
 )
@@ -161,10 +161,10 @@ def test_what_is_foreign_or_damaged_is_refused(tmp_path, spoil, message):
 
 def test_blocks_without_their_fields_are_refused(tmp_path):
     save(lively([2, 3]), tmp_path)
-    with pytest.raises(RunError, match="a block is not described"):
+    with pytest.raises(RunError, match="invalid description of a block"):
         load_blocks(tmp_path)
     save_blocks([Block(np.array([0]), ("a",), None, 0.5, 1)] * 2, tmp_path)
-    with pytest.raises(RunError, match="one network was expected, 2 are stored"):
+    with pytest.raises(RunError, match="expected one network, found 2"):
         load(tmp_path)
 
 
@@ -184,7 +184,7 @@ def test_blocks_that_do_not_fit_together_are_refused(tmp_path, wrong):
     """Lengths and signs were not looked at: a damaged description gave a traceback or other columns."""
     save_blocks([Block(np.array([0, 1]), ("a", "b"), lively([2, 3]), 0.5, 1, None, ("x", "y"))], tmp_path)
     change(tmp_path, lambda block: block.update(wrong))
-    with pytest.raises(RunError, match="a block is not described"):
+    with pytest.raises(RunError, match="invalid description of a block"):
         load_blocks(tmp_path)
 
 
@@ -200,6 +200,6 @@ def test_models_of_the_first_version_are_still_read(tmp_path):
 def test_a_model_is_not_written_over_a_file(tmp_path):
     """FileExistsError."""
     (tmp_path / "here").write_text("mine")
-    with pytest.raises(RunError, match="no folder can be made here"):
+    with pytest.raises(RunError, match="cannot create the folder"):
         save(lively([2, 3]), tmp_path / "here")
     assert (tmp_path / "here").read_text() == "mine"

@@ -11,9 +11,10 @@ import torch
 from tests.miners.aerial.networks import as_rules
 from thence.errors import ConfigError, InputError, MiningError
 from thence.miners.aerial import training as train_module
-from thence.miners.aerial.extraction import Search, extract
-from thence.miners.aerial.rows import ArrayRows, loss_of_knowing_nothing, why_trivial
-from thence.miners.aerial.training import TrainingSettings, train
+from thence.miners.aerial.extraction import extract_rules
+from thence.miners.aerial.rows import ArrayRows, compute_marginal_loss, explain_trivial
+from thence.miners.aerial.settings import SearchSettings, TrainingSettings
+from thence.miners.aerial.training import train
 from thence.miners.neighbours import Neighbours
 
 SHORT = TrainingSettings(epochs=4)
@@ -48,7 +49,7 @@ def test_training_lowers_the_held_out_loss(corruption):
 
 def test_the_rules_of_a_simple_world_are_found():
     model = train(linked(), cardinalities=LINKED).model
-    found = as_rules(extract(model, search=Search(max_antecedents=1)))
+    found = as_rules(extract_rules(model, search=SearchSettings(max_antecedents=1)))
     assert found.keys() == TRUTH
 
 
@@ -99,13 +100,13 @@ def test_missing_values_are_left_out(corruption):
     result = train(codes, cardinalities=LINKED, settings=TrainingSettings(corruption=corruption, epochs=16))
     assert np.isfinite(result.loss)
     if corruption == "mask":
-        assert as_rules(extract(result.model, search=Search(max_antecedents=1))).keys() == TRUTH
+        assert as_rules(extract_rules(result.model, search=SearchSettings(max_antecedents=1))).keys() == TRUTH
 
 
 def test_a_feature_that_is_always_missing_does_no_harm():
     codes = np.concatenate([linked(), np.full((600, 2), -1, np.int8)], axis=1)
     result = train(codes, cardinalities=[*LINKED, 0, 3])
-    found = as_rules(extract(result.model, search=Search(max_antecedents=1)))
+    found = as_rules(extract_rules(result.model, search=SearchSettings(max_antecedents=1)))
     assert {rule for rule in found if max(*rule[0], rule[1]) < 13} == TRUTH
 
 
@@ -117,7 +118,7 @@ def test_early_stopping_keeps_the_best_weights():
     assert result.stopped_early
     # As long as the number of visible features falls, a loss that does not improve says nothing yet.
     assert 160 <= len(result.epochs) < 200
-    assert result.loss == min(epoch.judged for epoch in result.epochs)
+    assert result.loss == min(epoch.monitored_loss for epoch in result.epochs)
     noisy = TrainingSettings(epochs=200, patience=3, decay=False, held_out=0.3, corruption="gaussian")
     result = train(codes, cardinalities=[5] * 6, settings=noisy)
     assert result.stopped_early
@@ -130,7 +131,7 @@ def test_progress_hears_of_every_epoch():
     heard = []
     result = train(linked(), cardinalities=LINKED, settings=TrainingSettings(epochs=4), progress=heard.append)
     assert tuple(heard) == result.epochs
-    assert [(epoch.number, epoch.of) for epoch in heard] == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert [(epoch.number, epoch.total) for epoch in heard] == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
 def test_training_goes_on_from_given_weights():
@@ -139,7 +140,7 @@ def test_training_goes_on_from_given_weights():
     fresh = train(linked(seed=1), cardinalities=LINKED, settings=TrainingSettings(epochs=5))
     assert further.epochs[0].loss < fresh.epochs[0].loss
     assert not same(first, further)
-    with pytest.raises(MiningError, match="other classes"):
+    with pytest.raises(MiningError, match="other numbers of classes"):
         train(linked(), cardinalities=[4, 4, 2, 4], start=first.model)
 
 
@@ -181,19 +182,19 @@ def test_long_tables_are_sampled_and_never_read_whole(monkeypatch):
     settings = TrainingSettings(epochs=12, max_rows=1000)
     result = train(source, cardinalities=LINKED, settings=settings, progress=heard.append)
     assert source.largest <= 2048  # the held-out rows are the most that is ever asked for at once
-    assert as_rules(extract(result.model, search=Search(max_antecedents=1))).keys() == TRUTH
+    assert as_rules(extract_rules(result.model, search=SearchSettings(max_antecedents=1))).keys() == TRUTH
 
 
 def test_training_begins_with_many_visible_features(monkeypatch):
     shown = []
-    drawn = train_module.visible_features
+    drawn = train_module.draw_visible_features
 
     def watch(n_features, *, rows, most, generator):
         shown.append(most)
         return drawn(n_features, rows=rows, most=most, generator=generator)
 
     monkeypatch.setattr(train_module, "SHOWN_FIRST", 6)
-    monkeypatch.setattr(train_module, "visible_features", watch)
+    monkeypatch.setattr(train_module, "draw_visible_features", watch)
     codes = np.random.default_rng(0).integers(0, 3, (300, 4)).repeat(2, axis=1).astype(np.int8)
     settings = TrainingSettings(epochs=10, held_out=0.0)
     first = train(codes, cardinalities=[3] * 8, settings=settings)
@@ -220,7 +221,7 @@ def test_a_wide_table_of_one_hidden_state_is_learnt():
     rng = np.random.default_rng(0)
     codes = np.where(rng.random((600, 2000)) < 0.05, rng.integers(0, 4, (600, 2000)), rng.integers(0, 4, (600, 1)))
     result = train(codes, cardinalities=[4] * 2000, settings=TrainingSettings(epochs=24, widths=(16, 8)))
-    assert result.loss < 0.6 * loss_of_knowing_nothing(codes, np.full(2000, 4))
+    assert result.loss < 0.6 * compute_marginal_loss(codes, np.full(2000, 4))
 
 
 def test_neighbourhoods_are_learnt_without_the_rest():
@@ -229,7 +230,7 @@ def test_neighbourhoods_are_learnt_without_the_rest():
     codes = rng.integers(0, 3, (1000, 12)).repeat(2, axis=1).astype(np.int8)
     near = Neighbours.of([[feature ^ 1] for feature in range(24)])
     result = train(codes, cardinalities=[3] * 24, neighbours=near)
-    found = as_rules(extract(result.model, search=Search(max_antecedents=1, neighbours=near)))
+    found = as_rules(extract_rules(result.model, search=SearchSettings(max_antecedents=1, neighbours=near)))
     assert found.keys() == {((3 * f + c,), 3 * (f ^ 1) + c) for f in range(24) for c in range(3)}
     assert result.epochs == train(codes, cardinalities=[3] * 24, neighbours=near).epochs
 
@@ -251,7 +252,7 @@ def test_trivial_tables_say_why(codes, reason):
     assert reason in result.reason
     assert result.epochs == ()
     assert np.isnan(result.loss)
-    assert why_trivial(codes) is not None
+    assert explain_trivial(codes) is not None
 
 
 def test_a_table_of_four_rows_trains():
@@ -264,11 +265,11 @@ def test_training_on_the_wrong_rows_is_refused():
         train(linked(), cardinalities=[4, 3, 2, 3])
     with pytest.raises(InputError, match="rows have 4 features, but 2 cardinalities"):
         train(linked(), cardinalities=[4, 4])
-    with pytest.raises(InputError, match="two-dimensional array of whole numbers"):
+    with pytest.raises(InputError, match="two-dimensional integer array"):
         train(np.zeros((5, 2)), cardinalities=[1, 1])
     with pytest.raises(InputError, match="two-dimensional"):
         ArrayRows(np.zeros(5, int))
-    with pytest.raises(ConfigError, match="neighbours name 1 features"):
+    with pytest.raises(ConfigError, match="neighbours were given for 1 features"):
         train(linked(), cardinalities=LINKED, neighbours=Neighbours.of([[]]))
 
 
@@ -276,10 +277,10 @@ def test_training_on_the_wrong_rows_is_refused():
     ("options", "message"),
     [
         ({"corruption": "dropout"}, "'mask' or 'gaussian'"),
-        ({"epochs": 0}, "epochs must be a whole number from 1 on"),
+        ({"epochs": 0}, "epochs must be an integer >= 1"),
         ({"learning_rate": -1.0}, "learning_rate must be positive"),
         ({"noise": -0.5}, "noise must not be negative"),
-        ({"held_out": 1.0}, "held_out must be a share"),
+        ({"held_out": 1.0}, "held_out must be at least 0 and less than 1"),
     ],
 )
 def test_impossible_settings_are_refused(options, message):
@@ -292,13 +293,13 @@ def test_few_rows_of_many_items_are_passed_over_a_bounded_number_of_times():
     codes = np.random.default_rng(0).integers(0, 2, (12, 60))
     short = TrainingSettings(widths=(8, 4))
     result = train(codes, cardinalities=[2] * 60, settings=short)
-    assert len(result.epochs) == result.epochs[-1].of == 500
+    assert len(result.epochs) == result.epochs[-1].total == 500
     assert result.note is not None
-    assert "12 rows of 120 items are learnt by heart" in result.note
+    assert "12 rows are too few for 120 items and are memorised" in result.note
     asked = train(codes, cardinalities=[2] * 60, settings=TrainingSettings(widths=(8, 4), epochs=2))
     assert (len(asked.epochs), asked.note) == (2, None)
     few = train(codes[:, :5], cardinalities=[2] * 5, settings=short)
-    assert (few.epochs[-1].of, few.note) == (500, None), "as many as a moderate table takes anyway"
+    assert (few.epochs[-1].total, few.note) == (500, None), "as many as a moderate table takes anyway"
 
 
 @pytest.mark.parametrize(("rows", "epochs"), [(159, 500), (160, 695), (1000, 110)])
@@ -307,7 +308,7 @@ def test_enough_rows_are_passed_over_as_often_as_the_items_need(rows, epochs):
         pass
 
     def stop(epoch):
-        raise HeardError(epoch.of)
+        raise HeardError(epoch.total)
 
     codes = np.random.default_rng(0).integers(0, 2, (rows, 500))
     with pytest.raises(HeardError) as caught:

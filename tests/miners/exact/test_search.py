@@ -267,7 +267,7 @@ def test_read_only_input_is_accepted_and_left_alone() -> None:
         ({"min_confidence": "high"}, ConfigError, "min_confidence"),
         ({"max_rules": -1}, ConfigError, "max_rules"),
         ({"block_rules": 0}, ConfigError, "block_rules"),
-        ({"n_rows": 65}, InputError, "cannot hold 65 rows"),
+        ({"n_rows": 65}, InputError, "2 words for 65 rows"),
         ({"feature_of_item": [1, 0]}, InputError, "feature by feature"),
         ({"feature_of_item": [0]}, InputError, "one entry for each of 2 items"),
         ({"feature_of_item": [0, 0]}, InputError, "exclude each other"),

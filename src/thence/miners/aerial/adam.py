@@ -1,9 +1,9 @@
 """Adam on plain tensors.
 
-The same steps as ``torch.optim.Adam``, which takes longer to import (it brings a compiler along) than a table of
-twenty sensors takes to train. All weights lie in one buffer: a network has a dozen small tensors, and a dozen times
-six operations on them would take longer than the arithmetic. Long buffers are updated a cache-sized piece at a time.
-This module must not know what the tensors mean.
+The same steps as ``torch.optim.Adam``, which takes longer to import (it imports a compiler) than a table of twenty
+sensors takes to train. All weights are in one buffer: a network has a dozen small tensors, and six operations on each
+of them would take longer than the arithmetic. Long buffers are updated one cache-sized piece at a time. This module
+must not know what the tensors mean.
 """
 
 from __future__ import annotations
@@ -20,12 +20,19 @@ PIECE = 1 << 17
 
 
 class Adam:
-    """Adaptive steps for copies of some tensors: ``tensors`` are views of one buffer, ``flat``, changed in place.
+    """Adam on copies of some tensors. ``tensors`` are views of one buffer, ``flat``, which is changed in place.
 
-    >>> optimiser = Adam([torch.ones(2)], weight_decay=0.0)
-    >>> optimiser.step([torch.tensor([1.0, -2.0])], learning_rate=0.1)
-    >>> [round(float(value), 3) for value in optimiser.tensors[0]]
-    [0.9, 1.1]
+    Args:
+        start: The initial tensors, which are copied.
+        weight_decay: L2 penalty, added to the gradients.
+        betas: Decay rates of the running mean and of the running mean square.
+        epsilon: Added to the denominator.
+
+    Examples:
+        >>> optimiser = Adam([torch.ones(2)], weight_decay=0.0)
+        >>> optimiser.step([torch.tensor([1.0, -2.0])], learning_rate=0.1)
+        >>> [round(float(value), 3) for value in optimiser.tensors[0]]
+        [0.9, 1.1]
     """
 
     def __init__(
@@ -44,21 +51,21 @@ class Adam:
         self.count = 0
 
     def views(self, flat: Tensor) -> list[Tensor]:
-        """A buffer as tensors of the shapes that were given, without a copy."""
+        """Return a buffer as tensors with the initial shapes, without a copy."""
         parts = torch.split(flat, [shape.numel() for shape in self.shapes])
         return [part.view(shape) for part, shape in zip(parts, self.shapes, strict=True)]
 
-    def step(self, slopes: Sequence[Tensor], *, learning_rate: float) -> None:
-        """One step against the gradients."""
+    def step(self, gradients: Sequence[Tensor], *, learning_rate: float) -> None:
+        """Make one step against the gradients, which are given in the order of the tensors."""
         self.count += 1
         first, second = self.betas
         size = learning_rate / (1.0 - first**self.count)
         root = math.sqrt(1.0 - second**self.count)
-        slope = torch.cat([tensor.reshape(-1) for tensor in slopes])
-        piece = PIECE if slope.device.type == "cpu" else max(len(slope), 1)
-        for low in range(0, len(slope), piece):
+        gradient = torch.cat([tensor.reshape(-1) for tensor in gradients])
+        piece = PIECE if gradient.device.type == "cpu" else max(len(gradient), 1)
+        for low in range(0, len(gradient), piece):
             at = slice(low, low + piece)
-            pull = slope[at].add_(self.flat[at], alpha=self.weight_decay)
+            pull = gradient[at].add_(self.flat[at], alpha=self.weight_decay)
             moved = self.mean[at].lerp_(pull, 1.0 - first)
             spread = self.square[at].mul_(second).addcmul_(pull, pull, value=1.0 - second)
             self.flat[at].addcdiv_(moved, spread.sqrt().div_(root).add_(self.epsilon), value=-size)

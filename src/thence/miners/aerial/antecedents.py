@@ -1,9 +1,9 @@
 """Enumerate combinations of items and keep those that pass Aerial's gate.
 
-A combination passes when the network gives every one of its marked items at least the threshold (lines 4 to 10 of
-Algorithm 1). ``full`` asks every combination; ``grow`` asks a combination only when each of its parts that is one
-item smaller has passed. Features that may not stand together are never combined, so no query is spent on them.
-This module must not look at consequents.
+A combination passes if the network gives each of its marked items a probability of at least the threshold (lines 4 to
+10 of Algorithm 1). A ``full`` search queries every combination; a ``grow`` search queries a combination only if all of
+its subsets with one item less have passed. Features that may not appear together are never combined, so no query is
+spent on them. This module must not look at consequents.
 """
 
 from __future__ import annotations
@@ -17,19 +17,22 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from thence.miners.aerial.combinations import Items, Level, joined_parts, ragged
-from thence.miners.aerial.query_network import UNSURE, Frame, full_precision, share_of
+from thence.miners.aerial.combinations import Items, Level, iterate_ragged, join_combinations
+from thence.miners.aerial.query_network import UNSURE, QueryNetwork, full_precision, softmax_at
 from thence.miners.neighbours import Neighbours
 
-__all__ = ["Passed", "passed"]
+__all__ = ["PassedBatch", "find_antecedents"]
 
 
 @dataclass(frozen=True, eq=False)
-class Passed:
-    """Combinations that passed the gate, and how many were asked to find them.
+class PassedBatch:
+    """A batch of combinations that passed the gate.
 
-    ``items`` are ascending within a combination, ``states`` the last hidden activations, ``weakest`` the smallest
-    probability among the marked items.
+    Args:
+        items: Items of each combination, ascending.
+        states: Last hidden activations of the network for each combination.
+        weakest: The smallest probability among the marked items of each combination.
+        asked: The number of combinations that were queried for this batch.
     """
 
     items: Items
@@ -37,17 +40,17 @@ class Passed:
     weakest: NDArray[np.float32]
     asked: int
 
-    def starting_before(self, item: int) -> Passed:
-        """Those whose first item stands before ``item``."""
+    def starting_before(self, item: int) -> PassedBatch:
+        """Return the combinations whose first item is smaller than ``item``."""
         keep = np.flatnonzero(self.items[:, 0] < item)
         if len(keep) == len(self.items):
             return self
         rows = torch.from_numpy(keep).to(self.states.device)
-        return Passed(self.items[keep], self.states[rows], self.weakest[keep], self.asked)
+        return PassedBatch(self.items[keep], self.states[rows], self.weakest[keep], self.asked)
 
 
-def passed(
-    frame: Frame,
+def find_antecedents(
+    network: QueryNetwork,
     *,
     antecedent_ok: NDArray[np.bool_],
     near: Neighbours | None,
@@ -56,10 +59,24 @@ def passed(
     search: Literal["full", "grow"],
     first: range,
     batch_bytes: int,
-) -> Iterator[Passed]:
-    """All combinations of one to ``most`` items that pass and whose first feature lies in ``first``."""
-    asker = _Asker(frame, gate, batch_bytes)
-    universe = _Universe.of(frame, antecedent_ok, near)
+) -> Iterator[PassedBatch]:
+    """Find all combinations that pass the gate.
+
+    Args:
+        network: The network to query.
+        antecedent_ok: For each item, whether it may be in an antecedent.
+        near: Which features may appear together, or ``None`` if all may.
+        gate: The threshold for the marked items.
+        most: The largest number of items of a combination.
+        search: ``"full"`` or ``"grow"``.
+        first: The range of features that the first feature of a combination must be in.
+        batch_bytes: Memory for one batch of queries.
+
+    Yields:
+        Batches of combinations.
+    """
+    asker = _Asker(network, gate, batch_bytes)
+    universe = _Universe.of(network, antecedent_ok, near)
     if search == "grow":
         yield from _grow(asker, universe, near=near, most=most, first=first)
         return
@@ -80,18 +97,18 @@ class _Shape:
     exit_bias: Tensor  # (features, classes, 1)
 
     @staticmethod
-    def of(frame: Frame, features: NDArray[np.int64], antecedent_ok: NDArray[np.bool_]) -> _Shape:
-        layout = frame.layout
+    def of(network: QueryNetwork, features: NDArray[np.int64], antecedent_ok: NDArray[np.bool_]) -> _Shape:
+        layout = network.layout
         blocks = layout.offsets[features][:, None] + np.arange(layout.cardinalities[features[0]])
         items = blocks[antecedent_ok[blocks]].reshape(len(features), -1)
-        marked = torch.from_numpy(items).to(frame.device)
-        outputs = torch.from_numpy(blocks).to(frame.device)
+        marked = torch.from_numpy(items).to(network.device)
+        outputs = torch.from_numpy(blocks).to(network.device)
         return _Shape(
             items,
-            frame.deltas[marked],
+            network.deltas[marked],
             marked - outputs[:, :1],
-            frame.exit[outputs],
-            frame.exit_bias[outputs].unsqueeze(-1),
+            network.exit[outputs],
+            network.exit_bias[outputs].unsqueeze(-1),
         )
 
     def part(self, chosen: slice) -> _Shape:
@@ -100,7 +117,7 @@ class _Shape:
 
 
 def _pieces(shapes: list[_Shape], most: int) -> Iterator[list[_Shape]]:
-    """Cut the choices of items of a combination of features, the first ones first, into at most ``most`` at a time.
+    """Split the choices of items for a combination of features into pieces of at most ``most`` choices, in order.
 
     Only features with very many classes, or long combinations, have more choices than fit into one batch.
     """
@@ -118,9 +135,9 @@ def _pieces(shapes: list[_Shape], most: int) -> Iterator[list[_Shape]]:
 
 @dataclass(frozen=True, eq=False)
 class _Universe:
-    """The features that have an item to mark, ascending, and which of them may stand together.
+    """The features that have an item to mark, ascending, and which of them may appear together.
 
-    The rank of a feature is its place in this list.
+    The rank of a feature is its position in this list.
     """
 
     features: NDArray[np.int64]
@@ -130,8 +147,8 @@ class _Universe:
     near: Neighbours | None  # between ranks
 
     @staticmethod
-    def of(frame: Frame, antecedent_ok: NDArray[np.bool_], near: Neighbours | None) -> _Universe:
-        layout = frame.layout
+    def of(network: QueryNetwork, antecedent_ok: NDArray[np.bool_], near: Neighbours | None) -> _Universe:
+        layout = network.layout
         counts = np.bincount(layout.feature_of_item[antecedent_ok], minlength=layout.n_features)
         features = np.flatnonzero(counts)
         keys = counts[features] * (layout.cardinalities.max(initial=0) + 1) + layout.cardinalities[features]
@@ -141,17 +158,17 @@ class _Universe:
         for shape in range(int(shape_of.max(initial=-1)) + 1):
             members = np.flatnonzero(shape_of == shape)
             place_of[members] = np.arange(len(members))
-            shapes.append(_Shape.of(frame, features[members], antecedent_ok))
+            shapes.append(_Shape.of(network, features[members], antecedent_ok))
         chosen = None if near is None else near.restricted_to(features)
         return _Universe(features, tuple(shapes), shape_of.astype(np.int64), place_of, chosen)
 
     def ranks(self, features: range) -> NDArray[np.int64]:
-        """Ranks of the features in a range, as combinations of one."""
+        """Return the ranks of the features in a range, as combinations of one feature."""
         low, high = np.searchsorted(self.features, [features.start, features.stop])
         return np.arange(low, high, dtype=np.int64)[:, None]
 
     def later(self, ranks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """For each rank, how many later ranks may stand beside it, and where the list of them begins."""
+        """Return, for each rank, how many later ranks may appear beside it, and where the list of them begins."""
         if self.near is None:
             return len(self.features) - 1 - ranks, ranks + 1
         begin = self.near.first_later[ranks]
@@ -165,7 +182,7 @@ def _combinations(universe: _Universe, prefixes: NDArray[np.int64], more: int) -
             yield prefixes
         return
     counts, begin = universe.later(prefixes[:, -1])
-    for rows, steps in ragged(counts):
+    for rows, steps in iterate_ragged(counts):
         listed = begin[rows] + steps
         if universe.near is not None:
             listed = universe.near.members[listed]
@@ -180,19 +197,19 @@ def _combinations(universe: _Universe, prefixes: NDArray[np.int64], more: int) -
 
 @dataclass(frozen=True, eq=False)
 class _Asker:
-    """Puts queries to the network and keeps those that pass the gate."""
+    """Queries the network and keeps the combinations that pass the gate."""
 
-    frame: Frame
+    network: QueryNetwork
     gate: float
     batch_bytes: int
 
     @property
     def batch(self) -> int:
-        """Queries at a time: two neighbouring layers are in memory at once."""
-        return max(1, self.batch_bytes // (8 * self.frame.widest))
+        """The number of queries per batch: two adjacent layers are in memory at once."""
+        return max(1, self.batch_bytes // (8 * self.network.widest))
 
-    def grid(self, universe: _Universe, ranks: NDArray[np.int64]) -> Iterator[Passed]:
-        """Ask all choices of items for combinations of features, many at once where their shapes agree."""
+    def grid(self, universe: _Universe, ranks: NDArray[np.int64]) -> Iterator[PassedBatch]:
+        """Query all choices of items for combinations of features, many at once if their shapes are equal."""
         base = len(universe.shapes)
         kinds = universe.shape_of[ranks] @ (base ** np.arange(ranks.shape[1])[::-1])
         for kind in np.unique(kinds):
@@ -204,67 +221,67 @@ class _Asker:
                 for piece in _pieces(shapes, self.batch):
                     yield self._block(universe.place_of[part[low : low + step]], piece)
 
-    def _block(self, places: NDArray[np.int64], shapes: list[_Shape]) -> Passed:
-        """Ask every choice of items for combinations of features with the same shapes."""
+    def _block(self, places: NDArray[np.int64], shapes: list[_Shape]) -> PassedBatch:
+        """Query every choice of items for combinations of features with the same shapes."""
         with full_precision():
             count = len(places)
-            picks = [torch.from_numpy(column).to(self.frame.device) for column in places.T.copy()]
-            first = self.frame.origin + shapes[0].deltas[picks[0]]
+            picks = [torch.from_numpy(column).to(self.network.device) for column in places.T.copy()]
+            first = self.network.origin + shapes[0].deltas[picks[0]]
             for shape, pick in zip(shapes[1:], picks[1:], strict=True):
                 first = (first.unsqueeze(2) + shape.deltas[pick].unsqueeze(1)).flatten(1, 2)
             queries = first.shape[1]
-            states = self.frame.through(first.view(count * queries, -1))
+            states = self.network.through(first.view(count * queries, -1))
             grid = states.view(count, queries, -1)
-            weakest = torch.ones(count, queries, device=self.frame.device)
+            weakest = torch.ones(count, queries, device=self.network.device)
             inner = queries
             for shape, pick in zip(shapes, picks, strict=True):
                 allowed = shape.items.shape[1]
                 inner //= allowed
-                # Few classes times many queries: this way round the product is five times as fast.
+                # Few classes times many queries: in this order the product is five times as fast.
                 logits = torch.baddbmm(shape.exit_bias[pick], shape.exit[pick], grid.transpose(1, 2))
                 own = shape.own[pick].repeat_interleave(inner, dim=1)
                 own = own.repeat(1, queries // own.shape[1])
-                weakest = torch.minimum(weakest, share_of(logits, own, dim=1))
+                weakest = torch.minimum(weakest, softmax_at(logits, own, dim=1))
             near = torch.nonzero(weakest.view(-1) >= self.gate - UNSURE).squeeze(1)
             rows = near.cpu().numpy()
             items = _items_of(places, shapes, rows // queries, rows % queries)
             return self._decide(items, states[near], weakest.view(-1)[near], count * queries)
 
-    def listed(self, items: Items) -> Iterator[Passed]:
-        """Ask a list of combinations of items."""
+    def listed(self, items: Items) -> Iterator[PassedBatch]:
+        """Query a list of combinations of items."""
         for low in range(0, len(items), self.batch):
             part = items[low : low + self.batch]
             with full_precision():
-                states, weakest = _weakest(self.frame, part)
+                states, weakest = _weakest(self.network, part)
                 near = torch.nonzero(weakest >= self.gate - UNSURE).squeeze(1)
                 yield self._decide(part[near.cpu().numpy()], states[near], weakest[near], len(part))
 
-    def _decide(self, items: Items, states: Tensor, weakest: Tensor, asked: int) -> Passed:
-        """Keep what passes, with close calls decided in double precision."""
+    def _decide(self, items: Items, states: Tensor, weakest: Tensor, asked: int) -> PassedBatch:
+        """Keep the combinations that pass; values close to the gate are computed again in double precision."""
         values = weakest.cpu().numpy()
         keep = values >= self.gate
         close = np.flatnonzero((np.abs(values - self.gate) <= UNSURE) & (self.gate > 0))
         for low in range(0, len(close), self.batch):
             part = close[low : low + self.batch]
-            _, exact = _weakest(self.frame.exact, items[part])
+            _, exact = _weakest(self.network.exact, items[part])
             keep[part] = (exact >= self.gate).cpu().numpy()
         chosen = np.flatnonzero(keep)
-        return Passed(items[chosen], states[torch.from_numpy(chosen).to(states.device)], values[chosen], asked)
+        return PassedBatch(items[chosen], states[torch.from_numpy(chosen).to(states.device)], values[chosen], asked)
 
 
-def _weakest(frame: Frame, items: Items) -> tuple[Tensor, Tensor]:
-    """Last hidden activations of queries, and the smallest probability among their marked items."""
-    states = frame.states(items)
-    weakest = torch.ones(len(items), dtype=states.dtype, device=frame.device)
+def _weakest(network: QueryNetwork, items: Items) -> tuple[Tensor, Tensor]:
+    """Return the last hidden activations of queries, and the smallest probability among their marked items."""
+    states = network.states(items)
+    weakest = torch.ones(len(items), dtype=states.dtype, device=network.device)
     for slot in range(items.shape[1]):
-        weakest = torch.minimum(weakest, frame.marked_probability(states, items[:, slot]))
+        weakest = torch.minimum(weakest, network.marked_probability(states, items[:, slot]))
     return states, weakest
 
 
 def _items_of(
     places: NDArray[np.int64], shapes: list[_Shape], rows: NDArray[np.int64], choice: NDArray[np.int64]
 ) -> Items:
-    """The items behind query numbers: the item of the last feature runs fastest."""
+    """Return the items of queries given by number: the item of the last feature runs fastest."""
     items = np.empty((len(rows), len(shapes)), dtype=np.int64)
     for slot in range(len(shapes) - 1, -1, -1):
         choice, pick = np.divmod(choice, shapes[slot].items.shape[1])
@@ -272,13 +289,15 @@ def _items_of(
     return items
 
 
-def _grow(asker: _Asker, universe: _Universe, *, near: Neighbours | None, most: int, first: range) -> Iterator[Passed]:
-    """Level by level, each built on what passed before.
+def _grow(
+    asker: _Asker, universe: _Universe, *, near: Neighbours | None, most: int, first: range
+) -> Iterator[PassedBatch]:
+    """Search level by level, each level built on the combinations that passed before.
 
-    A part of the search (``first`` is not everything) also asks the smaller combinations of later features that its
-    own ones build on; it reports only its own.
+    If ``first`` does not cover all features, the search also queries the smaller combinations of later features that
+    its own combinations are built from; it yields only its own.
     """
-    frame, layout = asker.frame, asker.frame.layout
+    network, layout = asker.network, asker.network.layout
     onwards = range(first.start, layout.n_features)
     end = int(layout.offsets[min(first.stop, layout.n_features)])
     levels: list[Level] = []
@@ -290,11 +309,11 @@ def _grow(asker: _Asker, universe: _Universe, *, near: Neighbours | None, most: 
         elif size == 2:
             reached = np.zeros(layout.n_items, np.bool_)
             reached[levels[0].items[:, 0]] = True
-            narrowed = _Universe.of(frame, reached, near)
+            narrowed = _Universe.of(network, reached, near)
             pairs = _combinations(narrowed, narrowed.ranks(span), 1)
             answers = (answer for ranks in pairs for answer in asker.grid(narrowed, ranks))
         else:
-            joined = joined_parts(levels, near, layout.feature_of_item, end if size == most else layout.n_items)
+            joined = join_combinations(levels, near, layout.feature_of_item, end if size == most else layout.n_items)
             answers = (answer for items in joined for answer in asker.listed(items))
         found = []
         for answer in answers:

@@ -2,8 +2,8 @@
 
 The network never sees a dense one-hot matrix. A feature that is marked with an item contributes the row of that item
 to the first layer; a feature that is unknown contributes the mean row of its block, which is what the uniform vector
-of the paper gives. So the first pre-activation of any input is ``z0 + sum(D[item])`` over the marked items. Softmax
-runs per feature, over groups of features with the same number of classes, never in a loop over features.
+of the paper gives. So the first pre-activation of any input is ``z0 + sum(D[item])`` over the marked items. The softmax
+of each feature is computed for groups of features with the same number of classes, never in a loop over features.
 
 This module holds the weights and the forward pass. It must not train, search for rules or read tables.
 """
@@ -23,12 +23,18 @@ from torch import Tensor
 
 from thence.errors import ConfigError
 
-__all__ = ["Autoencoder", "Group", "Layout", "default_widths", "faithful_widths", "initialise"]
+__all__ = ["Autoencoder", "Group", "Layout", "choose_faithful_widths", "choose_widths", "initialise"]
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """The features that share one number of classes, and where their items stand."""
+    """The features with the same number of classes, and their items.
+
+    Args:
+        classes: The number of classes.
+        features: The features.
+        items: Their items, features × classes.
+    """
 
     classes: int
     features: NDArray[np.int64]
@@ -36,7 +42,7 @@ class Group:
 
     @property
     def contiguous(self) -> bool:
-        """Whether the items of the group are one run of numbers, so that a view does instead of a copy."""
+        """Whether the items of the group are consecutive numbers, so that a view replaces a copy."""
         return int(self.items[-1, -1] - self.items[0, 0]) + 1 == self.items.size
 
 
@@ -44,21 +50,32 @@ class Group:
 class Layout:
     """How the items of a table are numbered: feature by feature, ``item = offsets[feature] + code``.
 
-    >>> layout = Layout.of([3, 2])
-    >>> layout.n_items, layout.offsets.tolist(), layout.feature_of_item.tolist()
-    (5, [0, 3, 5], [0, 0, 0, 1, 1])
+    Args:
+        cardinalities: The number of classes of each feature.
+
+    Examples:
+        >>> layout = Layout.of([3, 2])
+        >>> layout.n_items, layout.offsets.tolist(), layout.feature_of_item.tolist()
+        (5, [0, 3, 5], [0, 0, 0, 1, 1])
     """
 
     cardinalities: NDArray[np.int64]
 
     @staticmethod
     def of(cardinalities: ArrayLike) -> Layout:
-        """Check the class counts of the features and number their items."""
+        """Check the numbers of classes and make a layout.
+
+        Args:
+            cardinalities: The number of classes of each feature.
+
+        Raises:
+            ConfigError: If they are not a list of non-negative integers.
+        """
         counts = np.asarray(cardinalities)
         if counts.size == 0:
             counts = counts.astype(np.int64)
         if counts.ndim != 1 or not np.issubdtype(counts.dtype, np.integer) or (counts < 0).any():
-            raise ConfigError("cardinalities must be one non-negative whole number per feature")
+            raise ConfigError("cardinalities must be one non-negative integer per feature")
         return Layout(counts.astype(np.int64))
 
     @property
@@ -79,7 +96,7 @@ class Layout:
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
-        """Features by number of classes, ascending; features without any class stand in no group."""
+        """Features by number of classes, ascending; features without any class are in no group."""
         found = []
         for classes in np.unique(self.cardinalities[self.cardinalities > 0]):
             features = np.flatnonzero(self.cardinalities == classes)
@@ -89,7 +106,7 @@ class Layout:
 
 
 def centre_blocks(matrix: Tensor, layout: Layout) -> Tensor:
-    """Take the mean row of each feature's block off its rows, in place; return the sum of these mean rows.
+    """Subtract the mean row of each feature's block from its rows, in place; return the sum of these mean rows.
 
     >>> rows = torch.tensor([[1.0], [3.0], [5.0]])
     >>> centre_blocks(rows, Layout.of([2, 1])), rows.flatten().tolist()
@@ -110,14 +127,20 @@ def centre_blocks(matrix: Tensor, layout: Layout) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Autoencoder:
-    """Weights of a network: row ``i`` of ``entry`` is what item ``i`` adds to the first layer.
+    """The weights of a network.
 
-    ``hidden`` are the weights and biases between the hidden layers (outputs × inputs, tanh after each), ``exit``
-    gives one logit per item. ``entry_bias`` and ``exit_bias`` belong to the first and the last layer.
+    Args:
+        layout: How the items are numbered.
+        entry: First layer, items × width: row ``i`` is what item ``i`` adds.
+        entry_bias: Bias of the first layer.
+        hidden: Weights (outputs × inputs) and biases between the hidden layers, with tanh after each.
+        exit: Last layer, items × width: one logit per item.
+        exit_bias: Bias of the last layer.
 
-    >>> model = initialise([2, 3], widths=(4, 2), seed=0)
-    >>> model.probabilities(model.unknown()[None]).shape
-    torch.Size([1, 5])
+    Examples:
+        >>> model = initialise([2, 3], widths=(4, 2), seed=0)
+        >>> model.probabilities(model.unknown()[None]).shape
+        torch.Size([1, 5])
     """
 
     layout: Layout
@@ -141,46 +164,46 @@ class Autoencoder:
         return (self.entry.shape[1], *(weight.shape[0] for weight, _ in self.hidden))
 
     def parameters(self) -> list[Tensor]:
-        """All weights and biases, first layer first."""
+        """Return all weights and biases, first layer first."""
         inner = [tensor for pair in self.hidden for tensor in pair]
         return [self.entry, self.entry_bias, *inner, self.exit, self.exit_bias]
 
     def with_parameters(self, tensors: Sequence[Tensor]) -> Autoencoder:
-        """The same architecture around other tensors, given in the order of ``parameters``."""
+        """Return a network with the same layout and other tensors, given in the order of ``parameters``."""
         inner = tensors[2:-2]
         pairs = tuple((inner[i], inner[i + 1]) for i in range(0, len(inner), 2))
         return Autoencoder(self.layout, tensors[0], tensors[1], pairs, tensors[-2], tensors[-1])
 
     def to(self, device: torch.device | str, dtype: torch.dtype | None = None) -> Autoencoder:
-        """The same network elsewhere or in another precision."""
+        """Return the network on another device or, with ``dtype``, in another precision."""
         target = self.dtype if dtype is None else dtype
         return self.with_parameters([tensor.to(device, target) for tensor in self.parameters()])
 
     def unknown(self) -> Tensor:
-        """The input in which every feature is unknown: equal probabilities within each block."""
+        """Return the input in which every feature is unknown: equal probabilities within each block."""
         share = 1.0 / np.maximum(self.layout.cardinalities, 1)
         return torch.as_tensor(share[self.layout.feature_of_item], dtype=self.dtype, device=self.device)
 
     def origin_and_deltas(self) -> tuple[Tensor, Tensor]:
-        """``z0`` (the first pre-activation with everything unknown) and ``D`` (what marking an item changes)."""
+        """Return ``z0`` (the first pre-activation with every feature unknown) and ``D`` (what marking an item adds)."""
         deltas = self.entry.clone()
         means = centre_blocks(deltas, self.layout)
         return self.entry_bias + means, deltas
 
     def centred(self) -> Autoencoder:
-        """The same network for marked and unknown features, with the unknown ones adding nothing."""
+        """Return an equivalent network in which unknown features add nothing to the first layer."""
         origin, deltas = self.origin_and_deltas()
         return replace(self, entry=deltas, entry_bias=origin)
 
     def through(self, first: Tensor) -> Tensor:
-        """Last hidden activation for a batch of first pre-activations, which are overwritten."""
+        """Return the last hidden activations for a batch of first pre-activations, which are overwritten."""
         state = first.tanh_()
         for weight, bias in self.hidden:
             state = torch.addmm(bias, state, weight.T).tanh_()
         return state
 
     def probabilities(self, dense: Tensor) -> Tensor:
-        """Output for dense inputs (rows × items), each block a probability vector."""
+        """Return the output for dense inputs (rows × items); each block is a probability vector."""
         state = self.through(torch.addmm(self.entry_bias, dense, self.entry))
         logits = torch.addmm(self.exit_bias, state, self.exit.T)
         out = torch.empty_like(logits)
@@ -190,20 +213,20 @@ class Autoencoder:
         return out
 
 
-def default_widths(layout: Layout) -> tuple[int, int, int]:
-    """Encoder widths for masked training: the innermost layer follows the square root of the number of items.
+def choose_widths(layout: Layout) -> tuple[int, int, int]:
+    """Choose encoder widths for masked training: the innermost grows with the square root of the number of items.
 
-    >>> default_widths(Layout.of([10] * 20)), default_widths(Layout.of([10] * 1000))
+    >>> choose_widths(Layout.of([10] * 20)), choose_widths(Layout.of([10] * 1000))
     ((64, 32, 16), (256, 128, 64))
     """
     inner = min(64, max(4, 8 * math.ceil(math.sqrt(layout.n_items) / 8)))
     return 4 * inner, 2 * inner, inner
 
 
-def faithful_widths(layout: Layout) -> tuple[int, int, int]:
-    """An eighth, a thirty-second and a 128th of the items, as in the paper's code, but never fewer than 16, 8, 4.
+def choose_faithful_widths(layout: Layout) -> tuple[int, int, int]:
+    """Choose encoder widths as the paper's code does: 1/8, 1/32 and 1/128 of the items, but at least 16, 8 and 4.
 
-    >>> faithful_widths(Layout.of([10] * 97))
+    >>> choose_faithful_widths(Layout.of([10] * 97))
     (121, 30, 7)
     """
     return max(16, layout.n_items // 8), max(8, layout.n_items // 32), max(4, layout.n_items // 128)
@@ -212,17 +235,25 @@ def faithful_widths(layout: Layout) -> tuple[int, int, int]:
 def initialise(
     cardinalities: ArrayLike, *, widths: Sequence[int] | None = None, seed: int = 0, shown: int | None = None
 ) -> Autoencoder:
-    """A network with Xavier-uniform weights and zero biases; ``widths`` are those of the encoder, mirrored.
+    """Make a network with Xavier-uniform weights and zero biases.
 
-    ``shown`` is the fan-in of the first layer: how many inputs move it at once. It is the number of items for dense
-    input and the number of visible features for masked input, where Xavier's bound for all items would let the few
-    visible ones move nothing.
+    Args:
+        cardinalities: The number of classes of each feature.
+        widths: Widths of the encoder, which the decoder mirrors.
+        seed: Random seed.
+        shown: The fan-in of the first layer: how many inputs are active at once. By default the number of items, for
+            dense input. For masked input it is the number of visible features; Xavier's bound for all items would make
+            the effect of the few visible ones vanish.
 
-    >>> initialise([10] * 20, widths=(50, 12)).widths
-    (50, 12, 50)
+    Raises:
+        ConfigError: If a width is not positive.
+
+    Examples:
+        >>> initialise([10] * 20, widths=(50, 12)).widths
+        (50, 12, 50)
     """
     layout = Layout.of(cardinalities)
-    encoder = tuple(int(width) for width in (default_widths(layout) if widths is None else widths))
+    encoder = tuple(int(width) for width in (choose_widths(layout) if widths is None else widths))
     if not encoder or min(encoder) < 1:
         raise ConfigError(f"layer widths must be positive, got {encoder}", hint="for example (64, 32, 16)")
     sizes = (layout.n_items, *encoder, *encoder[-2::-1], layout.n_items)

@@ -1,6 +1,6 @@
-"""Combinations of items as columns: counted up in bounded pieces, and joined from smaller ones that passed a gate.
+"""Combinations of items as arrays: enumerated in bounded pieces, and joined from smaller ones that passed a gate.
 
-This module must not ask a network anything.
+This module must not query a network.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from thence.miners.neighbours import Neighbours
 
-__all__ = ["Items", "Level", "joined_parts", "number_of", "ragged"]
+__all__ = ["Items", "Level", "find_positions", "iterate_ragged", "join_combinations"]
 
 Items = NDArray[np.int64]
 """One combination per row, its items ascending."""
@@ -22,8 +22,8 @@ COMBINATIONS = 1 << 20
 """Combinations listed at a time."""
 
 
-def ragged(counts: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Row numbers, each as often as its count says, and the running number within the row; bounded pieces."""
+def iterate_ragged(counts: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield each row number as often as its count says, with the running number within the row, in bounded pieces."""
     totals = np.cumsum(counts)
     low = 0
     while low < len(counts):
@@ -38,7 +38,10 @@ def ragged(counts: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], NDArr
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """Combinations of one size that passed, in lexicographic order; a key is (number of its prefix, last item)."""
+    """Combinations of one size that passed, in lexicographic order.
+
+    The key of a combination is made of the number of its prefix and its last item.
+    """
 
     items: Items
     prefix: NDArray[np.int64]
@@ -46,13 +49,14 @@ class Level:
 
     @staticmethod
     def of(items: Items, lower: list[Level], n_items: int) -> Level:
+        """Sort combinations, given the levels below (``lower``) and the number of items in the network."""
         items = items[np.lexsort(items.T[::-1])]
-        prefix = number_of(items[:, :-1], lower, n_items)
+        prefix = find_positions(items[:, :-1], lower, n_items)
         return Level(items, prefix, prefix * n_items + items[:, -1])
 
 
-def number_of(items: Items, levels: list[Level], n_items: int) -> NDArray[np.int64]:
-    """Number of each combination among those of its size that passed, or −1; nothing at all has number 0."""
+def find_positions(items: Items, levels: list[Level], n_items: int) -> NDArray[np.int64]:
+    """Find the position of each combination among those of its size that passed, or −1; the empty one has 0."""
     number = np.zeros(len(items), np.int64)
     for slot in range(items.shape[1]):
         keys = levels[slot].keys
@@ -62,22 +66,29 @@ def number_of(items: Items, levels: list[Level], n_items: int) -> NDArray[np.int
     return number
 
 
-def joined_parts(
+def join_combinations(
     levels: list[Level], near: Neighbours | None, feature_of_item: NDArray[np.int64], end: int
 ) -> Iterator[Items]:
-    """Combinations one item larger, all of whose parts passed, and whose first item stands before ``end``."""
+    """Join combinations of the highest level into combinations with one more item, all of whose subsets passed.
+
+    Args:
+        levels: The combinations that passed, by size.
+        near: Which features may appear together, or ``None`` if all may.
+        feature_of_item: The feature of each item.
+        end: Only combinations whose first item is smaller than this are made.
+    """
     level, n_items = levels[-1], len(feature_of_item)
     base = level.items[: int(np.searchsorted(level.items[:, 0], end))]
     stop = np.searchsorted(level.prefix, level.prefix[: len(base)], side="right")
-    for rows, steps in ragged(stop - np.arange(len(base)) - 1):
+    for rows, steps in iterate_ragged(stop - np.arange(len(base)) - 1):
         added = level.items[rows + 1 + steps, -1]
         left, right = feature_of_item[base[rows, -1]], feature_of_item[added]
         fits = left != right
         if near is not None:
             fits &= near.together(left, right)
         items = np.concatenate([base[rows[fits]], added[fits, None]], axis=1)
-        # Leaving out one of the last two items gives the two parts that were joined.
+        # Leaving out one of the last two items gives the two combinations that were joined.
         for slot in range(items.shape[1] - 2):
-            items = items[number_of(np.delete(items, slot, axis=1), levels, n_items) >= 0]
+            items = items[find_positions(np.delete(items, slot, axis=1), levels, n_items) >= 0]
         if len(items):
             yield items

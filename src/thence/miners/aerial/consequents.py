@@ -1,9 +1,9 @@
-"""What a marked combination implies: the items of other features above the threshold (lines 11 to 13 of Algorithm 1).
+"""Find consequents: the items of other features above the threshold (lines 11 to 13 of Algorithm 1).
 
 Only combinations that passed the gate come here, and only the output rows of features that may be a consequent are
-computed: all of them, or the neighbours of the combination. On processors a compiled loop looks for likely classes,
-and a search that keeps only the most probable rules looks at a sketch of the outputs first. This module must not
-enumerate combinations.
+computed: all of them, or the neighbours of the combination. On the CPU a compiled loop looks for likely classes, and a
+search that keeps only the most probable rules looks at a sketch of the outputs first. This module must not enumerate
+combinations.
 """
 
 from __future__ import annotations
@@ -17,40 +17,46 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from thence.miners.aerial.antecedents import Passed
-from thence.miners.aerial.query_network import UNSURE, Frame, full_precision
+from thence.miners.aerial.antecedents import PassedBatch
+from thence.miners.aerial.query_network import UNSURE, QueryNetwork, full_precision
 from thence.miners.aerial.sketch import LEAST_STATES, Sketch
 from thence.miners.neighbours import Neighbours
 from thence.miners.torch_runtime import one_thread
 
-__all__ = ["Implied", "Outputs"]
+__all__ = ["ConsequentSearch", "Consequents"]
 
 Numbers = NDArray[np.int64]
 
 SHARED_CELLS = 1 << 20
-"""From so many outputs on, the processors share the work."""
+"""From this many outputs on, the work is spread over threads."""
 
 
 @dataclass(frozen=True, eq=False)
-class Implied:
-    """Pairs of a combination (by row) and an item that it implies, with the item's probability."""
+class Consequents:
+    """Pairs of a combination and its consequent.
+
+    Args:
+        rows: The row of the combination in its batch.
+        items: The item that is implied.
+        probability: The network's probability of that item.
+    """
 
     rows: NDArray[np.int64]
     items: NDArray[np.int64]
     probability: NDArray[np.float32]
 
     @staticmethod
-    def joined(parts: list[Implied]) -> Implied:
-        """All pairs, ordered by combination and then by item."""
+    def concat(parts: list[Consequents]) -> Consequents:
+        """Concatenate pairs, ordered by combination and then by item."""
         rows = np.concatenate([part.rows for part in parts] or [np.empty(0, np.int64)])
         items = np.concatenate([part.items for part in parts] or [np.empty(0, np.int64)])
         probability = np.concatenate([part.probability for part in parts] or [np.empty(0, np.float32)])
-        # One key sorts faster than two, and mostly all is in order already.
+        # One key sorts faster than two, and most of the time the pairs are in order already.
         keys = rows * (int(items.max(initial=0)) + 1) + items
         if (keys[1:] > keys[:-1]).all():
-            return Implied(rows, items, probability)
+            return Consequents(rows, items, probability)
         order = np.argsort(keys, kind="stable")
-        return Implied(rows[order], items[order], probability[order])
+        return Consequents(rows[order], items[order], probability[order])
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,10 +71,19 @@ class _Block:
 
 
 @dataclass(frozen=True, eq=False)
-class Outputs:
-    """The consequent side of a search."""
+class ConsequentSearch:
+    """The search for consequents.
 
-    frame: Frame
+    Args:
+        network: The network to query.
+        consequent_ok: For each item, whether it may be a consequent.
+        near: Which features may appear together, or ``None`` if all may.
+        batch_bytes: Memory for one batch of outputs.
+        sketches: One sketch per block of outputs, or none at all.
+        sketched_at: The threshold that the sketches were made for.
+    """
+
+    network: QueryNetwork
     consequent_ok: NDArray[np.bool_]
     near: Neighbours | None
     batch_bytes: int
@@ -77,19 +92,24 @@ class Outputs:
 
     @cached_property
     def features(self) -> NDArray[np.int64]:
-        """The features that have an item to imply."""
-        return np.unique(self.frame.layout.feature_of_item[self.consequent_ok])
+        """The features that have an item which may be a consequent."""
+        return np.unique(self.network.layout.feature_of_item[self.consequent_ok])
 
     @cached_property
     def blocks(self) -> list[_Block]:
         """The output rows of all these features."""
         return self._blocks(self.features)
 
-    def sketched(self, passed: Passed, threshold: float) -> Outputs:
-        """Outputs that first look at fewer dimensions, where that saves work at such a high threshold."""
-        if self.near is not None or self.frame.device.type != "cpu" or len(passed.items) < LEAST_STATES:
+    def with_sketches(self, passed: PassedBatch, threshold: float) -> ConsequentSearch:
+        """Return a search that first looks at fewer dimensions, if that saves work at this threshold.
+
+        Args:
+            passed: A batch of combinations, whose states the sketches are made from.
+            threshold: The threshold for consequents from now on.
+        """
+        if self.near is not None or self.network.device.type != "cpu" or len(passed.items) < LEAST_STATES:
             return self
-        # A higher threshold needs fewer dimensions: worth another look each time it is half way to certainty.
+        # A higher threshold needs fewer dimensions: try again each time its distance to one has halved.
         if 1.0 - threshold > 0.5 * (1.0 - self.sketched_at):
             return self
         sketches = tuple(
@@ -98,13 +118,13 @@ class Outputs:
         )
         return replace(self, sketches=sketches, sketched_at=threshold)
 
-    def implied(self, passed: Passed, threshold: float) -> Implied:
-        """The items above the threshold, for every combination that passed."""
+    def find(self, passed: PassedBatch, threshold: float) -> Consequents:
+        """Return the items above the threshold for every combination of a batch."""
         if not len(passed.items) or not len(self.features):
-            return Implied.joined([])
+            return Consequents.concat([])
         with full_precision():
             if self.near is not None:
-                return Implied.joined(self._around(self.features, passed, self.near, threshold))
+                return Consequents.concat(self._around(self.features, passed, self.near, threshold))
             every = np.arange(len(passed.items))
             sketches = self.sketches or (None,) * len(self.blocks)
             parts = [
@@ -112,11 +132,13 @@ class Outputs:
                 for block, sketch in zip(self.blocks, sketches, strict=True)
                 for part in self._ask(block, passed, every, threshold, sketch)
             ]
-            return Implied.joined(parts)
+            return Consequents.concat(parts)
 
-    def _around(self, features: NDArray[np.int64], passed: Passed, near: Neighbours, threshold: float) -> list[Implied]:
-        """Combinations with the same first feature share the features that may follow."""
-        layout = self.frame.layout
+    def _around(
+        self, features: NDArray[np.int64], passed: PassedBatch, near: Neighbours, threshold: float
+    ) -> list[Consequents]:
+        """Search near each combination; those with the same first feature share their candidate features."""
+        layout = self.network.layout
         marked = layout.feature_of_item[passed.items]
         parts = []
         for feature in np.unique(marked[:, 0]):
@@ -128,38 +150,38 @@ class Outputs:
                     fits = np.ones(len(target), np.bool_)
                     for slot in range(1, marked.shape[1]):
                         fits &= near.together(marked[part.rows, slot], target)
-                    parts.append(Implied(part.rows[fits], part.items[fits], part.probability[fits]))
+                    parts.append(Consequents(part.rows[fits], part.items[fits], part.probability[fits]))
         return parts
 
     def _blocks(self, features: NDArray[np.int64]) -> list[_Block]:
-        layout = self.frame.layout
+        layout = self.network.layout
         blocks = []
         for classes in np.unique(layout.cardinalities[features]):
             members = features[layout.cardinalities[features] == classes]
             items = layout.offsets[members] + np.arange(classes)[:, None]
-            rows = torch.from_numpy(items.reshape(-1)).to(self.frame.device)
+            rows = torch.from_numpy(items.reshape(-1)).to(self.network.device)
             ok = self.consequent_ok[items]
-            blocks.append(_Block(members, items, self.frame.exit[rows], self.frame.exit_bias[rows], ok))
+            blocks.append(_Block(members, items, self.network.exit[rows], self.network.exit_bias[rows], ok))
         return blocks
 
     def _ask(
         self,
         block: _Block,
-        passed: Passed,
+        passed: PassedBatch,
         rows: NDArray[np.int64],
         threshold: float,
         sketch: Sketch | None = None,
-    ) -> list[Implied]:
-        """Whole output rows for some combinations, a bounded number of cells at a time."""
-        layout = self.frame.layout
+    ) -> list[Consequents]:
+        """Search whole output rows for some combinations, a bounded number of cells at a time."""
+        layout = self.network.layout
         classes, count = block.items.shape
         position = np.full(layout.n_features, -1, np.int64)
         position[block.features] = np.arange(count)
-        search = _compiled if self.frame.device.type == "cpu" and threshold - UNSURE >= 0.5 else _above
+        search = _compiled if self.network.device.type == "cpu" and threshold - UNSURE >= 0.5 else _above
         shared = search is _compiled and len(rows) * classes * count >= SHARED_CELLS
 
-        def ask(part: NDArray[np.int64]) -> Implied:
-            states = passed.states[torch.from_numpy(part).to(self.frame.device)]
+        def ask(part: NDArray[np.int64]) -> Consequents:
+            states = passed.states[torch.from_numpy(part).to(self.network.device)]
             own = position[layout.feature_of_item[passed.items[part]]]
             row, cell, values = search(block, states, own, threshold - UNSURE, sketch)
             return self._decide(passed, part[row], block.items.reshape(-1)[cell], values, threshold)
@@ -175,34 +197,34 @@ class Outputs:
 
     def _decide(
         self,
-        passed: Passed,
+        passed: PassedBatch,
         rows: NDArray[np.int64],
         items: NDArray[np.int64],
         values: NDArray[np.float32],
         threshold: float,
-    ) -> Implied:
-        """Keep what is above the threshold, with close calls decided in double precision."""
+    ) -> Consequents:
+        """Keep items above the threshold; values close to it are computed again in double precision."""
         keep = values > threshold
         close = np.flatnonzero(np.abs(values - threshold) <= UNSURE)
         if len(close):
-            exact = self.frame.exact
+            exact = self.network.exact
             states = exact.states(passed.items[rows[close]])
             keep[close] = (exact.marked_probability(states, items[close]) > threshold).cpu().numpy()
-        return Implied(rows[keep], items[keep], values[keep])
+        return Consequents(rows[keep], items[keep], values[keep])
 
 
 def _lead(threshold: float) -> float:
-    """By how much a class has to lead every other one of its feature to be above a threshold."""
+    """Return by how much the logit of a class must exceed all others of its feature to be above a threshold."""
     return math.log(threshold / (1.0 - threshold)) if threshold < 1.0 else math.inf
 
 
 Hits = tuple[Numbers, Numbers, NDArray[np.float32]]
-"""Row, cell (class by class) and softmax of what lies above a threshold."""
+"""Row, cell (class by class) and softmax of the classes above a threshold."""
 
 
 def _compiled(block: _Block, states: Tensor, own: Numbers, threshold: float, sketch: Sketch | None) -> Hits:
-    """What lies above a threshold of at least one half, on processors."""
-    from thence.miners.aerial.likely_classes import winners
+    """Find the classes above a threshold of at least one half, on the CPU."""
+    from thence.miners.aerial.likely_classes import find_likely_classes
 
     classes, count = block.items.shape
     if sketch is None:
@@ -212,7 +234,7 @@ def _compiled(block: _Block, states: Tensor, own: Numbers, threshold: float, ske
     else:
         logits, reach = sketch.logits(states)
         loose, apart = sketch.loose, sketch.apart
-    return winners(
+    return find_likely_classes(
         logits.view(len(states), classes, count).numpy(),
         own,
         block.ok,
@@ -228,10 +250,10 @@ def _compiled(block: _Block, states: Tensor, own: Numbers, threshold: float, ske
 
 
 def _above(block: _Block, states: Tensor, own: Numbers, threshold: float, _: Sketch | None) -> Hits:
-    """What lies above any threshold, on any device."""
+    """Find the classes above any threshold, on any device."""
     classes, count = block.items.shape
     logits = torch.addmm(block.bias, states, block.weight.T).view(len(states), classes, count)
-    # Features of other blocks are sent to a spare column.
+    # Features of other blocks are written to a spare column.
     places = torch.from_numpy(np.where(own < 0, count, own)).to(logits.device)
     free = torch.ones(len(states), count + 1, dtype=torch.bool, device=logits.device).scatter_(1, places, False)[:, :-1]
     ok = None if block.ok.all() else torch.from_numpy(block.ok).to(logits.device)
@@ -243,7 +265,7 @@ def _above(block: _Block, states: Tensor, own: Numbers, threshold: float, _: Ske
         found = torch.nonzero(hits.view(-1)).squeeze(1)
         row, cell = np.divmod(found.cpu().numpy(), classes * count)
         return row, cell, probability.view(-1)[found].cpu().numpy()
-    # Above one half only the likeliest class can be: one number per feature decides, and most features end here.
+    # Only the most likely class can be above one half: one number per feature decides, and most features end here.
     highest = logits.amax(dim=1)
     share = (logits - highest.unsqueeze(1)).exp_().sum(dim=1).reciprocal_()
     at, feature = torch.nonzero((share > threshold) & free, as_tuple=True)

@@ -1,8 +1,8 @@
-"""What training hides from the network: all but a few features, or everything a little.
+"""How training corrupts its input: by hiding all but a few features, or by adding noise.
 
-``mask`` leaves about as many features visible as an extraction query marks and puts the rest at the unknown block, so
-that training asks the network what extraction will ask. ``gaussian`` is the paper's way: noise on the one-hot input,
-clipped to [0, 1]. This module must not know about gradients, epochs or rules.
+``mask`` leaves about as many features visible as an extraction query marks and replaces the rest by the unknown block,
+so that training resembles extraction. ``gaussian`` is the paper's corruption: noise on the one-hot input, clipped to
+[0, 1]. This module must not know about gradients, epochs or rules.
 """
 
 from __future__ import annotations
@@ -14,24 +14,34 @@ from thence.miners.aerial.autoencoder import Layout
 from thence.miners.neighbours import Neighbours
 
 MANY = 8
-"""From so many visible features on, ranking random numbers is quicker than drawing one feature after the other."""
+"""From this many visible features on, ranking random numbers is faster than drawing one feature after the other."""
 
-__all__ = ["features_around", "noisy_input", "visible_features", "visible_items"]
+__all__ = ["draw_features_around", "draw_visible_features", "find_visible_items", "make_noisy_input"]
 
 
-def visible_features(n_features: int, *, rows: int, most: int, generator: torch.Generator) -> Tensor:
-    """Which features each row shows: (rows × most), −1 where a row shows fewer.
+def draw_visible_features(n_features: int, *, rows: int, most: int, generator: torch.Generator) -> Tensor:
+    """Draw the visible features of each row.
 
     The number of visible features is uniform over 1 to ``most``, and so is each choice of features of that size.
 
-    >>> shown = visible_features(5, rows=3, most=2, generator=torch.Generator().manual_seed(0))
-    >>> shown.shape, bool((shown[:, 0] != shown[:, 1]).all())
-    (torch.Size([3, 2]), True)
+    Args:
+        n_features: The number of features.
+        rows: The number of rows.
+        most: The largest number of visible features.
+        generator: Source of randomness, which also gives the device.
+
+    Returns:
+        The features (rows × most), −1 where a row shows fewer.
+
+    Examples:
+        >>> shown = draw_visible_features(5, rows=3, most=2, generator=torch.Generator().manual_seed(0))
+        >>> shown.shape, bool((shown[:, 0] != shown[:, 1]).all())
+        (torch.Size([3, 2]), True)
     """
     device, most = generator.device, min(most, n_features)
     if most > MANY:
         picks = torch.rand(rows, n_features, generator=generator, device=device).topk(most, dim=1).indices
-        return _some(picks, generator)
+        return _keep_some(picks, generator)
     picks = torch.empty(rows, 0, dtype=torch.int64, device=device)
     for drawn in range(most):
         pick = torch.randint(0, n_features - drawn, (rows, 1), generator=generator, device=device)
@@ -39,13 +49,24 @@ def visible_features(n_features: int, *, rows: int, most: int, generator: torch.
         for earlier in picks.sort(dim=1).values.T:
             pick += pick >= earlier.unsqueeze(1)
         picks = torch.cat([picks, pick], dim=1)
-    return _some(picks, generator)
+    return _keep_some(picks, generator)
 
 
-def features_around(
+def draw_features_around(
     centres: Tensor, *, per_centre: int, most: int, generator: torch.Generator, neighbours: Neighbours
 ) -> Tensor:
-    """Like ``visible_features`` for blocks of rows that each show their centre and some of its neighbours."""
+    """Draw visible features for blocks of rows that each show their centre and some of its neighbours.
+
+    Args:
+        centres: The central feature of each block.
+        per_centre: Rows per block.
+        most: The largest number of visible features.
+        generator: Source of randomness, which also gives the device.
+        neighbours: The neighbours of each feature.
+
+    Returns:
+        The features (rows × most), −1 where a row shows fewer.
+    """
     device = generator.device
     starts = torch.from_numpy(neighbours.starts).to(device)
     # One more entry, for features without neighbours to point at.
@@ -56,20 +77,20 @@ def features_around(
     for _ in range(1, most):
         step = (torch.rand(len(picks), 1, generator=generator, device=device) * size).long()
         pick = members[torch.where(size > 0, low + step, -1)]
-        # A repeated draw is simply not shown twice.
+        # A feature that is drawn twice is shown once.
         picks = torch.cat([picks, pick.masked_fill_((picks == pick).any(dim=1, keepdim=True), -1)], dim=1)
-    return _some(picks, generator)
+    return _keep_some(picks, generator)
 
 
-def _some(picks: Tensor, generator: torch.Generator) -> Tensor:
-    """Keep the first one to all picks of each row, each number equally often."""
+def _keep_some(picks: Tensor, generator: torch.Generator) -> Tensor:
+    """Keep a random number of the picks of each row, from one to all of them, each number equally often."""
     rows, most = picks.shape
     count = torch.randint(1, most + 1, (rows, 1), generator=generator, device=generator.device)
     return picks.masked_fill_(torch.arange(most, device=generator.device) >= count, -1)
 
 
-def visible_items(layout: Layout, codes: Tensor, features: Tensor) -> Tensor:
-    """Items that the visible features show, and ``n_items`` where nothing is shown or the value is missing."""
+def find_visible_items(layout: Layout, codes: Tensor, features: Tensor) -> Tensor:
+    """Return the items of the visible features, and ``n_items`` where no feature is shown or its value is missing."""
     shown = features.clamp(min=0)
     chosen = torch.gather(codes, 1, shown).long()
     offsets = torch.as_tensor(layout.offsets, device=codes.device)
@@ -77,13 +98,23 @@ def visible_items(layout: Layout, codes: Tensor, features: Tensor) -> Tensor:
     return items.masked_fill_((features < 0) | (chosen < 0), layout.n_items)
 
 
-def noisy_input(layout: Layout, codes: Tensor, *, unknown: Tensor, noise: float, generator: torch.Generator) -> Tensor:
-    """One-hot rows with gaussian noise, clipped to [0, 1]; a missing value is the unknown block, without noise."""
+def make_noisy_input(
+    layout: Layout, codes: Tensor, *, unknown: Tensor, noise: float, generator: torch.Generator
+) -> Tensor:
+    """Return one-hot rows with gaussian noise, clipped to [0, 1].
+
+    Args:
+        layout: How the items are numbered.
+        codes: Codes of the rows, −1 where a value is missing; a missing value becomes the unknown block, without noise.
+        unknown: The input in which every feature is unknown.
+        noise: Standard deviation of the noise.
+        generator: Source of randomness.
+    """
     rows = len(codes)
     dense = torch.randn(rows, layout.n_items, generator=generator, device=codes.device).mul_(noise)
     offsets = torch.as_tensor(layout.offsets[:-1], device=codes.device)
     present = codes >= 0
-    # Missing values are sent to a spare column, which is cut off again.
+    # Missing values are written to a spare column, which is cut off again.
     items = torch.where(present, codes + offsets, layout.n_items)
     spare = torch.zeros(rows, layout.n_items + 1, device=codes.device, dtype=dense.dtype)
     dense += spare.scatter_(1, items, 1.0)[:, :-1]

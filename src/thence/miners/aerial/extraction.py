@@ -1,94 +1,55 @@
-"""Rules and frequent itemsets out of a trained network: Algorithm 1 of the paper, as algebra.
+"""Rules and frequent itemsets from a trained network: Algorithm 1 of the paper, as algebra.
 
-The result is exactly what the paper's loop over test vectors gives, for any number of antecedents. Work can be cut
-into independent parts by ranges of first features (``parts``), and results come as a stream of chunks in a fixed
-order. This module must not look at the data: exact counts are made elsewhere.
+The result is exactly what the paper's loop over test vectors gives, for any number of antecedents. A search can be
+split into independent parts (``split_search``), and results come as a stream of chunks in a fixed order. This module
+must not look at the data: exact counts are made elsewhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thence.errors import ConfigError
-from thence.miners.aerial.antecedents import Passed, passed
+from thence.miners.aerial.antecedents import PassedBatch, find_antecedents
 from thence.miners.aerial.autoencoder import Autoencoder, Layout
-from thence.miners.aerial.consequents import Implied, Outputs
-from thence.miners.aerial.mutual_gate import mutual
-from thence.miners.aerial.query_network import UNSURE, Frame
-from thence.miners.neighbours import Neighbours
-from thence.settings.numbers import require_share, require_whole
+from thence.miners.aerial.consequents import Consequents, ConsequentSearch
+from thence.miners.aerial.mutual_gate import find_mutual_antecedents
+from thence.miners.aerial.query_network import UNSURE, QueryNetwork
+from thence.miners.aerial.settings import SearchSettings
+from thence.settings.numbers import require_integer
 
-__all__ = ["Itemsets", "Rules", "Search", "best", "extract", "itemsets", "parts", "top"]
+__all__ = [
+    "ItemsetArrays",
+    "RuleArrays",
+    "extract_itemsets",
+    "extract_rules",
+    "extract_top_rules",
+    "select_top_rules",
+    "split_search",
+]
 
-Progress = Callable[[int, int], None]
-"""Called with the number of queries asked so far and the number that a full search would ask."""
+QueryProgress = Callable[[int, int], None]
+"""Called with the number of queries made so far and the number that a full search would make."""
 
 BATCH_BYTES_CPU = 16 << 20
 BATCH_BYTES_CUDA = 1 << 30
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
-    """What to look for.
+class RuleArrays:
+    """Rules as arrays, one entry per rule.
 
-    ``similarity`` is the paper's threshold; ``gate`` replaces it for the marked items and ``consequent`` for the
-    implied ones. ``gate_by="marked"`` is the paper's gate: every marked item of a combination comes back;
-    ``"mutual"`` asks whether its items, each marked alone, imply one another, and knows no ``search="grow"``.
-    ``antecedent_ok`` and ``consequent_ok`` say which items may stand on which side (all, when not given), and
-    ``neighbours`` which features may stand together at all.
-
-    >>> Search(similarity=0.9).gate_threshold
-    0.9
+    Args:
+        antecedents: Antecedent items (rules × max_antecedents), ascending and padded with −1.
+        consequents: Consequent items.
+        probability: The network's probability of each consequent.
     """
-
-    similarity: float = 0.8
-    gate: float | None = None
-    consequent: float | None = None
-    max_antecedents: int = 2
-    search: Literal["full", "grow"] = "full"
-    gate_by: Literal["marked", "mutual"] = "marked"
-    antecedent_ok: NDArray[np.bool_] | None = None
-    consequent_ok: NDArray[np.bool_] | None = None
-    neighbours: Neighbours | None = None
-    batch_bytes: int | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("similarity", "gate", "consequent"):
-            value = getattr(self, name)
-            if value is not None or name == "similarity":
-                require_share(name, value)
-        require_whole("max_antecedents", self.max_antecedents)
-        if self.search not in ("full", "grow"):
-            raise ConfigError(f"search must be 'full' or 'grow', got {self.search!r}")
-        if self.gate_by not in ("marked", "mutual"):
-            raise ConfigError(f"gate_by must be 'marked' or 'mutual', got {self.gate_by!r}")
-        if self.gate_by == "mutual" and self.search == "grow":
-            raise ConfigError(
-                "search='grow' says nothing where gate_by='mutual', which asks only what passed anyway",
-                hint="leave search out",
-            )
-        if self.batch_bytes is not None and self.batch_bytes < 1:
-            raise ConfigError(f"batch_bytes must be positive, got {self.batch_bytes}")
-
-    @property
-    def gate_threshold(self) -> float:
-        return self.similarity if self.gate is None else self.gate
-
-    @property
-    def consequent_threshold(self) -> float:
-        return self.similarity if self.consequent is None else self.consequent
-
-
-@dataclass(frozen=True, eq=False)
-class Rules:
-    """Rules as arrays: antecedent items (rules × max_antecedents, ascending, padded with −1), consequent item, and the
-    network's probability of the consequent."""
 
     antecedents: NDArray[np.int32]
     consequents: NDArray[np.int32]
@@ -98,24 +59,29 @@ class Rules:
         return len(self.consequents)
 
     @staticmethod
-    def joined(chunks: Iterable[Rules], *, max_antecedents: int) -> Rules:
-        """One set of rules out of many chunks."""
-        known = [Rules.none(max_antecedents), *chunks]
-        return Rules(
+    def concat(chunks: Iterable[RuleArrays], *, max_antecedents: int) -> RuleArrays:
+        """Concatenate chunks of rules that all have ``max_antecedents`` antecedent columns."""
+        known = [RuleArrays.empty(max_antecedents), *chunks]
+        return RuleArrays(
             np.concatenate([chunk.antecedents for chunk in known]),
             np.concatenate([chunk.consequents for chunk in known]),
             np.concatenate([chunk.probability for chunk in known]),
         )
 
     @staticmethod
-    def none(max_antecedents: int) -> Rules:
-        """No rules at all."""
-        return Rules(np.empty((0, max_antecedents), np.int32), np.empty(0, np.int32), np.empty(0, np.float32))
+    def empty(max_antecedents: int) -> RuleArrays:
+        """Return arrays without rules, with ``max_antecedents`` antecedent columns."""
+        return RuleArrays(np.empty((0, max_antecedents), np.int32), np.empty(0, np.int32), np.empty(0, np.float32))
 
 
 @dataclass(frozen=True, eq=False)
-class Itemsets:
-    """Combinations that passed the gate (padded with −1) and the smallest probability among their items."""
+class ItemsetArrays:
+    """Itemsets that passed the gate, as arrays.
+
+    Args:
+        items: Items (itemsets × max_antecedents), ascending and padded with −1.
+        probability: The smallest probability among the items of each itemset.
+    """
 
     items: NDArray[np.int32]
     probability: NDArray[np.float32]
@@ -124,149 +90,168 @@ class Itemsets:
         return len(self.probability)
 
 
-def extract(
-    model: Autoencoder,
-    *,
-    search: Search | None = None,
-    first: range | None = None,
-    progress: Progress | None = None,
-) -> Iterator[Rules]:
-    """Stream the rules of a network, in a fixed order; ``first`` limits the search to one of its ``parts``.
+def extract_rules(
+    model: Autoencoder, *, search: SearchSettings | None = None, progress: QueryProgress | None = None
+) -> Iterator[RuleArrays]:
+    """Stream the rules of a network, in a fixed order.
 
-    >>> from thence.miners.aerial.autoencoder import initialise
-    >>> rules = Rules.joined(extract(initialise([2, 2]), search=Search(similarity=0.1)), max_antecedents=2)
-    >>> rules.antecedents[0].tolist(), int(rules.consequents[0])
-    ([0, -1], 2)
+    Args:
+        model: The trained network.
+        search: Which rules to look for.
+        progress: Called after each batch of queries.
+
+    Examples:
+        >>> from thence.miners.aerial.autoencoder import initialise
+        >>> search = SearchSettings(similarity=0.1)
+        >>> rules = RuleArrays.concat(extract_rules(initialise([2, 2]), search=search), max_antecedents=2)
+        >>> rules.antecedents[0].tolist(), int(rules.consequents[0])
+        ([0, -1], 2)
     """
-    wanted = Search() if search is None else search
+    wanted = SearchSettings() if search is None else search
     threshold = wanted.consequent_threshold
-    frame, outputs = _sides(model, wanted)
-    for answer in _survivors(frame, wanted, first, progress):
-        found = outputs.implied(answer, threshold)
+    network, consequents = _prepare(model, wanted)
+    for batch in _find_antecedents(network, wanted, progress):
+        found = consequents.find(batch, threshold)
         if len(found.rows):
-            yield _as_rules(answer, found, wanted.max_antecedents)
+            yield _make_rules(batch, found, wanted.max_antecedents)
 
 
-def top(
-    model: Autoencoder,
-    *,
-    k: int,
-    search: Search | None = None,
-    first: range | None = None,
-    progress: Progress | None = None,
-) -> Rules:
-    """The ``k`` rules with the highest probability; ties go to the smaller item numbers.
+def extract_top_rules(
+    model: Autoencoder, *, k: int, search: SearchSettings | None = None, progress: QueryProgress | None = None
+) -> RuleArrays:
+    """Return the ``k`` rules with the highest probability; ties go to the smaller item numbers.
 
-    At most a quarter more than ``k`` rules and one batch are in memory: what falls below the ``k``-th is not kept.
+    At most a quarter more than ``k`` rules and one batch are in memory: rules below the ``k``-th are not kept.
+
+    Args:
+        model: The trained network.
+        k: The number of rules.
+        search: Which rules to look for.
+        progress: Called after each batch of queries.
     """
-    require_whole("k", k)
-    wanted = Search() if search is None else search
-    kept, more, floor = Rules.none(wanted.max_antecedents), list[Rules](), 0.0
-    frame, outputs = _sides(model, wanted)
-    for answer in _survivors(frame, wanted, first, progress):
+    require_integer("k", k)
+    wanted = SearchSettings() if search is None else search
+    top, more, floor = RuleArrays.empty(wanted.max_antecedents), list[RuleArrays](), 0.0
+    network, consequents = _prepare(model, wanted)
+    for batch in _find_antecedents(network, wanted, progress):
         threshold = wanted.consequent_threshold
-        if len(kept) == k:
-            # Close calls are decided in double precision, what is kept in single: leave room for both.
+        if len(top) == k:
+            # Results close to the threshold are computed in double precision but stored in single: leave room for both.
             threshold = max(threshold, floor - 2 * UNSURE)
-            outputs = outputs.sketched(answer, threshold)
-        found = outputs.implied(answer, threshold)
+            consequents = consequents.with_sketches(batch, threshold)
+        found = consequents.find(batch, threshold)
         high = found.probability >= floor
-        found = Implied(found.rows[high], found.items[high], found.probability[high])
+        found = Consequents(found.rows[high], found.items[high], found.probability[high])
         if not len(found.rows):
             continue
-        more.append(_as_rules(answer, found, wanted.max_antecedents))
+        more.append(_make_rules(batch, found, wanted.max_antecedents))
         # Sorting is not free, and the floor rises slowly.
-        if sum(map(len, more)) >= (k - len(kept) or k // 4):
-            kept, more = best([kept, *more], k=k), []
-            floor = float(kept.probability[-1]) if len(kept) == k else 0.0
-    return best([kept, *more], k=k)
+        if sum(map(len, more)) >= (k - len(top) or k // 4):
+            top, more = select_top_rules([top, *more], k=k), []
+            floor = float(top.probability[-1]) if len(top) == k else 0.0
+    return select_top_rules([top, *more], k=k)
 
 
-def best(chunks: Iterable[Rules], *, k: int) -> Rules:
-    """The ``k`` most probable rules of several chunks, most probable first."""
+def select_top_rules(chunks: Iterable[RuleArrays], *, k: int) -> RuleArrays:
+    """Return the ``k`` most probable rules of several chunks, most probable first."""
     known = list(chunks)
     if not known:
         raise ConfigError("no chunks of rules were given")
-    rules = Rules.joined(known, max_antecedents=known[0].antecedents.shape[1])
+    rules = RuleArrays.concat(known, max_antecedents=known[0].antecedents.shape[1])
     keys = (rules.consequents, *rules.antecedents.T[::-1], -rules.probability)
     order = np.lexsort(keys)[:k]
-    return Rules(rules.antecedents[order], rules.consequents[order], rules.probability[order])
+    return RuleArrays(rules.antecedents[order], rules.consequents[order], rules.probability[order])
 
 
-def itemsets(
-    model: Autoencoder,
-    *,
-    search: Search | None = None,
-    first: range | None = None,
-    progress: Progress | None = None,
-) -> Iterator[Itemsets]:
-    """Stream the combinations that the network takes for frequent: those that pass the gate."""
-    wanted = Search() if search is None else search
-    for answer in _survivors(_sides(model, wanted)[0], wanted, first, progress):
-        if len(answer.items):
-            yield Itemsets(_padded(answer.items, wanted.max_antecedents), answer.weakest)
+def extract_itemsets(
+    model: Autoencoder, *, search: SearchSettings | None = None, progress: QueryProgress | None = None
+) -> Iterator[ItemsetArrays]:
+    """Stream the itemsets that pass the gate, which the network takes to be frequent.
+
+    Args:
+        model: The trained network.
+        search: Which items to combine and which threshold to apply.
+        progress: Called after each batch of queries.
+    """
+    wanted = SearchSettings() if search is None else search
+    for batch in _find_antecedents(_prepare(model, wanted)[0], wanted, progress):
+        if len(batch.items):
+            yield ItemsetArrays(_pad(batch.items, wanted.max_antecedents), batch.weakest)
 
 
-def parts(model: Autoencoder, *, count: int, search: Search | None = None) -> list[range]:
-    """Cut a search into at most ``count`` independent ranges of first features with about equally many queries."""
-    wanted = Search() if search is None else search
-    weights = _weights(model.layout, wanted)
+def split_search(model: Autoencoder, *, count: int, search: SearchSettings | None = None) -> list[SearchSettings]:
+    """Split a search into independent parts with about equally many queries.
+
+    Args:
+        model: The network to search.
+        count: The largest number of parts.
+        search: The search to split.
+
+    Returns:
+        One search per part, each limited to a range of first features. Together they find the rules of the whole.
+    """
+    wanted = SearchSettings() if search is None else search
+    weights = _estimate_queries(model.layout, wanted)
     total = np.cumsum(weights)
     if not len(total) or total[-1] == 0:
         return []
     cuts = np.searchsorted(total, total[-1] * np.arange(1, count) / count, side="left") + 1
     bounds = np.unique(np.concatenate([[0], np.minimum(cuts, len(weights)), [len(weights)]]))
-    return [range(int(low), int(high)) for low, high in pairwise(bounds)]
+    return [replace(wanted, first_features=range(int(low), int(high))) for low, high in pairwise(bounds)]
 
 
-def _sides(model: Autoencoder, wanted: Search) -> tuple[Frame, Outputs]:
-    """The network laid out for queries, and its consequent side."""
+def _prepare(model: Autoencoder, wanted: SearchSettings) -> tuple[QueryNetwork, ConsequentSearch]:
+    """Check the settings; return the network laid out for queries, and the search for consequents."""
     _check(model.layout, wanted)
-    frame = Frame.of(model)
+    network = QueryNetwork.of(model)
     ok = np.ones(model.layout.n_items, np.bool_) if wanted.consequent_ok is None else wanted.consequent_ok
-    return frame, Outputs(frame, ok, wanted.neighbours, _batch_bytes(frame, wanted))
+    return network, ConsequentSearch(network, ok, wanted.neighbours, _batch_bytes(network, wanted))
 
 
-def _batch_bytes(frame: Frame, wanted: Search) -> int:
-    return wanted.batch_bytes or (BATCH_BYTES_CUDA if frame.device.type == "cuda" else BATCH_BYTES_CPU)
+def _batch_bytes(network: QueryNetwork, wanted: SearchSettings) -> int:
+    return wanted.batch_bytes or (BATCH_BYTES_CUDA if network.device.type == "cuda" else BATCH_BYTES_CPU)
 
 
-def _survivors(frame: Frame, wanted: Search, first: range | None, progress: Progress | None) -> Iterator[Passed]:
-    layout = frame.layout
-    span = range(layout.n_features) if first is None else first
-    weights = _weights(layout, wanted)
-    total, asked = int(weights[span.start : span.stop].sum()), 0
+def _find_antecedents(
+    network: QueryNetwork, wanted: SearchSettings, progress: QueryProgress | None
+) -> Iterator[PassedBatch]:
+    """Stream the combinations that pass the gate, and report progress."""
+    layout = network.layout
+    first = range(layout.n_features) if wanted.first_features is None else wanted.first_features
+    weights = _estimate_queries(layout, wanted)
+    total, asked = int(weights[first.start : first.stop].sum()), 0
     common: dict[str, Any] = {
         "antecedent_ok": np.ones(layout.n_items, np.bool_) if wanted.antecedent_ok is None else wanted.antecedent_ok,
         "near": wanted.neighbours,
         "gate": wanted.gate_threshold,
         "most": wanted.max_antecedents,
-        "first": span,
-        "batch_bytes": _batch_bytes(frame, wanted),
+        "first": first,
+        "batch_bytes": _batch_bytes(network, wanted),
     }
     if wanted.gate_by == "mutual":
-        answers = mutual(frame, weights=weights, **common)
+        batches = find_mutual_antecedents(network, weights=weights, **common)
     else:
-        answers = passed(frame, search=wanted.search, **common)
-    for answer in answers:
-        yield answer
-        asked += answer.asked
+        batches = find_antecedents(network, search=wanted.search, **common)
+    for batch in batches:
+        yield batch
+        asked += batch.asked
         if progress is not None:
             progress(asked, max(total, asked))
 
 
-def _check(layout: Layout, wanted: Search) -> None:
+def _check(layout: Layout, wanted: SearchSettings) -> None:
     for name, mask in (("antecedent_ok", wanted.antecedent_ok), ("consequent_ok", wanted.consequent_ok)):
         if mask is not None and (mask.dtype != np.bool_ or mask.shape != (layout.n_items,)):
-            raise ConfigError(f"{name} must be one true or false per item ({layout.n_items} items)")
+            raise ConfigError(f"{name} must have one boolean for each of {layout.n_items} items")
     if wanted.neighbours is not None and wanted.neighbours.n_features != layout.n_features:
         raise ConfigError(
-            f"neighbours name {wanted.neighbours.n_features} features, the network has {layout.n_features}"
+            f"neighbours were given for {wanted.neighbours.n_features} features, but the network has"
+            f" {layout.n_features}"
         )
 
 
-def _weights(layout: Layout, wanted: Search) -> NDArray[np.float64]:
-    """About how many queries begin with each feature: exact for one and two antecedents."""
+def _estimate_queries(layout: Layout, wanted: SearchSettings) -> NDArray[np.float64]:
+    """Estimate how many queries begin with each feature: exact for one and two antecedents."""
     ok = wanted.antecedent_ok
     items = layout.feature_of_item if ok is None else layout.feature_of_item[ok]
     counts = np.bincount(items, minlength=layout.n_features).astype(np.float64)
@@ -283,11 +268,11 @@ def _weights(layout: Layout, wanted: Search) -> NDArray[np.float64]:
     return weights * counts
 
 
-def _as_rules(answer: Passed, found: Implied, most: int) -> Rules:
-    return Rules(_padded(answer.items[found.rows], most), found.items.astype(np.int32), found.probability)
+def _make_rules(batch: PassedBatch, found: Consequents, most: int) -> RuleArrays:
+    return RuleArrays(_pad(batch.items[found.rows], most), found.items.astype(np.int32), found.probability)
 
 
-def _padded(items: NDArray[np.int64], most: int) -> NDArray[np.int32]:
+def _pad(items: NDArray[np.int64], most: int) -> NDArray[np.int32]:
     padded = np.full((len(items), most), -1, np.int32)
     padded[:, : items.shape[1]] = items
     return padded

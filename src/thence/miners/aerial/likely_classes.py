@@ -1,8 +1,8 @@
-"""Compiled search for likely classes: which class of which feature stands far enough above the others of its feature.
+"""Compiled search for likely classes: classes whose softmax within their feature is above a threshold.
 
-A class is likely when it leads the second of its feature by the logit of the threshold; most features fail this
-comparison, and only the rest need an exponential. Rows are handled by themselves, so that parts can run side by side.
-This module must not know about rules.
+A class is likely if its logit exceeds the second largest of its feature by the logit of the threshold; most features
+fail this comparison, and only the others need an exponential. Rows are independent, so that batches can run in
+parallel. This module must not know about rules.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["winners"]
+__all__ = ["find_likely_classes"]
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
 ROUNDING = np.float32(1e-3)
-"""Room for rounding in the comparison of leads; what passes is looked at again."""
+"""Tolerance for rounding errors when leads are compared; classes that pass are checked again."""
 
 
 @njit(nogil=True, cache=True, fastmath={"nnan", "nsz", "contract", "reassoc", "arcp"}, error_model="numpy")
-def winners(
+def find_likely_classes(
     logits: Floats,
     own: Ints,
     allowed: NDArray[np.bool_],
@@ -34,12 +34,27 @@ def winners(
     weight: Floats,
     bias: Floats,
 ) -> tuple[Ints, Ints, Floats]:
-    """Row, cell (class by class) and softmax of every class above a threshold of at least one half.
+    """Find every class whose softmax is above a threshold of at least one half.
 
-    ``logits`` are (rows, classes, features); ``own`` names features of a row that do not count, −1 for none. Where
-    ``reach`` is not empty, the logits are approximate: in row ``r``, the lead of one class of feature ``f`` over
-    another may be off by ``apart[f, one, other] * reach[r]``, at most by ``loose[f] * reach[r]``. What may be above the
-    threshold is computed again from ``states``, ``weight`` and ``bias``.
+    If ``reach`` is not empty, the logits are approximate: in row ``r``, the lead of one class of feature ``f`` over
+    another may be wrong by ``apart[f, one, other] * reach[r]``, and at most by ``loose[f] * reach[r]``. Classes that
+    may be above the threshold are then computed again from ``states``, ``weight`` and ``bias``.
+
+    Args:
+        logits: Logits, rows × classes × features.
+        own: Features to ignore in each row, −1 for none.
+        allowed: Which classes may be returned, classes × features.
+        lead: The logit of the threshold.
+        threshold: The threshold.
+        loose: Largest error per feature, or empty.
+        apart: Error per feature and pair of classes, or empty.
+        reach: Factor of the error per row, or empty if the logits are exact.
+        states: Last hidden states, one per row.
+        weight: Output weights, class by class.
+        bias: Output biases, class by class.
+
+    Returns:
+        Row, cell (class by class) and softmax of each class found.
     """
     rows, classes, count = logits.shape
     approximate = len(reach) > 0
@@ -71,7 +86,7 @@ def winners(
             if taken:
                 continue
             if approximate and slack < wanted and classes > 1:
-                # Then no other class can lead by that much, and the bound for this very pair holds.
+                # No other class can then lead by that much, and the bound for this pair applies.
                 best, next_best = _first_two(one, feature)
                 bound = apart[feature, best, next_best] * reach[row]
                 if not one[best, feature] - one[next_best, feature] > wanted - bound:
@@ -106,7 +121,7 @@ def winners(
 
 @njit(nogil=True, cache=True)
 def _first_two(logits: Floats, feature: int) -> tuple[int, int]:
-    """The highest class of a feature and the next."""
+    """Return the class with the highest logit of a feature, and the next."""
     best, next_best = (0, 1) if logits[0, feature] >= logits[1, feature] else (1, 0)
     for code in range(2, len(logits)):
         value = logits[code, feature]

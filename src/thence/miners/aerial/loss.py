@@ -1,9 +1,9 @@
 """The aggregated binary cross-entropy of the paper, with the softmax per feature and its gradient in closed form.
 
-Output layer, softmax, loss and gradient run in tiles, so that the probabilities of a whole batch never lie in memory
-at once. ``AllFeatures`` compares every feature with its target; ``NearFeatures`` only those around the
-features that are shown, which is all that a search with neighbours will ask for. This module must not know how
-inputs are corrupted.
+Output layer, softmax, loss and gradient are computed in tiles, so that the probabilities of a whole batch are never in
+memory at once. ``AllFeatures`` compares every feature with its target; ``NearFeatures`` only the neighbours of the
+visible features, which is all that a search with neighbours will query. This module must not know how inputs are
+corrupted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from torch import Tensor
 from thence.miners.aerial.autoencoder import Autoencoder, Layout
 from thence.miners.neighbours import Neighbours
 
-__all__ = ["AllFeatures", "Gradients", "NearFeatures", "Output", "gradients", "reconstruction_loss"]
+__all__ = ["AllFeatures", "Gradients", "NearFeatures", "Output", "compute_gradients", "compute_loss"]
 
 # The gradient of a confidently wrong class is a small difference of large terms; below this distance from
 # certainty float32 would lose it.
@@ -31,10 +31,10 @@ TILE_CELLS_CUDA = 1 << 25
 
 @dataclass(frozen=True, eq=False)
 class Gradients:
-    """Mean loss of a batch per output cell, and the gradient of its mean loss per row.
+    """The mean loss of a batch per output cell, and the gradient of its mean loss per row.
 
-    The two differ by a factor that Adam does not see; per row, the gradients of wide tables stay away from Adam's
-    epsilon.
+    The two differ by a factor that Adam is invariant to. Taken per row, the gradients of wide tables stay large
+    compared with Adam's epsilon.
     """
 
     loss: Tensor
@@ -48,8 +48,8 @@ class Gradients:
 class Tile:
     """Part of the output layer: blocks of states, the output rows they are multiplied with, and their targets.
 
-    All three lie so that the softmax reduces over the middle axis of (blocks × classes × cells): on a CPU that is ten
-    times as fast as over a short last axis.
+    Its layout lets the softmax reduce over the middle axis of (blocks × classes × cells), which on a CPU is ten times
+    as fast as over a short last axis.
     """
 
     rows: slice
@@ -60,18 +60,18 @@ class Tile:
 
 
 class Output(Protocol):
-    """Which outputs of a batch count."""
+    """Which outputs of a batch count towards the loss."""
 
     def tiles(self, model: Autoencoder, states: Tensor, codes: Tensor) -> Iterator[Tile]:
-        """The parts of the output layer, computed one after the other."""
+        """Compute the tiles of the output layer one after the other, for the last hidden states and the targets."""
 
-    def pull(self, model: Autoencoder, tile: Tile, slope: Tensor, states: Tensor, into: _Sums) -> None:
-        """Carry the gradient of one part back to the states and the output weights."""
+    def backpropagate(self, model: Autoencoder, tile: Tile, gradient: Tensor, states: Tensor, into: _Sums) -> None:
+        """Add the gradients of the states and the output weights for the gradient of one tile's logits."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Sums:
-    """Where the gradients of the parts are gathered."""
+    """The gradients of all tiles, summed up."""
 
     states: Tensor
     exit: Tensor
@@ -95,8 +95,8 @@ class AllFeatures:
                 logits = torch.addmm(model.exit_bias[items], states, model.exit[items].T)
                 yield Tile(slice(None), items, logits.view(len(states), group.classes, -1), codes[:, features])
 
-    def pull(self, model: Autoencoder, tile: Tile, slope: Tensor, states: Tensor, into: _Sums) -> None:
-        flat = slope.view(len(states), -1)
+    def backpropagate(self, model: Autoencoder, tile: Tile, gradient: Tensor, states: Tensor, into: _Sums) -> None:
+        flat = gradient.view(len(states), -1)
         into.states.addmm_(flat, model.exit[tile.items])
         into.exit[tile.items] = flat.T @ states
         into.exit_bias[tile.items] = flat.sum(dim=0)
@@ -106,8 +106,14 @@ class AllFeatures:
 class NearFeatures:
     """Only the centre of each block of rows and the neighbours of that centre count.
 
-    Rows come in blocks of ``per_block`` that share a centre, so the cost of a step follows the size of a
-    neighbourhood and not the number of features.
+    Rows come in blocks that share a centre, so the cost of a step depends on the size of a neighbourhood and not on the
+    number of features.
+
+    Args:
+        layout: How the items are numbered.
+        neighbours: The neighbours of each feature.
+        centres: The central feature of each block.
+        per_block: Rows per block.
     """
 
     layout: Layout
@@ -136,7 +142,7 @@ class NearFeatures:
             yield Tile(rows, items[part], logits.view(blocks, -1, targets.shape[1]), targets, absent is not None)
 
     def _places(self, device: torch.device) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Features per centre (padded with −1), their items class by class, and which of those do not exist."""
+        """Return the features per centre (padded with −1), their items class by class, and which do not exist."""
         centres = self.centres.cpu().numpy()
         starts = self.neighbours.starts
         sizes = starts[centres + 1] - starts[centres]
@@ -147,7 +153,7 @@ class NearFeatures:
         classes = np.arange(int(self.layout.cardinalities[features].max(initial=1)))[:, None]
         items = self.layout.offsets[np.maximum(features, 0)][:, None, :] + classes
         absent = classes >= self.layout.cardinalities[np.maximum(features, 0)][:, None, :]
-        # A padded feature keeps finite logits; its target is unknown, so nothing flows back.
+        # A padded feature keeps finite logits; its target is missing, so its gradient is zero.
         items = np.where(absent | (features < 0)[:, None, :], 0, items).reshape(len(centres), -1)
         absent = (absent & (features >= 0)[:, None, :] & (classes > 0)).reshape(len(centres), -1)
         return (
@@ -156,9 +162,9 @@ class NearFeatures:
             torch.from_numpy(absent).to(device) if absent.any() else None,
         )
 
-    def pull(self, model: Autoencoder, tile: Tile, slope: Tensor, states: Tensor, into: _Sums) -> None:
+    def backpropagate(self, model: Autoencoder, tile: Tile, gradient: Tensor, states: Tensor, into: _Sums) -> None:
         blocks = len(tile.items)
-        flat = slope.view(blocks, -1, self.per_block)
+        flat = gradient.view(blocks, -1, self.per_block)
         near = states[tile.rows].view(blocks, self.per_block, -1)
         into.states[tile.rows] = torch.bmm(flat.transpose(1, 2), model.exit[tile.items]).flatten(0, 1)
         places = tile.items.reshape(-1)
@@ -168,11 +174,11 @@ class NearFeatures:
 
 @dataclass(frozen=True, eq=False)
 class _Answers:
-    """What a tile says, with everything that loss and gradient both need."""
+    """The probabilities of a tile, and what loss and gradient both need."""
 
     probabilities: Tensor  # (blocks, classes, cells)
     others: Tensor  # the same, one minus each
-    place: Tensor  # (blocks, 1, cells): class of the target, zero where it is unknown
+    place: Tensor  # (blocks, 1, cells): class of the target, zero where it is missing
     known: Tensor  # (blocks, cells)
 
     @staticmethod
@@ -184,14 +190,14 @@ class _Answers:
 
 
 class _Mean:
-    """Loss per output cell, summed in double precision over the parts of a batch."""
+    """The loss per output cell, summed in double precision over the tiles of a batch."""
 
     def __init__(self, device: torch.device) -> None:
         self.total = torch.zeros((), dtype=torch.float64, device=device)
         self.cells = torch.zeros((), dtype=torch.float64, device=device)
 
     def add(self, tile: Tile, answers: _Answers) -> None:
-        """Add a part; one minus the probabilities is overwritten. A class that a feature does not have is no cell."""
+        """Add a tile and overwrite ``answers.others``. Classes that a feature does not have are not counted."""
         hit = answers.probabilities.gather(1, answers.place).clamp_(min=CLOSEST)
         logs = answers.others.scatter_(1, answers.place, hit).log_().sum(dim=1)
         self.total -= (logs * answers.known).sum(dtype=torch.float64)
@@ -204,8 +210,15 @@ class _Mean:
         return self.total / self.cells.clamp(min=1.0)
 
 
-def reconstruction_loss(model: Autoencoder, first: Tensor, codes: Tensor, output: Output) -> Tensor:
-    """Mean binary cross-entropy over the outputs whose target is known; ``first`` is overwritten."""
+def compute_loss(model: Autoencoder, first: Tensor, codes: Tensor, output: Output) -> Tensor:
+    """Compute the mean binary cross-entropy over the outputs whose target is known.
+
+    Args:
+        model: The network.
+        first: First pre-activations of the rows, which are overwritten.
+        codes: The targets, −1 where a value is missing.
+        output: Which outputs count.
+    """
     states = model.through(first)
     mean = _Mean(first.device)
     for tile in output.tiles(model, states, codes):
@@ -213,8 +226,15 @@ def reconstruction_loss(model: Autoencoder, first: Tensor, codes: Tensor, output
     return mean.value()
 
 
-def gradients(model: Autoencoder, first: Tensor, codes: Tensor, output: Output) -> Gradients:
-    """Forward and backward pass behind the first pre-activation, which is overwritten."""
+def compute_gradients(model: Autoencoder, first: Tensor, codes: Tensor, output: Output) -> Gradients:
+    """Compute loss and gradients: the forward and backward pass after the first pre-activations.
+
+    Args:
+        model: The network.
+        first: First pre-activations of the rows, which are overwritten.
+        codes: The targets, −1 where a value is missing.
+        output: Which outputs count.
+    """
     states = [first.tanh_()]
     for weight, bias in model.hidden:
         states.append(torch.addmm(bias, states[-1], weight.T).tanh_())
@@ -223,11 +243,11 @@ def gradients(model: Autoencoder, first: Tensor, codes: Tensor, output: Output) 
     mean = _Mean(first.device)
     for tile in output.tiles(model, last, codes):
         answers = _Answers.of(tile)
-        slope = (answers.probabilities / answers.others).scatter_(1, answers.place, -1.0)
+        gradient = (answers.probabilities / answers.others).scatter_(1, answers.place, -1.0)
         mean.add(tile, answers)
-        slope -= answers.probabilities.mul_(slope.sum(dim=1, keepdim=True))
-        slope *= (answers.known * (1.0 / len(codes))).unsqueeze(1)
-        output.pull(model, tile, slope, last, sums)
+        gradient -= answers.probabilities.mul_(gradient.sum(dim=1, keepdim=True))
+        gradient *= (answers.known * (1.0 / len(codes))).unsqueeze(1)
+        output.backpropagate(model, tile, gradient, last, sums)
     back = sums.states
     inner: list[Tensor] = []
     for (weight, _), after, before in zip(

@@ -1,14 +1,15 @@
-"""Aerial as a miner: train an autoencoder per block, ask it for rules, count each one exactly.
+"""Aerial as a miner: train an autoencoder per block, extract rules from it, and count each rule exactly.
 
-The network only proposes. Every rule that comes out has been recounted on the table, and carries the network's
-probability beside its exact measures. Training and extraction know nothing of tables; this module joins them.
+The network only proposes rules. Every rule that is returned has been recounted on the table, and carries the network's
+probability beside its exact measures. Training and extraction know nothing about tables; this module joins them. It
+must not import torch before a miner starts to work.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,55 +17,82 @@ from numpy.typing import NDArray
 from thence.counting.assurance import assured, require_assurance
 from thence.counting.recount import recount
 from thence.errors import ConfigError, MiningError
-from thence.miners.aerial.extraction import Rules, Search, extract, top
-from thence.miners.aerial.model import AerialModel, BlockModel, meanings, pattern_of
-from thence.miners.aerial.rows import ArrayRows, loss_of_knowing_nothing
-from thence.miners.aerial.table_rows import BlockRows
-from thence.miners.aerial.training import Epoch, TrainingSettings, device_of, train
+from thence.miners.aerial.model import AerialModel, BlockModel, digest_columns, pattern_text
+from thence.miners.aerial.rows import ArrayRows, BlockRows, compute_marginal_loss
+from thence.miners.aerial.settings import SearchSettings, TrainingSettings
 from thence.miners.base import BaseMiner
 from thence.miners.flat import require_codes
 from thence.miners.neighbours import Neighbours, near_columns, require_near
-from thence.miners.torch_runtime import one_thread
+from thence.miners.torch_runtime import one_thread, require_torch
 from thence.progress import Progress, silent
-from thence.rules.constraints import Constraint, settled, why_nothing_fits
+from thence.rules.constraints import Constraint, explain_no_match, prepare_constraint
 from thence.rules.ruleset import RuleSet
-from thence.settings.numbers import require_number, require_share, require_whole
-from thence.tables.admissible import item_masks, trivial_columns
+from thence.settings.numbers import require_integer, require_number, require_share
+from thence.tables.admissibility import item_masks, trivial_columns
 from thence.tables.blocks import Block
 from thence.tables.transactions import TransactionTable
+
+if TYPE_CHECKING:
+    from thence.miners.aerial.training import Epoch
 
 __all__ = ["Aerial", "AerialModel", "BlockModel"]
 
 RESIDENT_CELLS = 1 << 26
 """Codes of a block with at most this many cells are written out for training; larger ones are sampled on the fly."""
 SMALL_ITEMS = 400
-"""Networks of at most this many items are trained on one processor: their steps are too short to share."""
+"""Networks of at most this many items are trained on one thread: their steps are too short to share."""
 
-DIAGNOSED_ROWS, LEARNT_LITTLE = 10_000, 0.9
-"""Rows looked at to say why nothing was found, and the share of the loss of knowing nothing that is no better."""
+DIAGNOSED_ROWS, LEARNED_LITTLE = 10_000, 0.9
+"""How many rows are sampled to explain an empty result, and the share of the marginal loss above which a network has
+learned little."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Aerial(BaseMiner):
-    """Rules that a denoising autoencoder reconstructs with at least this similarity.
+    """Mine rules with a denoising autoencoder (Karabulut, Groth & Degeler 2025).
 
-    ``similarity`` is the threshold for marked items and for consequents; ``consequent_similarity`` sets the second
-    apart. ``search="grow"`` extends only antecedents that passed; ``gate_by="mutual"`` lets those pass whose items
-    imply one another, which is faster by far among many sensors. ``top_k`` keeps the most probable rules.
-    ``min_support`` and ``min_confidence`` are exact and applied after the recount; the confidence has to reach the
-    threshold of the consequents unless ``min_confidence`` says otherwise (0: show whatever the network proposes), and
-    to reach it with this ``assurance``, so that rules hold tomorrow as well (``assured``; 0 keeps rules that
-    may owe it to a few lucky rows).
-    ``near`` says, per block, which features may stand together (``within_hops`` makes it from a graph).
-    Columns that never change are left out, since everything implies them; ``keep_constants`` keeps them, as the paper
-    does.
+    A network is trained per block of the table. It proposes a rule if it reconstructs the marked antecedent items and,
+    from them, the consequent. All rules are then counted exactly. Needs torch (``pip install 'thence[aerial]'``).
 
-    >>> import polars as pl
-    >>> a = np.arange(400) % 4
-    >>> table = TransactionTable.from_frame(pl.DataFrame({"a": a.astype(str), "b": (a // 2).astype(str)}))
-    >>> rules = Aerial(seed=0).mine(table)
-    >>> sorted({float(c) for c in rules.measure("confidence")})
-    [1.0]
+    Args:
+        similarity: Threshold of the network's probability, from 0 to 1, for marked items and for consequents.
+        consequent_similarity: Overrides ``similarity`` for consequents.
+        max_antecedents: The largest number of antecedent items.
+        search: ``"full"`` queries every combination of items; ``"grow"`` extends only antecedents that passed the gate.
+        gate_by: What an antecedent has to pass. ``"marked"`` is the paper's gate: the network reconstructs every marked
+            item. With ``"mutual"`` the items have to imply one another, which is much faster with many sensors.
+        corruption: How training corrupts its input: ``"mask"`` or the paper's ``"gaussian"``.
+        seed: Random seed.
+        top_k: Keep only this many rules, the most probable ones. By default all are kept.
+        min_support: The lowest exact support of a rule, applied after the recount.
+        min_confidence: The lowest exact confidence of a rule, applied after the recount. By default the threshold for
+            consequents; 0 keeps whatever the network proposes.
+        assurance: Probability with which the confidence of a rule reaches ``min_confidence`` on future rows, given the
+            rows that were counted (see ``assured``). 0 or ``None`` also keeps rules that reach it in a few rows only.
+        antecedent: Which items may be in an antecedent.
+        consequent: Which items may be a consequent.
+        context_consequents: Whether constants and graph context may be consequents.
+        keep_constants: Whether to keep columns that never change, as the paper does. By default they are left out,
+            since everything implies them.
+        near: Which features may appear in the same rule, per block (made by ``within_hops``). Through ``th.mine`` and
+            in a configuration also a number of hops.
+        epochs: Number of passes over the rows. By default it is chosen from the data.
+        widths: Widths of the encoder's layers. By default they are chosen from the data.
+        batch_size: Rows per step of training. By default it is chosen from the data.
+        learning_rate: Initial learning rate. By default that of the paper, 0.005.
+        device: Where to train and search: ``"cpu"`` or ``"cuda"``.
+        settings: Further training settings, as ``TrainingSettings`` or a mapping of its fields.
+
+    Raises:
+        ConfigError: If a setting has an impossible value, or ``settings`` contradicts another setting.
+
+    Examples:
+        >>> import polars as pl
+        >>> a = np.arange(400) % 4
+        >>> table = TransactionTable.from_frame(pl.DataFrame({"a": a.astype(str), "b": (a // 2).astype(str)}))
+        >>> rules = Aerial(seed=0).mine(table)
+        >>> sorted({float(c) for c in rules.measure("confidence")})
+        [1.0]
     """
 
     name: ClassVar[str] = "aerial"
@@ -94,17 +122,17 @@ class Aerial(BaseMiner):
     settings: TrainingSettings | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.settings, Mapping):  # as a configuration file has it
+        if isinstance(self.settings, Mapping):  # from a configuration file
             object.__setattr__(self, "settings", TrainingSettings.from_mapping(self.settings))
         for name in ("antecedent", "consequent"):
-            object.__setattr__(self, name, settled(getattr(self, name)))
+            object.__setattr__(self, name, prepare_constraint(getattr(self, name)))
         if self.consequent_similarity is not None:
             require_share("consequent_similarity", self.consequent_similarity)
         self._search(None, None, None)
         self._training()
         require_near(self.near)
         if self.top_k is not None:
-            require_whole("top_k", self.top_k)
+            require_integer("top_k", self.top_k)
         for name in ("min_support", "min_confidence"):
             if getattr(self, name) is not None:
                 require_share(name, getattr(self, name))
@@ -114,14 +142,25 @@ class Aerial(BaseMiner):
 
     @classmethod
     def faithful(cls, *, seed: int = 0, device: str = "cpu", **changes: Any) -> Aerial:
-        """The paper's settings: gaussian noise 0.5, five epochs, static columns among the consequents, and every
-        proposal of the network that holds at least once."""
+        """Make a miner with the paper's settings.
+
+        These are gaussian noise 0.5, five epochs, static columns among the consequents, and no threshold on the exact
+        confidence: every proposal of the network that holds at least once is kept.
+
+        Args:
+            seed: Random seed.
+            device: Where to train and search: ``"cpu"`` or ``"cuda"``.
+            **changes: Other settings of ``Aerial``, which override those of the paper.
+
+        Raises:
+            ConfigError: If ``settings`` is among the changes.
+        """
         if "settings" in changes:
             raise ConfigError(
-                "the paper's settings of training are what 'faithful' stands for",
+                "'faithful' sets the training settings itself",
                 hint="change single ones (epochs, batch_size, widths, learning_rate), or use Aerial(settings=…)",
             )
-        # What Aerial has a setting of its own for stands there only, so that it can be replaced.
+        # Settings that Aerial has itself are given there only, so that they can be overridden.
         settings = replace(TrainingSettings.faithful(), corruption="mask")
         chosen: dict[str, Any] = {
             "corruption": "gaussian",
@@ -139,14 +178,14 @@ class Aerial(BaseMiner):
     def _training(self) -> TrainingSettings:
         base = TrainingSettings() if self.settings is None else self.settings
         if not isinstance(base, TrainingSettings):
-            raise ConfigError(f"settings must be TrainingSettings or a table of them, got {base!r}")
+            raise ConfigError(f"settings must be a TrainingSettings object or a mapping, got {base!r}")
         given = {name: getattr(self, name) for name in ("corruption", "max_antecedents", "seed", "device")}
         for name, value in given.items():
-            said = getattr(base, name)
-            if said not in (value, getattr(TrainingSettings, name)):
+            other = getattr(base, name)
+            if other not in (value, getattr(TrainingSettings, name)):
                 raise ConfigError(
-                    f"{name} is {value!r} for Aerial, and {said!r} in its settings of training",
-                    hint=f"leave it out there and say Aerial({name}={said!r})",
+                    f"{name} is {value!r} for Aerial, but {other!r} in its training settings",
+                    hint=f"pass Aerial({name}={other!r}) and leave it out of the training settings",
                 )
         single = ("epochs", "widths", "batch_size", "learning_rate")
         chosen = {name: getattr(self, name) for name in single if getattr(self, name) is not None}
@@ -154,8 +193,8 @@ class Aerial(BaseMiner):
 
     def _search(
         self, left: NDArray[np.bool_] | None, right: NDArray[np.bool_] | None, near: Neighbours | None
-    ) -> Search:
-        return Search(
+    ) -> SearchSettings:
+        return SearchSettings(
             similarity=self.similarity,
             consequent=self.consequent_similarity,
             max_antecedents=self.max_antecedents,
@@ -167,15 +206,38 @@ class Aerial(BaseMiner):
         )
 
     def mine(self, table: TransactionTable, *, progress: Progress = silent) -> RuleSet:
-        """Train and extract in one step."""
+        """Train a network and return its rules, with exact counts.
+
+        Args:
+            table: A discretized table.
+            progress: Called as training and extraction advance.
+
+        Raises:
+            MissingExtraError: If torch is not installed.
+            MiningError: If the table is of another kind, or training diverges.
+        """
         require_codes(table, self.name)
         return self.extract(self.train(table, progress=progress), table, progress=progress)
 
     def train(
         self, table: TransactionTable, *, start: AerialModel | None = None, progress: Progress = silent
     ) -> AerialModel:
-        """Learn a table; with ``start``, go on from a model that was trained on earlier rows of the same features."""
+        """Train a model on a table.
+
+        Args:
+            table: A discretized table.
+            start: A model to continue from, trained on earlier rows of the same features.
+            progress: Called as training advances.
+
+        Returns:
+            The model, with one network per block of the table.
+
+        Raises:
+            MissingExtraError: If torch is not installed.
+            MiningError: If the table does not match ``start``, or training diverges.
+        """
         require_codes(table, self.name)
+        require_torch(extra="aerial")
         if start is not None:
             start.require_blocks(table)
         known: Sequence[BlockModel | None] = [None] * len(table.blocks) if start is None else start.blocks
@@ -185,27 +247,29 @@ class Aerial(BaseMiner):
     def _train_block(
         self, table: TransactionTable, at: int, before: BlockModel | None, progress: Progress
     ) -> BlockModel:
+        from thence.miners.aerial.training import train
+
         block = table.blocks[at]
         columns = self._columns(block)
         features = tuple(str(block.columns[c].feature) for c in columns)
         if before is not None and before.network is None:
             before = None
         if before is not None:
-            columns = _known_places(before, block, features)
+            columns = _find_columns(before, block, features)
 
         def without(reason: str) -> BlockModel:
-            """What is left where nothing can be learnt: nothing, or what was learnt before."""
+            """Return the model if nothing can be learned: without a network, or the earlier one."""
             if before is not None:
-                return replace(before, reason=f"the last rows taught the network nothing: {reason}")
-            return BlockModel(columns, features, None, float("nan"), 0, reason, meanings(block, columns), pattern)
+                return replace(before, reason=f"nothing was learned from the last rows: {reason}")
+            return BlockModel(columns, features, None, float("nan"), 0, reason, digest_columns(block, columns), pattern)
 
-        pattern = pattern_of(block)
+        pattern = pattern_text(block)
         if len(columns) < 2 or block.n_rows == 0:
             return without("there are no rows" if block.n_rows == 0 else "fewer than two features ever change")
 
         def tell(epoch: Epoch) -> None:
             stage = f"training {at + 1}/{len(table.blocks)}" if len(table.blocks) > 1 else "training"
-            progress(stage, epoch.number, epoch.of, f"loss {epoch.judged:.4f}")
+            progress(stage, epoch.number, epoch.total, f"loss {epoch.monitored_loss:.4f}")
 
         rows = BlockRows(block, columns)
         resident = block.n_rows * len(columns) <= RESIDENT_CELLS
@@ -222,16 +286,36 @@ class Aerial(BaseMiner):
         if result.reason is not None:
             return without(result.reason)
         if before is None:
-            before = BlockModel(columns, features, None, 0.0, 0, None, meanings(block, columns), pattern)
+            before = BlockModel(columns, features, None, 0.0, 0, None, digest_columns(block, columns), pattern)
         return replace(before, network=result.model, loss=result.loss, epochs=len(result.epochs), reason=result.note)
 
     def partial_fit(self, model: AerialModel, table: TransactionTable, *, progress: Progress = silent) -> AerialModel:
-        """Go on training a model on further rows; a table from which nothing can be learnt leaves it as it is."""
+        """Continue training a model on further rows.
+
+        Args:
+            model: The model, which is not changed.
+            table: A table of further rows of the same features, categories and bins.
+            progress: Called as training advances.
+
+        Returns:
+            The new model. A block from which nothing can be learned keeps its network, with the reason.
+        """
         return self.train(table, start=model, progress=progress)
 
     def extract(self, model: AerialModel, table: TransactionTable, *, progress: Progress = silent) -> RuleSet:
-        """The rules of a trained model, counted exactly on a table."""
+        """Return the rules of a trained model, counted exactly on a table.
+
+        Args:
+            model: The model.
+            table: A table with the features, categories and bins of the model.
+            progress: Called as extraction advances.
+
+        Raises:
+            MissingExtraError: If torch is not installed.
+            MiningError: If the table does not match the model.
+        """
         require_codes(table, self.name)
+        require_torch(extra="aerial")
         model.require_blocks(table)
         parts = [self._extract_block(model, table, at, progress) for at in range(len(table.blocks))]
         notes = [block.reason for block in model.blocks if block.reason is not None]
@@ -240,16 +324,16 @@ class Aerial(BaseMiner):
         rules = RuleSet.concat(parts)
         if self.top_k is not None and len(parts) > 1 and len(rules):
             rules = rules.sort("probability").take(np.arange(min(self.top_k, len(rules))))
-        rules, left_out = self._that_hold(rules, table)
+        rules, left_out = self._apply_thresholds(rules, table)
         notes += [f"{number:,} proposals {why}: left out" for why, number in left_out.items()]
         if len(rules) == 0:
             if left_out or all(block.network is not None for block in model.blocks):
-                notes.append(self._why_none(left_out, model, table))
+                notes.append(self._explain_empty(left_out, model, table))
             return RuleSet.empty(*table.notes, *notes, facts=parts[0].facts)
         return replace(rules, notes=(*rules.notes, *notes))
 
-    def _that_hold(self, rules: RuleSet, table: TransactionTable) -> tuple[RuleSet, dict[str, int]]:
-        """The proposals that hold in the table as asked for, and how many do not, by what they miss."""
+    def _apply_thresholds(self, rules: RuleSet, table: TransactionTable) -> tuple[RuleSet, dict[str, int]]:
+        """Return the proposals that meet the thresholds, and the number of the others by reason."""
         left_out: dict[str, int] = {}
 
         def narrow(kept: RuleSet, why: str) -> RuleSet:
@@ -257,7 +341,7 @@ class Aerial(BaseMiner):
                 left_out[why] = len(rules) - len(kept)
             return kept
 
-        rules = narrow(rules.take(np.flatnonzero(rules.counts.n_both > 0)), "of the network never hold in the table")
+        rules = narrow(rules.take(np.flatnonzero(rules.counts.n_both > 0)), "never hold in the table")
         for name, bound in (("support", self.min_support), ("confidence", self.least_confidence)):
             if bound:
                 rules = narrow(rules.filter(bounds={f"min_{name}": bound}), f"have an exact {name} below {bound:g}")
@@ -265,82 +349,85 @@ class Aerial(BaseMiner):
             least = self.least_confidence
             sure = assured(rules, table, assurance=self.assurance, min_confidence=least)
             rules = narrow(
-                sure, f"reach the confidence {least:g}, but not with an assurance of {self.assurance:g} (0 keeps them)"
+                sure, f"reach a confidence of {least:g}, but not with an assurance of {self.assurance:g} (0 keeps them)"
             )
         return rules, left_out
 
     @property
     def least_confidence(self) -> float:
-        """The network's probability stands for a confidence: unless told otherwise, the exact one has to be as high."""
+        """The lowest exact confidence of a rule: ``min_confidence``, or else the threshold for consequents."""
         if self.min_confidence is not None:
             return self.min_confidence
         return self.similarity if self.consequent_similarity is None else self.consequent_similarity
 
-    def _why_none(self, left_out: Mapping[str, int], model: AerialModel, table: TransactionTable) -> str:
+    def _explain_empty(self, left_out: Mapping[str, int], model: AerialModel, table: TransactionTable) -> str:
         if left_out:
             settings = ["min_support", "min_confidence", *(["assurance"] if self.assurance else [])]
             return f"none of {sum(left_out.values()):,} proposals is left: lower {' or '.join(settings)}"
-        unfit = self._why_nothing_fits(model, table)
+        unfit = self._explain_constraints(model, table)
         if unfit is not None:
             return unfit
-        for learnt, block in zip(model.blocks, table.blocks, strict=True):
-            if learnt.network is None or block.n_rows == 0:
+        for learned, block in zip(model.blocks, table.blocks, strict=True):
+            if learned.network is None or block.n_rows == 0:
                 continue
-            codes = BlockRows(block, learnt.places(block)).sample(np.random.default_rng(self.seed), DIAGNOSED_ROWS)
-            nothing = loss_of_knowing_nothing(codes, learnt.network.layout.cardinalities)
-            if learnt.loss > LEARNT_LITTLE * nothing:
+            codes = BlockRows(block, learned.places(block)).sample(np.random.default_rng(self.seed), DIAGNOSED_ROWS)
+            marginal = compute_marginal_loss(codes, learned.network.layout.cardinalities)
+            if learned.loss > LEARNED_LITTLE * marginal:
                 return (
-                    f"the network has learnt little (loss {learnt.loss:.3f}, {nothing:.3f} without looking at"
-                    " anything): train longer (epochs), or say which features belong together (near)"
+                    f"the network has learned little (loss {learned.loss:.3f}; class frequencies alone give"
+                    f" {marginal:.3f}): train longer (epochs), or limit which features are combined (near)"
                 )
-        return f"the network reconstructs nothing with similarity {self.similarity:g}: lower it"
+        return f"the network proposes no rule at a similarity of {self.similarity:g}: lower similarity"
 
-    def _why_nothing_fits(self, model: AerialModel, table: TransactionTable) -> str | None:
-        """Why the constraints leave nothing to search for, if they do."""
-        pairs = [(b, _items_of(b, m.places(b))) for m, b in zip(model.blocks, table.blocks, strict=True) if m.network]
+    def _explain_constraints(self, model: AerialModel, table: TransactionTable) -> str | None:
+        """Return why the constraints leave nothing to search for, or ``None`` if they do not."""
+        pairs = [(b, _find_items(b, m.places(b))) for m, b in zip(model.blocks, table.blocks, strict=True) if m.network]
         masks = [self._sides(block, items) for block, items in pairs]
         for at, name in enumerate(("antecedent", "consequent")):
             constraint = getattr(self, name)
             if constraint is None or any(mask[at].any() for mask in masks):
                 continue
-            return why_nothing_fits(table.iter_items(), name, constraint) or (
-                f"all that fits the constraint on the {name} is constant or context, which is left out"
-                " (keep_constants, context_consequents)"
+            return explain_no_match(table.iter_items(), name, constraint) or (
+                f"all items that match the constraint on the {name} are constants or graph context, which are left out"
+                " (keep_constants and context_consequents keep them)"
             )
         return None
 
     def _extract_block(self, model: AerialModel, table: TransactionTable, at: int, progress: Progress) -> RuleSet:
-        block, learnt = table.blocks[at], model.blocks[at]
-        if learnt.network is None:
+        from thence.miners.aerial.extraction import RuleArrays, extract_rules, extract_top_rules
+        from thence.miners.aerial.training import find_device
+
+        block, learned = table.blocks[at], model.blocks[at]
+        if learned.network is None:
             return RuleSet.empty()
-        columns = learnt.places(block)
-        items = _items_of(block, columns)
+        columns = learned.places(block)
+        items = _find_items(block, columns)
         left, right = self._sides(block, items)
         search = self._search(left, right, self._neighbours(block, columns, at))
 
         def tell(asked: int, total: int) -> None:
             progress("extracting", asked, total, f"{asked:,} queries")
 
-        network = learnt.network.to(device_of(self.device))
+        network = learned.network.to(find_device(self.device))
         if self.top_k is not None:
-            found = top(network, k=self.top_k, search=search, progress=tell)
+            found = extract_top_rules(network, k=self.top_k, search=search, progress=tell)
         else:
-            chunks = extract(network, search=search, progress=tell)
-            found = Rules.joined(chunks, max_antecedents=self.max_antecedents)
+            chunks = extract_rules(network, search=search, progress=tell)
+            found = RuleArrays.concat(chunks, max_antecedents=self.max_antecedents)
         back = np.append(items, -1).astype(np.int32)
         antecedents = back[found.antecedents]
         if (np.diff(columns) < 0).any():
-            antecedents = _ascending(antecedents)
+            antecedents = _sort_antecedents(antecedents)
         return recount(
-            table,
-            at,
             antecedents,
             back[found.consequents],
+            table,
+            block=at,
             extras={"probability": found.probability.astype(np.float64)},
         )
 
     def _sides(self, block: Block, items: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which of the network's items may stand on which side of a rule."""
+        """Return which of the network's items may be in an antecedent, and which may be a consequent."""
         left, right = item_masks(
             block, antecedent=self.antecedent, consequent=self.consequent, context_consequents=self.context_consequents
         )
@@ -354,7 +441,7 @@ class Aerial(BaseMiner):
         return np.array(usable, np.int64)
 
     def _neighbours(self, block: Block, columns: NDArray[np.int64], at: int) -> Neighbours | None:
-        """Features that may stand together: near in the graph, and not two names of the same readings."""
+        """Return which features may appear in the same rule: near in the graph, and not equivalent to each other."""
         given = None if self.near is None else near_columns(self.near, at, len(block.columns))
         trivial = trivial_columns(block)
         if trivial is not None:
@@ -373,22 +460,22 @@ class Aerial(BaseMiner):
         return Neighbours.of([members[members >= 0] for members in lists])
 
 
-def _items_of(block: Block, columns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The block's number of every item of the network, in the network's order."""
+def _find_items(block: Block, columns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the block's number of each item of the network, in the network's order."""
     return np.concatenate([np.arange(block.offsets[c], block.offsets[c + 1]) for c in columns.tolist()])
 
 
-def _ascending(items: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Antecedents in the order of the table, which may have its columns in another order than the network has."""
+def _sort_antecedents(items: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Sort the items of antecedents by their number in the table, whose columns may be in another order."""
     last = np.iinfo(np.int32).max
     ordered = np.sort(np.where(items < 0, last, items), axis=1)
     return np.where(ordered == last, np.int32(-1), ordered)
 
 
-def _known_places(before: BlockModel, block: Block, features: tuple[str, ...]) -> NDArray[np.int64]:
-    """Where the columns of an earlier model stand in further rows; features that it does not know are an error."""
+def _find_columns(before: BlockModel, block: Block, features: tuple[str, ...]) -> NDArray[np.int64]:
+    """Find the columns of an earlier model in further rows; raise ``MiningError`` for unknown features."""
     before.require_pattern(block)
-    strange = sorted(set(features) - set(before.features))
-    if strange:
-        raise MiningError(f"the model does not know the feature '{strange[0]}'", hint="train a new model")
+    unknown = sorted(set(features) - set(before.features))
+    if unknown:
+        raise MiningError(f"the model was trained without the feature '{unknown[0]}'", hint="train a new model")
     return before.places(block)

@@ -1,7 +1,7 @@
-"""What training leaves behind: a network per block, and what the items meant that it was trained on.
+"""Trained models: one network per block of a table, and the meaning of the items that it was trained on.
 
-A network knows items by their place only. Before it is used again, on further rows or to find rules, the table has to
-show that its places mean the same: pattern, features, categories and bins. This module neither trains nor searches.
+A network knows items only by their position. Before it is used again, on further rows or to find rules, the table is
+checked: pattern, features, categories and bins must be the same. This module must not train, search or import torch.
 """
 
 from __future__ import annotations
@@ -10,28 +10,36 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thence.errors import MiningError
-from thence.miners.aerial.autoencoder import Autoencoder
+from thence.miners.torch_runtime import require_torch
 from thence.rules.items import Interval, Value
 from thence.tables.blocks import Block, Column
 from thence.tables.transactions import TransactionTable
 
-__all__ = ["AerialModel", "BlockModel", "meanings"]
+if TYPE_CHECKING:
+    from thence.miners.aerial.autoencoder import Autoencoder
 
-AGAIN = "use the bins of the first table (like=…), or train a new model"
+__all__ = ["AerialModel", "BlockModel", "digest_columns", "pattern_text"]
 
 
 @dataclass(frozen=True, eq=False)
 class BlockModel:
-    """The network of one block: which columns it knows, its weights, and how training went.
+    """The network of one block: its columns, its weights, and how training went.
 
-    ``meanings`` has a digest of the values of every column; it and ``pattern`` are ``None`` where they are not known,
-    as in models that were stored before there were any. ``reason`` says why there is no network, or what there is
-    to say about one: that its rows were very few, or that the last ones taught it nothing.
+    Args:
+        columns: The columns of the block that the network was trained on.
+        features: The features of these columns.
+        network: The network, or ``None`` if nothing could be learned.
+        loss: The loss of the weights that were kept.
+        epochs: The number of epochs.
+        reason: Why there is no network, or a remark about it, such as very few rows.
+        meanings: A digest of the values of each column, or ``None`` in models stored by old versions.
+        pattern: The pattern of a lifted block as text, if there is one.
     """
 
     columns: NDArray[np.int64]
@@ -44,28 +52,41 @@ class BlockModel:
     pattern: str | None = None
 
     def require_pattern(self, block: Block) -> None:
-        """Refuse a block that is about something else."""
-        if self.meanings is not None and self.pattern != pattern_of(block):
+        """Raise ``MiningError`` if a block has another pattern than the model."""
+        if self.meanings is not None and self.pattern != pattern_text(block):
             raise MiningError(
-                f"the model was trained on {_about(self.pattern)}, this block of the table is about"
-                f" {_about(pattern_of(block))}",
+                f"the model was trained on {_name_pattern(self.pattern)}, but this block of the table has"
+                f" {_name_pattern(pattern_text(block))}",
                 hint="train and extract on the same kind of table",
             )
 
     def places(self, block: Block) -> NDArray[np.int64]:
-        """Where the columns of the network stand in a block, which has to mean the same by them."""
+        """Find the columns of the network in a block.
+
+        Args:
+            block: A block of a table, whose columns may be in another order.
+
+        Returns:
+            The indices of the columns, in the order of the network.
+
+        Raises:
+            MiningError: If a feature is missing, or has other categories or bins than in training.
+        """
         self.require_pattern(block)
         columns = self._named(block)
-        # Old models know the number of values only.
-        told = meanings(block, columns) if self.meanings else tuple(str(block.columns[c].n_codes) for c in columns)
+        # Models stored by old versions only know the number of values.
+        current = digest_columns(block, columns) if self.meanings else [str(block.columns[c].n_codes) for c in columns]
         known = self.meanings or tuple(map(str, self.network.layout.cardinalities if self.network else ()))
-        for feature, before, now in zip(self.features, known, told, strict=True):
+        for feature, before, now in zip(self.features, known, current, strict=True):
             if before != now:
-                raise MiningError(f"the model was trained on other categories or bins of '{feature}'", hint=AGAIN)
+                raise MiningError(
+                    f"the model was trained on other categories or bins of '{feature}'",
+                    hint="use the bins of the first table (like=…), or train a new model",
+                )
         return columns
 
     def _named(self, block: Block) -> NDArray[np.int64]:
-        """The columns by the names of their features, in the order of the network."""
+        """Find the columns by the names of their features, in the order of the network."""
         names = [str(column.feature) for column in block.columns]
         if tuple(names[c] for c in self.columns.tolist() if c < len(names)) == self.features:
             return self.columns
@@ -73,65 +94,87 @@ class BlockModel:
         for feature in self.features:
             if feature not in place:
                 raise MiningError(
-                    f"the model was trained on other features than the table has: '{feature}' is missing",
+                    f"the table has no feature '{feature}', which the model was trained on",
                     hint="train a new model",
                 )
         if len(place) < len(names):
-            raise MiningError("the model was trained on other features than the table has", hint="train a new model")
+            raise MiningError("the table has duplicate features", hint="train a new model on unique features")
         return np.array([place[feature] for feature in self.features], np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class AerialModel:
-    """What ``Aerial.train`` learnt: a network per block of the table."""
+    """A trained model of Aerial: one network per block of the table.
+
+    Args:
+        blocks: The networks.
+    """
 
     blocks: tuple[BlockModel, ...]
 
     @property
     def loss(self) -> float:
-        """Mean loss over the blocks that were trained."""
+        """The mean loss over the blocks that were trained."""
         known = [block.loss for block in self.blocks if block.network is not None]
         return float(np.mean(known)) if known else float("nan")
 
     def require_blocks(self, table: TransactionTable) -> None:
-        """Refuse a table with another number of blocks."""
+        """Raise ``MiningError`` if a table has another number of blocks than the model."""
         if len(self.blocks) != len(table.blocks):
             raise MiningError(
-                f"the model was trained on {len(self.blocks)} blocks, the table has {len(table.blocks)}",
+                f"the model was trained on {len(self.blocks)} blocks, but the table has {len(table.blocks)}",
                 hint="train and extract on the same kind of table",
             )
 
     def save(self, folder: str | Path) -> None:
-        """Write the networks to a folder (safetensors and JSON, nothing executable)."""
+        """Write the model to a folder (safetensors and JSON, nothing executable).
+
+        Args:
+            folder: The folder, which is created if needed. A model in it is overwritten.
+
+        Raises:
+            RunError: If the folder cannot be written.
+            MissingExtraError: If torch or safetensors is not installed.
+        """
+        require_torch(extra="aerial", also=("safetensors",))
         from thence.miners.aerial.storage import save_blocks
 
         save_blocks(self.blocks, Path(folder))
 
     @staticmethod
     def load(folder: str | Path) -> AerialModel:
-        """Read what ``save`` wrote."""
+        """Read a model that ``save`` wrote.
+
+        Args:
+            folder: The folder.
+
+        Raises:
+            RunError: If the folder has no model, or a file is damaged.
+            MissingExtraError: If torch or safetensors is not installed.
+        """
+        require_torch(extra="aerial", also=("safetensors",))
         from thence.miners.aerial.storage import load_blocks
 
         return AerialModel(tuple(BlockModel(**fields) for fields in load_blocks(Path(folder))))
 
 
-def meanings(block: Block, columns: Sequence[int] | NDArray[np.int64]) -> tuple[str, ...]:
-    """A digest of what the codes of each column stand for."""
-    return tuple(_meaning(block.columns[c]) for c in columns)
+def digest_columns(block: Block, columns: Sequence[int] | NDArray[np.int64]) -> tuple[str, ...]:
+    """Return a digest of the values of each of some columns of a block."""
+    return tuple(_digest_column(block.columns[c]) for c in columns)
 
 
-def pattern_of(block: Block) -> str | None:
-    """The pattern of a lifted block as text."""
+def pattern_text(block: Block) -> str | None:
+    """Return the pattern of a lifted block as text, or ``None`` for other blocks."""
     return None if block.pattern is None else str(block.pattern)
 
 
-def _meaning(column: Column) -> str:
+def _digest_column(column: Column) -> str:
     text = "\n".join(_text(value) for value in column.values)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _text(value: Value | Interval) -> str:
-    """A value as text, the same for equal values: 1 and 1.0 are, 1 and "1" are not."""
+    """Return a value as text, the same for equal values: 1 and 1.0 are equal, 1 and "1" are not."""
     if isinstance(value, Interval):
         return f"[{float(value.low)!r}, {float(value.high)!r})"
     if isinstance(value, str):
@@ -139,5 +182,5 @@ def _text(value: Value | Interval) -> str:
     return str(bool(value)) if isinstance(value, (bool, np.bool_)) else repr(float(value))
 
 
-def _about(pattern: str | None) -> str:
-    return "a table without patterns" if pattern is None else f"the pattern {pattern}"
+def _name_pattern(pattern: str | None) -> str:
+    return "no pattern" if pattern is None else f"the pattern {pattern}"

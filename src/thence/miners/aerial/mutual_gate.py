@@ -1,10 +1,10 @@
-"""The other gate: combinations whose items imply one another.
+"""The mutual gate: combinations whose items imply one another.
 
-An item passes alone when the network gives it back; two items pass when, marked alone, each brings back itself and the
-other: ``sqrt(P(a|a) P(b|a) P(b|b) P(a|b))`` reaches the threshold. A larger combination passes when every two of its
-items do, so that the geometric mean over all its pairs reaches the threshold as well. Two items are judged by what the
-network says of each alone, so a search among n items asks n questions before it asks about pairs, and asks only about
-pairs that passed. This module must not look at consequents.
+A single item passes if the network reconstructs it. Two items pass if, each marked alone, the network reconstructs both
+of them: ``sqrt(P(a|a) P(b|a) P(b|b) P(a|b))`` reaches the threshold. A larger combination passes if every pair of its
+items does, so that the geometric mean over all its pairs reaches the threshold as well. Pairs are decided from the
+outputs for single items, so a search among n items makes n queries before it queries any pair, and queries only pairs
+that passed. This module must not look at consequents.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from thence.miners.aerial.antecedents import Passed
-from thence.miners.aerial.combinations import Items, Level, joined_parts, number_of
-from thence.miners.aerial.query_network import UNSURE, Frame, full_precision
+from thence.miners.aerial.antecedents import PassedBatch
+from thence.miners.aerial.combinations import Items, Level, find_positions, join_combinations
+from thence.miners.aerial.query_network import UNSURE, QueryNetwork, full_precision
 from thence.miners.neighbours import Neighbours
 
-__all__ = ["mutual"]
+__all__ = ["find_mutual_antecedents"]
 
 Means = NDArray[np.float32]
 
 FIRST_ITEMS, OTHER_ITEMS = 256, 2048
-"""Items whose pairs are looked at together: these many against those many."""
+"""Pairs are compared in tiles of this many first items × this many other items."""
 
 
-def mutual(
-    frame: Frame,
+def find_mutual_antecedents(
+    network: QueryNetwork,
     *,
     antecedent_ok: NDArray[np.bool_],
     near: Neighbours | None,
@@ -40,21 +40,32 @@ def mutual(
     first: range,
     batch_bytes: int,
     weights: NDArray[np.float64],
-) -> Iterator[Passed]:
-    """All combinations of one to ``most`` items that pass and whose first feature lies in ``first``.
+) -> Iterator[PassedBatch]:
+    """Find all combinations that pass the mutual gate.
 
-    ``weights`` says how many combinations begin with each feature; so many are reported as asked when all pairs that
-    begin with it have been judged, though most of them never come before the network.
+    Args:
+        network: The network to query.
+        antecedent_ok: For each item, whether it may be in an antecedent.
+        near: Which features may appear together, or ``None`` if all may.
+        gate: The threshold.
+        most: The largest number of items of a combination.
+        first: The range of features that the first feature of a combination must be in.
+        batch_bytes: Memory for one batch of queries.
+        weights: How many combinations begin with each feature. This many are reported as asked once all pairs that
+            begin with the feature are decided, although most of them are never put to the network.
+
+    Yields:
+        Batches of combinations.
     """
-    layout = frame.layout
+    layout = network.layout
     end = int(layout.offsets[min(first.stop, layout.n_features)])
-    batch = max(1, batch_bytes // (8 * frame.widest))
+    batch = max(1, batch_bytes // (8 * network.widest))
     allowed = np.flatnonzero(antecedent_ok & (layout.feature_of_item >= first.start))
     with full_precision():
-        judge = _Judge.of(frame, allowed, gate, batch)
+        judge = _Judge.of(network, allowed, gate, batch)
     singles, mine = judge.items[:, None], judge.items < end
     done = int(weights[first.start : first.stop].sum()) if most == 1 else 0
-    yield from _asked(frame, singles[mine], judge.own.exp().cpu().numpy()[mine], batch, done)
+    yield from _asked(network, singles[mine], judge.own.exp().cpu().numpy()[mine], batch, done)
     if most == 1 or not len(singles):
         return
     kept, means, reached = [np.empty((0, 2), np.int64)], [np.empty(0, np.float32)], first.start
@@ -68,7 +79,7 @@ def mutual(
             means.append(mean)
         mine = pairs[:, 0] < end
         done = int(weights[reached : min(features.stop, first.stop)].sum())
-        yield from _asked(frame, pairs[mine], mean[mine], batch, done)
+        yield from _asked(network, pairs[mine], mean[mine], batch, done)
         reached = features.stop
     levels = [Level.of(singles, [], layout.n_items)]
     survivors, mean = np.concatenate(kept), np.concatenate(means)
@@ -77,45 +88,48 @@ def mutual(
             return
         levels.append(Level.of(survivors, levels, layout.n_items))
         found = [np.empty((0, size), np.int64)]
-        # What begins later is needed only to build on.
-        for items in joined_parts(levels, near, layout.feature_of_item, end if size == most else layout.n_items):
+        # Combinations that begin later are only needed to build larger ones.
+        for items in join_combinations(levels, near, layout.feature_of_item, end if size == most else layout.n_items):
             found.append(items)
             mine = items[:, 0] < end
-            yield from _asked(frame, items[mine], _least(items[mine], levels, mean, layout.n_items), batch, 0)
+            yield from _asked(network, items[mine], _least(items[mine], levels, mean, layout.n_items), batch, 0)
         survivors = np.concatenate(found)
 
 
 @dataclass(frozen=True, eq=False)
 class _Judge:
-    """What the network says of each item alone: the items that come back, in order, and their states."""
+    """Decides pairs of items from the network's outputs for single items.
 
-    frame: Frame
+    It holds the items that passed alone, in order, and their states.
+    """
+
+    network: QueryNetwork
     gate: float
     batch: int
     items: Items
     states: Tensor
-    own: Tensor  # logarithm of the probability with which an item comes back
+    own: Tensor  # logarithm of the probability with which each item is reconstructed
 
     @staticmethod
-    def of(frame: Frame, allowed: Items, gate: float, batch: int) -> _Judge:
-        states, own = [frame.origin.new_empty((0, frame.exit.shape[1]))], [frame.origin.new_empty(0)]
+    def of(network: QueryNetwork, allowed: Items, gate: float, batch: int) -> _Judge:
+        states, own = [network.origin.new_empty((0, network.exit.shape[1]))], [network.origin.new_empty(0)]
         for low in range(0, len(allowed), batch):
             part = allowed[low : low + batch]
-            states.append(frame.states(part[:, None]))
-            own.append(frame.marked_probability(states[-1], part))
+            states.append(network.states(part[:, None]))
+            own.append(network.marked_probability(states[-1], part))
         share = torch.cat(own)
         values = share.cpu().numpy()
         keep = values >= gate
         close = np.flatnonzero((np.abs(values - gate) <= UNSURE) & (gate > 0))
         if len(close):
-            exact = frame.exact
+            exact = network.exact
             keep[close] = (exact.marked_probability(exact.states(allowed[close, None]), allowed[close]) >= gate).cpu()
-        rows = torch.from_numpy(np.flatnonzero(keep)).to(frame.device)
-        return _Judge(frame, gate, batch, allowed[keep], torch.cat(states)[rows], share[rows].log())
+        rows = torch.from_numpy(np.flatnonzero(keep)).to(network.device)
+        return _Judge(network, gate, batch, allowed[keep], torch.cat(states)[rows], share[rows].log())
 
     def pairs(self, features: range, near: Neighbours | None) -> tuple[Items, Means]:
-        """Pairs that pass and begin in a range of features, in lexicographic order, and their means."""
-        owner = self.frame.layout.feature_of_item[self.items]
+        """Return the pairs that pass and begin in a range of features, in lexicographic order, and their means."""
+        owner = self.network.layout.feature_of_item[self.items]
         here = _span(owner, features)
         found, means = [np.empty((0, 2), np.int64)], [np.empty(0, np.float32)]
         for others in _ranges(owner[here.start :], OTHER_ITEMS):
@@ -128,7 +142,7 @@ class _Judge:
             fits = owner[left] < owner[right]
             if near is not None:
                 fits &= near.together(owner[left], owner[right])
-            chosen = torch.from_numpy(hits[fits]).to(self.frame.device)
+            chosen = torch.from_numpy(hits[fits]).to(self.network.device)
             found.append(np.column_stack([self.items[left[fits]], self.items[right[fits]]]))
             means.append(mean[chosen[:, 0], chosen[:, 1]].cpu().numpy())
         items, values = np.concatenate(found), np.concatenate(means)
@@ -138,27 +152,27 @@ class _Judge:
         return items[keep], values[keep]
 
     def _says(self, marked: range, asked: range) -> Tensor:
-        """Logarithm of ``P(a|a) P(b|a)`` for every marked item ``a`` and every item ``b`` asked for."""
-        layout, device = self.frame.layout, self.frame.device
+        """Return the logarithm of ``P(a|a) P(b|a)`` for every marked item ``a`` and every other item ``b``."""
+        layout, device = self.network.layout, self.network.device
         states, wanted = self.states[marked.start : marked.stop], self.items[asked.start : asked.stop]
         answer = states.new_empty((len(states), len(wanted)))
         owner = layout.feature_of_item[wanted]
         for classes in np.unique(layout.cardinalities[owner]):
             columns = np.flatnonzero(layout.cardinalities[owner] == classes)
             members, place = np.unique(owner[columns], return_inverse=True)
-            # Class by class: a softmax over a short last axis takes far longer.
+            # Ordered class by class: a softmax over a short last axis takes far longer.
             outputs = torch.from_numpy((layout.offsets[members] + np.arange(classes)[:, None]).reshape(-1)).to(device)
-            logits = torch.addmm(self.frame.exit_bias[outputs], states, self.frame.exit[outputs].T)
+            logits = torch.addmm(self.network.exit_bias[outputs], states, self.network.exit[outputs].T)
             shares = logits.view(len(states), int(classes), len(members)).log_softmax(dim=1).flatten(1)
             cells = (wanted[columns] - layout.offsets[owner[columns]]) * len(members) + place
             answer[:, torch.from_numpy(columns).to(device)] = shares[:, torch.from_numpy(cells).to(device)]
         return answer + self.own[marked.start : marked.stop, None]
 
     def _decided(self, items: Items, values: Means) -> NDArray[np.bool_]:
-        """Which pairs pass, with close calls decided in double precision."""
+        """Return which pairs pass; values close to the gate are computed again in double precision."""
         keep = values >= self.gate
         close = np.flatnonzero((np.abs(values - self.gate) <= UNSURE) & (self.gate > 0))
-        exact = self.frame.exact
+        exact = self.network.exact
         for low in range(0, len(close), self.batch):
             part = close[low : low + self.batch]
             product = torch.ones(len(part), dtype=torch.float64, device=exact.device)
@@ -170,26 +184,26 @@ class _Judge:
         return keep
 
 
-def _asked(frame: Frame, items: Items, values: Means, batch: int, asked: int) -> Iterator[Passed]:
-    """Put combinations that passed before the network, a bounded number at a time; one answer at least."""
+def _asked(network: QueryNetwork, items: Items, values: Means, batch: int, asked: int) -> Iterator[PassedBatch]:
+    """Compute the states of combinations that passed, a bounded number at a time; yield at least one batch."""
     for low in range(0, max(len(items), 1), batch):
         part = items[low : low + batch]
         with full_precision():
-            states = frame.states(part)
-        yield Passed(part, states, values[low : low + batch], asked if low == 0 else 0)
+            states = network.states(part)
+        yield PassedBatch(part, states, values[low : low + batch], asked if low == 0 else 0)
 
 
 def _least(items: Items, levels: list[Level], means: Means, n_items: int) -> Means:
-    """The smallest mean among the pairs of each combination."""
+    """Return the smallest mean among the pairs of each combination."""
     least = np.ones(len(items), np.float32)
     for left in range(items.shape[1]):
         for right in range(left + 1, items.shape[1]):
-            least = np.minimum(least, means[number_of(items[:, [left, right]], levels[:2], n_items)])
+            least = np.minimum(least, means[find_positions(items[:, [left, right]], levels[:2], n_items)])
     return least
 
 
 def _ranges(owner: NDArray[np.int64], most: int) -> Iterator[range]:
-    """Ranges of features that hold at most so many of some items (or are one feature), given the feature of each."""
+    """Yield ranges of features with at most ``most`` items each (or one feature), given the feature of each item."""
     features, counts = np.unique(owner, return_counts=True)
     totals, low = np.cumsum(counts), 0
     while low < len(features):
@@ -200,7 +214,7 @@ def _ranges(owner: NDArray[np.int64], most: int) -> Iterator[range]:
 
 
 def _span(owner: NDArray[np.int64], features: range) -> range:
-    """Where the items of a range of features lie."""
+    """Return the positions of the items of a range of features."""
     low, high = np.searchsorted(owner, [features.start, features.stop])
     return range(int(low), int(high))
 

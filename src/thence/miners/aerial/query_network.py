@@ -1,7 +1,7 @@
-"""A network laid out for searching: what marking an item changes, and the output rows per feature.
+"""A network laid out for queries: what marking an item changes, and the output rows of each feature.
 
-Every query is ``z0 + sum(D[item])`` over its marked items, and the probability of one item needs only the output rows
-of its own feature. Results that fall too close to a threshold to be decided in single precision are decided again in
+The input of every query is ``z0 + sum(D[item])`` over its marked items, and the probability of one item needs only the
+output rows of its own feature. Results that are too close to a threshold for single precision are computed again in
 double precision, so that the rules do not depend on batch size, chunks or device. This module must not enumerate
 combinations.
 """
@@ -19,21 +19,21 @@ from torch import Tensor
 
 from thence.miners.aerial.autoencoder import Autoencoder, Layout
 
-__all__ = ["UNSURE", "Frame", "full_precision", "share_of"]
+__all__ = ["UNSURE", "QueryNetwork", "full_precision", "softmax_at"]
 
 UNSURE = 5e-5
-"""Distance from a threshold within which single precision is not trusted; its error is some 3e-6."""
+"""Distance from a threshold within which single precision is not trusted; its error is about 3e-6."""
 
 FEW = 512
-"""Up to so many states it is cheaper to copy the output rows for each than to sort them by feature."""
+"""Up to this many states it is cheaper to copy the output rows for each than to sort the states by feature."""
 
 COPIED = 1 << 23
-"""Cells that such copies have at most: features with hundreds of classes have large output rows."""
+"""The most cells of such copies: features with hundreds of classes have large output rows."""
 
 
 @contextmanager
 def full_precision() -> Iterator[None]:
-    """Matrix products in true float32, whatever the caller chose for training elsewhere."""
+    """Compute matrix products in true float32 inside the context, whatever the global setting is."""
     chosen = torch.get_float32_matmul_precision()
     if chosen == "highest":
         yield
@@ -46,12 +46,21 @@ def full_precision() -> Iterator[None]:
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
+class QueryNetwork:
     """A network ready for queries.
 
-    The single-precision frame computes with the logistic function instead of tanh, which it equals up to scale
+    In single precision it computes with the logistic function instead of tanh, which it equals up to scale
     (``tanh(z) = 2 sigmoid(2 z) - 1``), and has the scales folded into its weights: a sigmoid costs less than half of
-    a tanh, and activations are most of the work. ``exact`` is the network as it is, in double precision.
+    a tanh, and activations are most of the work. ``exact`` is the network as it was trained, in double precision.
+
+    Args:
+        layout: How the items are numbered.
+        origin: The first pre-activation with every feature unknown.
+        deltas: What marking each item adds to it.
+        hidden: Weights and biases between the hidden layers.
+        exit: Output weights, one row per item.
+        exit_bias: Output biases, one per item.
+        twin: The same network in double precision, or ``None`` if this is it.
     """
 
     layout: Layout
@@ -60,18 +69,18 @@ class Frame:
     hidden: tuple[tuple[Tensor, Tensor], ...]
     exit: Tensor
     exit_bias: Tensor
-    twin: Frame | None
+    twin: QueryNetwork | None
 
     @staticmethod
-    def of(model: Autoencoder) -> Frame:
-        """Prepare a network on the device where it lies."""
+    def of(model: Autoencoder) -> QueryNetwork:
+        """Prepare a trained network, on the device that it is on."""
         double = model.to(model.device, torch.float64)
         origin, deltas = double.origin_and_deltas()
-        twin = Frame(model.layout, origin, deltas, double.hidden, double.exit, double.exit_bias, None)
+        twin = QueryNetwork(model.layout, origin, deltas, double.hidden, double.exit, double.exit_bias, None)
         folded = tuple(
             ((4.0 * weight).float(), (2.0 * (bias - weight.sum(dim=1))).float()) for weight, bias in double.hidden
         )
-        return Frame(
+        return QueryNetwork(
             model.layout,
             (2.0 * origin).float(),
             (2.0 * deltas).float(),
@@ -82,7 +91,8 @@ class Frame:
         )
 
     @property
-    def exact(self) -> Frame:
+    def exact(self) -> QueryNetwork:
+        """The network in double precision."""
         return self if self.twin is None else self.twin
 
     @property
@@ -91,12 +101,12 @@ class Frame:
 
     @property
     def widest(self) -> int:
-        """The most cells that one query needs in one layer, the output of one feature included."""
+        """The most cells that one query needs in one layer, including the output of one feature."""
         widths = [weight.shape[0] for weight, _ in self.hidden]
         return max(len(self.origin), *widths, int(self.layout.cardinalities.max(initial=1)))
 
     def through(self, first: Tensor) -> Tensor:
-        """Last hidden activation for first pre-activations, which are overwritten."""
+        """Return the last hidden activations for first pre-activations, which are overwritten."""
         state = first.tanh_() if self.twin is None else first.sigmoid_()
         for weight, bias in self.hidden:
             state = torch.addmm(bias, state, weight.T)
@@ -104,7 +114,7 @@ class Frame:
         return state
 
     def states(self, items: NDArray[np.int64]) -> Tensor:
-        """Last hidden activation of queries given by their items (queries × marked)."""
+        """Return the last hidden activations of queries given by their items (queries × marked items)."""
         marked = torch.from_numpy(items).to(self.device)
         first = self.origin + self.deltas[marked[:, 0]]
         for slot in range(1, marked.shape[1]):
@@ -112,7 +122,7 @@ class Frame:
         return self.through(first)
 
     def marked_probability(self, states: Tensor, items: NDArray[np.int64]) -> Tensor:
-        """Output probability of one item per state: its softmax within its own feature."""
+        """Return the probability of one item per state: its softmax within its own feature."""
         found = torch.empty(len(items), dtype=states.dtype, device=self.device)
         owners = self.layout.feature_of_item[items]
         copied = len(items) * int(self.layout.cardinalities.max(initial=1)) * states.shape[1]
@@ -131,11 +141,17 @@ class Frame:
             else:
                 block = slice(int(low[0]), int(low[0]) + classes)
                 logits = torch.addmm(self.exit_bias[block], states[rows], self.exit[block].T)
-            found[rows] = share_of(logits, own)
+            found[rows] = softmax_at(logits, own)
         return found
 
 
-def share_of(logits: Tensor, own: Tensor, *, dim: int = -1) -> Tensor:
-    """Softmax along an axis, of one entry per line: one over the sum of all entries relative to it."""
+def softmax_at(logits: Tensor, own: Tensor, *, dim: int = -1) -> Tensor:
+    """Compute the softmax of one entry per line along an axis.
+
+    Args:
+        logits: The logits.
+        own: The index of the wanted entry of each line.
+        dim: The axis.
+    """
     reference = torch.gather(logits, dim, own.unsqueeze(dim))
     return (logits - reference).exp_().sum(dim=dim).reciprocal_()

@@ -1,7 +1,7 @@
-"""Where training rows come from: an array in memory, or anything that can hand out batches of codes.
+"""Where training rows come from: an array in memory, a block of a table, or any source of batches of codes.
 
-A source that streams from disk or makes its rows on the fly only has to know how many rows it stands for and how to
-give some of them. This module must not know about networks or rules.
+A source that streams from disk or makes its rows on the fly only has to know how many rows it has and how to return
+some of them. This module must not know about networks or rules.
 """
 
 from __future__ import annotations
@@ -13,39 +13,53 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thence.errors import InputError
+from thence.tables.blocks import Block
 
-__all__ = ["ArrayRows", "Codes", "RowSource", "loss_of_knowing_nothing", "why_trivial"]
+__all__ = [
+    "ArrayRows",
+    "BlockRows",
+    "Codes",
+    "RowSource",
+    "check_codes",
+    "compute_marginal_loss",
+    "explain_trivial",
+    "read_sample",
+]
 
 Codes = NDArray[np.integer]
 """Rows × features of class codes, −1 where the value is missing."""
 
 SCAN = 100_000
-"""Rows looked at to decide whether a streamed table has anything to learn."""
+"""The most rows of a streamed table that are read to decide whether there is anything to learn."""
 
 MIN_ROWS = 4
 """Fewer rows than this say nothing about how features depend on each other."""
 
 
 class RowSource(Protocol):
-    """Rows of codes that training can ask for, in any order."""
+    """Rows of codes that training can read in any order."""
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
 
     def take(self, indices: NDArray[np.int64], /) -> Codes:
-        """The rows with these numbers, in this order."""
+        """Return the rows with these indices, in this order."""
 
     def sample(self, rng: np.random.Generator, size: int, /) -> Codes:
-        """``size`` rows drawn at random, with replacement or not, with the given generator only."""
+        """Return ``size`` random rows, with or without replacement, drawn with ``rng`` only."""
 
 
 @dataclass(frozen=True, eq=False)
 class ArrayRows:
     """Rows of an array in memory (or memory-mapped).
 
-    >>> ArrayRows(np.array([[0, 1], [1, -1]])).take(np.array([1])).tolist()
-    [[1, -1]]
+    Args:
+        codes: The class codes, rows × features, −1 where the value is missing.
+
+    Examples:
+        >>> ArrayRows(np.array([[0, 1], [1, -1]])).take(np.array([1])).tolist()
+        [[1, -1]]
     """
 
     codes: Codes
@@ -53,7 +67,7 @@ class ArrayRows:
     def __post_init__(self) -> None:
         if self.codes.ndim != 2 or not np.issubdtype(self.codes.dtype, np.integer):
             raise InputError(
-                f"codes must be a two-dimensional array of whole numbers, got {self.codes.dtype}"
+                f"codes must be a two-dimensional integer array, got {self.codes.dtype}"
                 f" with {self.codes.ndim} dimensions"
             )
 
@@ -68,8 +82,46 @@ class ArrayRows:
         return self.codes[rng.integers(0, self.n_rows, size)]
 
 
+@dataclass(frozen=True, eq=False)
+class BlockRows:
+    """Rows of a block, made on the fly: a row is (time frame, embedding), and the block is never written out.
+
+    Args:
+        block: The block of a transaction table.
+        columns: Which of its columns to read. Frames run fastest, as in ``Block.flat``.
+    """
+
+    block: Block
+    columns: NDArray[np.int64]
+
+    @property
+    def n_rows(self) -> int:
+        return self.block.n_rows
+
+    def take(self, indices: NDArray[np.int64], /) -> Codes:
+        embedding, frame = np.divmod(indices, self.block.n_frames)
+        out = np.empty((len(indices), len(self.columns)), np.int16)
+        for at, c in enumerate(self.columns.tolist()):
+            column = self.block.columns[c]
+            series = column.series[embedding] if len(column.series) > 1 else np.full(len(indices), column.series[0])
+            codes = column.codes[series, 0 if column.is_static else frame]
+            out[:, at] = np.where(series < 0, -1, codes)
+        return out
+
+    def sample(self, rng: np.random.Generator, size: int, /) -> Codes:
+        return self.take(rng.integers(0, self.n_rows, size))
+
+
 def check_codes(codes: Codes, cardinalities: NDArray[np.int64]) -> None:
-    """Raise when a batch has the wrong number of features or a code outside its feature's classes."""
+    """Check the number of features and the range of the codes of each feature.
+
+    Args:
+        codes: The codes, rows × features.
+        cardinalities: The number of classes of each feature.
+
+    Raises:
+        InputError: If the number of features differs, or a code is outside its feature's classes.
+    """
     if codes.shape[1] != len(cardinalities):
         raise InputError(f"rows have {codes.shape[1]} features, but {len(cardinalities)} cardinalities were given")
     if codes.size == 0:
@@ -84,8 +136,13 @@ def check_codes(codes: Codes, cardinalities: NDArray[np.int64]) -> None:
         )
 
 
-def scan(rows: RowSource, seed: int) -> Codes:
-    """All rows of a source in memory, or a sample of a source that streams."""
+def read_sample(rows: RowSource, seed: int) -> Codes:
+    """Return all rows of a source, or a random sample of a long one that streams.
+
+    Args:
+        rows: The source.
+        seed: Random seed of the sample.
+    """
     if isinstance(rows, ArrayRows):
         return rows.codes
     if rows.n_rows <= SCAN:
@@ -93,11 +150,19 @@ def scan(rows: RowSource, seed: int) -> Codes:
     return rows.sample(np.random.default_rng(seed), SCAN)
 
 
-def loss_of_knowing_nothing(codes: Codes, cardinalities: NDArray[np.int64]) -> float:
-    """Mean binary cross-entropy of always answering with how often each class occurs: what a network has to beat.
+def compute_marginal_loss(codes: Codes, cardinalities: NDArray[np.int64]) -> float:
+    """Compute the loss of a model that always predicts the class frequencies: what a network has to beat.
 
-    >>> round(loss_of_knowing_nothing(np.array([[0, 0], [1, 0]]), np.array([2, 2])), 3)
-    0.347
+    Args:
+        codes: The codes, rows × features.
+        cardinalities: The number of classes of each feature.
+
+    Returns:
+        The mean binary cross-entropy, or NaN if there are no features.
+
+    Examples:
+        >>> round(compute_marginal_loss(np.array([[0, 0], [1, 0]]), np.array([2, 2])), 3)
+        0.347
     """
     losses = []
     for feature, classes in enumerate(cardinalities):
@@ -108,10 +173,10 @@ def loss_of_knowing_nothing(codes: Codes, cardinalities: NDArray[np.int64]) -> f
     return float(np.concatenate(losses).mean()) if losses else float("nan")
 
 
-def why_trivial(codes: Codes) -> str | None:
-    """Why nothing can be learnt from these rows, or ``None`` when something can.
+def explain_trivial(codes: Codes) -> str | None:
+    """Return why nothing can be learned from these rows, or ``None`` if something can.
 
-    >>> why_trivial(np.array([[0, 1]] * 5))
+    >>> explain_trivial(np.array([[0, 1]] * 5))
     'every feature is constant'
     """
     n_rows, n_features = codes.shape

@@ -1,4 +1,4 @@
-"""How to train: the settings of one training, checked when they are made.
+"""The settings of Aerial's training and of its search for rules, checked when they are made.
 
 This module must not import torch: settings are read from files long before anything is trained.
 """
@@ -10,24 +10,50 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from thence.errors import ConfigError
-from thence.settings.numbers import require_number, require_seed, require_whole
-from thence.settings.typed import Place, refuse_unknown
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["LEARNING_RATE", "TrainingSettings", "require_device"]
+from thence.errors import ConfigError
+from thence.miners.neighbours import Neighbours
+from thence.settings.numbers import require_integer, require_number, require_seed, require_share
+from thence.settings.typed import Location, refuse_unknown
+
+__all__ = ["LEARNING_RATE", "SearchSettings", "TrainingSettings", "require_device"]
 
 LEARNING_RATE = 5e-3
-"""The paper's."""
+"""The learning rate of the paper."""
 
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """How to train. What is ``None`` is chosen from the data.
+    """How to train a network. Settings that are ``None`` are chosen from the data.
 
-    >>> TrainingSettings(epochs=3).corruption
-    'mask'
-    >>> TrainingSettings.faithful().epochs
-    5
+    Args:
+        corruption: ``"mask"`` hides all but a few features of each row; ``"gaussian"`` adds the paper's noise.
+        noise: Standard deviation of the gaussian noise.
+        max_antecedents: The number of antecedent items that queries will mark. Masked training shows one more.
+        widths: Widths of the encoder's layers; the decoder mirrors them.
+        epochs: Number of passes over the rows.
+        batch_size: Rows per step of the optimiser.
+        learning_rate: Initial learning rate of Adam, by default that of the paper.
+        decay: Whether the learning rate falls linearly to zero.
+        weight_decay: Weight decay of Adam.
+        held_out: Share of the rows that is held out to judge the network.
+        early_stopping: Whether to stop when the loss no longer improves, and to keep the best weights.
+        patience: Epochs without improvement before training stops.
+        max_rows: The most rows that one epoch uses; longer tables are sampled.
+        seed: Random seed.
+        device: ``"cpu"`` or ``"cuda"``, optionally with a number (``"cuda:1"``).
+        faithful_widths: Whether to choose the widths as the paper's code does. Ignored if ``widths`` is given.
+
+    Raises:
+        ConfigError: If a setting has an impossible value.
+
+    Examples:
+        >>> TrainingSettings(epochs=3).corruption
+        'mask'
+        >>> TrainingSettings.faithful().epochs
+        5
     """
 
     corruption: Literal["mask", "gaussian"] = "mask"
@@ -53,7 +79,7 @@ class TrainingSettings:
         for name in ("max_antecedents", "epochs", "batch_size", "patience", "max_rows"):
             value = getattr(self, name)
             if value is not None or name in ("max_antecedents", "max_rows"):
-                require_whole(name, value)
+                require_integer(name, value)
         if self.learning_rate is not None:
             require_number("learning_rate", self.learning_rate)
             if self.learning_rate <= 0:
@@ -64,7 +90,7 @@ class TrainingSettings:
                 raise ConfigError(f"{name} must not be negative, got {getattr(self, name)}")
         require_number("held_out", self.held_out)
         if not 0 <= self.held_out < 1:
-            raise ConfigError(f"held_out must be a share of the rows from 0 to below 1, got {self.held_out}")
+            raise ConfigError(f"held_out must be at least 0 and less than 1, got {self.held_out}")
         require_seed(self.seed)
         require_device(self.device)
         if self.widths is not None:
@@ -72,18 +98,29 @@ class TrainingSettings:
 
     @staticmethod
     def from_mapping(given: Mapping[str, Any]) -> TrainingSettings:
-        """From a table of a configuration file."""
+        """Make settings from a table of a configuration file.
+
+        Args:
+            given: Values by the names of the fields.
+
+        Raises:
+            ConfigError: If a name is unknown or a value is impossible.
+        """
         known = [field.name for field in fields(TrainingSettings)]
-        refuse_unknown(given, known, Place(), says="the settings of the training know no setting '{}'")
+        refuse_unknown(given, known, Location(), says="unknown training setting '{}'")
         return TrainingSettings(**given)
 
     @staticmethod
     def faithful(*, seed: int = 0, device: str = "cpu") -> TrainingSettings:
-        """The paper's settings: gaussian noise 0.5, five epochs over all rows, constant learning rate, small batches.
+        """Return the paper's settings: gaussian noise 0.5, five epochs over all rows, constant learning rate.
 
         The paper does not give a batch size and its code takes single rows; 32 still makes many small steps. Widths
-        are those of its code, with lower bounds, since a 128th of a few hundred items is hardly a layer. Nothing is
-        held out and nothing stops early; only beyond a million rows does an epoch see a sample.
+        are those of its code, with lower bounds, since a 128th of a few hundred items is hardly a layer. No rows are
+        held out and training never stops early. An epoch uses all rows, up to a million.
+
+        Args:
+            seed: Random seed.
+            device: Where to train, ``"cpu"`` or ``"cuda"``.
         """
         return TrainingSettings(
             corruption="gaussian",
@@ -105,15 +142,84 @@ class TrainingSettings:
         return max(3, self.max_antecedents + 1)
 
 
+@dataclass(frozen=True, eq=False)
+class SearchSettings:
+    """Which rules to look for in a trained network.
+
+    Args:
+        similarity: The paper's threshold, for marked items and for consequents.
+        gate: Overrides ``similarity`` for the marked items.
+        consequent: Overrides ``similarity`` for the consequents.
+        max_antecedents: The largest number of antecedent items.
+        search: ``"full"`` queries every combination of items; ``"grow"`` queries a combination only if all of its
+            subsets with one item less have passed the gate.
+        gate_by: ``"marked"`` is the paper's gate: the network must reconstruct every marked item. With ``"mutual"``
+            the items, each marked alone, must imply one another; it cannot be combined with ``search="grow"``.
+        antecedent_ok: For each item, whether it may be in an antecedent. By default every item may.
+        consequent_ok: For each item, whether it may be a consequent. By default every item may.
+        neighbours: Which features may appear in the same rule. By default all of them may.
+        first_features: Limits the search to antecedents whose first feature is in this range.
+        batch_bytes: Memory for one batch of queries. By default it depends on the device.
+
+    Raises:
+        ConfigError: If a setting has an impossible value.
+
+    Examples:
+        >>> SearchSettings(similarity=0.9).gate_threshold
+        0.9
+    """
+
+    similarity: float = 0.8
+    gate: float | None = None
+    consequent: float | None = None
+    max_antecedents: int = 2
+    search: Literal["full", "grow"] = "full"
+    gate_by: Literal["marked", "mutual"] = "marked"
+    antecedent_ok: NDArray[np.bool_] | None = None
+    consequent_ok: NDArray[np.bool_] | None = None
+    neighbours: Neighbours | None = None
+    first_features: range | None = None
+    batch_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("similarity", "gate", "consequent"):
+            value = getattr(self, name)
+            if value is not None or name == "similarity":
+                require_share(name, value)
+        require_integer("max_antecedents", self.max_antecedents)
+        if self.search not in ("full", "grow"):
+            raise ConfigError(f"search must be 'full' or 'grow', got {self.search!r}")
+        if self.gate_by not in ("marked", "mutual"):
+            raise ConfigError(f"gate_by must be 'marked' or 'mutual', got {self.gate_by!r}")
+        if self.gate_by == "mutual" and self.search == "grow":
+            raise ConfigError(
+                "search='grow' cannot be combined with gate_by='mutual', which always grows combinations",
+                hint="leave out search",
+            )
+        if self.batch_bytes is not None and self.batch_bytes < 1:
+            raise ConfigError(f"batch_bytes must be positive, got {self.batch_bytes}")
+
+    @property
+    def gate_threshold(self) -> float:
+        """The threshold for the marked items."""
+        return self.similarity if self.gate is None else self.gate
+
+    @property
+    def consequent_threshold(self) -> float:
+        """The threshold for the consequents."""
+        return self.similarity if self.consequent is None else self.consequent
+
+
 def require_device(name: object) -> None:
-    """Refuse everything but the devices that Thence is made for; whether one is there is seen when it is used."""
+    """Raise ``ConfigError`` unless ``name`` names a CPU or CUDA device; whether it exists is checked on use."""
     if not isinstance(name, str) or not re.fullmatch(r"cpu(:0)?|cuda(:\d+)?", name):
-        raise ConfigError(f"unknown device {name!r}", hint="'cpu' or 'cuda'")
+        raise ConfigError(f"unknown device {name!r}", hint="use 'cpu' or 'cuda'")
 
 
 def _checked_widths(widths: object) -> tuple[int, ...]:
+    """Return the widths as a tuple of integers, or raise ``ConfigError``."""
     if isinstance(widths, str) or not isinstance(widths, Iterable) or not (widths := tuple(widths)):
-        raise ConfigError(f"widths must be several whole numbers, got {widths!r}", hint="for example (64, 32, 16)")
+        raise ConfigError(f"widths must be a list of integers, got {widths!r}", hint="for example (64, 32, 16)")
     for width in widths:
-        require_whole("each of the widths", width)
+        require_integer("each width", width)
     return tuple(int(width) for width in widths)

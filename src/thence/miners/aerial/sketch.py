@@ -1,9 +1,9 @@
-"""Outputs in fewer dimensions, with a bound on what that leaves out.
+"""Outputs in fewer dimensions, with a bound on the error.
 
-The last hidden states of a wide network vary in few directions. The outputs along these alone take a fraction of the
-work, and how far a feature's logits can then be off against each other is at most a number of the feature times the
-distance of the state from those directions. Where a high threshold is far away even so, the whole product is not
-needed. This module must not decide what a rule is.
+The last hidden states of a wide network vary in few directions. Outputs along these directions alone take a fraction of
+the work, and the error of the difference between two logits of a feature is at most a constant of the feature times
+the distance of the state from those directions. If a class is below a high threshold even with that error, the whole
+product is not needed. This module must not decide what a rule is.
 """
 
 from __future__ import annotations
@@ -19,18 +19,26 @@ from torch import Tensor
 __all__ = ["LEAST_STATES", "Sketch"]
 
 LEAST_STATES = 512
-"""States that it takes to see in which directions they vary."""
+"""The fewest states from which their main directions can be estimated."""
 LEAST_WIDTH, LEAST_CELLS = 96, 1000
-"""Smaller networks gain nothing."""
+"""Smaller networks gain nothing from a sketch."""
 STEP, LARGEST_SHARE = 16, 3
-"""Dimensions are tried in such steps, up to the third part of all."""
+"""Numbers of dimensions are tried in these steps, up to a third of the width."""
 TOLERABLE = 0.25
-"""How far, as a share of the lead that is looked for, a typical feature may be off."""
+"""The largest error of a typical feature, as a share of the lead."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sketch:
-    """A few directions of the states, and the outputs along them."""
+    """A few directions of the states, and the outputs along them.
+
+    Args:
+        centre: Mean state.
+        directions: Orthonormal directions, width × dimensions.
+        weight: Output weights along the directions, cells × dimensions.
+        bias: Outputs at the centre.
+        apart: Features × classes × classes: the error of the difference of two logits, per unit of distance.
+    """
 
     centre: Tensor  # (width,)
     directions: Tensor  # (width, dimensions)
@@ -40,14 +48,19 @@ class Sketch:
 
     @cached_property
     def loose(self) -> NDArray[np.float32]:
-        """The largest of these per feature."""
+        """The largest entry of ``apart`` per feature."""
         return np.asarray(self.apart.max(axis=(1, 2), initial=0.0))
 
     @staticmethod
     def of(states: Tensor, weight: Tensor, bias: Tensor, *, classes: int, lead: float) -> Sketch | None:
-        """The smallest sketch that is close enough for some typical states, or ``None`` where it would not help.
+        """Make the smallest sketch that is accurate enough for typical states, or ``None`` if it would not help.
 
-        Output rows stand class by class: the cells of the first class of all features, then those of the second.
+        Args:
+            states: Typical states.
+            weight: Output weights class by class: the first class of all features, then the second, and so on.
+            bias: Output biases in the same order.
+            classes: The number of classes of each feature.
+            lead: By how much the logit of a likely class exceeds the others.
         """
         width = states.shape[1]
         if width < LEAST_WIDTH or len(weight) < LEAST_CELLS:
@@ -64,14 +77,14 @@ class Sketch:
 
     @staticmethod
     def along(directions: Tensor, centre: Tensor, weight: Tensor, bias: Tensor, *, classes: int) -> Sketch:
-        """A sketch along given orthonormal directions."""
+        """Make a sketch along given orthonormal directions; the other arguments are those of ``of``."""
         along = weight @ directions
         rest = (weight - along @ directions.T).view(classes, -1, weight.shape[1]).transpose(0, 1)
         apart = torch.cdist(rest, rest, compute_mode="donot_use_mm_for_euclid_dist")
         return Sketch(centre, directions, along, torch.addmv(bias, weight, centre), apart.numpy())
 
     def logits(self, states: Tensor) -> tuple[Tensor, NDArray[np.float32]]:
-        """Approximate logits of all cells, and each state's distance from the directions."""
+        """Return approximate logits of all cells, and the distance of each state from the directions."""
         moved = states - self.centre
         along = moved @ self.directions
         reach = (moved - along @ self.directions.T).norm(dim=1)

@@ -1,6 +1,7 @@
 """Networks on disk: a folder with one JSON file and one safetensors file per network, nothing executable.
 
-What is foreign, cut off or altered is refused with the name of the file. This module must not train or search.
+Files of another format, truncated files and altered files are refused with the name of the file. This module must not
+train or search.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ __all__ = ["load", "load_blocks", "save", "save_blocks"]
 
 FORMAT = "thence-aerial"
 VERSION = 2
-"""Version 1 did not say what the items meant, and had no digest of the description. It is still read."""
+"""Version 1 had no digests of the columns and of the description. It can still be read."""
 DESCRIPTION = "model.json"
 
 
 class Stored(Protocol):
-    """What is kept of one block of a table: its network, which columns it knows, and how training went."""
+    """What is stored for one block of a table; ``BlockModel`` documents the fields."""
 
     @property
     def columns(self) -> NDArray[np.int64]: ...
@@ -53,28 +54,44 @@ class Stored(Protocol):
 
 
 def save(model: Autoencoder, folder: Path) -> None:
-    """Write one network; what the folder held of an earlier one is replaced.
+    """Write one network to a folder, overwriting an earlier one.
 
-    >>> import tempfile
-    >>> from thence.miners.aerial.autoencoder import initialise
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> save(initialise([2, 3], widths=(4, 2)), folder)
-    >>> load(folder).widths
-    (4, 2, 4)
+    Args:
+        model: The network.
+        folder: The folder, which is created if needed.
+
+    Raises:
+        RunError: If the folder cannot be written.
+
+    Examples:
+        >>> import tempfile
+        >>> from thence.miners.aerial.autoencoder import initialise
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> save(initialise([2, 3], widths=(4, 2)), folder)
+        >>> load(folder).widths
+        (4, 2, 4)
     """
-    _write(folder, [{"network": _put(model, folder, 0)}])
+    _write_description(folder, [{"network": _store_network(model, folder, 0)}])
 
 
 def load(folder: Path) -> Autoencoder:
-    """Read what ``save`` wrote."""
-    blocks = _read(folder)
+    """Read a network that ``save`` wrote; raise ``RunError`` if there is none in the folder or a file is damaged."""
+    blocks = _read_description(folder)
     if len(blocks) != 1:
-        raise RunError(f"one network was expected, {len(blocks)} are stored", where=str(folder / DESCRIPTION))
-    return _get(blocks[0].get("network"), folder)
+        raise RunError(f"expected one network, found {len(blocks)}", where=str(folder / DESCRIPTION))
+    return _read_network(blocks[0].get("network"), folder)
 
 
 def save_blocks(blocks: Sequence[Stored], folder: Path) -> None:
-    """Write the networks of all blocks of a table."""
+    """Write the networks of all blocks of a table to a folder, overwriting earlier ones.
+
+    Args:
+        blocks: The blocks, such as ``BlockModel`` objects.
+        folder: The folder, which is created if needed.
+
+    Raises:
+        RunError: If the folder cannot be written.
+    """
     described = []
     for at, block in enumerate(blocks):
         described.append(
@@ -86,104 +103,105 @@ def save_blocks(blocks: Sequence[Stored], folder: Path) -> None:
                 "reason": block.reason,
                 "meanings": None if block.meanings is None else list(block.meanings),
                 "pattern": block.pattern,
-                "network": None if block.network is None else _put(block.network, folder, at),
+                "network": None if block.network is None else _store_network(block.network, folder, at),
             }
         )
-    _write(folder, described)
+    _write_description(folder, described)
 
 
 def load_blocks(folder: Path) -> list[dict[str, Any]]:
-    """The fields of every block that ``save_blocks`` wrote, ready to build them again."""
+    """Read the fields of every block that ``save_blocks`` wrote to a folder, as keyword arguments of ``BlockModel``."""
     blocks = []
-    for stored in _read(folder):
+    for stored in _read_description(folder):
         try:
-            network, told = stored["network"], stored.get("meanings")
+            network, meanings = stored["network"], stored.get("meanings")
             found = {
                 "columns": np.array(stored["columns"], dtype=np.int64),
                 "features": tuple(str(name) for name in stored["features"]),
-                "network": None if network is None else _get(network, folder),
+                "network": None if network is None else _read_network(network, folder),
                 "loss": math.nan if stored["loss"] is None else float(stored["loss"]),
                 "epochs": int(stored["epochs"]),
                 "reason": None if stored["reason"] is None else str(stored["reason"]),
-                "meanings": None if told is None else tuple(str(digest) for digest in told),
+                "meanings": None if meanings is None else tuple(str(digest) for digest in meanings),
                 "pattern": None if stored.get("pattern") is None else str(stored["pattern"]),
             }
             _check_lengths(found)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise _broken(folder / DESCRIPTION, f"a block is not described as it should be ({error!r})") from error
+            raise _damaged(folder / DESCRIPTION, f"invalid description of a block ({error!r})") from error
         blocks.append(found)
     return blocks
 
 
 def _check_lengths(block: dict[str, Any]) -> None:
-    """Columns, features and what is known of each have to be equally many."""
+    """Check that columns, features, digests and network have the same length."""
     columns, count = block["columns"], len(block["features"])
     if columns.shape != (count,) or (columns < 0).any():
-        raise ValueError(f"{columns.tolist()} are not the columns of {count} features")
+        raise ValueError(f"columns {columns.tolist()} do not match {count} features")
     if block["meanings"] is not None and len(block["meanings"]) != count:
-        raise ValueError(f"what {len(block['meanings'])} features mean is told, there are {count}")
+        raise ValueError(f"{len(block['meanings'])} digests do not match {count} features")
     if block["network"] is not None and block["network"].layout.n_features != count:
-        raise ValueError(f"the network has {block['network'].layout.n_features} features, not {count}")
+        raise ValueError(f"the network has {block['network'].layout.n_features} features instead of {count}")
 
 
-def _write(folder: Path, blocks: list[dict[str, Any]]) -> None:
-    _make(folder)
+def _write_description(folder: Path, blocks: list[dict[str, Any]]) -> None:
+    _make_folder(folder)
     content = {"format": FORMAT, "version": VERSION, "sha256": _digest(blocks), "blocks": blocks}
     text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-    _put_file(folder / DESCRIPTION, text.encode("utf-8"))
+    _write_file(folder / DESCRIPTION, text.encode("utf-8"))
 
 
-def _make(folder: Path) -> None:
+def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise RunError(f"no folder can be made here ({error.strerror})", where=str(folder)) from error
+        raise RunError(f"cannot create the folder ({error.strerror})", where=str(folder)) from error
 
 
-def _put_file(path: Path, content: bytes) -> None:
+def _write_file(path: Path, content: bytes) -> None:
     try:
         path.write_bytes(content)
     except OSError as error:
-        raise RunError(f"cannot be written ({error.strerror})", where=str(path)) from error
+        raise RunError(f"cannot write the file ({error.strerror})", where=str(path)) from error
 
 
 def _digest(blocks: list[dict[str, Any]]) -> str:
-    """A digest of the description, which itself has the digests of the weights."""
+    """Return a digest of the description, which contains the digests of the weights."""
     return hashlib.sha256(json.dumps(blocks, sort_keys=True).encode()).hexdigest()
 
 
-def _read(folder: Path) -> list[dict[str, Any]]:
+def _read_description(folder: Path) -> list[dict[str, Any]]:
     path = folder / DESCRIPTION
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise RunError(f"no stored network here ({error.strerror})", where=str(path)) from error
+        raise RunError(f"cannot read a stored network ({error.strerror})", where=str(path)) from error
     except ValueError as error:
-        raise _broken(path, f"not JSON ({error})") from error
+        raise _damaged(path, f"not JSON ({error})") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise RunError("this is not a network of Aerial", where=str(path))
+        raise RunError("not a network of Aerial", where=str(path))
     if content.get("version") not in (1, VERSION):
         raise RunError(
-            f"the network was stored in version {content.get('version')} of the format, this is version {VERSION}",
+            f"unsupported format version {content.get('version')}, expected at most {VERSION}",
             where=str(path),
+            hint="read it with a newer release of thence",
         )
     blocks = content.get("blocks")
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
-        raise _broken(path, "the list of blocks is missing")
+        raise _damaged(path, "the list of blocks is missing")
     if content["version"] != 1 and content.get("sha256") != _digest(blocks):
-        raise _broken(path, "the description is not the one that was stored")
+        raise _damaged(path, "the checksum of the description does not match")
     return blocks
 
 
-def _put(model: Autoencoder, folder: Path, at: int) -> dict[str, Any]:
-    _make(folder)
+def _store_network(model: Autoencoder, folder: Path, at: int) -> dict[str, Any]:
+    _make_folder(folder)
     tensors = {
         name: tensor.detach().to("cpu", float32).contiguous()
         for name, tensor in zip(_names(len(model.hidden)), model.parameters(), strict=True)
     }
     content = bytes_from_tensors(tensors)
     name = f"network-{at}.safetensors"
-    _put_file(folder / name, content)
+    _write_file(folder / name, content)
     return {
         "file": name,
         "sha256": hashlib.sha256(content).hexdigest(),
@@ -192,31 +210,31 @@ def _put(model: Autoencoder, folder: Path, at: int) -> dict[str, Any]:
     }
 
 
-def _get(stored: object, folder: Path) -> Autoencoder:
+def _read_network(stored: object, folder: Path) -> Autoencoder:
     path = folder / DESCRIPTION
     try:
         if not isinstance(stored, dict):
-            raise TypeError("it is no table")
+            raise TypeError("not an object")
         name, digest = str(stored["file"]), str(stored["sha256"])
         cardinalities = np.array(stored["cardinalities"], dtype=np.int64)
         widths = [int(width) for width in stored["widths"]]
         if cardinalities.ndim != 1 or (cardinalities < 0).any() or not widths:
-            raise ValueError(f"features with {cardinalities.tolist()} classes, layers of {widths}")
+            raise ValueError(f"cardinalities {cardinalities.tolist()}, widths {widths}")
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise _broken(path, f"a network is not described as it should be ({error!r})") from error
+        raise _damaged(path, f"invalid description of a network ({error!r})") from error
     if Path(name).name != name:
-        raise _broken(path, f"'{name}' is not a file of this folder")
+        raise _damaged(path, f"'{name}' is not in this folder")
     path = folder / name
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise RunError(f"the weights are missing ({error.strerror})", where=str(path)) from error
+        raise RunError(f"cannot read the weights ({error.strerror})", where=str(path)) from error
     if hashlib.sha256(content).hexdigest() != digest:
-        raise _broken(path, "the weights are not the ones that were stored")
+        raise _damaged(path, "the checksum of the weights does not match")
     try:
         tensors = tensors_from_bytes(content)
     except SafetensorError as error:
-        raise _broken(path, f"not a safetensors file ({error})") from error
+        raise _damaged(path, f"not a safetensors file ({error})") from error
     return _assemble(tensors, cardinalities, widths, path)
 
 
@@ -231,7 +249,7 @@ def _assemble(
     expected = dict(zip(_names(len(widths) - 1), shapes, strict=True))
     found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
     if found != expected or any(tensor.dtype != float32 for tensor in tensors.values()):
-        raise _broken(path, "the weights do not have the shapes that were announced")
+        raise _damaged(path, "the shapes of the weights do not match the description")
     ordered = [tensors[name] for name in expected]
     inner = ordered[2:-2]
     pairs = tuple((inner[i], inner[i + 1]) for i in range(0, len(inner), 2))
@@ -243,5 +261,5 @@ def _names(hidden: int) -> list[str]:
     return ["entry.weight", "entry.bias", *inner, "exit.weight", "exit.bias"]
 
 
-def _broken(path: Path, why: str) -> RunError:
-    return RunError(why, where=str(path), hint="the file is damaged or was changed by hand; train again")
+def _damaged(path: Path, why: str) -> RunError:
+    return RunError(why, where=str(path), hint="the file is damaged or was edited; train the model again")

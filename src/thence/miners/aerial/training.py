@@ -1,8 +1,8 @@
-"""Training of Aerial's autoencoder: seeded, early-stopped, from rows in memory or streamed.
+"""Training of Aerial's autoencoder: seeded, with early stopping, from rows in memory or streamed.
 
-Loss, optimiser and noise are the paper's; masking, batch size, number of epochs and the falling learning rate are
-ours (see the guide). Nothing here reads or changes the global random state, and a diverged training is an error.
-This module must not know about rules.
+Loss, optimiser and noise are the paper's; masking, batch size, number of epochs and learning rate decay are our own
+(see the guide). Nothing here reads or changes the global random state, and training that diverges is an error. This
+module must not know about rules.
 """
 
 from __future__ import annotations
@@ -18,68 +18,86 @@ from torch import Tensor
 
 from thence.errors import ConfigError, MiningError
 from thence.miners.aerial.adam import Adam
-from thence.miners.aerial.autoencoder import Autoencoder, Layout, centre_blocks, faithful_widths, initialise
-from thence.miners.aerial.corruption import features_around, noisy_input, visible_features, visible_items
-from thence.miners.aerial.loss import AllFeatures, NearFeatures, Output, gradients, reconstruction_loss
-from thence.miners.aerial.rows import ArrayRows, Codes, RowSource, check_codes, scan, why_trivial
+from thence.miners.aerial.autoencoder import Autoencoder, Layout, centre_blocks, choose_faithful_widths, initialise
+from thence.miners.aerial.corruption import (
+    draw_features_around,
+    draw_visible_features,
+    find_visible_items,
+    make_noisy_input,
+)
+from thence.miners.aerial.loss import AllFeatures, NearFeatures, Output, compute_gradients, compute_loss
+from thence.miners.aerial.rows import ArrayRows, Codes, RowSource, check_codes, explain_trivial, read_sample
 from thence.miners.aerial.settings import LEARNING_RATE, TrainingSettings, require_device
 from thence.miners.neighbours import Neighbours
 
-__all__ = ["Epoch", "Training", "TrainingSettings", "device_of", "train"]
+__all__ = ["Epoch", "Training", "find_device", "train"]
 
-Progress = Callable[["Epoch"], None]
+EpochProgress = Callable[["Epoch"], None]
+"""Called after each epoch."""
 
 STEPS = 500
-"""Optimiser steps of a moderate table, when the number of epochs is not given."""
+"""Optimiser steps for a table of moderate size, unless the number of epochs is given."""
 
 SHOWINGS, SHOWINGS_WIDE = 200, 100
-"""How often each item shall at least be shown in rows that show few; this decides for tables of few rows or of
-thousands of items. Fewer do for wide tables, where training begins with rows that show many."""
+"""The least number of times that each item is shown in rows with few visible features. It sets the number of epochs for
+tables with few rows or thousands of items. Wide tables need fewer, since they begin with many visible features."""
 
 WIDE_ITEMS = 4000
-"""From so many items on, a step of the optimiser takes as long as some hundred rows, and batches are larger."""
+"""From this many items on, a step of the optimiser takes as long as a few hundred rows, and batches are larger."""
 
 SHOWN_FIRST, FALLING = 64, 0.8
-"""Masked training begins with up to ``SHOWN_FIRST`` visible features and comes down to few over this share of its
-steps. A row that shows three of many features says nothing about most of the others; a network that has only seen
-such rows needs many times as long to find out which features belong together."""
+"""Masked training begins with up to ``SHOWN_FIRST`` visible features and reduces them to few over this share of its
+steps. A row that shows three of many features says nothing about most of the others; a network that has only seen such
+rows takes many times as long to learn which features belong together."""
 
 PRODUCT_ITEMS = 32
-"""Up to so many items per visible feature, a matrix product is quicker than adding row by row."""
+"""Up to this many items per visible feature, a matrix product is faster than adding row by row."""
 
 HELD_OUT_ROWS = 2048
 SMALLEST_HELD_OUT = 16
-"""With fewer held-out rows than this their loss is noise, and the training loss decides instead."""
+"""With fewer held-out rows than this their loss is too noisy, and the training loss is monitored instead."""
 
 FEW_ROWS, MOST_PASSES = 160, 500
-"""Fewer rows than this leave none to hold out, and are learnt by heart in so many passes, however many items there are;
-more passes take minutes, and how many rules they find is as much a matter of chance."""
+"""Tables with fewer rows than this have none to hold out, and are memorised in this many passes whatever the number of
+items. More passes take minutes, and the number of rules that they find is just as random."""
 
 PER_CENTRE = 16
-"""Rows that share a centre when training looks at neighbourhoods only."""
+"""Rows that share a centre when training is limited to neighbourhoods."""
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """What one pass over the rows gave; ``held_out_loss`` is ``None`` where nothing was held out."""
+    """The result of one pass over the rows.
+
+    Args:
+        number: The number of the epoch, from 1.
+        total: The number of epochs that were planned.
+        loss: Mean training loss.
+        held_out_loss: Loss on the held-out rows, or ``None`` if there are none.
+    """
 
     number: int
-    of: int
+    total: int
     loss: float
     held_out_loss: float | None
 
     @property
-    def judged(self) -> float:
-        """The loss that decides which weights are kept."""
+    def monitored_loss(self) -> float:
+        """The loss that decides which weights are kept: the held-out loss if there is one."""
         return self.loss if self.held_out_loss is None else self.held_out_loss
 
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """A trained network and how it came about.
+    """A trained network and how training went.
 
-    ``reason`` says why nothing could be learnt, and is ``None`` when something could; ``note`` is what else there is to
-    say; ``stopped_early`` is true when the held-out loss had stopped improving. The weights are of ``best_epoch``.
+    Args:
+        model: The network, with the weights of the best epoch.
+        epochs: The results of all epochs.
+        best_epoch: The number of the epoch whose weights were kept, or 0 if nothing was trained.
+        stopped_early: Whether training ended because the monitored loss had stopped improving.
+        reason: Why nothing could be learned, or ``None`` if something could.
+        note: A remark for the user about this training.
     """
 
     model: Autoencoder
@@ -91,8 +109,8 @@ class Training:
 
     @property
     def loss(self) -> float:
-        """The loss of the weights that were kept; not a number where nothing was trained."""
-        return self.epochs[self.best_epoch - 1].judged if self.epochs else math.nan
+        """The monitored loss of the weights that were kept, or NaN if nothing was trained."""
+        return self.epochs[self.best_epoch - 1].monitored_loss if self.epochs else math.nan
 
 
 def train(
@@ -102,65 +120,86 @@ def train(
     settings: TrainingSettings | None = None,
     neighbours: Neighbours | None = None,
     start: Autoencoder | None = None,
-    progress: Progress | None = None,
+    progress: EpochProgress | None = None,
 ) -> Training:
-    """Train a new network, or go on training ``start`` on further rows.
+    """Train a new network, or continue training an existing one.
 
     The same rows, settings and seed give the same weights on the CPU, whatever the global random state is.
 
-    >>> codes = np.random.default_rng(0).integers(0, 3, (200, 1)).repeat(2, axis=1)
-    >>> result = train(codes, cardinalities=[3, 3], settings=TrainingSettings(epochs=20))
-    >>> result.loss < result.epochs[0].loss
-    True
+    Args:
+        rows: The rows, as an array of codes or a source that returns batches of them.
+        cardinalities: The number of classes of each feature.
+        settings: How to train.
+        neighbours: Which features may appear in the same rule. If they are few, only these are learned together.
+        start: A network to continue from, with the same features and classes.
+        progress: Called after each epoch.
+
+    Returns:
+        The network and how training went. If the rows are trivial, ``reason`` says why and nothing is trained.
+
+    Raises:
+        InputError: If the rows do not match the cardinalities.
+        ConfigError: If the neighbours do not match the cardinalities, or the device does not exist.
+        MiningError: If ``start`` does not match, or training diverges.
+
+    Examples:
+        >>> codes = np.random.default_rng(0).integers(0, 3, (200, 1)).repeat(2, axis=1)
+        >>> result = train(codes, cardinalities=[3, 3], settings=TrainingSettings(epochs=20))
+        >>> result.loss < result.epochs[0].loss
+        True
     """
     options = TrainingSettings() if settings is None else settings
     source: RowSource = ArrayRows(rows) if isinstance(rows, np.ndarray) else rows
     layout = Layout.of(cardinalities)
-    model = _first_model(layout, options, start).to(device_of(options.device))
+    model = _make_model(layout, options, start).to(find_device(options.device))
     if source.n_rows == 0:
         return Training(model, (), 0, False, "there are no rows")
-    seen = scan(source, options.seed)
+    seen = read_sample(source, options.seed)
     check_codes(seen, layout.cardinalities)
-    reason = why_trivial(seen)
+    reason = explain_trivial(seen)
     if reason is not None:
         return Training(model, (), 0, False, reason)
     if neighbours is not None and neighbours.n_features != layout.n_features:
-        raise ConfigError(f"neighbours name {neighbours.n_features} features, the table has {layout.n_features}")
+        raise ConfigError(
+            f"neighbours were given for {neighbours.n_features} features, but the table has {layout.n_features}"
+        )
     return _Trainer(model, source, options, neighbours).run(progress)
 
 
-def _first_model(layout: Layout, options: TrainingSettings, start: Autoencoder | None) -> Autoencoder:
+def _make_model(layout: Layout, options: TrainingSettings, start: Autoencoder | None) -> Autoencoder:
     if start is None:
-        widths = faithful_widths(layout) if options.faithful_widths and not options.widths else options.widths
+        widths = choose_faithful_widths(layout) if options.faithful_widths and not options.widths else options.widths
         shown = options.most_visible if options.corruption == "mask" else None
         return initialise(layout.cardinalities, widths=widths, seed=options.seed, shown=shown)
     if not np.array_equal(start.layout.cardinalities, layout.cardinalities):
         raise MiningError(
-            "the network was trained on features with other classes",
-            hint="go on training only with the same features, bins and categories",
+            "the network was trained on features with other numbers of classes",
+            hint="continue training only with the same features, bins and categories",
         )
     if options.widths is not None and start.widths != (*options.widths, *options.widths[-2::-1]):
         raise MiningError(
-            f"the network has layers of {start.widths}, which other widths cannot change",
+            f"the network has layers of widths {start.widths}, which cannot be changed",
             hint="leave out widths, or train a new model",
         )
     return start
 
 
-def device_of(name: str) -> torch.device:
-    """The device with this name, if it is there."""
+def find_device(name: str) -> torch.device:
+    """Return the device with this name, or raise ``ConfigError`` if it does not exist."""
     require_device(name)
     device = torch.device(name)
     if device.type == "cuda" and not torch.cuda.is_available():
         raise ConfigError("no CUDA device is available", hint="use device='cpu'")
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise ConfigError(f"there is no device '{name}': {torch.cuda.device_count()} are available", hint="use 'cuda'")
+        raise ConfigError(
+            f"no such device '{name}': there are {torch.cuda.device_count()} CUDA devices", hint="use 'cuda'"
+        )
     return device
 
 
 @dataclass(frozen=True, eq=False)
-class _Question:
-    """A batch as the network sees it: dense input or visible items, and the outputs that count."""
+class _CorruptedBatch:
+    """A batch as the network sees it: dense input or visible items, and the outputs that count towards the loss."""
 
     codes: Tensor
     dense: Tensor | None
@@ -169,7 +208,7 @@ class _Question:
 
 
 class _Trainer:
-    """The loop over epochs, with everything that stays the same between steps."""
+    """The training loop, with everything that is constant between steps."""
 
     def __init__(
         self, model: Autoencoder, source: RowSource, options: TrainingSettings, neighbours: Neighbours | None
@@ -182,16 +221,16 @@ class _Trainer:
             model = model.centred()
         self.optimiser = Adam(model.parameters(), weight_decay=options.weight_decay)
         self.model = model.with_parameters(self.optimiser.tensors)
-        self.neighbours = neighbours if _worth_it(neighbours, options) else None
-        # A different stream for each purpose, so that one more draw in one place moves nothing elsewhere.
-        order, hide, judge = (int(seed) for seed in np.random.SeedSequence(options.seed).generate_state(3))
+        self.neighbours = neighbours if _saves_work(neighbours, options) else None
+        # One random stream per purpose, so that one more draw in one place changes nothing elsewhere.
+        order, hide, evaluation = (int(seed) for seed in np.random.SeedSequence(options.seed).generate_state(3))
         self.order = np.random.default_rng(order)
         self.hide = torch.Generator(self.device).manual_seed(hide)
-        self.judge_seed = judge
+        self.evaluation_seed = evaluation
         self.held_out, self.train_ids = self._split()
         usable = source.n_rows if self.train_ids is None else len(self.train_ids)
         self.rows_per_epoch = min(usable, options.max_rows)
-        # A step over neighbourhoods is cheap next to the optimiser's part of it, so it takes more rows.
+        # A step over neighbourhoods is cheap compared with the optimiser, so it takes more rows.
         wide = self.neighbours is None and self.layout.n_items > WIDE_ITEMS
         per_epoch, largest = (64, 256) if self.neighbours is None else (16, 1024)
         if wide:
@@ -211,7 +250,7 @@ class _Trainer:
         self.resident = self._resident()
 
     def _split(self) -> tuple[Codes | None, NDArray[np.int64] | None]:
-        """Held-out rows, and the numbers of the rows to train on (``None``: too many to list, draw them)."""
+        """Return the held-out rows, and the indices of the rows to train on (``None``: too many, draw them)."""
         n_rows, options = self.source.n_rows, self.options
         size = min(int(n_rows * options.held_out), HELD_OUT_ROWS)
         size = size if size >= SMALLEST_HELD_OUT else 0
@@ -221,14 +260,14 @@ class _Trainer:
         return (self.source.take(ids[:size]) if size else None), ids[size:]
 
     def _resident(self) -> Tensor | None:
-        """All codes on the device when they are in memory anyway; saves a copy per batch."""
+        """Return all codes on the device if they are in memory anyway, which saves a copy per batch."""
         if isinstance(self.source, ArrayRows) and self.train_ids is not None:
             return self._tensor(self.source.codes)
         return None
 
     def _tensor(self, codes: Codes) -> Tensor:
         small = self.layout.cardinalities.max(initial=0) <= np.iinfo(np.int16).max
-        # A copy where torch would share memory that it may not write to, such as a memory-mapped file.
+        # Copies memory that torch would share but may not write to, such as a memory-mapped file.
         kind = np.int16 if small else np.int32
         return torch.from_numpy(np.require(codes, kind, ["C", "W"])).to(self.device)
 
@@ -246,7 +285,7 @@ class _Trainer:
             else:
                 yield self._tensor(self.source.take(part))
 
-    def run(self, progress: Progress | None) -> Training:
+    def run(self, progress: EpochProgress | None) -> Training:
         optimiser = self.optimiser
         history: list[Epoch] = []
         best, kept, stopped = 0, optimiser.flat.clone(), False
@@ -255,19 +294,20 @@ class _Trainer:
                 total, count = torch.zeros((), dtype=torch.float64, device=self.device), 0
                 for codes in self._batches():
                     share = 1.0 - self.step / self.total_steps if self.options.decay else 1.0
-                    slopes = self._slopes(self._ask(codes, self.hide, self._most_visible()), total)
-                    optimiser.step(slopes, learning_rate=self.learning_rate * share)
+                    gradients = self._compute_gradients(self._corrupt(codes, self.hide, self._most_visible()), total)
+                    optimiser.step(gradients, learning_rate=self.learning_rate * share)
                     if self.masked:
-                        # Adam's steps do not keep the blocks centred. Left alone, their means would shift the origin,
-                        # by one small step per feature, and thousands of features would throw the first layer about.
+                        # Adam's steps do not keep the blocks centred. Their means would shift the origin by one small
+                        # step per feature, and with thousands of features the first layer would become unstable.
                         centre_blocks(self.model.entry, self.layout)
                     self.step, count = self.step + 1, count + 1
-                epoch = Epoch(number, self.epochs, float(total) / count, self._judge())
+                epoch = Epoch(number, self.epochs, float(total) / count, self._evaluate())
                 self._check(epoch)
                 history.append(epoch)
                 if progress is not None:
                     progress(epoch)
-                if not self.options.early_stopping or not best or epoch.judged < history[best - 1].judged:
+                improved = not best or epoch.monitored_loss < history[best - 1].monitored_loss
+                if improved or not self.options.early_stopping:
                     best, kept = number, optimiser.flat.clone()
                 elif number - max(best, self.epochs * FALLING if self.falls else 0) >= self.patience:
                     stopped = True
@@ -275,94 +315,96 @@ class _Trainer:
         note = None
         if self.cut_short:
             note = (
-                f"{self.source.n_rows} rows of {self.layout.n_items:,} items are learnt by heart, not understood:"
-                f" training ended after {self.epochs} passes (epochs takes more)"
+                f"{self.source.n_rows} rows are too few for {self.layout.n_items:,} items and are memorised: training"
+                f" ended after {self.epochs} epochs (set epochs for more)"
             )
         return Training(self.model.with_parameters(optimiser.views(kept)), tuple(history), best, stopped, note=note)
 
     def _most_visible(self) -> int:
-        """How many features a row of the coming step may show."""
+        """Return how many features a row of the next step may show."""
         if not self.falls:
             return self.options.most_visible
         left = 1.0 - self.step / (FALLING * self.total_steps)
         return max(self.options.most_visible, round(SHOWN_FIRST * left))
 
-    def _ask(self, codes: Tensor, generator: torch.Generator, most: int) -> _Question:
-        """Hide what the network shall not see of a batch."""
+    def _corrupt(self, codes: Tensor, generator: torch.Generator, most: int) -> _CorruptedBatch:
+        """Corrupt a batch: add noise, or hide all but a few features."""
         if not self.masked:
-            dense = noisy_input(self.layout, codes, unknown=self.unknown, noise=self.options.noise, generator=generator)
-            return _Question(codes, dense, None, AllFeatures(self.layout))
+            dense = make_noisy_input(
+                self.layout, codes, unknown=self.unknown, noise=self.options.noise, generator=generator
+            )
+            return _CorruptedBatch(codes, dense, None, AllFeatures(self.layout))
         if self.neighbours is None:
-            shown = visible_features(self.layout.n_features, rows=len(codes), most=most, generator=generator)
-            return _Question(codes, None, visible_items(self.layout, codes, shown), AllFeatures(self.layout))
+            shown = draw_visible_features(self.layout.n_features, rows=len(codes), most=most, generator=generator)
+            return _CorruptedBatch(codes, None, find_visible_items(self.layout, codes, shown), AllFeatures(self.layout))
         per_centre = min(PER_CENTRE, len(codes))
         codes = codes[: len(codes) // per_centre * per_centre]
         centres = torch.randint(
             0, self.layout.n_features, (len(codes) // per_centre,), generator=generator, device=self.device
         )
-        shown = features_around(
+        shown = draw_features_around(
             centres, per_centre=per_centre, most=most, generator=generator, neighbours=self.neighbours
         )
         output = NearFeatures(self.layout, self.neighbours, centres, per_centre)
-        return _Question(codes, None, visible_items(self.layout, codes, shown), output)
+        return _CorruptedBatch(codes, None, find_visible_items(self.layout, codes, shown), output)
 
-    def _first(self, question: _Question) -> Tensor:
-        """First pre-activation; for visible items, the row after the last item stands for nothing."""
-        if question.dense is not None:
-            return torch.addmm(self.model.entry_bias, question.dense, self.model.entry)
-        assert question.items is not None
+    def _first_layer(self, batch: _CorruptedBatch) -> Tensor:
+        """Return the first pre-activations; the item number after the last one means that nothing is shown."""
+        if batch.dense is not None:
+            return torch.addmm(self.model.entry_bias, batch.dense, self.model.entry)
+        assert batch.items is not None
         entry = self.model.entry  # centred: what marking an item adds
         padded = torch.cat([entry, torch.zeros_like(entry[:1])])
-        return torch.nn.functional.embedding_bag(question.items, padded, mode="sum").add_(self.model.entry_bias)
+        return torch.nn.functional.embedding_bag(batch.items, padded, mode="sum").add_(self.model.entry_bias)
 
-    def _slopes(self, question: _Question, total: Tensor) -> list[Tensor]:
-        """Gradients of all parameters for one batch; its loss is added to ``total``."""
-        found = gradients(self.model, self._first(question), question.codes, question.output)
-        if question.dense is not None:
-            entry = question.dense.T @ found.first
+    def _compute_gradients(self, batch: _CorruptedBatch, total: Tensor) -> list[Tensor]:
+        """Return the gradients of all parameters for one batch, and add its loss to ``total``."""
+        found = compute_gradients(self.model, self._first_layer(batch), batch.codes, batch.output)
+        if batch.dense is not None:
+            entry = batch.dense.T @ found.first
         else:
-            assert question.items is not None
-            entry = _gathered(question.items, found.first, self.layout.n_items + 1)[:-1]
+            assert batch.items is not None
+            entry = _sum_by_item(batch.items, found.first, self.layout.n_items + 1)[:-1]
         total += found.loss
         return [entry, found.first.sum(dim=0), *found.inner, found.exit, found.exit_bias]
 
-    def _judge(self) -> float | None:
-        """Loss on the held-out rows, hidden in the same way in every epoch."""
+    def _evaluate(self) -> float | None:
+        """Return the loss on the held-out rows, which are corrupted in the same way in every epoch."""
         if self.held_out is None:
             return None
-        generator = torch.Generator(self.device).manual_seed(self.judge_seed)
+        generator = torch.Generator(self.device).manual_seed(self.evaluation_seed)
         codes = self._tensor(self.held_out)
         total = 0.0
         for start in range(0, len(codes), self.batch):
-            question = self._ask(codes[start : start + self.batch], generator, self.options.most_visible)
-            loss = reconstruction_loss(self.model, self._first(question), question.codes, question.output)
+            batch = self._corrupt(codes[start : start + self.batch], generator, self.options.most_visible)
+            loss = compute_loss(self.model, self._first_layer(batch), batch.codes, batch.output)
             total += float(loss) * len(codes[start : start + self.batch])
         return total / len(codes)
 
     def _check(self, epoch: Epoch) -> None:
-        if not math.isfinite(epoch.loss) or not math.isfinite(epoch.judged):
+        if not math.isfinite(epoch.loss) or not math.isfinite(epoch.monitored_loss):
             raise MiningError(
-                f"training diverged in epoch {epoch.number}: the loss is {epoch.judged}",
+                f"training diverged in epoch {epoch.number}: the loss is {epoch.monitored_loss}",
                 hint=f"lower learning_rate (now {self.learning_rate:g})",
             )
 
 
-def _worth_it(neighbours: Neighbours | None, options: TrainingSettings) -> bool:
-    """Whether looking at neighbourhoods saves work: not when they cover a good part of the table."""
+def _saves_work(neighbours: Neighbours | None, options: TrainingSettings) -> bool:
+    """Return whether training on neighbourhoods saves work: not if they cover a large part of the table."""
     if neighbours is None or options.corruption == "gaussian" or not neighbours.n_features:
         return False
     largest = int(np.diff(neighbours.starts).max(initial=0))
     return 4 * (largest + 1) <= neighbours.n_features
 
 
-def _gathered(items: Tensor, slopes: Tensor, n_items: int) -> Tensor:
-    """Sum of the slopes of all rows that show an item, per item: one product where rows show many of few items."""
+def _sum_by_item(items: Tensor, gradients: Tensor, n_items: int) -> Tensor:
+    """Sum the gradients of the rows that show each item: as one product if rows show many of few items."""
     if n_items <= PRODUCT_ITEMS * items.shape[1]:
-        shown = torch.zeros(len(items), n_items, device=slopes.device).scatter_(1, items, 1.0)
-        return shown.T @ slopes
-    total = torch.zeros(n_items, slopes.shape[1], device=slopes.device)
+        shown = torch.zeros(len(items), n_items, device=gradients.device).scatter_(1, items, 1.0)
+        return shown.T @ gradients
+    total = torch.zeros(n_items, gradients.shape[1], device=gradients.device)
     for column in items.T:
-        total.index_add_(0, column, slopes)
+        total.index_add_(0, column, gradients)
     return total
 
 

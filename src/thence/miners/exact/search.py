@@ -37,8 +37,16 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thence.bitmaps.bits import SMALL_WORK, Words, default_threads, popcount, run_threads, shared
-from thence.bitmaps.counts import fitting, full_mask
+from thence.bitmaps.bits import (
+    SMALL_WORK,
+    Words,
+    as_kernel_array,
+    check_bitmaps,
+    default_threads,
+    full_mask,
+    popcount,
+    run_threads,
+)
 from thence.errors import ConfigError, InputError, MiningError
 from thence.miners.exact.kernels import FILLED, Problem, State, count_pair_rows, mirror, search_on
 
@@ -229,8 +237,8 @@ def _prepare(
     threads: int | None,
 ) -> Problem:
     """Check the input, keep the items that can occur in a rule, and count their pairs."""
-    bitmaps = fitting(bitmaps, n_rows, "bitmaps")
-    present = None if present is None else fitting(present, n_rows, "present")
+    bitmaps = check_bitmaps(bitmaps, n_rows, "bitmaps")
+    present = None if present is None else check_bitmaps(present, n_rows, "present")
     n_items = bitmaps.shape[0]
     may_lead = np.ones(n_items, dtype=bool) if antecedent_ok is None else np.asarray(antecedent_ok, dtype=bool)
     may_follow = np.ones(n_items, dtype=bool) if consequent_ok is None else np.asarray(consequent_ok, dtype=bool)
@@ -255,16 +263,16 @@ def _prepare(
     floor = max(1, -(-support.numerator * least_n // support.denominator))
     items = np.flatnonzero(wanted & (n_of_item >= floor)).astype(np.int32)
     problem = Problem(
-        name=shared(items, np.int32),
-        bitmaps=shared(bitmaps, np.uint64),
-        feature=shared(feature_of_item[items], np.int32),
-        n_item=shared(n_of_item[items], np.int32),
-        antecedent_ok=shared(may_lead[items], np.bool_),
-        consequent_ok=shared(may_follow[items], np.bool_),
-        pairs=shared(np.zeros((0, 0)), np.int32),
-        present=shared(known, np.uint64),
-        gappy=shared(gappy, np.bool_),
-        top_missing=shared(most, np.int64),
+        name=as_kernel_array(items, np.int32),
+        bitmaps=as_kernel_array(bitmaps, np.uint64),
+        feature=as_kernel_array(feature_of_item[items], np.int32),
+        n_item=as_kernel_array(n_of_item[items], np.int32),
+        antecedent_ok=as_kernel_array(may_lead[items], np.bool_),
+        consequent_ok=as_kernel_array(may_follow[items], np.bool_),
+        pairs=as_kernel_array(np.zeros((0, 0)), np.int32),
+        present=as_kernel_array(known, np.uint64),
+        gappy=as_kernel_array(gappy, np.bool_),
+        top_missing=as_kernel_array(most, np.int64),
         n_rows=n_rows,
         n_complete=n_complete,
         max_antecedents=max_antecedents,
@@ -333,7 +341,7 @@ def _count_pairs(problem: Problem, threads: int | None) -> NDArray[np.int32]:
         threads=threads,
     )
     mirror(pairs)
-    return shared(pairs, np.int32)
+    return as_kernel_array(pairs, np.int32)
 
 
 def _runs(problem: Problem, workers: int) -> list[tuple[int, int]]:
