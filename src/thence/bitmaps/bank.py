@@ -81,10 +81,11 @@ class Bank:
     def slice_frames(self, start: int, stop: int) -> Bank:
         """Return the bank of the frames from ``start`` up to, but not including, ``stop``.
 
-        >>> codes = np.array([[0, 1, 0]], np.int16)
-        >>> bank = build_bank([(codes, np.zeros(1, np.int32), 2)], n_frames=3, n_embeddings=1).slice_frames(1, 3)
-        >>> [f"{int(bank.words[row, 0]):02b}" for row in bank.row_of[:, 0]], bank.n_frames
-        (['10', '01'], 2)
+        Examples:
+            >>> codes = np.array([[0, 1, 0]], np.int16)
+            >>> bank = build_bank([(codes, np.zeros(1, np.int32), 2)], n_frames=3, n_embeddings=1).slice_frames(1, 3)
+            >>> [f"{int(bank.words[row, 0]):02b}" for row in bank.row_of[:, 0]], bank.n_frames
+            (['10', '01'], 2)
         """
         n_frames = stop - start
         width, first, shift = n_words(n_frames), start // 64, np.uint64(start % 64)
@@ -148,10 +149,11 @@ def build_bank(
         n_frames: Number of frames.
         n_embeddings: Number of embeddings.
 
-    >>> codes = np.array([[0, 1, 0]], np.int16)
-    >>> bank = build_bank([(codes, np.zeros(1, np.int32), 2)], n_frames=3, n_embeddings=1)
-    >>> [f"{int(bank.words[row, 0]):03b}" for row in bank.row_of[:, 0]]
-    ['101', '010']
+    Examples:
+        >>> codes = np.array([[0, 1, 0]], np.int16)
+        >>> bank = build_bank([(codes, np.zeros(1, np.int32), 2)], n_frames=3, n_embeddings=1)
+        >>> [f"{int(bank.words[row, 0]):03b}" for row in bank.row_of[:, 0]]
+        ['101', '010']
     """
     width = n_words(n_frames)
     special = np.zeros((2, width), np.uint64)

@@ -86,8 +86,9 @@ ctpop: Callable[[Any], Any] = cast(Any, numba.extending.intrinsic(_population_co
 def default_threads() -> int:
     """Return the number of processors that this process may use.
 
-    >>> default_threads() >= 1
-    True
+    Examples:
+        >>> default_threads() >= 1
+        True
     """
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
@@ -107,8 +108,9 @@ def run_threads(
     Returns:
         The results in the order of the tasks.
 
-    >>> run_threads(abs, [-2, 3], threads=1)
-    [2, 3]
+    Examples:
+        >>> run_threads(abs, [-2, 3], threads=1)
+        [2, 3]
     """
     todo = list(tasks)
     workers = min(len(todo), threads or default_threads())
@@ -121,8 +123,9 @@ def run_threads(
 def n_words(n_rows: int) -> int:
     """Return how many 64-bit words hold one bit per row.
 
-    >>> n_words(64), n_words(65)
-    (1, 2)
+    Examples:
+        >>> n_words(64), n_words(65)
+        (1, 2)
     """
     return (n_rows + 63) // 64
 
@@ -130,8 +133,9 @@ def n_words(n_rows: int) -> int:
 def item_offsets(cardinalities: ArrayLike) -> NDArray[np.int64]:
     """Return the first item of each feature and, as the last entry, the number of items.
 
-    >>> item_offsets([3, 2]).tolist()
-    [0, 3, 5]
+    Examples:
+        >>> item_offsets([3, 2]).tolist()
+        [0, 3, 5]
     """
     sizes = np.asarray(cardinalities, dtype=np.int64).ravel()
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
@@ -142,8 +146,9 @@ def as_kernel_array(array: ArrayLike, dtype: Any) -> NDArray[Any]:
 
     The data are copied only if they are not contiguous or have another dtype.
 
-    >>> as_kernel_array([1, 2], np.int32).flags.writeable
-    False
+    Examples:
+        >>> as_kernel_array([1, 2], np.int32).flags.writeable
+        False
     """
     view = np.ascontiguousarray(array, dtype=dtype).view()
     view.flags.writeable = False
@@ -161,8 +166,9 @@ def split_range(total: int, pieces: int, *, least: int = 1) -> list[tuple[int, i
     Returns:
         The start and stop of each run.
 
-    >>> split_range(10, 3)
-    [(0, 3), (3, 6), (6, 10)]
+    Examples:
+        >>> split_range(10, 3)
+        [(0, 3), (3, 6), (6, 10)]
     """
     count = max(1, min(pieces, total // max(least, 1)))
     bounds = [total * part // count for part in range(count + 1)]
@@ -172,8 +178,9 @@ def split_range(total: int, pieces: int, *, least: int = 1) -> list[tuple[int, i
 def full_mask(n_rows: int) -> Words:
     """Return a bitmap with a one for every row.
 
-    >>> full_mask(3).tolist()
-    [7]
+    Examples:
+        >>> full_mask(3).tolist()
+        [7]
     """
     words = np.full(n_words(n_rows), np.uint64(0xFFFFFFFFFFFFFFFF))
     if n_rows % 64:
@@ -195,8 +202,9 @@ def check_bitmaps(words: Words, n_rows: int, name: str) -> Words:
     Raises:
         InputError: If the bitmaps have another width.
 
-    >>> check_bitmaps(np.zeros((3, 1), dtype=np.uint64), 0, "bitmaps").shape
-    (3, 0)
+    Examples:
+        >>> check_bitmaps(np.zeros((3, 1), dtype=np.uint64), 0, "bitmaps").shape
+        (3, 0)
     """
     if words.ndim == 2 and n_rows == 0:
         return words[:, :0]
@@ -250,11 +258,12 @@ def pack_codes(codes: ArrayLike, *, cardinalities: ArrayLike, threads: int | Non
     Raises:
         InputError: If a code is outside the range of its feature, or the shapes do not match.
 
-    >>> bitmaps, present = pack_codes(np.array([[0, 1], [1, -1], [0, 1]], dtype=np.int8), cardinalities=[2, 2])
-    >>> [f"{int(word):03b}" for word in bitmaps[:, 0]]
-    ['101', '010', '000', '101']
-    >>> [f"{int(word):03b}" for word in present[:, 0]]
-    ['111', '101']
+    Examples:
+        >>> bitmaps, present = pack_codes(np.array([[0, 1], [1, -1], [0, 1]], dtype=np.int8), cardinalities=[2, 2])
+        >>> [f"{int(word):03b}" for word in bitmaps[:, 0]]
+        ['101', '010', '000', '101']
+        >>> [f"{int(word):03b}" for word in present[:, 0]]
+        ['111', '101']
     """
     matrix = np.asarray(codes)
     if matrix.dtype not in (np.dtype(np.int8), np.dtype(np.int16)):
@@ -289,10 +298,11 @@ def pack_codes(codes: ArrayLike, *, cardinalities: ArrayLike, threads: int | Non
 def pack_mask(matrix: ArrayLike) -> Words:
     """Pack the columns of a boolean matrix (rows × columns), or a vector, into bitmaps.
 
-    >>> pack_mask([[True, False], [True, True]]).tolist()
-    [[3], [2]]
-    >>> pack_mask([False, True]).tolist()
-    [2]
+    Examples:
+        >>> pack_mask([[True, False], [True, True]]).tolist()
+        [[3], [2]]
+        >>> pack_mask([False, True]).tolist()
+        [2]
     """
     flags = np.asarray(matrix, dtype=bool)
     columns = np.ascontiguousarray(flags.T)
@@ -305,8 +315,9 @@ def pack_mask(matrix: ArrayLike) -> Words:
 def unpack(words: Words, *, n_rows: int) -> NDArray[np.bool_]:
     """Unpack bitmaps into booleans; the last axis becomes one entry per row.
 
-    >>> unpack(pack_mask([True, False, True]), n_rows=3).tolist()
-    [True, False, True]
+    Examples:
+        >>> unpack(pack_mask([True, False, True]), n_rows=3).tolist()
+        [True, False, True]
     """
     octets = np.ascontiguousarray(words).astype("<u8", copy=False).view(np.uint8)
     return np.unpackbits(octets, axis=-1, count=n_rows, bitorder="little").astype(bool)
@@ -325,8 +336,9 @@ def _popcount_rows(words: Words, out: NDArray[np.int64]) -> None:
 def popcount(words: Words) -> NDArray[np.int64]:
     """Count the ones along the last axis.
 
-    >>> popcount(np.array([[3, 1], [0, 255]], dtype=np.uint64)).tolist()
-    [3, 8]
+    Examples:
+        >>> popcount(np.array([[3, 1], [0, 255]], dtype=np.uint64)).tolist()
+        [3, 8]
     """
     out = np.empty(words.shape[:-1], dtype=np.int64)
     _popcount_rows(as_kernel_array(words.reshape(out.size, words.shape[-1]), np.uint64), out.reshape(-1))

@@ -169,13 +169,14 @@ def count_rules(
     Raises:
         InputError: If an item is out of range or the shapes do not match.
 
-    >>> from thence.bitmaps.bits import pack_codes
-    >>> bitmaps, present = pack_codes([[0, 0], [0, 1], [1, 1], [0, -1]], cardinalities=[2, 2])
-    >>> rule = {"antecedents": [[0, -1]], "consequents": [3], "feature_of_item": [0, 0, 1, 1]}
-    >>> [int(c[0]) for c in count_rules(bitmaps, n_rows=4, present=present, **rule)]
-    [3, 2, 2, 1]
-    >>> [int(c[0]) for c in count_rules(bitmaps, n_rows=4, present=present, denominator="all", **rule)]
-    [4, 3, 2, 1]
+    Examples:
+        >>> from thence.bitmaps.bits import pack_codes
+        >>> bitmaps, present = pack_codes([[0, 0], [0, 1], [1, 1], [0, -1]], cardinalities=[2, 2])
+        >>> rule = {"antecedents": [[0, -1]], "consequents": [3], "feature_of_item": [0, 0, 1, 1]}
+        >>> [int(c[0]) for c in count_rules(bitmaps, n_rows=4, present=present, **rule)]
+        [3, 2, 2, 1]
+        >>> [int(c[0]) for c in count_rules(bitmaps, n_rows=4, present=present, denominator="all", **rule)]
+        [4, 3, 2, 1]
     """
     if denominator not in ("present", "all"):
         raise InputError(f"unknown denominator {denominator!r}", hint="use 'present' or 'all'")
@@ -298,10 +299,11 @@ def cover_rows(bitmaps: Words, *, n_rows: int, antecedents: ArrayLike, threads: 
     Returns:
         One bitmap.
 
-    >>> from thence.bitmaps.bits import pack_mask, popcount
-    >>> items = pack_mask([[True, True], [False, True], [False, False]])
-    >>> int(popcount(cover_rows(items, n_rows=3, antecedents=[[0, -1], [0, 1]])))
-    1
+    Examples:
+        >>> from thence.bitmaps.bits import pack_mask, popcount
+        >>> items = pack_mask([[True, True], [False, True], [False, False]])
+        >>> int(popcount(cover_rows(items, n_rows=3, antecedents=[[0, -1], [0, 1]])))
+        1
     """
     bitmaps = check_bitmaps(bitmaps, n_rows, "bitmaps")
     left = _padded(antecedents, bitmaps.shape[0]).view(np.uint32)

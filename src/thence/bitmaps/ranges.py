@@ -90,9 +90,10 @@ def rank_columns(numbers: NDArray[np.float64], is_category: NDArray[np.bool_]) -
         numbers: Matrix (rows × columns); NaN is missing.
         is_category: Whether each column holds codes of categories, which are kept as ranks.
 
-    >>> made = rank_columns(np.array([[5.0, 1.0], [7.0, 0.0], [5.0, np.nan]]), np.array([False, True]))
-    >>> made.codes.tolist(), made.levels_of(0).tolist()
-    ([[0, 1, 0], [1, 0, 65535]], [5.0, 7.0])
+    Examples:
+        >>> made = rank_columns(np.array([[5.0, 1.0], [7.0, 0.0], [5.0, np.nan]]), np.array([False, True]))
+        >>> made.codes.tolist(), made.levels_of(0).tolist()
+        ([[0, 1, 0], [1, 0, 65535]], [5.0, 7.0])
     """
     n_rows, n_columns = numbers.shape
     codes = np.full((n_columns, n_rows), np.iinfo(np.uint32).max, np.uint32)
@@ -138,9 +139,10 @@ def _fill(codes: NDArray[Any], columns: Ints, first: Ints, last: Ints, mask: NDA
 def pack_ranges(ranks: Ranks, items: Ranges) -> Words:
     """Return one bitmap per item.
 
-    >>> made = rank_columns(np.array([[5.0], [7.0], [6.0]]), np.array([False]))
-    >>> pack_ranges(made, Ranges(np.array([0]), np.array([1]), np.array([2]))).tolist()
-    [[6]]
+    Examples:
+        >>> made = rank_columns(np.array([[5.0], [7.0], [6.0]]), np.array([False]))
+        >>> pack_ranges(made, Ranges(np.array([0]), np.array([1]), np.array([2]))).tolist()
+        [[6]]
     """
     width = n_words(ranks.n_rows)
     out = np.empty((len(items), width), np.uint64)

@@ -97,12 +97,14 @@ def sum_stretches(
         Six rows, one column per rule. With ``n`` rows of a stretch in which the antecedent holds and ``k`` in which
         both sides hold: the number of stretches with n > 0, and the sums of n, k, n², nk and k².
 
-    >>> from thence.bitmaps.bank import build_bank
-    >>> columns = [(np.array([codes], np.int16), np.zeros(1, np.int32), 2) for codes in ([0, 0, 0, 1], [0, 0, 1, 1])]
-    >>> bank = build_bank(columns, n_frames=4, n_embeddings=1)
-    >>> rule = {"antecedents": np.array([[0]], np.int32), "consequents": np.array([2], np.int32)}
-    >>> sum_stretches(bank, stretches=2, **rule).ravel().tolist()
-    [2, 3, 2, 5, 4, 4]
+    Examples:
+        >>> from thence.bitmaps.bank import build_bank
+        >>> series = np.zeros(1, np.int32)
+        >>> columns = [(np.array([codes], np.int16), series, 2) for codes in ([0, 0, 0, 1], [0, 0, 1, 1])]
+        >>> bank = build_bank(columns, n_frames=4, n_embeddings=1)
+        >>> rule = {"antecedents": np.array([[0]], np.int32), "consequents": np.array([2], np.int32)}
+        >>> sum_stretches(bank, stretches=2, **rule).ravel().tolist()
+        [2, 3, 2, 5, 4, 4]
     """
     order, left, right = sort_rules(bank, antecedents, consequents)
     starts = np.linspace(0, bank.n_frames, min(stretches, bank.n_frames) + 1).astype(int).tolist()

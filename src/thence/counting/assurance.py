@@ -59,12 +59,15 @@ def assured(
     Raises:
         ConfigError: If ``assurance`` or ``stretches`` is out of range.
 
-    >>> import polars as pl, thence as th
-    >>> frame = pl.DataFrame({"pump": ["on", "off"] * 100, "flow": (["high", "low"] * 9 + ["low", "low"]) * 10})
-    >>> table = th.TransactionTable.from_frame(frame)
-    >>> rules = assured(th.Exact(max_antecedents=1).mine(table), table).sort("assured_confidence")
-    >>> print(rules.rule(0).english, rules.measure("confidence")[0], rules.measure("assured_confidence")[0].round(3))
-    if pump reads off, then flow reads low 1.0 0.971
+    Examples:
+        >>> import polars as pl, thence as th
+        >>> frame = pl.DataFrame({"pump": ["on", "off"] * 100, "flow": (["high", "low"] * 9 + ["low", "low"]) * 10})
+        >>> table = th.TransactionTable.from_frame(frame)
+        >>> rules = assured(th.Exact(max_antecedents=1).mine(table), table).sort("assured_confidence")
+        >>> print(rules.rule(0).english)
+        if pump reads off, then flow reads low
+        >>> print(rules.measure("confidence")[0], rules.measure("assured_confidence")[0].round(3))
+        1.0 0.971
     """
     require_assurance(assurance)
     if stretches < 2:
@@ -84,9 +87,10 @@ def require_assurance(value: float) -> None:
 def confidence_bound(sums: StretchSums, assurance: float) -> Floats:
     """Return a lower bound of the confidence of each rule that holds with probability ``assurance``.
 
-    >>> one = [np.array([value]) for value in (20, 1000, 900, 50_000, 45_000, 40_700)]
-    >>> confidence_bound(StretchSums(*one), 0.95).round(4).tolist()
-    [0.8722]
+    Examples:
+        >>> one = [np.array([value]) for value in (20, 1000, 900, 50_000, 45_000, 40_700)]
+        >>> confidence_bound(StretchSums(*one), 0.95).round(4).tolist()
+        [0.8722]
     """
     n, k = np.maximum(sums.n, 1).astype(float), sums.k.astype(float)
     p = k / n
@@ -118,8 +122,9 @@ def student_quantile(probability: float, freedom: int) -> float:
         probability: Probability of a smaller value, at least 0.5.
         freedom: Degrees of freedom.
 
-    >>> [round(student_quantile(0.95, freedom), 3) for freedom in (1, 2, 19)]
-    [6.314, 2.92, 1.729]
+    Examples:
+        >>> [round(student_quantile(0.95, freedom), 3) for freedom in (1, 2, 19)]
+        [6.314, 2.92, 1.729]
     """
     low, high = 0.0, math.pi / 2
     for _ in range(60):  # bisection on the angle whose tangent is t / √freedom

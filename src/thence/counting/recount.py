@@ -73,11 +73,12 @@ def recount(
     Returns:
         A rule set with exact counts, in the order given.
 
-    >>> import polars as pl
-    >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y"], "b": ["u", "u", "v"]}))
-    >>> rules = recount(np.array([[0]]), np.array([2]), table)
-    >>> str(rules[0]), rules.measure("confidence").tolist()
-    ("(a).value = 'x' → (b).value = 'u'", [1.0])
+    Examples:
+        >>> import polars as pl
+        >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y"], "b": ["u", "u", "v"]}))
+        >>> rules = recount(np.array([[0]]), np.array([2]), table)
+        >>> str(rules[0]), rules.measure("confidence").tolist()
+        ("(a).value = 'x' → (b).value = 'u'", [1.0])
     """
     part = table.blocks[block]
     left = np.asarray(antecedents, np.int32)
@@ -162,11 +163,12 @@ def count_rules_of(rules: RuleSet | Iterable[Rule], table: Table, *, denominator
     Raises:
         MiningError: If the table lacks a feature or pattern of the rules, or an item contains only a part of a bin.
 
-    >>> import polars as pl
-    >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y"], "b": ["u", "u", "v"]}))
-    >>> rules = recount(np.array([[0]]), np.array([2]), table)
-    >>> count_rules_of(list(rules), table).counts.n_both.tolist()
-    [2]
+    Examples:
+        >>> import polars as pl
+        >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y"], "b": ["u", "u", "v"]}))
+        >>> rules = recount(np.array([[0]]), np.array([2]), table)
+        >>> count_rules_of(list(rules), table).counts.n_both.tolist()
+        [2]
     """
     if not isinstance(rules, RuleSet):
         listed = list(rules)
@@ -227,11 +229,12 @@ def group_by_block(rules: RuleSet, table: TransactionTable) -> list[tuple[int, n
     Raises:
         MiningError: If the table has no block for the pattern of a rule.
 
-    >>> import polars as pl
-    >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y"], "b": ["u", "u", "v"]}))
-    >>> rules = recount(np.array([[0]]), np.array([2]), table)
-    >>> [(at, chosen.tolist()) for at, chosen in group_by_block(rules, table)]
-    [(0, [0])]
+    Examples:
+        >>> import polars as pl
+        >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y"], "b": ["u", "u", "v"]}))
+        >>> rules = recount(np.array([[0]]), np.array([2]), table)
+        >>> [(at, chosen.tolist()) for at, chosen in group_by_block(rules, table)]
+        [(0, [0])]
     """
     if len(rules) == 0:
         return []
@@ -328,11 +331,12 @@ def count_stretches(rules: RuleSet, table: Table, *, stretches: int, denominator
     Raises:
         MiningError: If the table is a feature table, or lacks a feature or pattern of the rules.
 
-    >>> import polars as pl
-    >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "x", "y"], "b": ["u", "u", "v", "v"]}))
-    >>> sums = count_stretches(recount(np.array([[0]]), np.array([2]), table), table, stretches=2)
-    >>> sums.stretches.tolist(), sums.nn.tolist(), sums.kk.tolist()
-    ([2], [5], [4])
+    Examples:
+        >>> import polars as pl
+        >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "x", "y"], "b": ["u", "u", "v", "v"]}))
+        >>> sums = count_stretches(recount(np.array([[0]]), np.array([2]), table), table, stretches=2)
+        >>> sums.stretches.tolist(), sums.nn.tolist(), sums.kk.tolist()
+        ([2], [5], [4])
     """
     if isinstance(table, FeatureTable):
         raise MiningError("a feature table cannot be counted in stretches", hint="call table.discretize(…) first")
@@ -356,10 +360,11 @@ def count_stretches(rules: RuleSet, table: Table, *, stretches: int, denominator
 def data_coverage(rules: RuleSet, table: Table) -> float:
     """Return the share of rows, over all blocks of the table, in which the antecedent of at least one rule holds.
 
-    >>> import polars as pl
-    >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y"], "b": ["u", "u", "v"]}))
-    >>> data_coverage(recount(np.array([[0]]), np.array([2]), table), table)
-    0.6666666666666666
+    Examples:
+        >>> import polars as pl
+        >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y"], "b": ["u", "u", "v"]}))
+        >>> data_coverage(recount(np.array([[0]]), np.array([2]), table), table)
+        0.6666666666666666
     """
     if len(rules) == 0 or table.n_rows == 0:
         return 0.0
@@ -408,11 +413,12 @@ def rule_rows(rule: Rule, table: TransactionTable) -> tuple[npt.NDArray[np.bool_
         Two matrices (embeddings × frames). A rule applies where its antecedent holds and the feature of its
         consequent is present; it holds where the consequent holds too.
 
-    >>> import polars as pl
-    >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y", "x"], "b": ["u", "v", "v", None]}))
-    >>> applies, holds = rule_rows(recount(np.array([[0]]), np.array([2]), table)[0], table)
-    >>> applies.tolist(), holds.tolist()
-    ([[True, True, False, False]], [[True, False, False, False]])
+    Examples:
+        >>> import polars as pl
+        >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y", "x"], "b": ["u", "v", "v", None]}))
+        >>> applies, holds = rule_rows(recount(np.array([[0]]), np.array([2]), table)[0], table)
+        >>> applies.tolist(), holds.tolist()
+        ([[True, True, False, False]], [[True, False, False, False]])
     """
     zero = np.zeros(1, np.int64)
     single = RuleSet.from_rules([rule], Counts(zero, zero, zero, zero))

@@ -1,1 +1,4 @@
-"""Rules: items and their text, English sentences, measures, constraints, rule sets. Nothing here reads data."""
+"""Items, rules and rule sets: their text, their sentences and their measures.
+
+Nothing here reads data or counts; counts come from ``thence.counting``.
+"""

@@ -1,7 +1,8 @@
-"""Item constraints: which items may stand on which side of a rule.
+"""Item constraints: which items are allowed on which side of a rule.
 
-A ``Where`` describes items by what they are about; miners turn constraints into masks over a block's items
-*before* they search. Classes match through subclass-of, since features carry the ancestors of their classes.
+A ``Where`` describes items by their feature and value. Miners turn constraints into masks over the items of a block
+*before* they search (``thence.tables.admissibility``). Classes match subclasses too, since features carry the ancestors
+of their classes. This module does not search or count.
 """
 
 from __future__ import annotations
@@ -17,25 +18,36 @@ from thence.rules.items import Aspect, Interval, Item, Role
 __all__ = [
     "Constraint",
     "Where",
-    "alternatives",
+    "explain_no_match",
     "is_constraint",
-    "settled",
-    "why_nothing_fits",
+    "list_alternatives",
+    "prepare_constraint",
 ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Where:
-    """A description of items; every given field must match, each field accepts one text or several.
+    """A description of items.
 
-    ``feature`` is a pattern (``*`` and ``?``) over the text of the feature, ``sensor`` over the id of the sensor,
-    ``node`` over the node that a feature is about or sits in; ``kind`` is the quantity, ``cls`` the class of the node
-    (subclasses included), ``property`` the name of a property; ``value`` is a category, or a range ``(low, high)`` in
-    which the item's range must lie.
+    An item matches if every given field matches. Each field except ``value`` takes a string or several strings, of
+    which one must match.
 
-    >>> from thence.rules.items import Feature
-    >>> Where(kind="flow").matches(Item.among(Feature("s1", label="flow"), Interval(23, 31)))
-    True
+    Args:
+        feature: Pattern (with ``*`` and ``?``) for the text of the feature.
+        sensor: Pattern for the id of the sensor.
+        node: Pattern for the id of the node that the feature is about, or to which its sensor is bound.
+        kind: Kind of the sensor.
+        cls: Class of the node; subclasses match too.
+        property: Name of a property.
+        value: A category, several categories, or a range ``(low, high)`` that must contain the range of the item.
+
+    Raises:
+        ConfigError: If a field is neither a string nor several strings.
+
+    Examples:
+        >>> from thence.rules.items import Feature
+        >>> Where(kind="flow").matches(Item.among(Feature("s1", label="flow"), Interval(23, 31)))
+        True
     """
 
     feature: str | tuple[str, ...] = ()
@@ -53,12 +65,19 @@ class Where:
                 continue
             several = () if given is None else tuple(given) if isinstance(given, Iterable) else (given,)
             if not all(isinstance(one, str) for one in several):
-                raise ConfigError(f"'{field.name}' of a constraint must be a text or several, got {given!r}")
+                raise ConfigError(f"'{field.name}' of a constraint must be a string or several strings, got {given!r}")
             object.__setattr__(self, field.name, several)
 
     @staticmethod
     def from_mapping(data: Mapping[str, Any]) -> Where:
-        """From a table of a configuration file; lists become tuples, ``class`` is accepted for ``cls``."""
+        """Create a constraint from a table of a configuration file.
+
+        Args:
+            data: Field names and values; ``class`` is accepted for ``cls``, and lists become tuples.
+
+        Raises:
+            ConfigError: If a field is unknown.
+        """
         known = [field.name for field in fields(Where)]
         cleaned: dict[str, Any] = {}
         for key, value in data.items():
@@ -71,7 +90,7 @@ class Where:
         return Where(**cleaned)
 
     def matches(self, item: Item) -> bool:
-        """Whether an item fits the description."""
+        """Return whether ``item`` fits the description."""
         feature = item.feature
         is_reading = feature.aspect is Aspect.MEASUREMENT
         node = feature.place if is_reading else feature.subject
@@ -109,46 +128,55 @@ def _value_fits(item: Item, value: Any) -> bool:
     return item.value in wanted
 
 
-def settled(constraint: Constraint) -> Constraint:
-    """A constraint of the right kind, which can be read any number of times; anything else is an error.
+def prepare_constraint(constraint: Constraint) -> Constraint:
+    """Check a constraint and return it in a form that can be iterated over any number of times.
 
-    >>> len(settled(Where(sensor=name) for name in ("s1", "s2")))
-    2
+    Raises:
+        ConfigError: If ``constraint`` is not a constraint.
+
+    Examples:
+        >>> len(prepare_constraint(Where(sensor=name) for name in ("s1", "s2")))
+        2
     """
     if constraint is None or isinstance(constraint, (Where, Mapping)):
-        alternatives(constraint)
+        list_alternatives(constraint)
         return constraint
     if isinstance(constraint, (str, bytes)) or not isinstance(constraint, Iterable):
-        raise _no_constraint(constraint)
+        raise _wrong_type(constraint)
     several = tuple(constraint)
-    alternatives(several)
+    list_alternatives(several)
     return several
 
 
 def is_constraint(given: Any) -> bool:
-    """Whether something is a constraint, or ``None``.
+    """Return whether ``given`` is a valid constraint; ``None`` is one.
 
-    >>> is_constraint({"kind": "flow"}), is_constraint("flow")
-    (True, False)
+    Examples:
+        >>> is_constraint({"kind": "flow"}), is_constraint("flow")
+        (True, False)
     """
     try:
-        alternatives(given)
+        list_alternatives(given)
     except ConfigError:
         return False
     return True
 
 
-def alternatives(constraint: Constraint) -> tuple[Where, ...] | None:
-    """A constraint as a tuple of alternatives, or ``None`` when everything is allowed."""
+def list_alternatives(constraint: Constraint) -> tuple[Where, ...] | None:
+    """Return the alternatives of a constraint, one of which an item must match; ``None`` if every item is allowed.
+
+    Raises:
+        ConfigError: If ``constraint`` is not a constraint, or is an iterator.
+    """
     if constraint is None:
         return None
     if isinstance(constraint, (Where, Mapping)):
         return (_where(constraint),)
     if isinstance(constraint, Iterator):
-        # It would be used up by the first block, and the next one would see a constraint that nothing fits.
-        raise ConfigError("a constraint that can be read only once is none", hint="give a list instead of a generator")
+        # The first block would exhaust it, and the next one would see a constraint that no item matches.
+        raise ConfigError("a constraint must not be an iterator", hint="pass a list instead of a generator")
     if isinstance(constraint, (str, bytes)) or not isinstance(constraint, Iterable):
-        raise _no_constraint(constraint)
+        raise _wrong_type(constraint)
     return tuple(_where(one) for one in constraint)
 
 
@@ -157,37 +185,46 @@ def _where(given: Any) -> Where:
         return given
     if isinstance(given, Mapping):
         return Where.from_mapping(given)
-    raise _no_constraint(given)
+    raise _wrong_type(given)
 
 
-def _no_constraint(given: Any) -> ConfigError:
-    hint = "for example th.Where(sensor=…)"
+def _wrong_type(given: Any) -> ConfigError:
+    hint = "pass, for example, th.Where(sensor=…)"
     if isinstance(given, Item):
-        hint = "th.Where(feature=…, value=…) describes an item"
+        hint = "describe the item with th.Where(feature=…, value=…)"
     shown = f"'{given}'" if isinstance(given, (str, Item)) else repr(given)
     return ConfigError(f"a constraint must be a th.Where or a list of them, got {shown}", hint=hint)
 
 
-def why_nothing_fits(items: Iterable[Item], side: str, constraint: Constraint) -> str | None:
-    """Why no item of a table fits the constraint on one side of rules; ``None`` where one does.
+def explain_no_match(items: Iterable[Item], side: str, constraint: Constraint) -> str | None:
+    """Explain why no item of a table matches a constraint.
 
-    >>> why_nothing_fits([], "antecedent", Where(sensor="s1"))
-    'no item of the table fits the constraint on the antecedent (nothing here has a sensor)'
+    Args:
+        items: The items of the table.
+        side: ``"antecedent"`` or ``"consequent"``, for the message.
+        constraint: The constraint on that side.
+
+    Returns:
+        The explanation, or ``None`` if an item matches.
+
+    Examples:
+        >>> explain_no_match([], "antecedent", Where(sensor="s1"))
+        'no item of the table matches the constraint on the antecedent (no feature of the table has a sensor)'
     """
-    choices = alternatives(constraint)
+    choices = list_alternatives(constraint)
     if choices is None:
         return None
     if not choices:
-        return f"the constraint on the {side} is an empty list, which no item fits (leave it out to allow every item)"
+        return f"the constraint on the {side} is an empty list, which no item matches (pass None to allow every item)"
     listed = list(items)
     if any(choice.matches(item) for item in listed for choice in choices):
         return None
     hint = _nearest_of(choices[0], listed)
-    return f"no item of the table fits the constraint on the {side}" + (f" ({hint})" if hint else "")
+    return f"no item of the table matches the constraint on the {side}" + (f" ({hint})" if hint else "")
 
 
 def _nearest_of(choice: Where, items: Sequence[Item]) -> str | None:
-    """What the table has that is closest to the first field of a constraint that nothing fits."""
+    """Suggest values for the first field of a constraint that no item matches."""
     features = dict.fromkeys(item.feature for item in items)
     readings = [f for f in features if f.aspect is Aspect.MEASUREMENT]
     known: dict[str, Iterable[str]] = {
@@ -207,7 +244,7 @@ def _nearest_of(choice: Where, items: Sequence[Item]) -> str | None:
         close = nearest(wanted[0], listed) or (f"did you mean '{holding[0]}'?" if holding else None)
         title = "class" if name == "cls" else name
         shown = ", ".join(f"'{text}'" for text in listed[:3]) + (" …" if len(listed) > 3 else "")
-        return close or (f"{title} may be {shown}" if listed else f"nothing here has a {title}")
+        return close or (f"{title} can be {shown}" if listed else f"no feature of the table has a {title}")
     others = replace(choice, value=None)
     values = [f"{item.value!r}" for item in items if others.matches(item)]
-    return f"value may be {', '.join(values[:3])}" + (" …" if len(values) > 3 else "") if values else None
+    return f"value can be {', '.join(values[:3])}" + (" …" if len(values) > 3 else "") if values else None

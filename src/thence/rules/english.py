@@ -1,6 +1,6 @@
-"""Items and rules in plain English, with units.
+"""Items and rules as English sentences, with units.
 
-Numbers are rounded here and nowhere else. This module only writes text; exact values stay in the items.
+Numbers are rounded here and nowhere else. This module only formats text; the items keep the exact values.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from thence.rules.items import Aspect, Feature, Interval, Item, Operator, Role
 
-__all__ = ["number_text", "rule_english", "words_of_test"]
+__all__ = ["format_number", "format_rule", "format_test"]
 
 _UNITS = {"m3/h": "m³/h", "m3/s": "m³/s", "m3": "m³", "degF": "°F", "degC": "°C", "kg/m3": "kg/m³", "m2": "m²"}
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -33,11 +33,17 @@ _CALENDAR_COMPARISONS = {
 _FRACTIONS = {2: "half", 3: "third", 4: "quarter", 5: "fifth", 10: "tenth"}
 
 
-def number_text(value: float, step: float | None = None) -> str:
-    """A number at a sensible precision: two significant digits of ``step`` where a width is known, else four.
+def format_number(value: float, step: float | None = None) -> str:
+    """Format a number with a precision that suits its use.
 
-    >>> number_text(23.17463, step=8.0), number_text(0.30480000001), number_text(12000.0)
-    ('23.2', '0.3048', '12,000')
+    Args:
+        value: The number.
+        step: Width of the range that the number bounds. If given, the number gets two significant digits of it;
+            otherwise four significant digits of its own.
+
+    Examples:
+        >>> format_number(23.17463, step=8.0), format_number(0.30480000001), format_number(12000.0)
+        ('23.2', '0.3048', '12,000')
     """
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
@@ -54,37 +60,38 @@ def number_text(value: float, step: float | None = None) -> str:
 
 def _range_text(interval: Interval, unit: str) -> str:
     step = interval.high - interval.low
-    low, high = number_text(interval.low, step), number_text(interval.high, step)
+    low, high = format_number(interval.low, step), format_number(interval.high, step)
     dash = " to " if "−" in low + high else "–"
     return f"{low}{dash}{high}{unit}"
 
 
 def _rank_text(interval: Interval) -> str:
-    """A range of ranks in words: ``[0.8, 1)`` is the highest fifth of the sensor's own history."""
+    """Format a range of ranks: ``[0.8, 1)`` is the highest fifth of the sensor's own history."""
     low, high = max(interval.low, 0.0), min(interval.high, 1.0)
     if high - low < 1e-9:
         return f"at its {_percentile(min(low, 1.0))} percentile"
     parts = round(1 / (high - low))
     fraction = _FRACTIONS.get(parts) if abs(parts * (high - low) - 1) < 1e-9 else None
     if low == 0.0:
-        return f"in its lowest {fraction}" if fraction else f"in its lowest {number_text(100 * high)} %"
+        return f"in its lowest {fraction}" if fraction else f"in its lowest {format_number(100 * high)} %"
     if high == 1.0:
-        return f"in its highest {fraction}" if fraction else f"in its highest {number_text(100 * (1 - low))} %"
+        return f"in its highest {fraction}" if fraction else f"in its highest {format_number(100 * (1 - low))} %"
     return f"between its {_percentile(low)} and {_percentile(high)} percentile"
 
 
 def _percentile(rank: float) -> str:
-    """``0.1`` is the 10th percentile."""
-    text = number_text(100 * rank)
+    """Format a rank as a percentile: ``0.1`` is ``10th``."""
+    text = format_number(100 * rank)
     ending = {"1": "st", "2": "nd", "3": "rd"}.get(text[-1], "th")
     return text + ("th" if text.endswith(("11", "12", "13")) else ending)
 
 
-def words_of_test(item: Item) -> str:
-    """The test of an item in words, e.g. ``23–31 m³/h`` or ``at least 0.4 m``.
+def format_test(item: Item) -> str:
+    """Format the test of an item, e.g. ``23–31 m³/h`` or ``at least 0.4 m``.
 
-    >>> words_of_test(Item.among(Feature("s", label="flow", unit="m3/h"), Interval(23, 31)))
-    '23–31 m³/h'
+    Examples:
+        >>> format_test(Item.among(Feature("s", label="flow", unit="m3/h"), Interval(23, 31)))
+        '23–31 m³/h'
     """
     feature = item.feature
     unit = f" {_UNITS.get(feature.unit, feature.unit)}" if feature.unit else ""
@@ -101,7 +108,7 @@ def words_of_test(item: Item) -> str:
     if isinstance(item.value, frozenset):
         return negation + "one of " + ", ".join(sorted(str(value) for value in item.value))
     if isinstance(item.value, float):
-        return f"{_COMPARISONS[item.operator]}{number_text(item.value)}{unit}"
+        return f"{_COMPARISONS[item.operator]}{format_number(item.value)}{unit}"
     return f"{_COMPARISONS[item.operator]}{item.value}"
 
 
@@ -112,7 +119,7 @@ def _calendar_text(item: Item) -> str:
     negation = "not " if item.operator is Operator.NOT_IN else ""
     if isinstance(item.value, Interval):
         if not math.isfinite(item.value.low - item.value.high):
-            return f"{negation}any"  # a single open end is a comparison
+            return f"{negation}any"  # both ends are open; a range with one open end is a comparison
         return f"{negation}from {name(item.value.low)} to before {name(item.value.high)}"
     if isinstance(item.value, frozenset):
         names = ", ".join(name(value) for value in sorted(v for v in item.value if isinstance(v, float)))
@@ -134,19 +141,19 @@ def _measurement(item: Item, context: str) -> str:
     feature = item.feature
     if feature.role is Role.TIME:
         noun = {"hour": "the hour of day", "weekday": "the day"}.get(feature.name, feature.name)
-        return f"{noun} is {words_of_test(item)}"
+        return f"{noun} is {format_test(item)}"
     if feature.role is Role.SOME:
         return _statement(item)
     if feature.role is Role.VARIABLE:
-        return f"{_variable_reading(feature)}{context} is {words_of_test(item)}"
+        return f"{_variable_reading(feature)}{context} is {format_test(item)}"
     subject = _sensor_name(feature) + context
     if feature.name == "change":
-        return f"the change of {subject} is {words_of_test(item)}"
-    return f"{subject} {'is' if feature.relative else 'reads'} {words_of_test(item)}"
+        return f"the change of {subject} is {format_test(item)}"
+    return f"{subject} {'is' if feature.relative else 'reads'} {format_test(item)}"
 
 
 def _variable_reading(feature: Feature) -> str:
-    """``the flow in p``, or ``the total flow of the Pipes that end there`` for an aggregate."""
+    """Format a reading of a variable: ``the flow in p``, or ``the total flow of the Pipes that end there``."""
     kind = feature.label.replace("_", " ") or "reading"
     if feature.reads:
         aggregate, _, members = feature.name.partition(" of ")
@@ -157,15 +164,15 @@ def _variable_reading(feature: Feature) -> str:
 
 
 def _statement(item: Item) -> str:
-    """An existential item: the last condition is on the reading, the others on the node."""
+    """Format an existential item; its last condition is on the reading, the others are on the node."""
     feature = item.feature
     *facts, reading = feature.where
-    inner = ", ".join(f"{i.feature.name.replace('_', ' ')} {words_of_test(i)}" for i in facts)
+    inner = ", ".join(f"{i.feature.name.replace('_', ' ')} {format_test(i)}" for i in facts)
     quantifier = "no" if item.operator is Operator.NE else "some"
     host = f" in a {feature.subject}" if feature.subject else ""
     verb = "changes by" if feature.name == "change" else "reads"
     noun = f"{feature.label.replace('_', ' ')} sensor"
-    return f"{quantifier} {noun}{host}{f' ({inner})' if inner else ''} {verb} {words_of_test(reading)}"
+    return f"{quantifier} {noun}{host}{f' ({inner})' if inner else ''} {verb} {format_test(reading)}"
 
 
 def _other(item: Item) -> str:
@@ -173,26 +180,31 @@ def _other(item: Item) -> str:
     denied = item.operator is Operator.NE
     if feature.aspect is Aspect.PROPERTY:
         subject = feature.subject if feature.role is not Role.EDGE else f"edge {feature.subject}"
-        return f"{subject} has {feature.name.replace('_', ' ')} {words_of_test(item)}"
+        return f"{subject} has {feature.name.replace('_', ' ')} {format_test(item)}"
     verb = "is not" if denied else "is"
     if feature.aspect is Aspect.LABEL:
         return f"{feature.subject} {verb} a {feature.name}"
     return f"{feature.subject} {verb} linked to {feature.other} by {feature.name}"
 
 
-def rule_english(antecedent: Sequence[Item], consequent: Item, pattern: str = "") -> str:
-    """A rule as a sentence; properties of a node stand in brackets behind the first reading taken in it.
+def format_rule(antecedent: Sequence[Item], consequent: Item, pattern: str = "") -> str:
+    """Format a rule as a sentence.
 
-    ``pattern`` is the place of a lifted rule in words and comes first.
+    Properties of a node follow, in brackets, the first reading of a sensor in that node.
 
-    >>> flow = Feature("f", label="flow", unit="m3/h", place="Pipe 28")
-    >>> size = Feature("Pipe 28", Aspect.PROPERTY, "length", role=Role.NODE, unit="m")
-    >>> level = Feature("t", label="level", unit="m", place="Tank")
-    >>> rule_english(
-    ...     [Item.among(flow, Interval(23, 31)), Item.among(size, Interval(843, 895))],
-    ...     Item.compare(level, ">=", 4.0),
-    ... ).split(", then ")
-    ['if the flow sensor in Pipe 28 (length 843–895 m) reads 23–31 m³/h', 'the level sensor in Tank reads at least 4 m']
+    Args:
+        antecedent: Items of the antecedent.
+        consequent: The consequent.
+        pattern: Description of the place of a lifted rule; it comes first.
+
+    Examples:
+        >>> flow = Feature("f", label="flow", unit="m3/h", place="Pipe 28")
+        >>> size = Feature("Pipe 28", Aspect.PROPERTY, "length", role=Role.NODE, unit="m")
+        >>> level = Feature("t", label="level", unit="m", place="Tank")
+        >>> antecedent = [Item.among(flow, Interval(23, 31)), Item.among(size, Interval(843, 895))]
+        >>> print(format_rule(antecedent, Item.compare(level, ">=", 4.0)).replace(", then", ",\\nthen"))
+        if the flow sensor in Pipe 28 (length 843–895 m) reads 23–31 m³/h,
+        then the level sensor in Tank reads at least 4 m
     """
     readings = [item for item in antecedent if item.feature.aspect is Aspect.MEASUREMENT]
     places = {item.feature.place for item in readings if item.feature.place}
@@ -207,7 +219,7 @@ def rule_english(antecedent: Sequence[Item], consequent: Item, pattern: str = ""
     clauses = []
     for item in readings:
         known = facts.pop(item.feature.place, [])
-        inner = ", ".join(f"{i.feature.name.replace('_', ' ')} {words_of_test(i)}" for i in known)
+        inner = ", ".join(f"{i.feature.name.replace('_', ' ')} {format_test(i)}" for i in known)
         clauses.append(_measurement(item, f" ({inner})" if inner else ""))
     clauses += [_other(item) for item in loose]
     is_reading = consequent.feature.aspect is Aspect.MEASUREMENT

@@ -1,7 +1,7 @@
-"""Parsing of items from their text form.
+"""Parser for the text form of items.
 
-The grammar is the one that ``str(item)`` prints, plus ASCII spellings of the operators (``!=``, ``<=``, ``>=``,
-``in``, ``not in``). This module only reads text; it knows nothing of tables.
+The grammar is that of ``str(item)``, plus ASCII spellings of the operators (``!=``, ``<=``, ``>=``, ``in``,
+``not in``). This module only parses text; it does not look up features in tables.
 """
 
 from __future__ import annotations
@@ -28,13 +28,23 @@ _TOKEN = re.compile(
 
 
 def parse_item(text: str) -> Item:
-    """Read an item back from its text form.
+    """Parse an item from its text form.
 
-    >>> item = parse_item("(?p:Pipe).diameter >= 0.4")
-    >>> str(item)
-    '(?p:Pipe).diameter ≥ 0.4'
-    >>> parse_item(str(item)) == item
-    True
+    Args:
+        text: The text, as ``str(item)`` returns it; ASCII spellings of the operators are accepted.
+
+    Returns:
+        The item. Its feature has no metadata (unit, place, classes), which the text form does not contain.
+
+    Raises:
+        InputError: If the text does not follow the grammar; the message gives the position.
+
+    Examples:
+        >>> item = parse_item("(?p:Pipe).diameter >= 0.4")
+        >>> str(item)
+        '(?p:Pipe).diameter ≥ 0.4'
+        >>> parse_item(str(item)) == item
+        True
     """
     return _Parser(text).item()
 
@@ -68,7 +78,7 @@ class _Parser:
         return self.tokens[self.at - 1][1]
 
     def name(self) -> tuple[str, bool]:
-        """A name and whether it was quoted."""
+        """Parse a name; return it and whether it was quoted."""
         if self.at < len(self.tokens):
             group, text, _ = self.tokens[self.at]
             if group == "quoted":
@@ -121,7 +131,7 @@ class _Parser:
             high = self.number()
             self.take(")")
             if not low < high:
-                raise self.error("an interval needs low < high")
+                raise self.error("the low end of an interval must be below its high end")
             return Interval(low, high)
         self.take("{")
         values = [self.literal()]
@@ -191,7 +201,7 @@ class _Parser:
         return self.name()[0]
 
     def observed(self, subject: str, label: str, role: Role) -> Feature:
-        """What follows a subject: a measurement, a property, or nothing (then its label is the feature)."""
+        """Parse what follows a subject: a measurement, a property, or nothing (then its label is the feature)."""
         if self.peek() != ".":
             if not label:
                 raise self.error("expected '.' or a label")

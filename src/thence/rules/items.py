@@ -1,9 +1,9 @@
-"""What rules are written in: intervals, features, tests and items.
+"""Intervals, features and items, of which rules consist.
 
-An ``Item`` is a test of a ``Feature``; together they cover the five forms of a semantic association rule
-(property, measurement, node label, edge label, edge) and all its comparison operators. Items compare, hash and order
-by value, print to an exact text form and to JSON, and parse back. This module knows nothing of tables or counting;
-the text form is parsed in ``thence.rules.item_text``, plain English is made in ``thence.rules.english``.
+An ``Item`` is a test of a ``Feature``; together they cover the five forms of items of a semantic association rule
+(property, measurement, node label, edge label, edge) and all comparison operators. Items are compared, hashed and
+ordered by value, and convert to an exact text form and to JSON and back. This module must not know tables or counts;
+``thence.rules.item_text`` parses the text form, ``thence.rules.english`` writes sentences.
 """
 
 from __future__ import annotations
@@ -29,48 +29,44 @@ BoolArray = npt.NDArray[np.bool_]
 class Interval:
     """A half-open range of numbers ``[low, high)``; either end may be infinite.
 
-    >>> Interval(23, 31).contains(31)
-    False
-    >>> str(Interval(-math.inf, 10.0))
-    '[-inf, 10.0)'
+    Args:
+        low: Lower end, included.
+        high: Upper end, excluded.
+
+    Raises:
+        ValueError: If ``low`` is not below ``high``.
+
+    Examples:
+        >>> Interval(23, 31).contains(31)
+        False
+        >>> str(Interval(-math.inf, 10.0))
+        '[-inf, 10.0)'
     """
 
     low: float
     high: float
 
     def __post_init__(self) -> None:
-        # Adding zero turns −0.0 into 0.0, so that equal intervals print alike.
+        # Adding zero turns −0.0 into 0.0, so that equal intervals have the same text.
         object.__setattr__(self, "low", float(self.low) + 0.0)
         object.__setattr__(self, "high", float(self.high) + 0.0)
         if not self.low < self.high:
-            raise ValueError(f"an interval needs low < high, got [{self.low}, {self.high})")
+            raise ValueError(f"the low end of an interval must be below its high end, got [{self.low}, {self.high})")
 
     def contains(self, value: float) -> bool:
-        """Whether a number lies in the range; NaN lies in none."""
+        """Return whether ``value`` lies in the range; NaN does not."""
         return self.low <= value < self.high
 
     def mask(self, values: FloatArray) -> BoolArray:
-        """Element-wise ``contains``."""
+        """Return ``contains`` for each element of ``values``."""
         return np.asarray((values >= self.low) & (values < self.high))
-
-    def touches(self, other: Interval) -> bool:
-        """Whether the two ranges are adjacent or overlap, so that their union is a range."""
-        return self.low <= other.high and other.low <= self.high
-
-    def union(self, other: Interval) -> Interval:
-        """The smallest range that holds both.
-
-        >>> Interval(0, 1).union(Interval(1, 4))
-        Interval(low=0.0, high=4.0)
-        """
-        return Interval(min(self.low, other.low), max(self.high, other.high))
 
     def __str__(self) -> str:
         return f"[{self.low!r}, {self.high!r})"
 
 
 class Aspect(StrEnum):
-    """What of its subject a feature observes."""
+    """What a feature observes of its subject."""
 
     MEASUREMENT = "measurement"
     PROPERTY = "property"
@@ -90,7 +86,7 @@ class Role(StrEnum):
 
 
 class Operator(StrEnum):
-    """The comparison of an item, in the notation of the text form."""
+    """Comparison operator of an item, as written in the text form."""
 
     EQ = "="
     NE = "≠"
@@ -103,7 +99,7 @@ class Operator(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Operator | None:
-        """The ASCII spellings."""
+        """Accept the ASCII spellings."""
         known = {"==": "=", "!=": "≠", "<=": "≤", ">=": "≥", "in": "∈", "not in": "∉"}
         return cls(known[value]) if isinstance(value, str) and value in known else None
 
@@ -121,10 +117,11 @@ _NEGATION = {
 
 
 def quote(name: str) -> str:
-    """A name as it stands in the text form: bare when it is a plain word, in backticks otherwise.
+    """Quote a name for the text form: a plain word stays as it is, anything else gets backticks.
 
-    >>> quote("Pipe"), quote("AHU: Supply Air")
-    ('Pipe', '`AHU: Supply Air`')
+    Examples:
+        >>> quote("Pipe"), quote("AHU: Supply Air")
+        ('Pipe', '`AHU: Supply Air`')
     """
     plain = name.replace("_", "a").isalnum() and name.isascii() and not name[:1].isdigit()
     return name if plain and name not in RESERVED else "`" + name.replace("`", "``") + "`"
@@ -137,16 +134,28 @@ RESERVED = frozenset({"value", "rank", "some", "in", "not", "time", "inf", "nan"
 class Feature:
     """One column of a table: a subject and what is observed of it.
 
-    ``relative`` measurements are ranks in the sensor's own history (0 to 1) instead of absolute readings: that is
-    what carries over from one sensor to another. A feature with the role ``some`` is a whole statement, true or false
-    in each frame: ``where`` holds the conditions on the node and, last, the one on the reading. ``unit``, ``place``
-    (the node in which a sensor sits), ``classes`` (of that node, with all their ancestors) and ``reads`` (the sets of
-    sensors that an aggregate is made of) are metadata and do not take part in comparisons.
+    ``unit``, ``place``, ``classes`` and ``reads`` are metadata and are ignored in comparisons.
 
-    >>> str(Feature("s1", Aspect.MEASUREMENT, label="flow", unit="m3/h"))
-    '(s1:flow).value'
-    >>> str(Feature("p", Aspect.PROPERTY, "diameter", role=Role.VARIABLE, label="Pipe"))
-    '(?p:Pipe).diameter'
+    Args:
+        subject: Id of the sensor, node or edge, or name of the variable.
+        aspect: What is observed: a measurement, a property, a label or an edge.
+        name: Name of the property, label or relation, or of a quantity derived from a measurement (``"change"``).
+        role: What the subject is. A feature with the role ``some`` is a statement that is true or false in each frame.
+        label: Kind of the sensor, or class of the node.
+        other: Target of an edge.
+        where: Conditions of a statement: those on the node and, last, the one on the reading.
+        relative: Whether a measurement is a rank in the sensor's own history (0 to 1), which carries over from one
+            sensor to another, rather than an absolute reading.
+        unit: Unit of measurement.
+        place: Node to which the sensor is bound.
+        classes: Classes of that node and their ancestors.
+        reads: Sets of sensors that an aggregate is computed from.
+
+    Examples:
+        >>> str(Feature("s1", Aspect.MEASUREMENT, label="flow", unit="m3/h"))
+        '(s1:flow).value'
+        >>> str(Feature("p", Aspect.PROPERTY, "diameter", role=Role.VARIABLE, label="Pipe"))
+        '(?p:Pipe).diameter'
     """
 
     subject: str
@@ -164,7 +173,7 @@ class Feature:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What features are ordered by."""
+        """Sort key."""
         return (
             self.role,
             self.subject,
@@ -181,12 +190,12 @@ class Feature:
 
     @property
     def is_statement(self) -> bool:
-        """Whether the feature is true or false by itself, so that its items need no test."""
+        """Whether the feature itself is true or false, so that the text of its items needs no test."""
         return self.aspect in (Aspect.LABEL, Aspect.EDGE) or bool(self.where)
 
     @property
     def subject_text(self) -> str:
-        """The subject alone, e.g. ``(s1:flow)``, ``(?p:Pipe)`` or ``[e1]``."""
+        """Text form of the subject, e.g. ``(s1:flow)``, ``(?p:Pipe)`` or ``[e1]``."""
         label = f":{quote(self.label)}" if self.label else ""
         if self.role is Role.TIME:
             return "(time)"
@@ -214,7 +223,7 @@ class Feature:
         return f"({mark}{quote(self.subject)})-[{quote(self.name)}]->({mark}{quote(self.other)})"
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready form; empty fields are left out."""
+        """Return a dict that JSON can hold; empty fields are left out."""
         out: dict[str, Any] = {"subject": self.subject, "aspect": str(self.aspect), "role": str(self.role)}
         for name in ("name", "label", "other", "unit", "place"):
             if getattr(self, name):
@@ -230,7 +239,7 @@ class Feature:
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Feature:
-        """The inverse of ``to_dict``."""
+        """Create a feature from the ``data`` that ``to_dict`` returned."""
         return Feature(
             subject=data["subject"],
             aspect=Aspect(data["aspect"]),
@@ -251,16 +260,22 @@ class Feature:
 class Item:
     """A feature and a test of it.
 
-    Use the constructors: ``is_``, ``among``, ``compare``. Equal tests have one canonical form, so that
+    Create items with ``is_``, ``among`` or ``compare``, which bring equivalent tests to one canonical form:
     ``value ∈ [10, inf)`` and ``value ≥ 10`` are the same item.
 
-    >>> flow = Feature("s1", label="flow")
-    >>> str(Item.among(flow, Interval(23, 31)))
-    '(s1:flow).value ∈ [23.0, 31.0)'
-    >>> str(Item.among(flow, Interval(10, math.inf)))
-    '(s1:flow).value ≥ 10.0'
-    >>> str(Item.is_(Feature("P1", Aspect.LABEL, "Pipe", role=Role.NODE), True))
-    '(P1:Pipe)'
+    Args:
+        feature: The feature.
+        operator: The comparison operator.
+        value: What the feature is compared with.
+
+    Examples:
+        >>> flow = Feature("s1", label="flow")
+        >>> str(Item.among(flow, Interval(23, 31)))
+        '(s1:flow).value ∈ [23.0, 31.0)'
+        >>> str(Item.among(flow, Interval(10, math.inf)))
+        '(s1:flow).value ≥ 10.0'
+        >>> str(Item.is_(Feature("P1", Aspect.LABEL, "Pipe", role=Role.NODE), True))
+        '(P1:Pipe)'
     """
 
     feature: Feature
@@ -269,14 +284,28 @@ class Item:
 
     @staticmethod
     def is_(feature: Feature, value: Value | Interval) -> Item:
-        """The test that a table's category stands for: equality, or membership in a range."""
+        """Create an item for a value of a column: equality with a category, or membership in a range.
+
+        Args:
+            feature: The feature.
+            value: A category, a number or an interval.
+        """
         if isinstance(value, Interval):
             return Item.among(feature, value)
         return Item(feature, Operator.EQ, _plain(value))
 
     @staticmethod
     def among(feature: Feature, values: Interval | Iterable[Value], *, negated: bool = False) -> Item:
-        """Membership in a range or in a set of categories, in canonical form."""
+        """Create an item for membership in a range or in a set of categories.
+
+        Args:
+            feature: The feature.
+            values: An interval, or at least one category.
+            negated: Whether to test that the value is *not* a member.
+
+        Raises:
+            ValueError: If there are no categories.
+        """
         if isinstance(values, Interval):
             if math.isinf(values.low) and not math.isinf(values.high):
                 item = Item(feature, Operator.LT, values.high)
@@ -287,7 +316,7 @@ class Item:
         else:
             members = frozenset(_plain(value) for value in values)
             if not members:
-                raise ValueError("an item needs at least one value")
+                raise ValueError("values must hold at least one value")
             item = (
                 Item(feature, Operator.EQ, next(iter(members)))
                 if len(members) == 1
@@ -297,7 +326,16 @@ class Item:
 
     @staticmethod
     def compare(feature: Feature, operator: Operator | str, value: Value) -> Item:
-        """A comparison with one value, with any operator except ∈ and ∉."""
+        """Create an item that compares the feature with one value.
+
+        Args:
+            feature: The feature.
+            operator: The operator; ASCII spellings such as ``">="`` are accepted.
+            value: The value; a number for ``<``, ``≤``, ``>`` and ``≥``.
+
+        Raises:
+            ValueError: If the operator is unknown, needs a number, or holds for no number.
+        """
         operator = Operator(operator)
         if operator in (Operator.IN, Operator.NOT_IN):
             return Item.among(feature, [value], negated=operator is Operator.NOT_IN)
@@ -305,7 +343,7 @@ class Item:
         if operator in (Operator.EQ, Operator.NE):
             return item
         if isinstance(item.value, bool) or not isinstance(item.value, float):
-            raise ValueError(f"'{operator}' compares numbers, got {value!r}")
+            raise ValueError(f"'{operator}' requires a number, got {value!r}")
         try:
             _ = item.interval
         except ValueError:
@@ -313,17 +351,17 @@ class Item:
         return item
 
     def negated(self) -> Item:
-        """The item that holds exactly where this one does not (and the feature is present)."""
+        """Return the item that holds in exactly the rows with a known value in which this one does not."""
         return Item(self.feature, _NEGATION[self.operator], self.value)
 
     @property
     def is_numeric(self) -> bool:
-        """Whether the test is about numbers, not categories."""
+        """Whether the test is about numbers rather than categories."""
         return isinstance(self.value, (Interval, float)) and not isinstance(self.value, bool)
 
     @property
     def interval(self) -> Interval | None:
-        """The range that a one-range numeric test stands for; ``None`` for every other test."""
+        """The range of numbers that satisfy the test; ``None`` unless they form a single range."""
         if isinstance(self.value, Interval):
             return self.value if self.operator is Operator.IN else None
         if not isinstance(self.value, float):
@@ -337,7 +375,7 @@ class Item:
         return Interval(*bounds[self.operator]) if self.operator in bounds else None
 
     def holds(self, value: Value | Interval | None) -> bool:
-        """Whether one observed value (or the whole of a bin) satisfies the test; ``None`` and NaN satisfy none."""
+        """Return whether ``value``, or every number of an interval, satisfies the test; ``None`` and NaN do not."""
         if value is None or (isinstance(value, float) and math.isnan(value)):
             return False
         if self.operator in (Operator.NE, Operator.NOT_IN):
@@ -363,7 +401,7 @@ class Item:
         return own is not None and (own.high <= value.low or value.high <= own.low)
 
     def mask(self, values: FloatArray) -> BoolArray:
-        """Element-wise ``holds`` over raw numbers, NaN being missing."""
+        """Return ``holds`` for each number of ``values``; NaN is missing."""
         own = self.interval
         if own is not None:
             return own.mask(values)
@@ -375,7 +413,7 @@ class Item:
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What items are ordered by: feature, then the lower end of the test, then its text."""
+        """Sort key: the feature, then the lower end of the test, then its text."""
         own = self.interval
         if own is not None:
             low = own.low
@@ -390,7 +428,7 @@ class Item:
 
     @property
     def value_text(self) -> str:
-        """The value of the test, exactly."""
+        """Text form of the value."""
         if isinstance(self.value, Interval):
             return str(self.value)
         if isinstance(self.value, frozenset):
@@ -399,7 +437,7 @@ class Item:
 
     @property
     def test_text(self) -> str:
-        """Operator and value, e.g. ``≥ 0.4``."""
+        """Text form of operator and value, e.g. ``≥ 0.4``."""
         return f"{self.operator} {self.value_text}"
 
     def __str__(self) -> str:
@@ -411,7 +449,7 @@ class Item:
         return f"{self.feature} {self.test_text}"
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready form that keeps every number exactly."""
+        """Return a dict that JSON can hold, with exact numbers."""
         value: Any = self.value
         if isinstance(value, Interval):
             value = {"low": _json_number(value.low), "high": _json_number(value.high)}
@@ -421,7 +459,7 @@ class Item:
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Item:
-        """The inverse of ``to_dict``."""
+        """Create an item from the ``data`` that ``to_dict`` returned."""
         value = data["value"]
         if isinstance(value, dict):
             low = -math.inf if value["low"] is None else value["low"]
@@ -435,7 +473,7 @@ class Item:
 
 
 def _plain(value: Value) -> Value:
-    """One Python type per kind of value, so that 1 and 1.0 are the same item."""
+    """Convert to one Python type per kind of value, so that 1 and 1.0 give the same item."""
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     if isinstance(value, (int, float, np.integer, np.floating)):
@@ -452,5 +490,5 @@ def _literal(value: Value) -> str:
 
 
 def _json_number(value: float) -> float | None:
-    """JSON has no infinity: an open end is null."""
+    """Replace infinity, which JSON lacks, by ``None``."""
     return None if math.isinf(value) else value

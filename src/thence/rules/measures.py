@@ -1,16 +1,15 @@
 """Measures of rules, each a pure function of four integers per rule.
 
-A rule X → Y has the counts ``n`` (rows on which it can be read), ``n_antecedent`` (X holds), ``n_consequent`` (Y holds)
-and ``n_both``. Written below as n, x, y and b; x̄ = n − x is how often X does not hold. Every measure says its formula,
-its range, its reference, and what it is where the formula would divide by zero: nothing here warns, and nothing is NaN.
-Products of counts are exact integers, so ties are ties.
+A rule X → Y has the counts ``n`` (rows over which it is counted), ``n_antecedent`` (X holds), ``n_consequent`` (Y
+holds) and ``n_both``, abbreviated below as n, x, y and b; x̄ = n − x is the number of rows in which X does not hold.
+Every measure documents its formula, range, reference, and its value where the formula would divide by zero: no measure
+warns or returns NaN. Products of counts are exact integers, so equal values compare equal.
 
-``MEASURES`` finds a measure by name. Rounding is left to whoever prints. This module must not count anything.
+``MEASURES`` maps names to measures. Nothing is rounded here. This module must not count anything.
 """
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import inf
@@ -20,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thence.errors import ConfigError, InputError, nearest
+from thence.errors import InputError
 
 __all__ = [
     "MEASURES",
@@ -38,7 +37,6 @@ __all__ = [
     "kulczynski",
     "leverage",
     "lift",
-    "measure",
     "odds_ratio",
     "representativity",
     "rule_coverage",
@@ -50,7 +48,7 @@ __all__ = [
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-# Products of two counts below this bound fit in 64 bits with room for a difference.
+# Products of two counts below this bound, and differences of them, fit into 64 bits.
 _INT64_SAFE = 1 << 31
 
 
@@ -58,12 +56,22 @@ _INT64_SAFE = 1 << 31
 class Counts:
     """The counts of many rules, one entry per rule.
 
-    ``n_rows`` is the number of rows that were looked at; it is larger than ``n`` where values are missing, and equal
-    where it is not given. Counts over disjoint blocks of rows add up, rule by rule.
+    Counts of the same rules over disjoint rows can be added with ``+``.
 
-    >>> a = Counts(n=[10], n_antecedent=[5], n_consequent=[4], n_both=[4])
-    >>> (a + a).n_both.tolist(), len(a)
-    ([8], 1)
+    Args:
+        n: Number of rows over which the rule is counted.
+        n_antecedent: Number of these rows in which the antecedent holds.
+        n_consequent: Number of these rows in which the consequent holds.
+        n_both: Number of these rows in which both hold.
+        n_rows: Number of rows of the table, which exceeds ``n`` if values are missing; ``n`` by default.
+
+    Raises:
+        InputError: If an array is not one-dimensional, does not hold integers, or has another length.
+
+    Examples:
+        >>> a = Counts(n=[10], n_antecedent=[5], n_consequent=[4], n_both=[4])
+        >>> (a + a).n_both.tolist(), len(a)
+        ([8], 1)
     """
 
     n: Integers
@@ -75,22 +83,27 @@ class Counts:
     def __post_init__(self) -> None:
         shape = np.shape(self.n_both)
         if len(shape) != 1:
-            raise InputError(f"counts must be one-dimensional, not of shape {shape}")
+            raise InputError(f"counts must be one-dimensional, got shape {shape}")
         for name in ("n", "n_antecedent", "n_consequent", "n_both", "n_rows"):
             given = getattr(self, name)
             array = np.asarray(self.n if given is None else given)
             if array.dtype.kind not in "iu" and array.size:
-                raise InputError(f"{name} must hold integers, not {array.dtype}")
+                raise InputError(f"{name} must hold integers, got {array.dtype}")
             if array.ndim and array.shape != shape:
-                raise InputError(f"{name} has {len(array)} entries where n_both has {shape[0]}")
+                raise InputError(f"{name} must have as many entries as n_both, got {len(array)} and {shape[0]}")
             object.__setattr__(self, name, np.broadcast_to(array.astype(np.int64, copy=False), shape))
 
     @classmethod
     def from_matrix(cls, matrix: ArrayLike, *, n_rows: ArrayLike | None = None) -> Counts:
-        """Counts from a matrix with the columns n, n_antecedent, n_consequent, n_both.
+        """Create counts from a matrix with the columns n, n_antecedent, n_consequent and n_both.
 
-        >>> Counts.from_matrix([[10, 5, 4, 4]]).n_consequent.tolist()
-        [4]
+        Args:
+            matrix: One row per rule.
+            n_rows: Number of rows of the table; n by default.
+
+        Examples:
+            >>> Counts.from_matrix([[10, 5, 4, 4]]).n_consequent.tolist()
+            [4]
         """
         table = np.asarray(matrix, dtype=np.int64).reshape(-1, 4)
         total = None if n_rows is None else np.asarray(n_rows)
@@ -98,11 +111,12 @@ class Counts:
 
     @classmethod
     def concatenate(cls, parts: Iterable[Counts]) -> Counts:
-        """The counts of several lists of rules, one after the other.
+        """Concatenate the counts of several lists of rules.
 
-        >>> part = Counts.from_matrix([[10, 5, 4, 4]])
-        >>> len(Counts.concatenate([part, part])), len(Counts.concatenate([]))
-        (2, 0)
+        Examples:
+            >>> part = Counts.from_matrix([[10, 5, 4, 4]])
+            >>> len(Counts.concatenate([part, part])), len(Counts.concatenate([]))
+            (2, 0)
         """
         columns = [part._columns() for part in parts]
         empty = np.zeros(0, dtype=np.int64)
@@ -115,18 +129,18 @@ class Counts:
         return len(self.n_both)
 
     def __getitem__(self, which: slice | ArrayLike) -> Counts:
-        """The counts of some rules: a slice, an array of positions or a mask."""
+        """Return the counts of some rules, given as a slice, positions or a mask."""
         chosen = which if isinstance(which, slice) else np.atleast_1d(np.asarray(which))
         if not isinstance(chosen, slice) and chosen.size == 0:
             chosen = chosen.astype(np.int64)
         return Counts(*(column[chosen] for column in self._columns()))
 
     def __add__(self, other: Counts) -> Counts:
-        """The counts of the same rules over the rows of both."""
+        """Return the counts of the same rules over the rows of both."""
         if not isinstance(other, Counts):
             return NotImplemented
         if len(self) != len(other):
-            raise InputError(f"cannot add the counts of {len(other)} rules to those of {len(self)}")
+            raise InputError(f"counts to add must be of the same rules, got {len(self)} and {len(other)} rules")
         return Counts(*(left + right for left, right in zip(self._columns(), other._columns(), strict=True)))
 
     def __eq__(self, other: object) -> bool:
@@ -136,17 +150,9 @@ class Counts:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def to_matrix(self) -> Integers:
-        """The columns n, n_antecedent, n_consequent, n_both as a matrix (rules × 4).
-
-        >>> Counts.from_matrix([[10, 5, 4, 4]]).to_matrix().tolist()
-        [[10, 5, 4, 4]]
-        """
-        return np.stack(self._columns()[:4], axis=1)
-
 
 def _exact(counts: Counts) -> tuple[Any, Any, Any, Any]:
-    """n, x, y, b as integers whose products cannot overflow: 64-bit where that is enough, Python's own beyond."""
+    """Return n, x, y and b as integers whose products cannot overflow: 64-bit if that suffices, else Python's."""
     columns = counts._columns()[:4]
     wide = len(counts) > 0 and int(counts.n.max()) >= _INT64_SAFE
     n, x, y, b = (column.astype(object) if wide else column for column in columns)
@@ -154,7 +160,7 @@ def _exact(counts: Counts) -> tuple[Any, Any, Any, Any]:
 
 
 def _ratio(top: Any, bottom: Any, *, otherwise: float) -> Floats:
-    """top / bottom; ``otherwise`` for 0/0, infinite for a positive number over 0."""
+    """Return top / bottom; ``otherwise`` for 0/0, infinity for a positive number over 0."""
     out = np.full(np.shape(bottom), otherwise, dtype=np.float64)
     fine = np.asarray(bottom != 0, dtype=bool)
     out[~fine & np.asarray(top > 0, dtype=bool)] = inf
@@ -168,8 +174,9 @@ def support(counts: Counts) -> Floats:
     Formula: b / n. Range: 0 to 1. Where n = 0: 0.
     Reference: Agrawal, Imieliński & Swami, Mining association rules between sets of items, SIGMOD 1993.
 
-    >>> support(Counts.from_matrix([[10, 5, 6, 4]])).tolist()
-    [0.4]
+    Examples:
+        >>> support(Counts.from_matrix([[10, 5, 6, 4]])).tolist()
+        [0.4]
     """
     return _ratio(counts.n_both, counts.n, otherwise=0.0)
 
@@ -180,8 +187,9 @@ def confidence(counts: Counts) -> Floats:
     Formula: b / x. Range: 0 to 1. Where x = 0: 0.
     Reference: Agrawal, Imieliński & Swami, Mining association rules between sets of items, SIGMOD 1993.
 
-    >>> confidence(Counts.from_matrix([[10, 5, 6, 4]])).tolist()
-    [0.8]
+    Examples:
+        >>> confidence(Counts.from_matrix([[10, 5, 6, 4]])).tolist()
+        [0.8]
     """
     return _ratio(counts.n_both, counts.n_antecedent, otherwise=0.0)
 
@@ -192,8 +200,9 @@ def rule_coverage(counts: Counts) -> Floats:
     Formula: x / n. Range: 0 to 1. Where n = 0: 0.
     Reference: Michalski, A theory and methodology of inductive learning, Artificial Intelligence 20, 1983.
 
-    >>> rule_coverage(Counts.from_matrix([[10, 5, 6, 4]])).tolist()
-    [0.5]
+    Examples:
+        >>> rule_coverage(Counts.from_matrix([[10, 5, 6, 4]])).tolist()
+        [0.5]
     """
     return _ratio(counts.n_antecedent, counts.n, otherwise=0.0)
 
@@ -204,8 +213,9 @@ def consequent_support(counts: Counts) -> Floats:
     Formula: y / n. Range: 0 to 1. Where n = 0: 0.
     Reference: Agrawal, Imieliński & Swami, Mining association rules between sets of items, SIGMOD 1993.
 
-    >>> consequent_support(Counts.from_matrix([[10, 5, 6, 4]])).tolist()
-    [0.6]
+    Examples:
+        >>> consequent_support(Counts.from_matrix([[10, 5, 6, 4]])).tolist()
+        [0.6]
     """
     return _ratio(counts.n_consequent, counts.n, otherwise=0.0)
 
@@ -217,8 +227,9 @@ def zhang(counts: Counts) -> Floats:
     Range: −1 to 1, 0 for independence. Where X holds always or never, or Y never: 0.
     Reference: Zhang, Association rules, PAKDD 2000.
 
-    >>> zhang(Counts.from_matrix([[10, 5, 6, 4]])).tolist()
-    [0.5]
+    Examples:
+        >>> zhang(Counts.from_matrix([[10, 5, 6, 4]])).tolist()
+        [0.5]
     """
     n, x, y, b = _exact(counts)
     return _ratio(n * b - x * y, np.maximum(b * (n - x), x * (y - b)), otherwise=0.0)
@@ -230,21 +241,23 @@ def lift(counts: Counts) -> Floats:
     Formula: n·b / (x·y). Range: 0 to n, 1 for independence. Where x·y = 0: 0.
     Reference: Brin, Motwani, Ullman & Tsur, Dynamic itemset counting and implication rules, SIGMOD 1997.
 
-    >>> lift(Counts.from_matrix([[10, 5, 5, 4]])).tolist()
-    [1.6]
+    Examples:
+        >>> lift(Counts.from_matrix([[10, 5, 5, 4]])).tolist()
+        [1.6]
     """
     n, x, y, b = _exact(counts)
     return _ratio(n * b, x * y, otherwise=0.0)
 
 
 def leverage(counts: Counts) -> Floats:
-    """Support above what independence would give.
+    """Support minus the support expected if both sides were independent.
 
     Formula: b/n − (x/n)·(y/n), which is (n·b − x·y) / n². Range: −1/4 to 1/4, 0 for independence. Where n = 0: 0.
     Reference: Piatetsky-Shapiro, Discovery, analysis, and presentation of strong rules, 1991.
 
-    >>> leverage(Counts.from_matrix([[10, 5, 6, 4]])).tolist()
-    [0.1]
+    Examples:
+        >>> leverage(Counts.from_matrix([[10, 5, 6, 4]])).tolist()
+        [0.1]
     """
     n, x, y, b = _exact(counts)
     return _ratio(n * b - x * y, n * n, otherwise=0.0)
@@ -254,25 +267,27 @@ def conviction(counts: Counts) -> Floats:
     """How many times more often the rule would fail if antecedent and consequent were independent.
 
     Formula: (1 − y/n) / (1 − b/x), which is x·(n−y) / (n·(x−b)). Range: 0 to ∞, 1 for independence, ∞ for a rule that
-    never fails. Where X never holds, or Y always: 1, since such a rule tells nothing (mlxtend says ∞ for the latter).
+    never fails. Where X never holds, or Y always: 1, since such a rule is not informative (mlxtend: ∞ for the latter).
     Reference: Brin, Motwani, Ullman & Tsur, Dynamic itemset counting and implication rules, SIGMOD 1997.
 
-    >>> conviction(Counts.from_matrix([[10, 5, 6, 4], [10, 4, 6, 4]])).tolist()
-    [2.0, inf]
+    Examples:
+        >>> conviction(Counts.from_matrix([[10, 5, 6, 4], [10, 4, 6, 4]])).tolist()
+        [2.0, inf]
     """
     n, x, y, b = _exact(counts)
     return _ratio(x * (n - y), n * (x - b), otherwise=1.0)
 
 
 def yules_q(counts: Counts) -> Floats:
-    """Yule's Q, the odds ratio brought to the range −1 to 1.
+    """Yule's Q, the odds ratio rescaled to the range −1 to 1.
 
     Formula: (b·d − e·f) / (b·d + e·f) with e = x − b, f = y − b and d = n − x − y + b. Range: −1 to 1, 0 for
     independence. Where both products are 0: 0.
     Reference: Yule, On the association of attributes in statistics, Phil. Trans. R. Soc. A 194, 1900.
 
-    >>> yules_q(Counts.from_matrix([[10, 5, 6, 4]])).tolist() == [(4 * 3 - 1 * 2) / (4 * 3 + 1 * 2)]
-    True
+    Examples:
+        >>> yules_q(Counts.from_matrix([[10, 5, 6, 4]])).tolist() == [(4 * 3 - 1 * 2) / (4 * 3 + 1 * 2)]
+        True
     """
     n, x, y, b = _exact(counts)
     together, apart = b * (n - x - y + b), (x - b) * (y - b)
@@ -285,8 +300,9 @@ def interestingness(counts: Counts) -> Floats:
     Formula: (b/x)·(b/y)·(1 − b/n). Range: 0 to 1. Where x·y = 0: 0. (NiaARM divides the support by n once more.)
     Reference: Ghosh & Nath, Multi-objective rule mining using genetic algorithms, Information Sciences 163, 2004.
 
-    >>> interestingness(Counts.from_matrix([[10, 5, 5, 5]])).tolist()
-    [0.5]
+    Examples:
+        >>> interestingness(Counts.from_matrix([[10, 5, 5, 5]])).tolist()
+        [0.5]
     """
     n, x, y, b = _exact(counts)
     return _ratio(b * b, x * y, otherwise=0.0) * _ratio(n - b, n, otherwise=0.0)
@@ -298,8 +314,9 @@ def jaccard(counts: Counts) -> Floats:
     Formula: b / (x + y − b). Range: 0 to 1. Where neither ever holds: 0.
     Reference: Jaccard, Étude comparative de la distribution florale, Bull. Soc. Vaudoise Sci. Nat. 37, 1901.
 
-    >>> jaccard(Counts.from_matrix([[10, 5, 7, 4]])).tolist()
-    [0.5]
+    Examples:
+        >>> jaccard(Counts.from_matrix([[10, 5, 7, 4]])).tolist()
+        [0.5]
     """
     return _ratio(counts.n_both, counts.n_antecedent + counts.n_consequent - counts.n_both, otherwise=0.0)
 
@@ -308,11 +325,12 @@ def certainty(counts: Counts) -> Floats:
     """Gain in confidence over the support of the consequent, as a share of the largest possible gain.
 
     Formula: (b/x − y/n) / (1 − y/n), which is (n·b − x·y) / (x·(n−y)). Range: −∞ to 1, 0 for independence. Where X
-    never holds, or Y always: 0. (As in mlxtend: one formula for gain and loss, so losses may fall below −1.)
+    never holds, or Y always: 0. (As in mlxtend, one formula for gain and loss, so the measure may be below −1.)
     Reference: Berzal, Blanco, Sánchez & Vila, Measuring the accuracy and interest of association rules, IDA 6, 2002.
 
-    >>> certainty(Counts.from_matrix([[10, 5, 6, 4]])).tolist()
-    [0.5]
+    Examples:
+        >>> certainty(Counts.from_matrix([[10, 5, 6, 4]])).tolist()
+        [0.5]
     """
     n, x, y, b = _exact(counts)
     return _ratio(n * b - x * y, x * (n - y), otherwise=0.0)
@@ -324,33 +342,36 @@ def kulczynski(counts: Counts) -> Floats:
     Formula: (b/x + b/y) / 2. Range: 0 to 1. Where x or y is 0: 0.
     Reference: Kulczyński, Die Pflanzenassoziationen der Pieninen, Bull. Int. Acad. Pol. Sci. Lett. B, 1927.
 
-    >>> kulczynski(Counts.from_matrix([[10, 5, 8, 4]])).tolist()
-    [0.65]
+    Examples:
+        >>> kulczynski(Counts.from_matrix([[10, 5, 8, 4]])).tolist()
+        [0.65]
     """
     forward = _ratio(counts.n_both, counts.n_antecedent, otherwise=0.0)
     return (forward + _ratio(counts.n_both, counts.n_consequent, otherwise=0.0)) / 2
 
 
 def all_confidence(counts: Counts) -> Floats:
-    """The smaller of the confidences of the rule and of its converse: high where a rule holds both ways.
+    """Smaller of the confidences of the rule and of its converse: high if the rule holds in both directions.
 
     Formula: b / max(x, y). Range: 0 to 1. Where neither side ever holds: 0.
     Reference: Omiecinski, Alternative interest measures for mining associations in databases, TKDE 15, 2003.
 
-    >>> all_confidence(Counts.from_matrix([[10, 5, 8, 4]])).tolist()
-    [0.5]
+    Examples:
+        >>> all_confidence(Counts.from_matrix([[10, 5, 8, 4]])).tolist()
+        [0.5]
     """
     return _ratio(counts.n_both, np.maximum(counts.n_antecedent, counts.n_consequent), otherwise=0.0)
 
 
 def representativity(counts: Counts) -> Floats:
-    """Share of all rows on which the rule can be read, because none of its features is missing there.
+    """Share of all rows over which the rule is counted, because none of its features is missing there.
 
     Formula: n / n_rows. Range: 0 to 1; 1 where nothing is missing. Where n_rows = 0: 0.
     Reference: Ragel & Crémilleux, Treatment of missing values for association rules, PAKDD 1998.
 
-    >>> representativity(Counts.from_matrix([[10, 5, 6, 4]], n_rows=20)).tolist()
-    [0.5]
+    Examples:
+        >>> representativity(Counts.from_matrix([[10, 5, 6, 4]], n_rows=20)).tolist()
+        [0.5]
     """
     return _ratio(counts.n, counts.n_rows, otherwise=0.0)
 
@@ -361,10 +382,11 @@ def cosine(counts: Counts) -> Floats:
     Formula: b / √(x·y). Range: 0 to 1. Where x·y = 0: 0.
     Reference: Tan, Kumar & Srivastava, Selecting the right objective measure, Information Systems 29, 2004.
 
-    >>> cosine(Counts.from_matrix([[10, 4, 9, 3]])).tolist()
-    [0.5]
+    Examples:
+        >>> cosine(Counts.from_matrix([[10, 4, 9, 3]])).tolist()
+        [0.5]
     """
-    # The root of a product of floats: x·y itself may need more than 53 bits, its root does not.
+    # The square root of a product of floats: x·y itself may need more than 53 bits, its root does not.
     bottom = np.sqrt(counts.n_antecedent.astype(np.float64) * counts.n_consequent)
     return _ratio(counts.n_both, bottom, otherwise=0.0)
 
@@ -376,8 +398,9 @@ def odds_ratio(counts: Counts) -> Floats:
     products are 0: 1.
     Reference: Cornfield, A method of estimating comparative rates from clinical data, JNCI 11, 1951.
 
-    >>> odds_ratio(Counts.from_matrix([[10, 5, 6, 4]])).tolist()
-    [6.0]
+    Examples:
+        >>> odds_ratio(Counts.from_matrix([[10, 5, 6, 4]])).tolist()
+        [6.0]
     """
     n, x, y, b = _exact(counts)
     return _ratio(b * (n - x - y + b), (x - b) * (y - b), otherwise=1.0)
@@ -390,8 +413,9 @@ def chi_squared(counts: Counts) -> Floats:
     never: 0.
     Reference: Brin, Motwani & Silverstein, Beyond market baskets, SIGMOD 1997.
 
-    >>> chi_squared(Counts.from_matrix([[8, 4, 4, 4]])).tolist()
-    [8.0]
+    Examples:
+        >>> chi_squared(Counts.from_matrix([[8, 4, 4, 4]])).tolist()
+        [8.0]
     """
     n, x, y, b = _exact(counts)
     excess = n * b - x * y
@@ -401,22 +425,24 @@ def chi_squared(counts: Counts) -> Floats:
 
 @dataclass(frozen=True)
 class Measure:
-    """A named measure: its function, the ends of its range, its value for independence, and mlxtend's column name."""
+    """A named measure.
+
+    Args:
+        name: Name of the measure.
+        function: Function from counts to values.
+        low: Lower end of the range.
+        high: Upper end of the range.
+        independent: Value for independent sides; ``None`` if it depends on the counts.
+    """
 
     name: str
     function: Callable[[Counts], Floats]
     low: float
     high: float
     independent: float | None = None
-    mlxtend: str | None = None
 
     def __call__(self, counts: Counts) -> Floats:
         return self.function(counts)
-
-    @property
-    def description(self) -> str:
-        """What the measure says, with formula, range and reference."""
-        return (inspect.getdoc(self.function) or "").partition("\n\n>>>")[0]
 
 
 def _registry(*measures: Measure) -> Mapping[str, Measure]:
@@ -424,35 +450,22 @@ def _registry(*measures: Measure) -> Mapping[str, Measure]:
 
 
 MEASURES: Mapping[str, Measure] = _registry(
-    Measure("support", support, 0, 1, None, "support"),
-    Measure("confidence", confidence, 0, 1, None, "confidence"),
-    Measure("rule_coverage", rule_coverage, 0, 1, None, "antecedent support"),
-    Measure("consequent_support", consequent_support, 0, 1, None, "consequent support"),
-    Measure("zhang", zhang, -1, 1, 0, "zhangs_metric"),
-    Measure("lift", lift, 0, inf, 1, "lift"),
-    Measure("leverage", leverage, -0.25, 0.25, 0, "leverage"),
-    Measure("conviction", conviction, 0, inf, 1, "conviction"),
+    Measure("support", support, 0, 1),
+    Measure("confidence", confidence, 0, 1),
+    Measure("rule_coverage", rule_coverage, 0, 1),
+    Measure("consequent_support", consequent_support, 0, 1),
+    Measure("zhang", zhang, -1, 1, 0),
+    Measure("lift", lift, 0, inf, 1),
+    Measure("leverage", leverage, -0.25, 0.25, 0),
+    Measure("conviction", conviction, 0, inf, 1),
     Measure("yules_q", yules_q, -1, 1, 0),
     Measure("interestingness", interestingness, 0, 1),
-    Measure("jaccard", jaccard, 0, 1, None, "jaccard"),
-    Measure("certainty", certainty, -inf, 1, 0, "certainty"),
-    Measure("kulczynski", kulczynski, 0, 1, None, "kulczynski"),
+    Measure("jaccard", jaccard, 0, 1),
+    Measure("certainty", certainty, -inf, 1, 0),
+    Measure("kulczynski", kulczynski, 0, 1),
     Measure("all_confidence", all_confidence, 0, 1),
-    Measure("representativity", representativity, 0, 1, None, "representativity"),
+    Measure("representativity", representativity, 0, 1),
     Measure("cosine", cosine, 0, 1),
     Measure("odds_ratio", odds_ratio, 0, inf, 1),
     Measure("chi_squared", chi_squared, 0, inf, 0),
 )
-
-
-def measure(name: str) -> Measure:
-    """The measure of a name.
-
-    >>> measure("zhang").low
-    -1
-    """
-    try:
-        return MEASURES[name]
-    except KeyError:
-        hint = nearest(name, MEASURES) or "one of " + ", ".join(MEASURES)
-        raise ConfigError(f"there is no measure '{name}'", hint=hint) from None

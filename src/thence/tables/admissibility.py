@@ -1,7 +1,7 @@
-"""Which items of a block may stand on which side of a rule, and which must not stand together.
+"""Masks over the items of a block: which are allowed on which side of a rule, and which must not occur together.
 
-Constraints on items (``thence.rules.constraints``) become masks over the items of a block before a miner searches.
-Nothing here searches or counts.
+Constraints on items (``thence.rules.constraints``) become masks before a miner searches. This module must not search or
+count.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thence.rules.constraints import Constraint, alternatives
+from thence.rules.constraints import Constraint, list_alternatives
 from thence.rules.items import Item, Role
 from thence.tables.blocks import Block
 
@@ -21,10 +21,17 @@ __all__ = ["item_masks", "trivial_columns", "trivial_pairs", "without_trivial"]
 def item_masks(
     block: Block, *, antecedent: Constraint = None, consequent: Constraint = None, context_consequents: bool = False
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Which items of a block may stand in an antecedent, and which as a consequent.
+    """Find the items of a block that are allowed in antecedents and as consequents.
 
-    Constant columns and context (graph properties) are never consequents unless ``context_consequents``: a constant is
-    implied by everything, so such rules say nothing.
+    Args:
+        block: The block.
+        antecedent: Constraint on the items of antecedents.
+        consequent: Constraint on consequents.
+        context_consequents: Whether constant columns and context columns (graph properties) may be consequents. Any
+            antecedent implies a constant, so by default such rules are excluded.
+
+    Returns:
+        Two masks over the items of the block, for antecedents and for consequents.
     """
     left, right = block.minable.copy(), block.minable.copy()
     if not context_consequents:
@@ -32,17 +39,23 @@ def item_masks(
         right &= ~block.context
         right &= ~constant[block.column_of_item]
     for side, constraint in ((left, antecedent), (right, consequent)):
-        choices = alternatives(constraint)
+        choices = list_alternatives(constraint)
         if choices is not None:
             side &= np.array([any(c.matches(block.item(i)) for c in choices) for i in range(block.n_items)], bool)
     return left, right
 
 
 def trivial_columns(block: Block) -> npt.NDArray[np.bool_] | None:
-    """``out[a, b]``: columns ``a`` and ``b`` must not stand in one rule, since one says what the other does.
+    """Find pairs of columns of which one determines much of the other, so that a rule with both would be trivial.
 
-    These are aggregates that read the same sensors (the total and the mean of the same pipes), and existential
-    statements of which one implies the other: the same with fewer conditions. ``None``: there are none.
+    These are aggregates of the same sensors (the total and the mean of the same pipes), and existential statements that
+    imply each other because one has the conditions of the other and more.
+
+    Args:
+        block: The block.
+
+    Returns:
+        A symmetric mask (columns × columns), or ``None`` if there are no such pairs.
     """
     columns = block.columns
     pairs: set[tuple[int, int]] = set()
@@ -67,7 +80,7 @@ def trivial_columns(block: Block) -> npt.NDArray[np.bool_] | None:
 
 
 def trivial_pairs(block: Block) -> npt.NDArray[np.bool_] | None:
-    """``trivial_columns``, item by item."""
+    """Return ``trivial_columns`` of a block as a mask (items × items)."""
     columns = trivial_columns(block)
     return None if columns is None else columns[block.column_of_item][:, block.column_of_item]
 
@@ -75,7 +88,16 @@ def trivial_pairs(block: Block) -> npt.NDArray[np.bool_] | None:
 def without_trivial(
     antecedents: npt.NDArray[np.int32], consequents: npt.NDArray[np.int32], pairs: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.bool_]:
-    """Which rules (item numbers, antecedents padded with −1) have no two items that must not stand together."""
+    """Find the rules without a trivial pair of items.
+
+    Args:
+        antecedents: Matrix (rules × items) of item numbers, padded with −1.
+        consequents: One item number per rule.
+        pairs: The mask that ``trivial_pairs`` returned.
+
+    Returns:
+        A mask over the rules.
+    """
     padded = np.pad(pairs, ((0, 1), (0, 1)))
     keep = ~padded[antecedents, consequents[:, None]].any(axis=1)
     width = antecedents.shape[1]
