@@ -1,4 +1,4 @@
-"""Random tables with ordered bins, random rules over them, and refinement's claims checked row by row."""
+"""Random tables with ordered bins, random rules over them, and checks of refinement row by row."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from thence.tables.transactions import Block, Column, TransactionTable
 
 def bins(count: int) -> tuple[Interval, ...]:
     """Adjacent ranges, open at the ends."""
-    edges = [-math.inf, *map(float, range(1, count)), math.inf]
-    return tuple(Interval(a, b) for a, b in pairwise(edges))
+    bin_edges = [-math.inf, *map(float, range(1, count)), math.inf]
+    return tuple(Interval(a, b) for a, b in pairwise(bin_edges))
 
 
 @st.composite
 def binned_tables(draw: st.DrawFn, *, max_frames: int = 40, max_embeddings: int = 3) -> TransactionTable:
-    """Up to four columns of ranges, numbers or categories; readings and facts, shared series and gaps."""
+    """Up to four columns of ranges, numbers or categories: changing and static, with shared series and gaps."""
     n_frames, n_embeddings = draw(st.integers(2, max_frames)), draw(st.integers(1, max_embeddings))
     gaps = draw(st.booleans())
     rng = np.random.default_rng(draw(st.integers(0, 2**31)))
@@ -52,12 +52,12 @@ def binned_tables(draw: st.DrawFn, *, max_frames: int = 40, max_embeddings: int 
 def some_rules(table: TransactionTable, *, min_confidence: float = 0.5, max_antecedents: int = 2) -> RuleSet:
     """All rules of a table that hold somewhere and reach a confidence."""
     listed = all_rules(table, max_antecedents=max_antecedents)
-    rules = recount(table, 0, *padded(listed, max_antecedents))
+    rules = recount(*padded(listed, max_antecedents), table)
     return rules.take((rules.counts.n_both > 0) & (rules.measure("confidence") >= min_confidence))
 
 
 def rows_of(table: TransactionTable, rule: Rule) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows with all features of a rule, with its antecedent, and with its consequent; taken value by value."""
+    """The rows in which all features of a rule are known, its antecedent holds, and its consequent holds."""
     block = table.blocks[0]
     codes = block.flat()
     features = [column.feature for column in block.columns]
@@ -91,14 +91,14 @@ def covered(table: TransactionTable, rules: RuleSet) -> np.ndarray:
 
 
 def counts_are_right(table: TransactionTable, rules: RuleSet) -> bool:
-    """Whether every rule has the counts that a look at each row gives."""
+    """Whether every rule has the counts computed row by row."""
     counts = rules.counts
     stored = np.stack([counts.n, counts.n_antecedent, counts.n_consequent, counts.n_both], axis=1)
     return all(tuple(map(int, row)) == count_rule(table, rule) for row, rule in zip(stored, rules, strict=True))
 
 
 def autoregressive(rng: np.random.Generator, frames: int, memory: float, series: int) -> np.ndarray:
-    """Independent smooth noise, each series turned round by a random number of frames: frames × series."""
+    """Independent smooth noise, each series shifted circularly at random: frames × series."""
     steps = rng.normal(size=(frames + 300, series))
     for t in range(1, len(steps)):
         steps[t] += memory * steps[t - 1]

@@ -1,4 +1,4 @@
-"""The smallest cover: complete, without a rule too many, and close to the best there is."""
+"""The smallest cover: complete, without superfluous rules, and close to the optimum."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from thence.tables.transactions import Block, Column, TransactionTable
 def test_a_cover_is_complete_and_every_rule_of_it_is_needed(table: TransactionTable, wide: bool) -> None:
     rules = some_rules(table)
     rules = merge_intervals(rules, table) if wide else rules
-    kept = smallest_cover(rules, table)
+    selected = smallest_cover(rules, table)
     everything = covered(table, rules)
-    assert set(kept) <= set(rules)
-    assert np.array_equal(covered(table, kept), everything)
-    for left_out in range(len(kept)):
-        others = kept.take(np.delete(np.arange(len(kept)), left_out))
+    assert set(selected) <= set(rules)
+    assert np.array_equal(covered(table, selected), everything)
+    for left_out in range(len(selected)):
+        others = selected.take(np.delete(np.arange(len(selected)), left_out))
         assert not np.array_equal(covered(table, others), everything)
 
 
@@ -58,14 +58,14 @@ def test_a_cover_is_close_to_the_smallest(table: TransactionTable, seed: int) ->
 @settings(max_examples=40)
 def test_a_share_is_reached_with_the_first_rules_of_the_greedy_order(table: TransactionTable, share: float) -> None:
     rules = some_rules(table)
-    kept = smallest_cover(rules, table, share=share)
+    selected = smallest_cover(rules, table, share=share)
     everything = int(covered(table, rules).sum())
-    assert covered(table, kept).sum() >= share * everything
-    if len(kept) > 1:
-        assert covered(table, kept.take(np.arange(len(kept) - 1))).sum() < share * everything
+    assert covered(table, selected).sum() >= share * everything
+    if len(selected) > 1:
+        assert covered(table, selected.take(np.arange(len(selected) - 1))).sum() < share * everything
 
 
-def test_the_first_rule_covers_most_and_equals_are_decided_by_confidence_then_support() -> None:
+def test_the_first_rule_covers_most_and_ties_are_broken_by_confidence_then_support() -> None:
     rng = np.random.default_rng(5)
     codes = rng.integers(0, 2, (200, 4))
     codes[:, 1] = codes[:, 0] ^ (rng.random(200) < 0.1)

@@ -1,4 +1,4 @@
-"""Joining bins: same rows, exact counts, fewer rules; and the form that each join takes."""
+"""Merging bins: same rows, exact counts, fewer rules; and the form of each merged item."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from thence.tables.transactions import Block, Column, TransactionTable
 
 @given(binned_tables(), st.floats(0.3, 1.0))
 @settings(max_examples=80)
-def test_joined_rules_hold_the_same_rows_with_exact_counts(table: TransactionTable, bound: float) -> None:
+def test_merged_rules_hold_in_the_same_rows_with_exact_counts(table: TransactionTable, bound: float) -> None:
     rules = some_rules(table, min_confidence=bound)
     merged = merge_intervals(rules, table)
     assert len(merged) <= len(rules)
@@ -33,9 +33,7 @@ def test_joined_rules_hold_the_same_rows_with_exact_counts(table: TransactionTab
 
 @given(binned_tables(), st.floats(0.3, 1.0))
 @settings(max_examples=50)
-def test_a_joined_rule_reaches_the_bound_and_the_others_stay_as_they_were(
-    table: TransactionTable, bound: float
-) -> None:
+def test_a_merged_rule_reaches_the_bound_and_the_others_are_unchanged(table: TransactionTable, bound: float) -> None:
     rules = some_rules(table, min_confidence=0.3)
     merged = merge_intervals(rules, table, min_confidence=bound)
     given_rules = set(rules)
@@ -55,13 +53,13 @@ def test_the_result_does_not_depend_on_the_order_of_the_rules(table: Transaction
 
 @given(binned_tables())
 @settings(max_examples=30)
-def test_joining_again_changes_nothing(table: TransactionTable) -> None:
+def test_merging_again_changes_nothing(table: TransactionTable) -> None:
     merged = merge_intervals(some_rules(table), table)
     assert set(merge_intervals(merged, table)) == set(merged)
 
 
 def table_of(values: tuple[object, ...], target: list[int], *, gap: bool = False) -> TransactionTable:
-    """Two rows per value of ``a``; ``b`` is "yes" where the target says so."""
+    """Two rows per value of ``a``; ``b`` is "yes" where ``target`` is 1."""
     codes = np.repeat(np.arange(len(values)), 2)
     hits = np.repeat(np.array(target), 2)
     if gap:
@@ -73,10 +71,10 @@ def table_of(values: tuple[object, ...], target: list[int], *, gap: bool = False
     return TransactionTable((Block(columns, len(codes)),))
 
 
-def joined(table: TransactionTable, left: list[list[int]], right: int) -> list[str]:
-    """The texts of the antecedents after joining."""
+def merge_texts(table: TransactionTable, left: list[list[int]], right: int) -> list[str]:
+    """The texts of the antecedents after merging."""
     antecedents = np.array(left)
-    rules = recount(table, 0, antecedents, np.full(len(left), right))
+    rules = recount(antecedents, np.full(len(left), right), table)
     return [" ∧ ".join(map(str, rule.antecedent)) for rule in merge_intervals(rules, table)]
 
 
@@ -98,7 +96,7 @@ FIVE = 5
 )
 def test_bins_become_ranges_comparisons_and_exclusions(bins_held: list[int], texts: list[str]) -> None:
     table = table_of(RANGES, [int(q in bins_held) for q in range(5)])
-    assert joined(table, [[q] for q in bins_held], FIVE + 1) == texts
+    assert merge_texts(table, [[q] for q in bins_held], FIVE + 1) == texts
 
 
 @pytest.mark.parametrize(
@@ -111,7 +109,7 @@ def test_bins_become_ranges_comparisons_and_exclusions(bins_held: list[int], tex
 )
 def test_categories_become_sets_and_exclusions(held: list[int], texts: list[str]) -> None:
     table = table_of(tuple(f"v{c}" for c in range(5)), [int(q in held) for q in range(5)])
-    assert joined(table, [[q] for q in held], FIVE + 1) == texts
+    assert merge_texts(table, [[q] for q in held], FIVE + 1) == texts
 
 
 @pytest.mark.parametrize(
@@ -123,19 +121,19 @@ def test_categories_become_sets_and_exclusions(held: list[int], texts: list[str]
         ([0, 3, 4], ["(a).value ∉ [7.0, 9.0)"]),
     ],
 )
-def test_numbers_kept_as_categories_are_joined_in_runs(held: list[int], texts: list[str]) -> None:
+def test_numbers_used_as_categories_are_merged_in_runs(held: list[int], texts: list[str]) -> None:
     table = table_of((6.0, 7.0, 8.0, 9.0, 10.0), [int(q in held) for q in range(5)])
-    assert joined(table, [[q] for q in held], FIVE + 1) == texts
+    assert merge_texts(table, [[q] for q in held], FIVE + 1) == texts
 
 
-def test_ranges_that_do_not_follow_one_another_are_left_alone() -> None:
+def test_ranges_that_are_not_adjacent_are_not_merged() -> None:
     table = table_of((Interval(0, 1), Interval(2, 3)), [1, 1])
-    assert len(joined(table, [[0], [1]], 3)) == 2
+    assert len(merge_texts(table, [[0], [1]], 3)) == 2
 
 
-def test_a_single_item_never_comes_to_hold_always() -> None:
+def test_a_single_item_is_never_merged_until_it_always_holds() -> None:
     table = table_of(RANGES, [1] * 5)
-    texts = joined(table, [[q] for q in range(5)], FIVE + 1)
+    texts = merge_texts(table, [[q] for q in range(5)], FIVE + 1)
     assert len(texts) == 2
     assert not any("inf" in text for text in texts)
 
@@ -153,20 +151,20 @@ def grid(gap: bool) -> TransactionTable:
     return TransactionTable((Block(columns, len(a)),))
 
 
-def test_boxes_are_joined_along_both_items_and_an_item_that_always_holds_is_left_out() -> None:
+def test_boxes_are_merged_along_both_items_and_an_item_that_always_holds_is_removed() -> None:
     boxes = [[a, 3 + b] for a in range(3) for b in (1, 2)]
-    assert joined(grid(gap=False), boxes, 7) == ["(b).value ≥ 1.0"]
+    assert merge_texts(grid(gap=False), boxes, 7) == ["(b).value ≥ 1.0"]
 
 
-def test_an_item_that_is_missing_somewhere_is_not_left_out() -> None:
+def test_an_item_with_missing_values_is_not_removed() -> None:
     boxes = [[a, 3 + b] for a in range(3) for b in (1, 2)]
-    texts = joined(grid(gap=True), boxes, 7)
+    texts = merge_texts(grid(gap=True), boxes, 7)
     assert len(texts) == 2
     assert all("(a)" in text and "(b).value ≥ 1.0" in text for text in texts)
 
 
-def test_an_item_of_a_single_value_with_gaps_is_not_left_out() -> None:
-    """It was taken to hold always, and the joined rule held where the feature was missing: confidence 0.5."""
+def test_an_item_of_a_single_value_with_gaps_is_not_removed() -> None:
+    """It was assumed to hold always, and the merged rule held where the feature was missing: confidence 0.5."""
     frame = {"status": ["ok", "ok", None, None], "level": [0.0, 1.0, 0.0, 1.0], "flow": ["high", "high", "low", "low"]}
     table = TransactionTable.from_frame(pl.DataFrame(frame), bins=2)
     rules = some_rules(table, min_confidence=0.9)
@@ -175,8 +173,8 @@ def test_an_item_of_a_single_value_with_gaps_is_not_left_out() -> None:
     assert np.array_equal(covered(table, merged), covered(table, rules))
 
 
-def test_items_never_come_to_hold_always_all_at_once() -> None:
-    """Both ``door`` and ``pump`` were joined until they held always, and a rule without items was left."""
+def test_the_items_of_a_rule_never_all_hold_always() -> None:
+    """Both ``door`` and ``pump`` were merged until they always held, which left a rule without items."""
     frame = {"door": ["open", "shut"] * 4, "pump": ["on", "on", "off", "off"] * 2, "alarm": ["no"] * 7 + ["yes"]}
     table = TransactionTable.from_frame(pl.DataFrame(frame))
     rules = some_rules(table)
@@ -187,12 +185,12 @@ def test_items_never_come_to_hold_always_all_at_once() -> None:
 def test_rules_about_constants_keep_them() -> None:
     frame = {"a": ["x"] * 4, "b": ["y"] * 4, "c": ["u", "u", "u", "v"]}
     table = TransactionTable.from_frame(pl.DataFrame(frame))
-    merged = merge_intervals(recount(table, 0, np.array([[0], [1]]), np.array([2, 2])), table)
+    merged = merge_intervals(recount(np.array([[0], [1]]), np.array([2, 2]), table), table)
     assert [str(rule) for rule in merged] == ["(a).value = 'x' → (c).value = 'u'", "(b).value = 'y' → (c).value = 'u'"]
 
 
-def test_the_order_of_joining_that_leaves_fewer_rules_is_chosen() -> None:
-    """An L of boxes: joining along ``b`` first leaves two rules, along ``a`` first three."""
+def test_the_order_of_merging_that_leaves_fewer_rules_is_chosen() -> None:
+    """An L of boxes: merging along ``b`` first leaves two rules, along ``a`` first three."""
     boxes = [[0, 3], [0, 4], [0, 5], [1, 3], [2, 3]]
     a, b = (x.reshape(-1) for x in np.meshgrid(np.arange(3), np.arange(3), indexing="ij"))
     c = np.array([int([i, 3 + j] in boxes) for i, j in zip(a, b, strict=True)])
@@ -200,14 +198,14 @@ def test_the_order_of_joining_that_leaves_fewer_rules_is_chosen() -> None:
         Column(Feature(name), values, codes[None, :].astype(np.int16))
         for name, values, codes in (("a", bins(3), a), ("b", bins(3), b), ("c", ("no", "yes"), c))
     )
-    assert len(joined(TransactionTable((Block(columns, 9),)), boxes, 7)) == 2
+    assert len(merge_texts(TransactionTable((Block(columns, 9),)), boxes, 7)) == 2
 
 
-def test_consequents_are_not_joined() -> None:
+def test_consequents_are_not_merged() -> None:
     """Ten rules "decile q → decile q" say more than any rule about wider ranges."""
     x = np.arange(100.0)
     table = TransactionTable.from_frame(pl.DataFrame({"a": x, "b": 2 * x}), bins=10)
-    rules = recount(table, 0, np.arange(10)[:, None], np.arange(10, 20))
+    rules = recount(np.arange(10)[:, None], np.arange(10, 20), table)
     assert list(merge_intervals(rules, table)) == list(rules)
 
 
@@ -219,29 +217,28 @@ def test_the_bound_keeps_a_weak_bin_out() -> None:
         Column(Feature("b"), ("no", "yes"), hits[None, :].astype(np.int16)),
     )
     table = TransactionTable((Block(columns, 20),))
-    rules = recount(table, 0, np.array([[0], [1]]), np.array([4, 4]))
+    rules = recount(np.array([[0], [1]]), np.array([4, 4]), table)
     assert len(merge_intervals(rules, table, min_confidence=0.8)) == 1
     assert len(merge_intervals(rules, table, min_confidence=0.81)) == 2
     merged = merge_intervals(rules, table, min_confidence=0.8)
     assert merged.measure("confidence").tolist() == [16 / 20]
 
 
-def test_tests_that_overlap_already_are_left_alone() -> None:
+def test_overlapping_items_are_not_merged() -> None:
     table = table_of(RANGES, [1, 1, 1, 0, 0])
-    rules = recount(table, 0, np.array([[0], [1], [2]]), np.full(3, FIVE + 1))
+    rules = recount(np.array([[0], [1], [2]]), np.full(3, FIVE + 1), table)
     low = merge_intervals(rules.take(np.array([0, 1])), table)
     high = merge_intervals(rules.take(np.array([1, 2])), table)
     both = RuleSet.concat([low, high])
     assert set(merge_intervals(both, table)) == set(both)
 
 
-def test_p_values_of_a_joined_rule_are_the_worst_of_its_parts_and_other_columns_are_lost() -> None:
+def test_p_values_of_a_merged_rule_are_the_largest_of_its_parts_and_other_columns_are_missing() -> None:
     table = table_of(RANGES, [1, 1, 0, 0, 1])
     rules = recount(
-        table,
-        0,
         np.array([[0], [1], [4]]),
         np.full(3, FIVE + 1),
+        table,
         extras={"p_value": np.array([0.01, 0.04, 0.02]), "p_simpler": np.array([math.nan] * 3), "score": np.ones(3)},
     )
     merged = merge_intervals(rules, table, min_confidence=1.0)
@@ -251,6 +248,6 @@ def test_p_values_of_a_joined_rule_are_the_worst_of_its_parts_and_other_columns_
     assert np.isnan(merged.extras.get("score", np.array([math.nan]))).all()
 
 
-def test_no_rules_is_no_problem() -> None:
+def test_an_empty_rule_set_is_accepted() -> None:
     table = table_of(RANGES, [1] * 5)
     assert len(merge_intervals(RuleSet.empty("none"), table)) == 0

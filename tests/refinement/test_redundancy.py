@@ -60,7 +60,7 @@ def makes_superfluous(table: TransactionTable, general: Rule, special: Rule) -> 
 
 @given(binned_tables(max_frames=20), st.booleans(), st.integers(0, 2**31))
 @settings(max_examples=60)
-def test_only_rules_that_no_other_makes_superfluous_stay(table: TransactionTable, wide: bool, seed: int) -> None:
+def test_only_rules_that_no_other_makes_superfluous_remain(table: TransactionTable, wide: bool, seed: int) -> None:
     rules = some_rules(table, min_confidence=0.4)
     rng = np.random.default_rng(seed)
     rules = rules.take(np.sort(rng.permutation(len(rules))[:40]))
@@ -78,7 +78,7 @@ def test_only_rules_that_no_other_makes_superfluous_stay(table: TransactionTable
         )
     }
     assert len(kept) == len(expected)
-    assert set(kept) == expected or wide  # of rules that say the same in other words the first one stays
+    assert set(kept) == expected or wide  # of equivalent rules the first one remains
     assert np.array_equal(covered(table, kept), covered(table, rules))
 
 
@@ -87,21 +87,21 @@ def test_a_rule_with_a_narrower_consequent_makes_a_vaguer_one_superfluous() -> N
     table = TransactionTable.from_frame(frame)
     left, b = Item.is_(Feature("a"), "x"), Feature("b")
     rules = [Rule((left,), Item.among(b, ["u", "v"])), Rule((left,), Item.is_(b, "u"))]
-    assert list(drop_covered(count_rules_of(table, rules), table)) == [rules[1]]
+    assert list(drop_covered(count_rules_of(rules, table), table)) == [rules[1]]
 
 
-def test_the_same_test_in_other_words_is_told_once() -> None:
-    """``≠ 'z'`` and ``∈ {'x', 'y'}`` test the same: neither may drive out the other and itself."""
+def test_equivalent_items_count_as_the_same_item() -> None:
+    """``≠ 'z'`` and ``∈ {'x', 'y'}`` are equivalent: the rules must not drop each other."""
     frame = pl.DataFrame({"a": ["x", "y", "z", "x"], "b": ["u", "u", "v", "u"]})
     table = TransactionTable.from_frame(frame)
     a, target = Feature("a"), Item.is_(Feature("b"), "u")
     rules = [Rule((Item.among(a, ["z"], negated=True),), target), Rule((Item.among(a, ["x", "y"]),), target)]
-    assert list(drop_covered(count_rules_of(table, rules), table)) == [rules[0]]
+    assert list(drop_covered(count_rules_of(rules, table), table)) == [rules[0]]
 
 
 @given(binned_tables(max_frames=20), st.sampled_from([0.0, 0.05, 0.3]), st.integers(0, 2**31))
 @settings(max_examples=60)
-def test_what_stays_improves_on_all_its_simpler_versions(
+def test_remaining_rules_improve_on_all_their_simpler_versions(
     table: TransactionTable, improvement: float, seed: int
 ) -> None:
     rules = some_rules(table, min_confidence=0.4, max_antecedents=3)
@@ -122,27 +122,27 @@ def test_what_stays_improves_on_all_its_simpler_versions(
 
 @given(binned_tables(max_frames=20), st.integers(0, 2**31))
 @settings(max_examples=60)
-def test_what_goes_leaves_a_simpler_rule_at_least_as_confident_or_says_nothing(
+def test_a_dropped_rule_leaves_a_simpler_one_as_confident_unless_it_is_no_better_than_chance(
     table: TransactionTable, seed: int
 ) -> None:
     rules = some_rules(table, min_confidence=0.4, max_antecedents=3)
     rng = np.random.default_rng(seed)
     rules = rules.take(np.sort(rng.permutation(len(rules))[:30]))
     kept = simplify(rules, table)
-    stay = set(kept)
+    remaining = set(kept)
     for rule in rules:
-        if rule in stay:
+        if rule in remaining:
             continue
-        heirs = [
+        replacements = [
             other
-            for other in stay
+            for other in remaining
             if other.consequent == rule.consequent
             and set(other.antecedent) <= set(rule.antecedent)
             and confidence(table, other) >= confidence(table, rule)
         ]
         n, _, frequent, _ = count_rule(table, rule)
         at_most_frequent = confidence(table, rule) <= Fraction(frequent, n)
-        # A simpler version may be no better than having no items at all, on the rows that know its features.
+        # A simpler version may be no better than no items at all, on the rows in which its features are known.
         empty = [
             some
             for size in range(1, len(rule.antecedent) + 1)
@@ -153,37 +153,37 @@ def test_what_goes_leaves_a_simpler_rule_at_least_as_confident_or_says_nothing(
                 count_rule(table, Rule(some, rule.consequent))[2], count_rule(table, Rule(some, rule.consequent))[0]
             )
         ]
-        assert heirs or at_most_frequent or empty
+        assert replacements or at_most_frequent or empty
 
 
-def test_a_superfluous_item_is_left_out_even_if_the_simpler_rule_was_not_given() -> None:
-    """A learnt miner proposes what it likes: the simpler rule need not be in the set."""
+def test_a_superfluous_item_is_removed_even_if_the_simpler_rule_is_not_in_the_set() -> None:
+    """A learning miner need not propose the simpler rule."""
     frame = pl.DataFrame({"a": ["x"] * 4 + ["y"] * 4, "b": ["u"] * 4 + ["v"] * 4, "c": ["k", "l"] * 4})
     table = TransactionTable.from_frame(frame)
-    rules = recount(table, 0, np.array([[0, 4]]), np.array([2]), extras={"probability": np.array([0.9])})
+    rules = recount(np.array([[0, 4]]), np.array([2]), table, extras={"probability": np.array([0.9])})
     kept = simplify(rules, table)
     assert [str(rule) for rule in kept] == ["(a).value = 'x' → (b).value = 'u'"]
     assert kept.counts.n_antecedent.tolist() == [4]
     assert np.isnan(kept.extras.get("probability", np.array([np.nan]))).all()
 
 
-def test_a_rule_no_better_than_chance_goes_and_nothing_comes_in_its_place() -> None:
+def test_a_rule_no_better_than_chance_is_dropped_without_replacement() -> None:
     frame = pl.DataFrame({"a": ["x", "x", "y", "y"], "b": ["u", "v", "u", "v"]})
     table = TransactionTable.from_frame(frame)
-    assert len(simplify(recount(table, 0, np.array([[0]]), np.array([2])), table)) == 0
+    assert len(simplify(recount(np.array([[0]]), np.array([2]), table), table)) == 0
 
 
-def test_a_simpler_version_comes_in_only_if_it_reaches_the_bound() -> None:
+def test_a_simpler_version_replaces_a_rule_only_if_it_reaches_the_bound() -> None:
     a = ["x"] * 10 + ["y"] * 10
     b = ["u"] * 8 + ["v"] * 12
     c = (["k"] * 5 + ["l"] * 5) * 2
     table = TransactionTable.from_frame(pl.DataFrame({"a": a, "b": b, "c": c}))
-    rules = recount(table, 0, np.array([[0, 4]]), np.array([2]))  # confidence 1, without c 0.8, without both 0.4
+    rules = recount(np.array([[0, 4]]), np.array([2]), table)  # confidence 1, without c 0.8, without both 0.4
     assert list(simplify(rules, table, improvement=0.2)) == list(rules)
     assert len(simplify(rules, table, improvement=0.3)) == 0
-    heirs = simplify(rules, table, improvement=0.3, min_confidence=0.8)
-    assert [str(rule) for rule in heirs] == ["(a).value = 'x' → (b).value = 'u'"]
-    assert heirs.measure("improvement") == pytest.approx([0.4])
+    replaced = simplify(rules, table, improvement=0.3, min_confidence=0.8)
+    assert [str(rule) for rule in replaced] == ["(a).value = 'x' → (b).value = 'u'"]
+    assert replaced.measure("improvement") == pytest.approx([0.4])
 
 
 @given(binned_tables())
@@ -205,10 +205,10 @@ def test_a_rule_about_one_feature_on_both_sides_is_trivial() -> None:
     table = TransactionTable.from_frame(pl.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["u", "v", "u"]}), bins=3)
     a = Feature("a")
     rule = Rule((Item.among(a, Interval(2, 3)),), Item.compare(a, "≥", 2.0))
-    assert len(drop_trivia(count_rules_of(table, [rule]), table)) == 0
+    assert len(drop_trivia(count_rules_of([rule], table), table)) == 0
 
 
-def test_existential_statements_and_aggregates_that_say_the_same_are_trivial() -> None:
+def test_overlapping_existential_statements_and_aggregates_are_trivial() -> None:
     reading = Item.among(Feature("", role=Role.SOME, label="flow"), Interval(1, 2))
     long = Item.among(Feature("", Aspect.PROPERTY, "length", role=Role.SOME), Interval(5, 6))
     bare = Feature("", role=Role.SOME, label="flow", where=(reading,))
@@ -220,12 +220,12 @@ def test_existential_statements_and_aggregates_that_say_the_same_are_trivial() -
     columns = tuple(Column(f, (False, True), codes) for f in (bare, more, total, mean, other))
     table = TransactionTable((Block(columns, 4),))
     # items: 1, 3, 5, 7, 9 are "true" of each column
-    rules = recount(table, 0, np.array([[3, -1], [5, -1], [5, 7], [5, -1]]), np.array([1, 7, 9, 9]))
+    rules = recount(np.array([[3, -1], [5, -1], [5, 7], [5, -1]]), np.array([1, 7, 9, 9]), table)
     assert [str(rule.consequent.feature) for rule in drop_trivia(rules, table)] == ["(other).value"]
     assert len(drop_trivia(rules, table)) == 1
 
 
-def test_what_the_ontology_says_is_trivial() -> None:
+def test_consequents_that_follow_from_the_ontology_are_trivial() -> None:
     label = {name: Feature("v", Aspect.LABEL, name, role=Role.VARIABLE) for name in ("Tank", "Node")}
     edge = Feature("p", Aspect.EDGE, "starts_at", role=Role.VARIABLE, other="v")
     wide = Feature("p", Aspect.EDGE, "connected", role=Role.VARIABLE, other="v")
@@ -240,7 +240,7 @@ def test_what_the_ontology_says_is_trivial() -> None:
     tank, node, start, near, link, long = 1, 3, 5, 7, 9, 11
     follow = [(tank, node), (start, node), (start, near), (start, link), (long, link)]
     open_ = [(node, tank), (near, start), (link, long), (tank, link)]
-    rules = recount(table, 0, np.array([[a] for a, _ in follow + open_]), np.array([b for _, b in follow + open_]))
+    rules = recount(np.array([[a] for a, _ in follow + open_]), np.array([b for _, b in follow + open_]), table)
     ontology = Ontology.water()
     assert len(drop_trivia(rules, table)) == len(rules)
     assert list(drop_trivia(rules, table, ontology=ontology)) == list(rules)[len(follow) :]
@@ -277,25 +277,25 @@ def mirrored(rule: Rule) -> Rule:
     return Rule(tuple(map(moved, rule.antecedent)), moved(rule.consequent), rule.pattern, rule.place)
 
 
-def test_of_two_rules_that_rename_variables_the_better_supported_is_told() -> None:
+def test_of_two_mirror_images_the_better_supported_is_kept() -> None:
     table = symmetric_table()
     rules = some_rules(table, min_confidence=0.0)
     kept = drop_mirrored(rules, table)
-    told, support = set(kept), dict(zip(rules, rules.counts.n_both.tolist(), strict=True))
+    remaining, support = set(kept), dict(zip(rules, rules.counts.n_both.tolist(), strict=True))
     assert 0 < len(kept) < len(rules)
     for rule in rules:
         image = mirrored(rule)
         if image not in support or image == rule:
-            assert rule in told
+            assert rule in remaining
         else:
-            assert (rule in told) != (image in told)
+            assert (rule in remaining) != (image in remaining)
             if support[rule] > support[image]:
-                assert rule in told
-    lonely = rules.take(np.array([rule not in told for rule in rules]))
-    assert list(drop_mirrored(lonely, table)) == list(lonely)
+                assert rule in remaining
+    single = rules.take(np.array([rule not in remaining for rule in rules]))
+    assert list(drop_mirrored(single, table)) == list(single)
 
 
-def test_every_step_takes_no_rules() -> None:
+def test_every_step_accepts_an_empty_rule_set() -> None:
     table = symmetric_table()
     none = np.zeros(0, np.int64)
     empty = RuleSet((), np.zeros((0, 1)), none, Counts(none, none, none, none))

@@ -1,4 +1,4 @@
-"""All steps together: on every enrichment, with a report, and with the guarantees of the steps."""
+"""All steps together: on every enrichment, with a report, and with the guarantees of each step."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ def test_every_enrichment_is_refined_to_fewer_rules_that_count_right_and_cover_a
     refined = refine(rules, table, cover=True)
     report = refined.facts["refine"]
     assert len(refined) < 0.2 * len(rules)
-    again = count_rules_of(table, list(refined))
+    again = count_rules_of(list(refined), table)
     assert again.counts.n_both.tolist() == refined.counts.n_both.tolist()
     assert again.counts.n_antecedent.tolist() == refined.counts.n_antecedent.tolist()
     assert refined.measure("confidence").min() >= 0.8
-    # Only rules no better than chance, and mirror images, may take coverage with them.
+    # Coverage may shrink only by rules no better than chance and by mirror images.
     assert report["coverage_after"] >= report["coverage_before"] - 0.05
 
 
-def test_the_report_tells_what_each_step_did() -> None:
+def test_the_report_lists_what_each_step_did() -> None:
     table = table_of("lifted")
     rules = Exact(max_antecedents=2, min_support=0.05, min_confidence=0.8).mine(table)
     refined = refine(rules, table, cover=0.9, significance=0.05, null=Null(draws=19))
@@ -70,7 +70,7 @@ def test_the_report_tells_what_each_step_did() -> None:
     assert refined.notes[-1].startswith(f"refined {len(rules):,} rules to {len(refined):,}")
 
 
-def test_steps_can_be_left_out() -> None:
+def test_steps_can_be_turned_off() -> None:
     table = table_of("none")
     rules = Exact(max_antecedents=2, min_support=0.05, min_confidence=0.8).mine(table)
     same = refine(rules, table, trivia=False, redundancy=False, merge=False)
@@ -82,7 +82,7 @@ def test_steps_can_be_left_out() -> None:
 
 @given(binned_tables())
 @settings(max_examples=50)
-def test_without_the_drop_of_redundant_rules_coverage_stays_exactly(table: TransactionTable) -> None:
+def test_without_dropping_redundant_rules_coverage_does_not_change(table: TransactionTable) -> None:
     rules = some_rules(table, min_confidence=0.6)
     refined = refine(rules, table, trivia=False, redundancy=False, cover=True)
     assert counts_are_right(table, refined)
@@ -91,14 +91,14 @@ def test_without_the_drop_of_redundant_rules_coverage_stays_exactly(table: Trans
 
 @given(binned_tables())
 @settings(max_examples=50)
-def test_what_is_left_is_counted_right_and_says_more_than_chance(table: TransactionTable) -> None:
+def test_remaining_rules_have_exact_counts_and_are_better_than_chance(table: TransactionTable) -> None:
     refined = refine(some_rules(table, min_confidence=0.6), table, cover=True)
     assert counts_are_right(table, refined)
     assert (refined.measure("confidence") > refined.measure("consequent_support")).all()
 
 
-def test_a_rule_with_a_superfluous_item_leaves_its_simpler_version_to_the_test() -> None:
-    """A miner that learns may propose the longer rule alone."""
+def test_simpler_versions_of_rules_with_a_superfluous_item_are_tested() -> None:
+    """A learning miner may propose only the longer rule."""
     table = table_of("none")
     rules = Exact(max_antecedents=2, min_support=0.05, min_confidence=0.8).mine(table)
     longer = rules.take(rules.measure("antecedents") == 2)
@@ -109,8 +109,8 @@ def test_a_rule_with_a_superfluous_item_leaves_its_simpler_version_to_the_test()
     assert refined.measure("p_adjusted").max() <= 0.05
 
 
-def test_a_wider_simpler_rule_that_comes_in_after_joining_is_tested_too() -> None:
-    """A bin of ``a`` does not carry the rule without ``b``, both together do: that rule was not there to be tested."""
+def test_a_simpler_rule_that_appears_only_after_merging_is_tested_too() -> None:
+    """Without ``b``, one bin of ``a`` is too weak but both merged are not: that rule is not in the first test."""
     cells = [(1, 1, 1, 20), (1, 0, 1, 10), (1, 0, 0, 10), (2, 1, 1, 20), (2, 0, 1, 16), (2, 0, 0, 4), (0, 1, 0, 60)]
     rows = np.array([cell[:3] for cell in [*cells, (0, 0, 0, 60)] for _ in range(4 * cell[3])])
     rows = np.random.default_rng(0).permutation(rows)
@@ -119,7 +119,7 @@ def test_a_wider_simpler_rule_that_comes_in_after_joining_is_tested_too() -> Non
         Column(Feature(name), values, rows[None, :, k].astype(np.int16)) for k, (name, values) in enumerate(names)
     )
     table = TransactionTable((Block(columns, len(rows)),))
-    rules = recount(table, 0, np.array([[1, 4], [2, 4]]), np.array([6, 6]))
+    rules = recount(np.array([[1, 4], [2, 4]]), np.array([6, 6]), table)
     refined = refine(
         rules, table, significance=0.05, null=Null(draws=99), improvement=0.3, min_confidence=0.8, min_support=0.05
     )

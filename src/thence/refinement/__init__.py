@@ -1,8 +1,8 @@
-"""Refinement: from all rules that hold to the few that are worth reading.
+"""Refinement: reduce the rules that a miner returns to the few that are worth reading.
 
-``refine`` runs the steps in order; each is a function of its own in a module of its own. Refinement reads rules and
-the table they came from, for every enrichment, and returns rules that are counted exactly. It proposes no rules of its
-own except simpler or wider forms of given ones, and never looks at raw readings.
+``refine`` runs the steps in order; each step is a function in a module of its own. Refinement reads rules and the table
+that they were mined from, for every enrichment, and returns rules with exact counts. It proposes no rules except
+simpler or merged forms of given ones, and never reads raw sensor data.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from thence.refinement.merging import merge_intervals
 from thence.refinement.redundancy import drop_covered, drop_mirrored, drop_trivia
 from thence.refinement.significance.nulls import Null
 from thence.refinement.significance.testing import p_values
-from thence.refinement.simpler import simplify, with_simpler
+from thence.refinement.simplification import add_simpler, simplify
 from thence.rules.constraints import Constraint
 from thence.rules.ruleset import RuleSet
 from thence.tables.transactions import TransactionTable
 
 __all__ = [
     "Null",
+    "add_simpler",
     "drop_covered",
     "drop_mirrored",
     "drop_trivia",
@@ -35,7 +36,6 @@ __all__ = [
     "refine",
     "simplify",
     "smallest_cover",
-    "with_simpler",
 ]
 
 
@@ -60,31 +60,64 @@ def refine(
     seed: int = 0,
     progress: Progress = silent,
 ) -> RuleSet:
-    """The rules worth reading, with what each step did in ``facts["refine"]`` and in a note.
+    """Reduce rules to those worth reading.
 
-    In order: ``trivia`` drops what is true anyway; ``redundancy`` tells mirror images once; ``assurance`` (a
-    probability, say 0.95) keeps what surely reaches ``min_confidence`` (``assured``), and is asked again of
-    joined and simplified rules; ``significance`` (a level, say 0.05) keeps what is more than chance, compared with the
-    worlds that ``null`` draws; ``merge`` joins the bins that carry the same rule; ``redundancy`` lets rules give way to
-    simpler ones, unless they improve on them by more than zero and at least ``improvement``, and drops what a more
-    general rule covers; ``cover`` keeps the fewest rules that cover all rows that were covered (``True``) or that share
-    of them. ``min_confidence`` is what a joined or simplified rule must reach, by default the lowest confidence among
-    the given rules. Give it, ``min_support`` and the item constraints ``antecedent`` and ``consequent`` as the miner
-    had them if you test significance, so that exactly what it could have found by chance competes.
+    The steps run in this order: drop trivial rules, drop mirror images, check the assurance, test the significance,
+    merge bins, simplify, check the assurance of merged and simplified rules, drop rules covered by a more general one,
+    select a cover.
 
-    >>> import polars as pl
-    >>> from thence.miners.exact.miner import Exact
-    >>> frame = pl.DataFrame({"level": [1.0, 2.0, 3.0, 4.0] * 9, "pump": ["on", "on", "off", "off"] * 9})
-    >>> table = TransactionTable.from_frame(frame, bins=4)
-    >>> for rule in refine(Exact().mine(table), table):
-    ...     print(rule.english)
-    if level reads below 3, then pump reads on
-    if level reads at least 3, then pump reads off
+    If you test significance, pass ``min_confidence``, ``min_support``, ``antecedent`` and ``consequent`` as the miner
+    had them, so that the test adjusts for exactly the rules that it could have found.
+
+    Args:
+        rules: The rules to refine.
+        table: The table that the rules were mined from.
+        trivia: Whether to drop rules that are true for reasons unrelated to the readings (``drop_trivia``).
+        redundancy: Whether to drop mirror images (``drop_mirrored``), replace rules by simpler versions that are as
+            good (``simplify``), and drop rules that a more general one makes superfluous (``drop_covered``).
+        improvement: Minimum improvement in confidence of a rule over its simpler versions, from 0 to 1; it must also
+            be above zero. Used with ``redundancy``.
+        assurance: Probability such as 0.95: keep rules whose lower confidence bound at this probability reaches
+            ``min_confidence`` (``th.assured``). ``None`` or 0 skips the check.
+        significance: Significance level such as 0.05: keep rules that are significant at this level (``p_values``).
+            ``None`` skips the test.
+        null: The null model of the significance test; ``Null()`` by default.
+        merge: Whether to merge rules that differ in one bin (``merge_intervals``).
+        cover: ``True`` selects few rules that cover the same rows (``smallest_cover``); a number from 0 to 1 is the
+            share of these rows to cover; ``False`` or 0 selects nothing.
+        min_confidence: Minimum confidence of merged, simplified and assured rules; by default the lowest confidence of
+            the given rules. Also the minimum confidence of the family of the significance test, there 0 by default.
+        min_support: Minimum support of the family of the significance test; by default the lowest support of the given
+            rules.
+        antecedent: Item constraint on the antecedents of the family of the significance test.
+        consequent: Item constraint on the consequents of the family of the significance test.
+        ontology: Ontology from which trivial consequents may follow.
+        denominator: Rows over which new rules are counted: ``"present"`` for those in which all features of the rule
+            are known, ``"all"`` for all rows.
+        seed: Random seed of the significance test.
+        progress: Callback that reports progress.
+
+    Returns:
+        The refined rules. ``facts["refine"]`` and a note tell how many rules each step left.
+
+    Raises:
+        ConfigError: If a setting is out of range.
+        MiningError: If the table lacks features of the rules, or has too few frames for the null model.
+
+    Examples:
+        >>> import polars as pl
+        >>> from thence.miners.exact.miner import Exact
+        >>> frame = pl.DataFrame({"level": [1.0, 2.0, 3.0, 4.0] * 9, "pump": ["on", "on", "off", "off"] * 9})
+        >>> table = TransactionTable.from_frame(frame, bins=4)
+        >>> for rule in refine(Exact().mine(table), table):
+        ...     print(rule.english)
+        if level reads below 3, then pump reads on
+        if level reads at least 3, then pump reads off
     """
     if not 0 <= improvement <= 1:
-        raise ConfigError(f"improvement must lie between 0 and 1, got {improvement!r}")
+        raise ConfigError(f"improvement must be between 0 and 1, got {improvement!r}")
     if isinstance(cover, (int, float)) and not 0 <= cover <= 1:
-        raise ConfigError(f"cover must be true, false or a share of rows, got {cover!r}")
+        raise ConfigError(f"cover must be a boolean or a share between 0 and 1, got {cover!r}")
     floor = min_confidence
     if floor is None and len(rules):
         floor = float(rules.measure("confidence").min())
@@ -94,26 +127,26 @@ def refine(
     if min_support is None and len(rules):
         test["min_support"] = float(rules.measure("support").min())
 
-    def significant(some: RuleSet) -> RuleSet:
+    def test_significance(some: RuleSet) -> RuleSet:
         if redundancy:
-            some = with_simpler(some, table, min_confidence=floor, denominator=denominator)
+            some = add_simpler(some, table, min_confidence=floor, denominator=denominator)
         return p_values(some, table, **test)
 
-    def simpler(some: RuleSet) -> RuleSet:
+    def simplify_rules(some: RuleSet) -> RuleSet:
         made = simplify(some, table, improvement=improvement, min_confidence=floor, denominator=denominator)
         return made if significance is None else _test_new(made, table, test)
 
-    def sure(some: RuleSet) -> RuleSet:
+    def check_assurance(some: RuleSet) -> RuleSet:
         return assured(some, table, assurance=assurance or 0.0, min_confidence=floor, denominator=denominator)
 
     steps: list[tuple[str, bool, Callable[[RuleSet], RuleSet]]] = [
         ("trivia", trivia, lambda some: drop_trivia(some, table, ontology=ontology)),
         ("mirrored", redundancy, lambda some: drop_mirrored(some, table)),
-        ("assurance", bool(assurance), sure),
-        ("significance", significance is not None, significant),
+        ("assurance", bool(assurance), check_assurance),
+        ("significance", significance is not None, test_significance),
         ("merge", merge, lambda some: merge_intervals(some, table, min_confidence=floor, denominator=denominator)),
-        ("simpler", redundancy, simpler),
-        ("assurance again", bool(assurance) and (merge or redundancy), sure),
+        ("simpler", redundancy, simplify_rules),
+        ("assurance again", bool(assurance) and (merge or redundancy), check_assurance),
         ("covered", redundancy, lambda some: drop_covered(some, table)),
         ("cover", bool(cover), lambda some: smallest_cover(some, table, share=float(cover), progress=progress)),
     ]
@@ -126,20 +159,20 @@ def refine(
         refined = function(refined) if before else refined
         done.append({"step": name, "before": before, "after": len(refined)})
     progress("refining", len(chosen), len(chosen))
-    return _reported(rules, refined, done)
+    return _add_report(rules, refined, done)
 
 
 def _test_new(rules: RuleSet, table: TransactionTable, test: dict[str, Any]) -> RuleSet:
-    """Simpler rules that came in the place of tested ones are tested as well."""
+    """Test the rules that ``simplify`` added; the others have been tested before."""
     untested = (rules.measure("p_adjusted") != rules.measure("p_adjusted")).nonzero()[0]
     if not len(untested):
         return rules
-    passed = p_values(rules.take(untested), table, **test)
-    kept = rules.filter(max_p_adjusted=1.0)
-    return replace(RuleSet.concat([kept, passed]), notes=rules.notes)
+    significant = p_values(rules.take(untested), table, **test)
+    tested = rules.filter(max_p_adjusted=1.0)
+    return replace(RuleSet.concat([tested, significant]), notes=rules.notes)
 
 
-def _reported(rules: RuleSet, refined: RuleSet, steps: list[dict[str, Any]]) -> RuleSet:
+def _add_report(rules: RuleSet, refined: RuleSet, steps: list[dict[str, Any]]) -> RuleSet:
     ratio = len(refined) / len(rules) if len(rules) else 1.0
     report = {
         "rules_before": len(rules),

@@ -1,14 +1,14 @@
-"""Fewer rules that say the same: bins that carry the same rule become ranges, comparisons, sets and exclusions.
+"""Merge rules that differ in one bin: their bins become ranges, comparisons, sets and exclusions.
 
-Rules that differ in the bin of *one* item, and agree in everything else, are joined. Adjacent bins of a number become
-a range (``∈``), or a comparison (``<``, ``≥``) where the range reaches an end; categories become a set (``∈``); where
-what is left out is smaller than what is in, the item is an exclusion (``≠``, ``∉``). The bins are disjoint, so the
-counts of the joined rule are the sums of those of its parts, its confidence lies between theirs, and it holds the same
-rows: coverage stays exactly as it was.
+Rules that differ in the bin of *one* antecedent item, and agree in everything else, are merged. Adjacent bins of a
+number become a range (``∈``), or a comparison (``<``, ``≥``) if the range reaches an end; categories become a set
+(``∈``); if fewer bins are left out than included, the item becomes an exclusion (``≠``, ``∉``). Bins are disjoint, so
+the counts of a merged rule are the sums of the counts of its parts, its confidence lies between theirs, and it holds in
+the same rows: coverage does not change.
 
-Consequents are never joined. A wider consequent claims less: ten rules "in its decile q → in its decile q" say
-something that no rule about wider ranges says. Neither are bins joined across a bin that does not carry the rule,
-except as an exclusion, which names it.
+Consequents are never merged. A wider consequent claims less: ten rules "in its decile q → in its decile q" say
+something that no rule about wider ranges says. Bins are not merged across a bin without the rule either, except as an
+exclusion, which names that bin.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thence.bitmaps.bits import kernel
 from thence.counting.recount import count_rules_of
-from thence.refinement.merging_kernels import cluster_rows
-from thence.refinement.parts import Part, parts_of, row_ids
+from thence.refinement.encoding import EncodedRules, encode_rules, factorize_rows
 from thence.rules.items import Interval, Item, Value
 from thence.rules.measures import Counts
 from thence.rules.ruleset import RuleSet
@@ -36,62 +36,72 @@ __all__ = ["merge_intervals"]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-# Masks of this many bytes are written out at once.
+# Masks of up to this many bytes are built at once.
 _CHUNK_BYTES = 1 << 26
-# Up to this length all orders of joining are tried; beyond, each item once as the first.
+# All orders of merging are tried for up to this many items; for more, each item is tried once as the first.
 _ALL_ORDERS = 3
 
+# How the codes of a column may be merged: not at all, adjacent ones, or any.
 _NEVER, _RUNS, _SETS = 0, 1, 2
 
 
 def merge_intervals(
     rules: RuleSet, table: TransactionTable, *, min_confidence: float | None = None, denominator: str = "present"
 ) -> RuleSet:
-    """The rules with the bins of their antecedents joined wherever they carry the same rule, recounted.
+    """Merge rules that differ in the bin of one antecedent item, and recount them.
 
-    ``min_confidence`` is what a joined rule must reach; by default the lowest confidence among the rules, which every
-    union reaches. Which item is joined first is chosen so that the fewest rules remain. An item that comes to hold
-    always is left out, unless it is the only one. Columns ``p_…`` of a joined rule are the largest of its parts, other
-    columns of a miner are lost.
+    The item to merge along first is chosen so that the fewest rules remain. An item that always holds after merging is
+    removed, unless it is the only one.
 
-    >>> import polars as pl
-    >>> from thence.counting.recount import recount
-    >>> frame = pl.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": ["u", "u", "u", "v"]})
-    >>> table = TransactionTable.from_frame(frame, bins=4)
-    >>> rules = recount(table, 0, np.array([[0], [1], [2]]), np.array([4, 4, 4]))
-    >>> for rule in merge_intervals(rules, table):
-    ...     print(rule)
-    (a).value < 4.0 → (b).value = 'u'
+    Args:
+        rules: The rules.
+        table: The table that the rules were mined from.
+        min_confidence: Minimum confidence of a merged rule; by default the lowest confidence of the given rules, which
+            every merged rule reaches.
+        denominator: Rows over which merged rules are counted, as in ``count_rules_of``.
+
+    Returns:
+        The rules; a merged rule takes the position of the first of its parts. Its columns ``p_…`` are the largest
+        values of its parts; other columns added by a miner are missing.
+
+    Examples:
+        >>> import polars as pl
+        >>> from thence.counting.recount import recount
+        >>> frame = pl.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": ["u", "u", "u", "v"]})
+        >>> table = TransactionTable.from_frame(frame, bins=4)
+        >>> rules = recount(np.array([[0], [1], [2]]), np.array([4, 4, 4]), table)
+        >>> for rule in merge_intervals(rules, table):
+        ...     print(rule)
+        (a).value < 4.0 → (b).value = 'u'
     """
     if not len(rules):
         return rules
     bound = float(rules.measure("confidence").min()) if min_confidence is None else min_confidence
-    joined: list[RuleSet] = []
-    places: list[Ints] = []
-    alone = np.ones(len(rules), bool)
-    for part in parts_of(rules, table):
-        cells, tests = _merge_part(part, rules, bound)
-        several = np.bincount(cells.owner, minlength=len(cells.right)) > 1
+    merged: list[RuleSet] = []
+    positions: list[Ints] = []
+    unmerged = np.ones(len(rules), bool)
+    for encoded in encode_rules(rules, table):
+        boxes, tests = _merge_block(encoded, rules, bound)
+        several = np.bincount(boxes.owner, minlength=len(boxes.right)) > 1
         if several.any():
-            alone[part.rules[several[cells.owner]]] = False
-            first = np.full(len(cells.right), len(rules))
-            np.minimum.at(first, cells.owner, part.rules)
-            made = _rule_set(cells, tests, part, rules, several)
-            counted = count_rules_of(table, made, denominator=denominator)
-            joined.append(replace(counted, extras={**counted.extras, **made.extras}))
-            places.append(first[several])
-    if not joined:
+            unmerged[encoded.rules[several[boxes.owner]]] = False
+            first = np.full(len(boxes.right), len(rules))
+            np.minimum.at(first, boxes.owner, encoded.rules)
+            made = _to_rules(boxes, tests, encoded, rules, several)
+            counted = count_rules_of(made, table, denominator=denominator)
+            merged.append(replace(counted, extras={**counted.extras, **made.extras}))
+            positions.append(first[several])
+    if not merged:
         return rules
-    kept = np.flatnonzero(alone)
-    merged = RuleSet.concat([rules.take(kept), *joined])
-    # A joined rule stands where the first of its parts stood.
-    order = np.argsort(np.concatenate([kept, *places]), kind="stable")
-    return replace(merged.take(order), notes=rules.notes, facts=rules.facts, coverage_of=rules.coverage_of)
+    rest = np.flatnonzero(unmerged)
+    out = RuleSet.concat([rules.take(rest), *merged])
+    order = np.argsort(np.concatenate([rest, *positions]), kind="stable")
+    return replace(out.take(order), notes=rules.notes, facts=rules.facts, coverage_of=rules.coverage_of)
 
 
 @dataclass
-class _Tests:
-    """The tests that occur, numbered: first those of the part, then the unions that are made."""
+class _CodeTests:
+    """Tests of a column for a set of codes, numbered: first those of the given rules, then their unions."""
 
     block: Block
     column: list[int] = field(default_factory=list)
@@ -99,14 +109,14 @@ class _Tests:
     number: dict[tuple[int, bytes], int] = field(default_factory=dict)
 
     @staticmethod
-    def of(part: Part) -> _Tests:
-        tests = _Tests(part.block)
-        for column, mask in zip(part.column.tolist(), part.codes, strict=True):
+    def of(encoded: EncodedRules) -> _CodeTests:
+        tests = _CodeTests(encoded.block)
+        for column, mask in zip(encoded.column.tolist(), encoded.codes, strict=True):
             tests.add(column, mask)
         return tests
 
     def add(self, column: int, mask: Bools) -> int:
-        """The number of a test; a new one where it has not been seen."""
+        """Return the number of a test, adding it if it is new."""
         key = (column, np.packbits(mask).tobytes())
         if key not in self.number:
             self.number[key] = len(self.column)
@@ -115,36 +125,44 @@ class _Tests:
         return self.number[key]
 
     @cached_property
-    def ways(self) -> Ints:
-        """How the codes of each column may be joined."""
-        return np.array([_way(column) for column in self.block.columns], np.int64)
+    def modes(self) -> Ints:
+        """How the codes of each column may be merged."""
+        return np.array([_merge_mode(column) for column in self.block.columns], np.int64)
 
     @cached_property
     def complete(self) -> Bools:
-        """Which columns are known in every row."""
+        """Whether each column is known in every row."""
         return np.array([not column.has_missing for column in self.block.columns], bool)
 
-    def described(self) -> tuple[Any, ...]:
-        """What the kernel wants to know of each test."""
+    def to_arrays(self) -> tuple[Any, ...]:
+        """Return the arrays of all tests for ``_cluster_rows``: low, high, masks, mode, n_codes."""
         column = np.array(self.column)
         masks = np.stack(self.masks)
         n_codes = np.array([c.n_codes for c in self.block.columns], np.int64)[column]
         low = masks.argmax(axis=1).astype(np.int64)
         high = masks.shape[1] - 1 - masks[:, ::-1].argmax(axis=1).astype(np.int64)
         is_run = masks.sum(axis=1) == high - low + 1
-        return np.where(is_run, low, -1), high, masks, self.ways[column], n_codes
+        return np.where(is_run, low, -1), high, masks, self.modes[column], n_codes
 
     @property
     def always(self) -> Bools:
-        """Which tests hold in every row: for every code of a column that is known everywhere."""
+        """Whether each test holds in every row: it includes all codes of a column without missing values."""
         n_codes = np.array([column.n_codes for column in self.block.columns], np.int64)
         column = np.array(self.column)
         return np.asarray((np.stack(self.masks).sum(axis=1) == n_codes[column]) & self.complete[column])
 
 
 @dataclass(frozen=True)
-class _Cells:
-    """Rules as boxes of codes: tests per side, rows that hold them, and the box that each original rule went into."""
+class _Boxes:
+    """Rules as boxes in the space of codes.
+
+    Args:
+        left: The tests of each antecedent, padded with −1.
+        right: The test of each consequent.
+        held: Rows in which the antecedent holds.
+        both: Rows in which antecedent and consequent hold.
+        owner: The box that each original rule was merged into.
+    """
 
     left: Ints
     right: Ints
@@ -152,39 +170,37 @@ class _Cells:
     both: Ints
     owner: Ints
 
-    def replaced(self, target: Ints, left: Ints, *, add: bool) -> _Cells:
-        """Boxes joined by their target (any numbers); counts are added, or those of the first box stand for all."""
+    def merge(self, target: Ints, left: Ints, *, add: bool) -> _Boxes:
+        """Merge boxes with equal targets (any numbers); counts are added, or taken from the first box."""
         _, first, inverse = np.unique(target, return_index=True, return_inverse=True)
         held, both = self.held[first], self.both[first]
         if add:
             held = np.bincount(inverse, self.held, len(first)).astype(np.int64)
             both = np.bincount(inverse, self.both, len(first)).astype(np.int64)
-        return _Cells(left[first], self.right[first], held, both, inverse[self.owner])
+        return _Boxes(left[first], self.right[first], held, both, inverse[self.owner])
 
 
-def _distinct(cells: _Cells) -> _Cells:
-    """Boxes that are the same, once."""
-    ids, _ = row_ids(np.column_stack([cells.right, cells.left]))
-    return cells.replaced(ids, cells.left, add=False)
+def _drop_duplicates(boxes: _Boxes) -> _Boxes:
+    ids, _ = factorize_rows(np.column_stack([boxes.right, boxes.left]))
+    return boxes.merge(ids, boxes.left, add=False)
 
 
-def _merge_part(part: Part, rules: RuleSet, bound: float) -> tuple[_Cells, _Tests]:
-    tests = _Tests.of(part)
-    held, both = rules.counts.n_antecedent[part.rules], rules.counts.n_both[part.rules]
-    start = _Cells(
-        part.left.astype(np.int64), part.right.astype(np.int64), held, both, np.arange(len(part.rules), dtype=np.int64)
-    )
-    cells = _distinct(start)
-    # Long rules first: one that loses an item may be joined with shorter ones.
-    for length in range(part.left.shape[1], 0, -1):
-        own = np.flatnonzero((cells.left >= 0).sum(axis=1) == length)
+def _merge_block(encoded: EncodedRules, rules: RuleSet, bound: float) -> tuple[_Boxes, _CodeTests]:
+    """Merge the rules of one block."""
+    tests = _CodeTests.of(encoded)
+    left, right = encoded.antecedents.astype(np.int64), encoded.consequents.astype(np.int64)
+    held, both = rules.counts.n_antecedent[encoded.rules], rules.counts.n_both[encoded.rules]
+    boxes = _drop_duplicates(_Boxes(left, right, held, both, np.arange(len(encoded.rules), dtype=np.int64)))
+    # Long rules first: a rule that loses an item may be merged with shorter ones.
+    for length in range(left.shape[1], 0, -1):
+        own = np.flatnonzero((boxes.left >= 0).sum(axis=1) == length)
         if len(own):
-            cells = _distinct(_merge_length(cells, own, length, tests, bound))
-    return cells, tests
+            boxes = _drop_duplicates(_merge_length(boxes, own, length, tests, bound))
+    return boxes, tests
 
 
-def _orders(length: int) -> Iterator[tuple[int, ...]]:
-    """In which order the items of an antecedent are joined."""
+def _list_orders(length: int) -> Iterator[tuple[int, ...]]:
+    """List the orders in which the items of an antecedent are merged along."""
     if length <= _ALL_ORDERS:
         yield from permutations(range(length))
     else:
@@ -192,38 +208,38 @@ def _orders(length: int) -> Iterator[tuple[int, ...]]:
             yield tuple((first + step) % length for step in range(length))
 
 
-def _merge_length(cells: _Cells, own: Ints, length: int, tests: _Tests, bound: float) -> _Cells:
-    """Join the boxes with so many items; for each consequent and set of columns, in the order that leaves fewest."""
-    some = _Cells(cells.left[own, :length], cells.right[own], cells.held[own], cells.both[own], np.arange(len(own)))
+def _merge_length(boxes: _Boxes, own: Ints, length: int, tests: _CodeTests, bound: float) -> _Boxes:
+    """Merge the boxes ``own``, which have ``length`` items; per consequent and columns, the best order is used."""
+    some = _Boxes(boxes.left[own, :length], boxes.right[own], boxes.held[own], boxes.both[own], np.arange(len(own)))
     columns = np.array(tests.column)
-    family, _ = row_ids(np.column_stack([some.right, columns[some.left]]))
-    fewest = np.full(family.max() + 1, len(own) + 1)
+    group, _ = factorize_rows(np.column_stack([some.right, columns[some.left]]))
+    fewest = np.full(group.max() + 1, len(own) + 1)
     target, left = np.empty(len(own), np.int64), np.empty_like(some.left)
     number = 0
-    for order in _orders(length):
-        made = _join_all(some, order, tests, bound)
-        sizes = np.bincount(family[_first(made)], minlength=len(fewest))
-        better = (sizes < fewest)[family]
+    for order in _list_orders(length):
+        made = _merge_repeatedly(some, order, tests, bound)
+        sizes = np.bincount(group[_pick_members(made)], minlength=len(fewest))
+        better = (sizes < fewest)[group]
         fewest = np.minimum(fewest, sizes)
         target[better] = number + made.owner[better]
         left[better] = made.left[made.owner[better]]
         number += len(made.right)
-    wide = cells.left.copy()
-    wide[own, :length] = _without_idle(left, tests)
-    everything = np.arange(len(cells.right)) + number
+    wide = boxes.left.copy()
+    wide[own, :length] = _drop_always_true(left, tests)
+    everything = np.arange(len(boxes.right)) + number
     everything[own] = target
-    return cells.replaced(everything, wide, add=True)
+    return boxes.merge(everything, wide, add=True)
 
 
-def _first(cells: _Cells) -> Ints:
-    """For each box one of the rules that went into it."""
-    out = np.empty(len(cells.right), np.int64)
-    out[cells.owner] = np.arange(len(cells.owner))
+def _pick_members(boxes: _Boxes) -> Ints:
+    """Return, for each box, one of the rules merged into it."""
+    out = np.empty(len(boxes.right), np.int64)
+    out[boxes.owner] = np.arange(len(boxes.owner))
     return out
 
 
-def _without_idle(left: Ints, tests: _Tests) -> Ints:
-    """Leave out the items that always hold, where another remains; padding stays last."""
+def _drop_always_true(left: Ints, tests: _CodeTests) -> Ints:
+    """Remove items that always hold, unless all of an antecedent do; padding stays last."""
     always = tests.always[left]
     out = np.where(always & ~always.all(axis=1, keepdims=True), np.iinfo(np.int64).max, left)
     out.sort(axis=1)
@@ -231,50 +247,49 @@ def _without_idle(left: Ints, tests: _Tests) -> Ints:
     return out
 
 
-def _join_all(cells: _Cells, order: tuple[int, ...], tests: _Tests, bound: float) -> _Cells:
-    """Join along one item after another until nothing changes."""
+def _merge_repeatedly(boxes: _Boxes, order: tuple[int, ...], tests: _CodeTests, bound: float) -> _Boxes:
+    """Merge along one item after another until nothing changes."""
     while True:
-        before = len(cells.right)
+        before = len(boxes.right)
         for place in order:
-            cells = _join_along(cells, place, tests, bound)
-        if len(cells.right) == before:
-            return cells
+            boxes = _merge_along(boxes, place, tests, bound)
+        if len(boxes.right) == before:
+            return boxes
 
 
-def _join_along(cells: _Cells, place: int, tests: _Tests, bound: float) -> _Cells:
-    """Join the boxes that differ in the item at one place only."""
-    rest = np.delete(cells.left, place, axis=1)
-    item = cells.left[:, place]
-    low, high, masks, ways, n_codes = tests.described()
+def _merge_along(boxes: _Boxes, place: int, tests: _CodeTests, bound: float) -> _Boxes:
+    """Merge the boxes that differ only in the item at one position."""
+    rest = np.delete(boxes.left, place, axis=1)
+    item = boxes.left[:, place]
+    low, high, masks, modes, n_codes = tests.to_arrays()
     column = np.array(tests.column)[item]
-    # An item that always holds can be left out, if one that does not remains, and if no row lacks the feature.
+    # An item that always holds can be removed if another one remains that does not, and no row lacks the feature.
     whole_ok = tests.complete[column] & (~tests.always[rest]).any(axis=1)
-    group, _ = row_ids(np.column_stack([cells.right, rest, column]))
+    group, _ = factorize_rows(np.column_stack([boxes.right, rest, column]))
     order = np.lexsort([item, low[item], group])
     starts = np.append(np.flatnonzero(np.diff(group[order], prepend=-1)), len(order))
-    rows = (item[order], cells.held[order], cells.both[order], whole_ok[order])
-    label = cluster_rows(starts, *rows, low, high, masks, ways, n_codes, bound)
+    rows = (item[order], boxes.held[order], boxes.both[order], whole_ok[order])
+    label = _cluster_rows(starts, *rows, low, high, masks, modes, n_codes, bound)
     moved = label != np.arange(len(label))
     if not moved.any():
-        return cells
-    left = cells.left.copy()
+        return boxes
+    left = boxes.left.copy()
     heads = np.flatnonzero(np.isin(np.arange(len(label)), label[moved]))
-    left[order[heads], place] = _unions(label, heads, item[order], masks, tests)
+    left[order[heads], place] = _add_unions(label, heads, item[order], masks, tests)
     target = np.empty(len(order), np.int64)
     target[order] = order[label]
-    # The first box of a cluster, by position, must carry its new test.
+    # The first box of a cluster, by position, must have the new test.
     left = left[target]
-    return cells.replaced(target, left, add=True)
+    return boxes.merge(target, left, add=True)
 
 
-def _unions(label: Ints, heads: Ints, item: Ints, masks: Bools, tests: _Tests) -> list[int]:
-    """The test that each cluster becomes."""
+def _add_unions(label: Ints, heads: Ints, item: Ints, masks: Bools, tests: _CodeTests) -> list[int]:
+    """Add the union of the tests of each cluster; return their numbers."""
     members = np.flatnonzero(np.isin(label, heads))
     members = members[np.argsort(label[members], kind="stable")]
     step = max(1, _CHUNK_BYTES // max(masks.shape[1], 1))
     out: list[int] = []
-    edges = np.searchsorted(label[members], heads)
-    bounds = np.append(edges, len(members))
+    bounds = np.append(np.searchsorted(label[members], heads), len(members))
     at = 0
     while at < len(heads):
         end = max(at + 1, int(np.searchsorted(bounds, bounds[at] + step, side="right")) - 1)
@@ -286,8 +301,8 @@ def _unions(label: Ints, heads: Ints, item: Ints, masks: Bools, tests: _Tests) -
     return out
 
 
-def _way(column: Column) -> int:
-    """Ranges that follow one another and increasing numbers are joined in runs, other categories in sets."""
+def _merge_mode(column: Column) -> int:
+    """Return how codes may be merged: adjacent ranges and increasing numbers in runs, other categories in sets."""
     values = column.values
     if all(isinstance(value, Interval) for value in values):
         touching = all(a.high == b.low for a, b in pairwise(v for v in values if isinstance(v, Interval)))
@@ -302,26 +317,26 @@ def _is_increasing(values: tuple[Value | Interval, ...]) -> bool:
     return len(numbers) == len(values) and all(a < b for a, b in pairwise(numbers))
 
 
-def _item(column: Column, mask: Bools) -> Item:
-    """The item that holds for a set of codes, in its simplest form."""
+def _make_item(column: Column, mask: Bools) -> Item:
+    """Create the item that holds for a set of codes, in its simplest form."""
     inside = np.flatnonzero(mask[: column.n_codes]).tolist()
     outside = np.flatnonzero(~mask[: column.n_codes]).tolist()
     if len(inside) == 1:
         return column.item(inside[0])
-    if _way(column) == _SETS:
+    if _merge_mode(column) == _SETS:
         negated = len(outside) < len(inside)
         chosen = [column.values[code] for code in (outside if negated else inside)]
         return Item.among(column.feature, [v for v in chosen if not isinstance(v, Interval)], negated=negated)
     is_run = inside[-1] - inside[0] + 1 == len(inside)
     if is_run:
-        return Item.among(column.feature, _range(column, inside[0], inside[-1]))
+        return Item.among(column.feature, _make_range(column, inside[0], inside[-1]))
     if len(outside) == 1:
         return column.item(outside[0]).negated()
-    return Item.among(column.feature, _range(column, outside[0], outside[-1]), negated=True)
+    return Item.among(column.feature, _make_range(column, outside[0], outside[-1]), negated=True)
 
 
-def _range(column: Column, first: int, last: int) -> Interval:
-    """From the beginning of one bin to the end of another; numbers kept as categories reach up to the next one."""
+def _make_range(column: Column, first: int, last: int) -> Interval:
+    """Create the range from one bin to another, inclusive; a number used as a category extends to the next one."""
     low, high = column.values[first], column.values[last]
     if isinstance(low, Interval) and isinstance(high, Interval):
         return Interval(low.low, high.high)
@@ -330,19 +345,21 @@ def _range(column: Column, first: int, last: int) -> Interval:
     return Interval(-math.inf if first == 0 else low, following)
 
 
-def _rule_set(cells: _Cells, tests: _Tests, part: Part, rules: RuleSet, chosen: Bools) -> RuleSet:
-    """The chosen boxes as rules, without counts."""
-    columns = part.block.columns
-    left, right = cells.left[chosen], cells.right[chosen]
+def _to_rules(boxes: _Boxes, tests: _CodeTests, encoded: EncodedRules, rules: RuleSet, chosen: Bools) -> RuleSet:
+    """Return the chosen boxes as rules without counts."""
+    columns = encoded.block.columns
+    left, right = boxes.left[chosen], boxes.right[chosen]
     used = np.unique(np.concatenate([left[left >= 0], right])).tolist()
     items = tuple(
-        rules.items[int(part.items[i])] if i < len(part.items) else _item(columns[tests.column[i]], tests.masks[i])
+        rules.items[int(encoded.items[i])]
+        if i < len(encoded.items)
+        else _make_item(columns[tests.column[i]], tests.masks[i])
         for i in used
     )
     renumber = np.full(len(tests.column) + 1, -1, np.int32)
     renumber[used] = np.arange(len(used))
     zero = np.zeros(len(right), np.int64)
-    own = None if rules.pattern_of is None else np.full(len(right), rules.pattern_of[part.rules[0]], np.int32)
+    own = None if rules.pattern_of is None else np.full(len(right), rules.pattern_of[encoded.rules[0]], np.int32)
     return RuleSet(
         items,
         renumber[left],
@@ -350,15 +367,141 @@ def _rule_set(cells: _Cells, tests: _Tests, part: Part, rules: RuleSet, chosen: 
         Counts(zero, zero, zero, zero),
         patterns=rules.patterns,
         pattern_of=own,
-        extras=_worst_p_values(cells.owner, rules, part, chosen),
+        extras=_largest_p_values(boxes.owner, rules, encoded, chosen),
     )
 
 
-def _worst_p_values(owner: Ints, rules: RuleSet, part: Part, chosen: Bools) -> dict[str, npt.NDArray[Any]]:
+def _largest_p_values(owner: Ints, rules: RuleSet, encoded: EncodedRules, chosen: Bools) -> dict[str, npt.NDArray[Any]]:
     out = {}
     for name, column in rules.extras.items():
         if name.startswith("p_"):
-            worst = np.full(len(chosen), np.nan)  # unknown values do not count
-            np.fmax.at(worst, owner, np.asarray(column, np.float64)[part.rules])
-            out[name] = worst[chosen]
+            largest = np.full(len(chosen), np.nan)  # missing values are ignored
+            np.fmax.at(largest, owner, np.asarray(column, np.float64)[encoded.rules])
+            out[name] = largest[chosen]
     return out
+
+
+@kernel
+def _merge_runs(low: Ints, high: Ints, held: Ints, both: Ints, n_codes: int, whole_ok: bool, bound: float) -> Ints:
+    """Merge adjacent runs of codes, the most confident union first; then the two outer runs around a smaller hole.
+
+    Rows are ordered by ``low``, which is −1 for a test that is not a run. Returns the first row of the cluster of each
+    row.
+    """
+    size = low.size
+    label = np.arange(size)
+    head = np.arange(size)  # the first rows of the clusters, in order
+    n_clusters = size
+    last, held_, both_ = high.copy(), held.copy(), both.copy()
+    while True:
+        best, at = -1.0, -1
+        for i in range(n_clusters - 1):
+            a, b = head[i], head[i + 1]
+            if low[a] < 0 or last[a] + 1 != low[b]:
+                continue
+            if not whole_ok and low[a] == 0 and last[b] == n_codes - 1:
+                continue
+            together = (both_[a] + both_[b]) / max(held_[a] + held_[b], 1)
+            if together >= bound and together > best:
+                best, at = together, i
+        if at < 0:
+            break
+        a, b = head[at], head[at + 1]
+        last[a] = last[b]
+        held_[a] += held_[b]
+        both_[a] += both_[b]
+        for row in range(size):
+            if label[row] == b:
+                label[row] = a
+        for i in range(at + 1, n_clusters - 1):
+            head[i] = head[i + 1]
+        n_clusters -= 1
+    bottom, top = -1, -1
+    for i in range(n_clusters):
+        if low[head[i]] == 0:
+            bottom = head[i]
+        if low[head[i]] > 0 and last[head[i]] == n_codes - 1:
+            top = head[i]
+    if bottom >= 0 and top >= 0:
+        hole = low[top] - last[bottom] - 1
+        together = (both_[bottom] + both_[top]) / max(held_[bottom] + held_[top], 1)
+        if 0 < hole < n_codes - hole and together >= bound:
+            for row in range(size):
+                if label[row] == top:
+                    label[row] = bottom
+    return label
+
+
+@kernel
+def _merge_sets(masks: Bools, held: Ints, both: Ints, n_codes: int, whole_ok: bool, bound: float) -> Ints:
+    """Merge disjoint sets of codes, the most confident first, while the union is confident enough."""
+    size = held.size
+    label = np.arange(size)
+    order = np.argsort(-(both / np.maximum(held, 1)), kind="mergesort")
+    first = order[0]
+    taken = masks[first].copy()
+    sum_held, sum_both = held[first], both[first]
+    for place in range(1, size):
+        row = order[place]
+        disjoint, count = True, 0
+        for code in range(n_codes):
+            if taken[code] and masks[row, code]:
+                disjoint = False
+            if taken[code] or masks[row, code]:
+                count += 1
+        together = (sum_both + both[row]) / max(sum_held + held[row], 1)
+        if disjoint and together >= bound and (whole_ok or count < n_codes):
+            label[row] = first
+            taken |= masks[row]
+            sum_held += held[row]
+            sum_both += both[row]
+    return label
+
+
+@kernel
+def _cluster_rows(
+    starts: Ints,
+    item: Ints,
+    held: Ints,
+    both: Ints,
+    whole_ok: Bools,
+    low: Ints,
+    high: Ints,
+    masks: Bools,
+    mode: Ints,
+    n_codes: Ints,
+    bound: float,
+) -> Ints:
+    """Choose the rows to merge; return, for each row, the first row of its cluster.
+
+    Group ``g`` consists of the rows ``starts[g] … starts[g + 1]``, ordered by ``low``; only rows of one group are
+    merged. ``item`` is the test of each row, and ``whole_ok`` whether the union of its group may hold always. The other
+    arrays describe the tests: ``low`` and ``high`` are its first and last code (``low`` is −1 if the codes are not a
+    run), ``masks`` its codes, ``mode`` how its column may be merged, and ``n_codes`` the number of codes of the column.
+    """
+    label = np.arange(item.size)
+    for group in range(starts.size - 1):
+        first, end = starts[group], starts[group + 1]
+        if end - first < 2:
+            continue
+        tests = item[first:end]
+        any_test = tests[0]
+        if mode[any_test] == _RUNS:
+            found = _merge_runs(
+                low[tests],
+                high[tests],
+                held[first:end],
+                both[first:end],
+                n_codes[any_test],
+                whole_ok[first],
+                bound,
+            )
+        elif mode[any_test] == _SETS:
+            found = _merge_sets(
+                masks[tests], held[first:end], both[first:end], n_codes[any_test], whole_ok[first], bound
+            )
+        else:
+            continue
+        for row in range(end - first):
+            label[first + row] = first + found[row]
+    return label

@@ -1,8 +1,8 @@
-"""Rules that nobody needs to read: trivia, mirror images, rules that a more general one makes superfluous.
+"""Redundant rules: trivial ones, mirror images, and rules that a more general one makes superfluous.
 
-Each step is a function of its own from rules to fewer rules. All work on arrays of integers, so that a million rules
-take seconds. Superfluous items are left out in ``thence.refinement.simpler``, and what covers the data with the fewest
-rules is chosen in ``thence.refinement.cover``.
+Each step is a function from rules to fewer rules, and works on integer arrays, so that a million rules take seconds.
+Nothing is counted here. Superfluous items are removed in ``thence.refinement.simplification``; the rules that cover the
+data are selected in ``thence.refinement.cover``.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from thence.bitmaps.bits import default_threads, run_threads, shared, spans
+from thence.bitmaps.bits import as_kernel_array, default_threads, kernel, run_threads, split_range
 from thence.graph.ontology import Ontology
 from thence.graph.patterns import Pattern
-from thence.refinement.parts import Part, parts_of, row_ids
-from thence.refinement.rule_kernels import dominated_rules
+from thence.refinement.encoding import EncodedRules, encode_rules, factorize_rows
 from thence.rules.items import Aspect, Feature, Item, Operator
 from thence.rules.ruleset import RuleSet
-from thence.tables.admissible import trivial_pairs
+from thence.tables.admissibility import trivial_pairs
 from thence.tables.transactions import Block, TransactionTable
 
 __all__ = ["drop_covered", "drop_mirrored", "drop_trivia"]
@@ -33,37 +32,46 @@ Floats = npt.NDArray[np.float64]
 
 
 def drop_trivia(rules: RuleSet, table: TransactionTable, *, ontology: Ontology | None = None) -> RuleSet:
-    """The rules without those that are true for reasons that have nothing to do with the readings.
+    """Drop rules that are true for reasons unrelated to the readings.
 
-    Dropped are rules whose consequent holds in every row in which it is known; whose consequent is about the same
-    feature as the antecedent; that put two statements together of which one says what the other does (aggregates of
-    the same sensors, existential statements with more and with fewer conditions); and, with an ``ontology``, those
-    whose consequent follows from it: a class from a subclass, from a property that only the class has, or from the
-    domain or range of a relation.
+    A rule is trivial if
 
-    >>> import polars as pl
-    >>> from thence.counting.recount import recount
-    >>> frame = pl.DataFrame({"a": ["x", "x", "y"], "b": ["u", "u", "v"], "c": ["k", "k", "k"]})
-    >>> table = TransactionTable.from_frame(frame)
-    >>> len(drop_trivia(recount(table, 0, np.array([[0], [0]]), np.array([2, 4])), table))
-    1
+    - its consequent holds in every row in which it is known,
+    - its consequent is about the same feature as an antecedent item,
+    - two of its statements overlap by construction (aggregates of the same sensors, existential statements with more
+      and with fewer conditions), or
+    - its consequent follows from the ontology: a class from a subclass, from a property that only this class has, or
+      from the domain or range of a relation.
+
+    Args:
+        rules: The rules.
+        table: The table that the rules were mined from.
+        ontology: Classes, relations and properties; without it the last condition is not checked.
+
+    Examples:
+        >>> import polars as pl
+        >>> from thence.counting.recount import recount
+        >>> frame = pl.DataFrame({"a": ["x", "x", "y"], "b": ["u", "u", "v"], "c": ["k", "k", "k"]})
+        >>> table = TransactionTable.from_frame(frame)
+        >>> len(drop_trivia(recount(np.array([[0], [0]]), np.array([2, 4]), table), table))
+        1
     """
     keep = np.ones(len(rules), bool)
-    for part in parts_of(rules, table):
-        constant = np.array([column.is_constant for column in part.block.columns], bool)[part.column]
-        counts = rules.counts[part.rules]
-        dull = constant[part.right] | (counts.n_consequent == counts.n)
-        pairs = _column_pairs(part.block)[part.column][:, part.column]
-        same = part.column[:, None] == part.column
-        implied = _implied(part, rules, ontology)
-        dull |= _any_pair(part, pairs, among_antecedents=True)
-        dull |= _any_pair(part, same | implied, among_antecedents=False)
-        keep[part.rules[dull]] = False
+    for encoded in encode_rules(rules, table):
+        constant = np.array([column.is_constant for column in encoded.block.columns], bool)[encoded.column]
+        counts = rules.counts[encoded.rules]
+        trivial = constant[encoded.consequents] | (counts.n_consequent == counts.n)
+        pairs = _find_column_pairs(encoded.block)[encoded.column][:, encoded.column]
+        same = encoded.column[:, None] == encoded.column
+        implied = _find_implied(encoded, rules, ontology)
+        trivial |= _has_pair(encoded, pairs, among_antecedents=True)
+        trivial |= _has_pair(encoded, same | implied, among_antecedents=False)
+        keep[encoded.rules[trivial]] = False
     return rules.take(np.flatnonzero(keep))
 
 
-def _column_pairs(block: Block) -> Bools:
-    """Which columns say the same as another one, so that they must not stand in one rule."""
+def _find_column_pairs(block: Block) -> Bools:
+    """Find the pairs of columns that overlap by construction and must not be in one rule."""
     pairs = trivial_pairs(block)
     size = len(block.columns)
     if pairs is None:
@@ -72,85 +80,90 @@ def _column_pairs(block: Block) -> Bools:
     return np.asarray(pairs[first][:, first])
 
 
-def _any_pair(part: Part, pairs: Bools, *, among_antecedents: bool) -> Bools:
-    """Which rules have an item of the antecedent paired with the consequent, or, if asked, with another one."""
+def _has_pair(encoded: EncodedRules, pairs: Bools, *, among_antecedents: bool) -> Bools:
+    """Return which rules pair an antecedent item with the consequent, or optionally with another antecedent item."""
     padded = np.pad(pairs, ((0, 1), (0, 1)))
-    left, width = part.left, part.left.shape[1]
-    out = padded[left, part.right[:, None]].any(axis=1)
+    left, width = encoded.antecedents, encoded.antecedents.shape[1]
+    out = padded[left, encoded.consequents[:, None]].any(axis=1)
     if among_antecedents:
         for a, b in combinations(range(width), 2):
             out |= padded[left[:, a], left[:, b]]
     return np.asarray(out)
 
 
-def _implied(part: Part, rules: RuleSet, ontology: Ontology | None) -> Bools:
-    """``out[a, b]``: item ``a`` implies item ``b`` by the ontology alone."""
-    out = np.zeros((len(part.items), len(part.items)), bool)
+def _find_implied(encoded: EncodedRules, rules: RuleSet, ontology: Ontology | None) -> Bools:
+    """Return the matrix ``out[a, b]``: item ``a`` implies item ``b`` by the ontology alone."""
+    out = np.zeros((len(encoded.items), len(encoded.items)), bool)
     if ontology is None:
         return out
-    items = [rules.items[i] for i in part.items.tolist()]
-    claims = [b for b in np.unique(part.right).tolist() if _is_true(items[b])]
+    items = [rules.items[i] for i in encoded.items.tolist()]
+    claims = [b for b in np.unique(encoded.consequents).tolist() if _asserts_structure(items[b])]
     for b in claims:
         for a, item in enumerate(items):
-            out[a, b] = a != b and _follows(item, items[b].feature, ontology)
+            out[a, b] = a != b and _implies(item, items[b].feature, ontology)
     return out
 
 
-def _is_true(item: Item) -> bool:
+def _asserts_structure(item: Item) -> bool:
+    """Whether an item states that a label or an edge exists."""
     return item.operator is Operator.EQ and item.value is True and item.feature.aspect in (Aspect.LABEL, Aspect.EDGE)
 
 
-def _follows(item: Item, claim: Feature, ontology: Ontology) -> bool:
-    """Whether an item makes a label or an edge certain."""
+def _implies(item: Item, claim: Feature, ontology: Ontology) -> bool:
+    """Whether an item implies a label or an edge."""
     feature = item.feature
     if claim.aspect is Aspect.EDGE:
         same_ends = (feature.subject, feature.other) == (claim.subject, claim.other)
-        return _is_true(item) and same_ends and ontology.is_relation(feature.name, claim.name)
+        return _asserts_structure(item) and same_ends and ontology.is_relation(feature.name, claim.name)
     classes: frozenset[str] = frozenset()
     if feature.subject == claim.subject:
         if feature.aspect is Aspect.PROPERTY:
             classes = ontology.properties.get(feature.name, frozenset())
-        elif _is_true(item):
+        elif _asserts_structure(item):
             relation = ontology.relations.get(feature.name) if feature.aspect is Aspect.EDGE else None
             classes = frozenset({feature.name}) if feature.aspect is Aspect.LABEL else frozenset()
             classes = relation.domain if relation is not None else classes
-    elif feature.aspect is Aspect.EDGE and feature.other == claim.subject and _is_true(item):
+    elif feature.aspect is Aspect.EDGE and feature.other == claim.subject and _asserts_structure(item):
         known = ontology.relations.get(feature.name)
         classes = known.range if known is not None else classes
     return bool(classes) and all(ontology.is_a(name, claim.name) for name in classes)
 
 
 def drop_mirrored(rules: RuleSet, table: TransactionTable) -> RuleSet:
-    """The rules, with those told once that only rename the variables of a symmetric pattern into one another.
+    """Keep one of several rules that differ only by renaming the variables of a symmetric pattern.
 
-    Of such rules the one with the larger support is kept (then confidence, then the order of their items). A symmetric
-    place is one embedding, so the two are counted over the two readings of it and may differ.
+    The rule with the larger support is kept; ties are broken by confidence, then by the order of the items. Mirror
+    images can have different counts: a symmetric place is one embedding, in which they read different sensors.
+
+    Args:
+        rules: The rules.
+        table: The table that the rules were mined from.
     """
     keep = np.ones(len(rules), bool)
     confidence = rules.measure("confidence")
-    for part in parts_of(rules, table):
-        renamings = [] if part.block.pattern is None else _renamings(part.block.pattern)
+    for encoded in encode_rules(rules, table):
+        renamings = [] if encoded.block.pattern is None else _find_renamings(encoded.block.pattern)
         if not renamings:
             continue
-        items = {rules.items[i]: place for place, i in enumerate(part.items.tolist())}
-        images = [np.column_stack([part.right, np.sort(part.left, axis=1)])]
+        items = {rules.items[i]: place for place, i in enumerate(encoded.items.tolist())}
+        images = [np.column_stack([encoded.consequents, np.sort(encoded.antecedents, axis=1)])]
         for renaming in renamings:
-            moved = _item_map(items, renaming)
-            left, right = moved[part.left], moved[part.right]
-            # Where the image uses an item that no rule uses, the rule stands for itself.
-            whole = (right >= 0) & ((left >= 0) == (part.left >= 0)).all(axis=1)
+            moved = _map_items(items, renaming)
+            left, right = moved[encoded.antecedents], moved[encoded.consequents]
+            # If the image uses an item that no rule uses, it is not in the set, and the rule is its own image.
+            whole = (right >= 0) & ((left >= 0) == (encoded.antecedents >= 0)).all(axis=1)
             images.append(np.where(whole[:, None], np.column_stack([right, np.sort(left, axis=1)]), images[0]))
-        ids = row_ids(np.concatenate(images))[0].reshape(len(images), -1)
+        ids = factorize_rows(np.concatenate(images))[0].reshape(len(images), -1)
         order = np.lexsort(
-            [ids[0], -confidence[part.rules], -rules.counts.n_both[part.rules], orbit := ids.min(axis=0)]
+            [ids[0], -confidence[encoded.rules], -rules.counts.n_both[encoded.rules], orbit := ids.min(axis=0)]
         )
         repeated = np.diff(orbit[order], prepend=-1) == 0
-        keep[part.rules[order[repeated]]] = False
+        keep[encoded.rules[order[repeated]]] = False
     return rules.take(np.flatnonzero(keep))
 
 
-def _renamings(pattern: Pattern) -> list[Mapping[str, str]]:
-    """The symmetries of a pattern other than the identity, over node and sensor variables."""
+def _find_renamings(pattern: Pattern) -> list[Mapping[str, str]]:
+    """Find the automorphisms of a pattern except the identity, over node and sensor variables."""
     out: list[Mapping[str, str]] = []
     for mapping in pattern.automorphisms():
         full = dict(mapping)
@@ -168,8 +181,8 @@ def _renamings(pattern: Pattern) -> list[Mapping[str, str]]:
     return out
 
 
-def _item_map(items: Mapping[Item, int], renaming: Mapping[str, str]) -> Ints:
-    """For each item the number of its image, −1 where no rule uses that one."""
+def _map_items(items: Mapping[Item, int], renaming: Mapping[str, str]) -> Ints:
+    """Return the number of the image of each item, −1 if no rule uses the image."""
     out = np.full(len(items) + 1, -1, np.int64)  # the last entry is the image of padding
     for item, place in items.items():
         feature = replace(
@@ -182,59 +195,167 @@ def _item_map(items: Mapping[Item, int], renaming: Mapping[str, str]) -> Ints:
 
 
 def drop_covered(rules: RuleSet, table: TransactionTable) -> RuleSet:
-    """The rules without those that a more general one makes superfluous.
+    """Drop rules that a more general rule makes superfluous.
 
-    A rule goes when another one has the same consequent or a narrower one, holds wherever it does (each of its items
-    is one of the rule's, or wider), and is at least as confident. Every rule that goes leaves such a one behind, so
-    coverage stays as it was.
+    A rule is dropped if another one has the same consequent or a narrower one, is at least as confident, and holds
+    wherever the rule holds: each of its antecedent items equals one of the rule's items or is wider. For every dropped
+    rule such a rule remains, so coverage does not change.
 
-    >>> import polars as pl
-    >>> from thence.counting.recount import recount
-    >>> frame = pl.DataFrame({"a": ["x", "x", "y"], "b": ["u", "u", "v"], "c": ["k", "l", "k"]})
-    >>> table = TransactionTable.from_frame(frame)
-    >>> len(drop_covered(recount(table, 0, np.array([[0, 4], [0, -1]]), np.array([2, 2])), table))
-    1
+    Args:
+        rules: The rules.
+        table: The table that the rules were mined from.
+
+    Examples:
+        >>> import polars as pl
+        >>> from thence.counting.recount import recount
+        >>> frame = pl.DataFrame({"a": ["x", "x", "y"], "b": ["u", "u", "v"], "c": ["k", "l", "k"]})
+        >>> table = TransactionTable.from_frame(frame)
+        >>> len(drop_covered(recount(np.array([[0, 4], [0, -1]]), np.array([2, 2]), table), table))
+        1
     """
     keep = np.ones(len(rules), bool)
     confidence = rules.measure("confidence")
-    for part in parts_of(rules, table):
-        order = np.lexsort([*part.left.T[::-1], part.right])
-        left, right = part.left[order], part.right[order]
-        dominated = _dominated(left, right, confidence[part.rules[order]], part)
-        keep[part.rules[order[dominated]]] = False
+    for encoded in encode_rules(rules, table):
+        order = np.lexsort([*encoded.antecedents.T[::-1], encoded.consequents])
+        left, right = encoded.antecedents[order], encoded.consequents[order]
+        dominated = _find_dominated(left, right, confidence[encoded.rules[order]], encoded)
+        keep[encoded.rules[order[dominated]]] = False
     return rules.take(np.flatnonzero(keep))
 
 
-def _dominated(left: Indices, right: Indices, confidence: Floats, part: Part) -> Bools:
-    """Which of the sorted rules another one makes superfluous."""
-    items, consequents = shared(left.T, np.int32), shared(right, np.int32)
-    measured = shared(confidence, np.float64)
-    wider, narrower = _containment(part)
+def _find_dominated(left: Indices, right: Indices, confidence: Floats, encoded: EncodedRules) -> Bools:
+    """Find the rules, given in sorted order, that another one makes superfluous."""
+    items, consequents = as_kernel_array(left.T, np.int32), as_kernel_array(right, np.int32)
+    measured = as_kernel_array(confidence, np.float64)
+    wider, narrower = _list_containment(encoded)
     out = np.zeros(len(right), bool)
 
     def search(span: tuple[int, int]) -> None:
-        dominated_rules(items, consequents, measured, *wider, *narrower, *span, out)
+        _mark_dominated(items, consequents, measured, *wider, *narrower, *span, out)
 
-    run_threads(search, spans(len(right), default_threads() * 4, least=1000))
+    run_threads(search, split_range(len(right), default_threads() * 4, least=1000))
     return out
 
 
-def _containment(part: Part) -> tuple[tuple[Ints, Indices], tuple[Ints, Indices]]:
-    """For each item the items that hold wherever it does, and those that hold only where it does, as flat lists."""
+def _list_containment(encoded: EncodedRules) -> tuple[tuple[Ints, Indices], tuple[Ints, Indices]]:
+    """List, for each item, the items that hold wherever it does, and those that hold only where it does."""
     narrow, wide = [], []
-    for column in np.unique(part.column).tolist():
-        own = np.flatnonzero(part.column == column)
-        codes = part.codes[own].astype(np.int32)
+    for column in np.unique(encoded.column).tolist():
+        own = np.flatnonzero(encoded.column == column)
+        codes = encoded.codes[own].astype(np.int32)
         inside = codes @ codes.T == codes.sum(axis=1)[:, None]
         a, b = np.nonzero(inside)
         narrow.append(own[a])
         wide.append(own[b])
-    return _flat(np.concatenate(narrow), np.concatenate(wide), part), _flat(
-        np.concatenate(wide), np.concatenate(narrow), part
-    )
+    narrower, wider = np.concatenate(narrow), np.concatenate(wide)
+    return _group(narrower, wider, encoded), _group(wider, narrower, encoded)
 
 
-def _flat(of: Ints, other: Ints, part: Part) -> tuple[Ints, Indices]:
+def _group(of: Ints, other: Ints, encoded: EncodedRules) -> tuple[Ints, Indices]:
+    """Return ``starts`` and ``others``: those of item ``i`` are ``others[starts[i] : starts[i + 1]]``."""
     order = np.lexsort([other, of])
-    starts = np.searchsorted(of[order], np.arange(len(part.items) + 1))
-    return shared(starts, np.int64), shared(other[order], np.int32)
+    starts = np.searchsorted(of[order], np.arange(len(encoded.items) + 1))
+    return as_kernel_array(starts, np.int64), as_kernel_array(other[order], np.int32)
+
+
+@kernel
+def _search_sorted(column: Indices, value: int, low: int, high: int) -> int:
+    """Return the first position in the sorted range ``low … high`` whose entry is not below a value."""
+    while low < high:
+        middle = (low + high) // 2
+        if column[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def _insert(numbers: Indices, count: int, number: int) -> int:
+    """Insert a number into the first ``count`` numbers, which are ascending and distinct; return the new count."""
+    place = count
+    while place > 0 and numbers[place - 1] > number:
+        place -= 1
+    if place > 0 and numbers[place - 1] == number:
+        return count
+    for at in range(count, place, -1):
+        numbers[at] = numbers[at - 1]
+    numbers[place] = number
+    return count + 1
+
+
+@kernel
+def _mark_dominated(
+    left: Indices,
+    right: Indices,
+    confidence: Floats,
+    wider_start: Ints,
+    wider: Indices,
+    narrower_start: Ints,
+    narrower: Indices,
+    first: int,
+    last: int,
+    out: Bools,
+) -> None:
+    """Mark, in ``out``, the rules ``first … last`` that another one makes superfluous.
+
+    ``left`` (one row per position in the antecedent, padding −1) and ``right`` hold all rules, sorted by consequent,
+    then by items, padding first. ``wider[wider_start[i] : wider_start[i + 1]]`` are the items that hold wherever item
+    ``i`` does, including ``i``, ascending; ``narrower`` are the items that hold only where ``i`` does. A rule is
+    dominated if another one is at least as confident, each of whose items is at least as wide as an item of the rule
+    and whose consequent is at least as narrow. The sorted rules form a trie, and only existing prefixes are visited.
+    """
+    width = left.shape[0]
+    limit = 0
+    for item in range(wider_start.size - 1):
+        limit = max(limit, wider_start[item + 1] - wider_start[item])
+    allowed = np.empty(limit * width + 1, np.int32)
+    begin, end, choice = np.empty(width + 1, np.int64), np.empty(width + 1, np.int64), np.empty(width + 1, np.int64)
+    for rule in range(first, last):
+        count = 0
+        for place in range(width):
+            item = left[place, rule]
+            if item >= 0:
+                for at in range(wider_start[item], wider_start[item + 1]):
+                    count = _insert(allowed, count, wider[at])
+        found = False
+        for at in range(narrower_start[right[rule]], narrower_start[right[rule] + 1]):
+            consequent = narrower[at]
+            begin[0] = _search_sorted(right, consequent, 0, right.size)
+            end[0] = _search_sorted(right, consequent + 1, begin[0], right.size)
+            choice[0] = -1
+            depth = 0
+            while depth >= 0 and not found:
+                low, high = begin[depth], end[depth]
+                if choice[depth] < 0:
+                    # Rules that end here come first in the range.
+                    while low < high and (depth == width or left[depth, low] < 0):
+                        same = _is_same_rule(left, right, low, rule)
+                        if confidence[low] >= confidence[rule] and (low < rule if same else True):
+                            found = True
+                            break
+                        low += 1
+                    begin[depth] = low
+                    choice[depth] = 0 if depth == 0 else choice[depth - 1]
+                if depth == width or low >= high or choice[depth] >= count:
+                    depth -= 1
+                    continue
+                item = allowed[choice[depth]]
+                choice[depth] += 1
+                start = _search_sorted(left[depth], item, low, high)
+                stop = _search_sorted(left[depth], item + 1, start, high)
+                begin[depth] = start  # items are tried in ascending order
+                if stop > start:
+                    depth += 1
+                    begin[depth], end[depth], choice[depth] = start, stop, -1
+            if found:
+                break
+        out[rule] = found
+
+
+@kernel
+def _is_same_rule(left: Indices, right: Indices, a: int, b: int) -> bool:
+    same = right[a] == right[b]
+    for place in range(left.shape[0]):
+        same = same and left[place, a] == left[place, b]
+    return bool(same)

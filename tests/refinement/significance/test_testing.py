@@ -1,4 +1,4 @@
-"""p-values against shifts made by hand, the level on noise over many seeds, and power where something is there."""
+"""p-values against shifts computed by hand, the level on noise over many seeds, and power on planted rules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from thence.counting.recount import recount
 from thence.errors import ConfigError
 from thence.miners.exact.miner import Exact
 from thence.refinement import Null, p_values, refine
-from thence.refinement.significance.trials import PlaceTests, Shuffles, excess_roots
+from thence.refinement.significance.statistics import PlacePermutations, PlaceTests, signed_roots
 from thence.rules.items import Feature
 from thence.rules.ruleset import RuleSet
 from thence.tables.transactions import Block, Column, TransactionTable
@@ -35,14 +35,14 @@ def root(both: float, held: float, expected: float) -> float:
 
 
 def statistic(block: Block, left: tuple[int, ...], right: int, shift: int, moved: int | None = None) -> float:
-    """The statistic of a rule whose consequent (or whose item ``moved`` alone) is turned round by some frames."""
+    """The statistic of a rule whose consequent (or only whose item ``moved``) is shifted circularly."""
     codes = block.flat().reshape(block.n_embeddings, block.n_frames, len(block.columns))
     owner, offsets = block.column_of_item, block.offsets
 
     def series(item: int, *, by: int) -> tuple[np.ndarray, np.ndarray]:
         column = owner[item]
-        turned = np.roll(codes[:, :, column], by, axis=1)
-        return turned >= 0, turned == item - offsets[column]
+        shifted = np.roll(codes[:, :, column], by, axis=1)
+        return shifted >= 0, shifted == item - offsets[column]
 
     known, target = series(right, by=shift if moved is None else 0)
     rest = np.ones_like(known)
@@ -61,9 +61,10 @@ def statistic(block: Block, left: tuple[int, ...], right: int, shift: int, moved
     return root(both, rows, expected)
 
 
-def share_above(observed: float, worlds: list[float]) -> float:
+def share_above(observed: float, permuted: list[float]) -> float:
+    """The p-value: the share of statistics, the observed one included, at least as large."""
     slack = 1e-7 * max(1.0, abs(observed))
-    return (1 + sum(world >= observed - slack for world in worlds)) / (1 + len(worlds))
+    return (1 + sum(value >= observed - slack for value in permuted)) / (1 + len(permuted))
 
 
 def in_time(block: Block, left: tuple[int, ...], right: int) -> bool:
@@ -77,7 +78,7 @@ def pick(table: TransactionTable, seed: int, count: int) -> tuple[list[tuple[tup
     rng = np.random.default_rng(seed)
     listed = [rule for rule in all_rules(table) if in_time(block, *rule)]
     listed = [listed[i] for i in rng.permutation(len(listed))[:count]]
-    rules = recount(table, 0, *padded(listed, 2))
+    rules = recount(*padded(listed, 2), table)
     kept = np.flatnonzero(rules.counts.n_both > 0)
     return [listed[i] for i in kept], rules.take(kept)
 
@@ -91,8 +92,8 @@ def test_p_values_are_the_share_of_shifts_at_least_as_extreme(table: Transaction
         return
     tested = p_values(rules, table, null=EVERY_SHIFT, family="rules", simpler=False)
     for (left, right), p in zip(listed, tested.extras["p_value"], strict=True):
-        worlds = [statistic(block, left, right, shift) for shift in range(1, block.n_frames)]
-        assert p == pytest.approx(share_above(statistic(block, left, right, 0), worlds))
+        permuted = [statistic(block, left, right, shift) for shift in range(1, block.n_frames)]
+        assert p == pytest.approx(share_above(statistic(block, left, right, 0), permuted))
 
 
 @given(binned_tables(max_frames=14), st.integers(0, 2**31))
@@ -106,14 +107,14 @@ def test_a_single_item_is_tested_by_shifting_it_alone(table: TransactionTable, s
         for r, (left, _) in enumerate(listed)
         if len(left) == 2 and not any(still[block.column_of_item[i]] for i in left)
     ]
-    # Shares of one rule alone: nothing else to be adjusted for but its two items.
+    # One rule at a time: there is nothing to adjust for but its two items.
     for r in chosen[:2]:
         left, right = listed[r]
         tested = p_values(rules.take(np.array([r])), table, null=EVERY_SHIFT, family="rules", method="fdr")
         shares = []
         for item in left:
-            worlds = [statistic(block, left, right, shift, item) for shift in range(1, block.n_frames)]
-            shares.append(share_above(statistic(block, left, right, 0, item), worlds))
+            permuted = [statistic(block, left, right, shift, item) for shift in range(1, block.n_frames)]
+            shares.append(share_above(statistic(block, left, right, 0, item), permuted))
         assert tested.extras["p_simpler"][0] == pytest.approx(max(shares))
 
 
@@ -137,8 +138,8 @@ def test_the_family_is_everything_that_could_have_been_found(
     ]
     strongest = []
     for shift in range(1, block.n_frames):
-        turned = TransactionTable((with_turned(block, shift),))
-        there = recount(turned, 0, *padded([(left, right + block.n_items) for left, right in space], length))
+        shifted = TransactionTable((add_shifted(block, shift),))
+        there = recount(*padded([(left, right + block.n_items) for left, right in space], length), shifted)
         found = (there.counts.n_both >= max(fewest, 1)) & (there.measure("confidence") >= min_confidence - 1e-12)
         strongest.append(
             max(
@@ -151,8 +152,8 @@ def test_the_family_is_everything_that_could_have_been_found(
         assert adjusted == pytest.approx(expected) or (min(adjusted, expected) > 0.2 and adjusted <= expected)
 
 
-def with_turned(block: Block, shift: int) -> Block:
-    """The block with a second copy of every column, turned round."""
+def add_shifted(block: Block, shift: int) -> Block:
+    """Add a second, circularly shifted copy of every column."""
     copies = tuple(
         replace(
             column,
@@ -167,10 +168,10 @@ def with_turned(block: Block, shift: int) -> Block:
 def test_the_statistic_is_the_signed_root_of_the_likelihood_ratio() -> None:
     cases = [(9, 10, 5.0), (1, 10, 5.0), (10, 10, 3.0), (0, 10, 3.0), (3, 3, 3.0), (0, 5, 0.0)]
     both, held, expected = (np.array(column) for column in zip(*cases, strict=True))
-    assert excess_roots(both, held, expected).tolist() == pytest.approx([root(*case) for case in cases])
+    assert signed_roots(both, held, expected).tolist() == pytest.approx([root(*case) for case in cases])
 
 
-def test_facts_are_permuted_over_the_places() -> None:
+def test_static_items_are_permuted_over_the_places() -> None:
     rng = np.random.default_rng(2)
     facts = rng.integers(0, 2, (6, 1)).astype(np.int16)
     series = rng.integers(-1, 6, 9).astype(np.int32)
@@ -180,12 +181,12 @@ def test_facts_are_permuted_over_the_places() -> None:
         Column(Feature("reading"), ("low", "high"), readings, np.arange(9, dtype=np.int32)),
     )
     block = Block(columns, 20, 9, embeddings=tuple((str(e),) for e in range(9)))
-    shuffles = Shuffles.of(block, 5, rng)
+    permutations = PlacePermutations.of(block, 5, rng)
     yes = np.array([False, True])
     hits, rows = (readings == 1).sum(axis=1).astype(float)[None, :], np.full((1, 9), 20.0)
-    tests = PlaceTests(shuffles, np.zeros(1, np.int64), [[(0, yes)]], hits, rows)
+    tests = PlaceTests(permutations, np.zeros(1, np.int64), [[(0, yes)]], hits, rows)
     for draw in range(5):
-        order = shuffles.orders[series.tobytes()][draw]
+        order = permutations.orders[series.tobytes()][draw]
         assert sorted(order.tolist()) == list(range(6))
         holds = np.array([s >= 0 and facts[order[s], 0] == 1 for s in series])
         both, held = hits[0][holds].sum(), rows[0][holds].sum()
@@ -194,7 +195,7 @@ def test_facts_are_permuted_over_the_places() -> None:
 
 
 def lifted(rng: np.random.Generator, places: int, effect: float) -> TransactionTable:
-    """A fact about each place, and readings that are more often high where it holds (by ``effect``)."""
+    """A static item per place, and readings that are more often high where it holds (by ``effect``)."""
     fact = rng.permutation(np.arange(places) % 2)[:, None].astype(np.int16)
     chance = 0.5 + effect * (fact - 0.5)
     readings = (rng.random((places, 60)) < chance).astype(np.int16)
@@ -206,16 +207,16 @@ def lifted(rng: np.random.Generator, places: int, effect: float) -> TransactionT
     return TransactionTable((Block(columns, 60, places, embeddings=tuple((str(e),) for e in range(places))),))
 
 
-def test_a_fact_that_matters_is_found_and_one_that_does_not_is_not() -> None:
+def test_an_associated_static_item_is_significant_and_an_independent_one_is_not() -> None:
     rng = np.random.default_rng(11)
     table, idle = lifted(rng, 30, 0.4), lifted(rng, 30, 0.0)
     for some, found in ((table, True), (idle, False)):
-        rules = recount(some, 0, np.array([[1]]), np.array([3]))
+        rules = recount(np.array([[1]]), np.array([3]), some)
         assert bool(len(p_values(rules, some, alpha=0.05))) is found
 
 
 def noise_table(kind: str, seed: int) -> TransactionTable:
-    """Six independent sensors: smooth noise, or a daily cycle with a phase of its own, and noise on it."""
+    """Six independent sensors: smooth noise, or noise on a daily cycle with a random phase."""
     rng = np.random.default_rng(seed)
     values = autoregressive(rng, 300, {"slow": 0.98, "cycle": 0.8}[kind], 6)
     if kind == "cycle":
@@ -224,7 +225,7 @@ def noise_table(kind: str, seed: int) -> TransactionTable:
 
 
 def most_by_chance(tables: int, level: float) -> int:
-    """So many false alarms or more have a probability below one in a thousand."""
+    """The smallest number of false alarms with a probability below 0.001 of being reached."""
     tail = 1.0
     for count in range(tables + 1):
         if tail < 0.001:
@@ -235,7 +236,7 @@ def most_by_chance(tables: int, level: float) -> int:
 
 @pytest.mark.parametrize(("kind", "method"), [("slow", "fwer"), ("cycle", "fwer"), ("slow", "fdr")])
 def test_noise_gives_rules_no_more_often_than_the_stated_level(kind: str, method: str) -> None:
-    """The whole way from mining to the test, over many seeds. Adjusting over the rules found alone would not do."""
+    """From mining to the test, over many seeds. Adjusting over the rules found alone does not hold the level."""
     level, tables = 0.05, 40
     miner = Exact(max_antecedents=2, min_support=0.05, min_confidence=0.8)
     bounds = {"min_support": 0.05, "min_confidence": 0.8}
@@ -254,14 +255,14 @@ def test_noise_gives_rules_no_more_often_than_the_stated_level(kind: str, method
         else:
             left = p_values(rules, table, alpha=level, method="fdr", null=null, seed=seed, **bounds)
         alarms += len(left) > 0
-    assert with_rules > tables / 4  # there was something to be fooled by
+    assert with_rules > tables / 4
     assert alarms < most_by_chance(tables, level)
     if kind == "slow" and method == "fwer":
         assert naive >= most_by_chance(tables, level)
 
 
 def planted(seed: int, *, frames: int = 600) -> TransactionTable:
-    """``b`` follows ``a``; four other sensors go their own ways."""
+    """``b`` follows ``a``; four other sensors are independent."""
     rng = np.random.default_rng(seed)
     values = autoregressive(rng, frames, 0.8, 6)
     values[:, 1] = values[:, 0] + 0.1 * values[:, 1]
@@ -271,7 +272,7 @@ def planted(seed: int, *, frames: int = 600) -> TransactionTable:
 
 @pytest.mark.parametrize("null", [Null(draws=99), Null(draws=99, kind="blocks")], ids=["shift", "blocks"])
 @pytest.mark.parametrize("method", ["fwer", "fdr"])
-def test_what_is_there_is_found(null: Null, method: str) -> None:
+def test_planted_rules_are_significant(null: Null, method: str) -> None:
     table = planted(3)
     rules = Exact(max_antecedents=2, min_support=0.02, min_confidence=0.7).mine(table)
     kept = p_values(rules, table, alpha=0.05, null=null, method=method)  # type: ignore[arg-type]
@@ -280,14 +281,14 @@ def test_what_is_there_is_found(null: Null, method: str) -> None:
     assert len(kept) == 6
 
 
-def test_an_item_that_adds_nothing_is_seen_and_one_that_adds_is_kept() -> None:
+def test_an_item_that_adds_nothing_fails_and_one_that_adds_passes() -> None:
     rng = np.random.default_rng(8)
     a, b, idle = (autoregressive(rng, 3000, 0.6, 3) > 0).T
     c = (a & b) ^ (rng.random(3000) < 0.02)
     frame = pl.DataFrame({"a": a, "b": b, "idle": idle, "c": c})
     table = TransactionTable.from_frame(frame)
     a, b, idle, c = (int(table.blocks[0].offsets[k]) + 1 for k in range(4))
-    rules = recount(table, 0, np.array([[a, b], [a, idle]]), np.array([c, c]))
+    rules = recount(np.array([[a, b], [a, idle]]), np.array([c, c]), table)
     tested = p_values(rules, table, null=Null(draws=99))
     assert tested.extras["p_simpler"][0] == pytest.approx(0.01)
     assert tested.extras["p_simpler"][1] > 0.05
@@ -295,7 +296,7 @@ def test_an_item_that_adds_nothing_is_seen_and_one_that_adds_is_kept() -> None:
 
 
 def test_items_that_add_nothing_pass_no_more_often_than_the_stated_level() -> None:
-    """A real rule, and idle sensors that a miner puts beside it: rules with two items are all false."""
+    """A true rule, and independent sensors that a miner adds to it: all rules with two items are false."""
     level, tables, alarms = 0.05, 30, 0
     for seed in range(tables):
         rng = np.random.default_rng(seed)
@@ -313,7 +314,7 @@ def test_items_that_add_nothing_pass_no_more_often_than_the_stated_level() -> No
     assert alarms < most_by_chance(tables, level)
 
 
-def test_with_a_period_a_common_cycle_alone_is_no_association() -> None:
+def test_with_a_period_a_common_cycle_alone_is_not_significant() -> None:
     rng = np.random.default_rng(5)
     frames, period = 1200, 24
     cycle = 2 * np.sin(2 * np.pi * np.arange(frames) / period)
@@ -341,11 +342,11 @@ def test_with_a_period_a_common_cycle_alone_is_no_association() -> None:
     assert beyond <= anyhow | {frozenset("cd")}
 
 
-def test_what_was_done_is_noted_and_settings_are_checked() -> None:
+def test_notes_describe_the_test_and_settings_are_checked() -> None:
     table = planted(3, frames=100)
     rules = Exact(max_antecedents=1, min_support=0.02, min_confidence=0.7).mine(table)
     assert (
-        "19 circular shifts over the rules given (FWER)"
+        "19 circular shifts over the given rules (FWER)"
         in p_values(rules, table, null=Null(draws=19), family="rules").notes[-1]
     )
     few = p_values(rules, table, alpha=0.05, null=Null(draws=9))
@@ -366,7 +367,7 @@ def test_the_same_seed_gives_the_same_p_values_and_the_table_is_not_changed() ->
     assert np.array_equal(table.codes, before)
 
 
-def test_a_fact_and_a_reading_in_one_rule_are_each_tested_in_their_own_way() -> None:
+def test_static_and_changing_items_of_one_rule_are_each_permuted_in_their_own_way() -> None:
     rng = np.random.default_rng(21)
     places, frames = 24, 200
     fact = (np.arange(places) % 2)[:, None].astype(np.int16)
@@ -379,6 +380,6 @@ def test_a_fact_and_a_reading_in_one_rule_are_each_tested_in_their_own_way() -> 
         Column(Feature("target"), bins(2), target, own),
     )
     table = TransactionTable((Block(columns, frames, places, embeddings=tuple((str(e),) for e in range(places))),))
-    rules = recount(table, 0, np.array([[1, 3]]), np.array([5]))
+    rules = recount(np.array([[1, 3]]), np.array([5]), table)
     kept = p_values(rules, table, alpha=0.05, null=Null(draws=99))
     assert len(kept) == 1

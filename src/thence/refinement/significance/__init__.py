@@ -1,1 +1,1 @@
-"""Significance under autocorrelation: null models, the family of competing rules, p-values."""
+"""Significance tests of rules: the null model, test statistics, the family of competing rules, p-values."""

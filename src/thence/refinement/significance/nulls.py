@@ -1,63 +1,131 @@
-"""Worlds in which two series have nothing to do with each other, though each is as it was: rearrangements of time.
+"""The null model: permutations of time under which antecedent and consequent are independent of each other.
 
-A circular shift moves one series against the other and leaves each as smooth, as seasonal and as gappy as it is; a
-permutation of blocks breaks up what is slower than a block as well. Values that do not depend on time are permuted
-over the places of the graph instead. This module draws rearrangements; it counts nothing.
+A circular shift moves one series against the other and keeps its autocorrelation, seasonality and gaps; a permutation
+of blocks also breaks up whatever is slower than a block. Static values are permuted over the places of the graph
+instead (see ``statistics``). This module draws permutations and applies them to bitmaps; it counts nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from thence.bitmaps.bits import Words, kernel
 from thence.errors import ConfigError, MiningError
 from thence.tables.transactions import Block, TransactionTable
 
-__all__ = ["Null", "Runs", "memory_frames"]
+__all__ = ["Null", "Permutation", "TimePermutations", "estimate_memory", "require_permutations"]
 
 Ints = npt.NDArray[np.int64]
 
-# Shifts left out around zero loosen the level by at most their share of all shifts.
+# Excluding shifts around zero inflates the level by at most their share of all shifts.
 _MAX_GUARD_SHARE = 1 / 200
-_FADED = 0.1
-_LOOKED_AT = 64
+# Series count as uncorrelated with their past when the mean autocorrelation is below this.
+_UNCORRELATED = 0.1
+# The autocorrelation is estimated on about this many series.
+_SAMPLED_SERIES = 64
 
 
 @dataclass(frozen=True)
-class Runs:
-    """A rearrangement of frames: the run of ``length[i]`` frames from ``source[i]`` on goes to ``target[i]``."""
+class Permutation:
+    """A permutation of frames, as runs of frames that are moved.
+
+    Args:
+        source: First frame of each run before the permutation.
+        target: First frame of each run after it.
+        length: Number of frames of each run.
+    """
 
     source: Ints
     target: Ints
     length: Ints
 
     def order(self, n_frames: int) -> Ints:
-        """The same as an index array: ``series[order]`` is the rearranged series."""
+        """Return the permutation as an index array of ``n_frames``: ``series[order]`` is the permuted series."""
         out = np.empty(n_frames, np.int64)
         for source, target, length in zip(self.source, self.target, self.length, strict=True):
             out[target : target + length] = np.arange(source, source + length)
         return out
 
+    def apply(self, words: Words) -> Words:
+        """Return a read-only, permuted copy of bitmaps over frames (one per row of ``words``)."""
+        out = np.zeros_like(words)
+        _copy_runs(words, self.source, self.target, self.length, out)
+        out.flags.writeable = False
+        return out
+
+
+@kernel
+def _copy_bits(line: Words, source: int, target: int, count: int, out: Words) -> None:
+    """Copy at most 64 bits that stay within one word of the target."""
+    first, shift = source // 64, np.uint64(source % 64)
+    value = line[first] >> shift
+    if shift > 0 and first + 1 < line.size:
+        value |= line[first + 1] << (np.uint64(64) - shift)
+    if count < 64:
+        value &= (np.uint64(1) << np.uint64(count)) - np.uint64(1)
+    out[target // 64] |= value << np.uint64(target % 64)
+
+
+@kernel
+def _copy_runs(words: Words, source: Ints, target: Ints, length: Ints, out: Words) -> None:
+    """Copy runs of bits of every row to their targets; ``out`` must be zero."""
+    for row in range(words.shape[0]):
+        line, made = words[row], out[row]
+        for run in range(length.size):
+            read, write, rest = source[run], target[run], length[run]
+            head = min((64 - write % 64) % 64, rest)
+            if head > 0:
+                _copy_bits(line, read, write, head, made)
+                read, write, rest = read + head, write + head, rest - head
+            # Whole words of the target, except the last: ``_copy_bits`` checks where the source ends.
+            full = max(rest // 64 - 1, 0)
+            first, start = read // 64, write // 64
+            shift = np.uint64(read % 64)
+            if shift == 0:
+                for word in range(full):
+                    made[start + word] = line[first + word]
+            else:
+                back = np.uint64(64) - shift
+                for word in range(full):
+                    made[start + word] = (line[first + word] >> shift) | (line[first + word + 1] << back)
+            read, write, rest = read + 64 * full, write + 64 * full, rest - 64 * full
+            while rest > 0:
+                _copy_bits(line, read, write, min(64, rest), made)
+                read, write, rest = read + 64, write + 64, rest - 64
+
 
 @dataclass(frozen=True, kw_only=True)
 class Null:
-    """How time is rearranged, and how often.
+    """The null model of a significance test: how time is permuted, and how many permutations are drawn.
 
-    ``kind="shift"`` (the default) shifts the consequent circularly by a random number of frames, the same in all
-    embeddings and for all rules; ``"blocks"`` permutes blocks of ``block_frames`` frames. Shifts of up to ``guard``
-    frames are left out: their effect is that of no shift. By default that is the memory of the series, at most a
-    two-hundredth of the table, since every shift left out loosens the level a little (by at most ``2 · guard /
-    frames``). With a ``period`` (in frames: 48 for a day of half hours) only whole periods are moved, which leaves a
-    common cycle intact: what is tested then is association *beyond* the cycle.
+    Args:
+        kind: ``"shift"`` shifts the consequent circularly by a random number of frames, the same in all embeddings and
+            for all rules; ``"blocks"`` permutes blocks of ``block_frames`` frames.
+        draws: Number of permutations to draw; fewer if the table does not have as many different shifts. The smallest
+            possible p-value is ``1 / (1 + draws)``.
+        guard: Shifts by up to this many frames in either direction are not drawn, because they change almost nothing.
+            By default the memory of the series (see ``estimate_memory``), but at most a two-hundredth of the frames:
+            excluded shifts inflate the level, by at most ``2 · guard / frames``. With ``kind="blocks"`` it sets the
+            default block length only.
+        period: Length of a cycle in frames (48 for a day of half hours). Only whole periods are moved, which keeps a
+            common cycle intact: the test is then for association *beyond* the cycle.
+        block_frames: Length of a block in frames with ``kind="blocks"``, rounded up to whole periods. By default twice
+            the guard or the square root of the number of frames, whichever is larger.
 
-    >>> rng = np.random.default_rng(1)
-    >>> [one.order(6).tolist() for one in Null(draws=2).runs(6, guard=1, rng=rng)]
-    [[4, 5, 0, 1, 2, 3], [3, 4, 5, 0, 1, 2]]
-    >>> [int(one.target[0]) for one in Null(period=48).runs(144, guard=0, rng=rng)]
-    [48, 96]
+    Raises:
+        ConfigError: If ``kind`` is unknown or a number is out of range.
+
+    Examples:
+        >>> rng = np.random.default_rng(1)
+        >>> [one.order(6).tolist() for one in Null(draws=2).permutations(6, guard=1, rng=rng)]
+        [[4, 5, 0, 1, 2, 3], [3, 4, 5, 0, 1, 2]]
+        >>> [int(one.target[0]) for one in Null(period=48).permutations(144, guard=0, rng=rng)]
+        [48, 96]
     """
 
     kind: Literal["shift", "blocks"] = "shift"
@@ -68,43 +136,72 @@ class Null:
 
     def __post_init__(self) -> None:
         if self.kind not in ("shift", "blocks"):
-            raise ConfigError(f"unknown null '{self.kind}'", hint="'shift' or 'blocks'")
+            raise ConfigError(
+                f"null kind must be 'shift' or 'blocks', got {self.kind!r}", hint="set kind to 'shift' or 'blocks'"
+            )
         for name, least in (("draws", 1), ("guard", 0), ("period", 1), ("block_frames", 1)):
             value = getattr(self, name)
             if value is not None and value < least:
                 raise ConfigError(f"{name} must be at least {least}, got {value!r}")
 
-    def runs(self, n_frames: int, *, guard: int, rng: np.random.Generator) -> list[Runs]:
-        """Different rearrangements of so many frames, as many as asked for or as there are."""
+    def draw(self, table: TransactionTable, *, rng: np.random.Generator) -> TimePermutations:
+        """Draw the permutations of every block of a table.
+
+        Args:
+            table: The table, with at least one block.
+            rng: Random generator.
+
+        Raises:
+            MiningError: If a block has too few frames.
+        """
+        guard = self.choose_guard(table)
+        sizes = sorted({block.n_frames for block in table.blocks})
+        drawn = {n_frames: self.permutations(n_frames, guard=guard, rng=rng) for n_frames in sizes}
+        return TimePermutations(drawn, min(len(some) for some in drawn.values()), self)
+
+    def permutations(self, n_frames: int, *, guard: int, rng: np.random.Generator) -> list[Permutation]:
+        """Draw permutations of a number of frames.
+
+        Args:
+            n_frames: Number of frames.
+            guard: Shifts by up to this many frames are not drawn.
+            rng: Random generator.
+
+        Returns:
+            ``draws`` permutations; with ``kind="shift"`` all are different, and fewer if there are not as many.
+
+        Raises:
+            MiningError: If there are too few frames.
+        """
         return self._shifts(n_frames, guard, rng) if self.kind == "shift" else self._blocks(n_frames, guard, rng)
 
-    def _shifts(self, n_frames: int, guard: int, rng: np.random.Generator) -> list[Runs]:
+    def _shifts(self, n_frames: int, guard: int, rng: np.random.Generator) -> list[Permutation]:
         step = self.period or 1
-        # Frames beyond the last whole period stay where they are, or the phase would slip at the seam.
+        # Frames beyond the last whole period stay in place, or the phase would slip at the seam.
         ring = n_frames - n_frames % step
         shifts = np.arange(step, ring, step)
         shifts = shifts[(shifts > guard) & (shifts < ring - guard)]
         if not len(shifts):
             raise MiningError(
-                f"{n_frames:,} frames leave no shift to compare with",
+                f"{n_frames:,} frames are too few for a circular shift",
                 hint="use a longer table, a smaller guard or a shorter period",
             )
         if len(shifts) > self.draws:
             shifts = rng.choice(shifts, self.draws, replace=False)
         rest = n_frames - ring
         return [
-            Runs(np.array([0, ring - s, ring]), np.array([s, 0, ring]), np.array([ring - s, s, rest]))
+            Permutation(np.array([0, ring - s, ring]), np.array([s, 0, ring]), np.array([ring - s, s, rest]))
             for s in shifts.tolist()
         ]
 
-    def _blocks(self, n_frames: int, guard: int, rng: np.random.Generator) -> list[Runs]:
+    def _blocks(self, n_frames: int, guard: int, rng: np.random.Generator) -> list[Permutation]:
         step = self.period or 1
         length = self.block_frames or max(2 * guard, round(n_frames**0.5), 1)
         length = -(-length // step) * step
         count = n_frames // length
         if count < 2:
             raise MiningError(
-                f"{n_frames:,} frames are less than two blocks of {length:,}", hint="use smaller block_frames"
+                f"{n_frames:,} frames are fewer than two blocks of {length:,} frames", hint="use smaller block_frames"
             )
         starts = np.arange(count) * length
         out = []
@@ -112,20 +209,46 @@ class Null:
             order = rng.permutation(count)
             source = np.append(starts[order], count * length)
             target = np.append(starts, count * length)
-            out.append(Runs(source, target, np.append(np.full(count, length), n_frames - count * length)))
+            out.append(Permutation(source, target, np.append(np.full(count, length), n_frames - count * length)))
         return out
 
-    def guard_for(self, table: TransactionTable) -> int:
-        """The shifts to leave out on either side of zero."""
+    def choose_guard(self, table: TransactionTable) -> int:
+        """Return ``guard``, or the default for a table: the memory of its series, within bounds."""
         if self.guard is not None:
             return self.guard
         frames = min((block.n_frames for block in table.blocks), default=0)
         most = int(frames * _MAX_GUARD_SHARE)
-        return min(most, max((memory_frames(block, most) for block in table.blocks), default=0))
+        return min(most, max((estimate_memory(block, most) for block in table.blocks), default=0))
 
 
-def memory_frames(block: Block, most: int) -> int:
-    """The first lag at which the codes of a block are on average nearly uncorrelated with themselves."""
+@dataclass(frozen=True)
+class TimePermutations:
+    """The permutations of time drawn for a table; blocks with the same number of frames share them.
+
+    Args:
+        by_frames: The permutations for each number of frames.
+        n_draws: Number of permutations that every block has.
+        null: The null model that they were drawn from.
+    """
+
+    by_frames: Mapping[int, Sequence[Permutation]]
+    n_draws: int
+    null: Null
+
+
+def require_permutations(table: TransactionTable, null: Null) -> None:
+    """Raise a ``MiningError`` if a table has too few frames for the permutations of a null model."""
+    if table.blocks:
+        null.draw(table, rng=np.random.default_rng(0))
+
+
+def estimate_memory(block: Block, most: int) -> int:
+    """Estimate the memory of the series of a block: the lag at which their mean autocorrelation falls below 0.1.
+
+    Args:
+        block: The block; static and context columns are ignored.
+        most: Largest lag to consider; returned if the series are still correlated there.
+    """
     if most < 1:
         return 0
     seen: dict[int, npt.NDArray[np.int16]] = {}
@@ -134,13 +257,13 @@ def memory_frames(block: Block, most: int) -> int:
             seen.setdefault(id(column.codes), column.codes)
     longest = 0
     for codes in seen.values():
-        some = codes[:: max(1, len(codes) // _LOOKED_AT)].astype(np.float64)
+        some = codes[:: max(1, len(codes) // _SAMPLED_SERIES)].astype(np.float64)
         centred = np.where(some < 0, 0.0, some - some.mean(axis=1, keepdims=True))
         spectrum = np.abs(np.fft.rfft(centred, n=2 * block.n_frames)) ** 2
         correlation = np.fft.irfft(spectrum)[:, : most + 1]
-        alive = correlation[:, 0] > 0
-        if alive.any():
-            mean = (correlation[alive] / correlation[alive, :1]).mean(axis=0)
-            faded = np.flatnonzero(mean < _FADED)
-            longest = max(longest, int(faded[0]) if len(faded) else most)
+        varying = correlation[:, 0] > 0
+        if varying.any():
+            mean = (correlation[varying] / correlation[varying, :1]).mean(axis=0)
+            below = np.flatnonzero(mean < _UNCORRELATED)
+            longest = max(longest, int(below[0]) if len(below) else most)
     return longest
