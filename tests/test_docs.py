@@ -1,73 +1,257 @@
-"""The pages that have no test of their own: every Python example runs, every link leads somewhere."""
+"""The documentation against the code: every block runs, every link leads somewhere, every name and module is listed.
+
+All code blocks of a page run in order, in one namespace and one temporary folder:
+
+- ``python`` blocks are executed, ``pycon`` blocks are doctests whose output must match;
+- ``sh`` and ``console`` blocks run their ``thence`` commands; in a ``console`` block the output shown must match too;
+- ``toml`` and ``json`` blocks are parsed, and a ``toml`` block that is a configuration is read as one;
+- ``text`` and ``csv`` blocks are only read.
+
+A comment on the line before a block says more: ``<!-- file: job.toml -->`` also writes the block to that file, and
+``<!-- not run: reason -->`` keeps it from running.
+"""
 
 from __future__ import annotations
 
+import ast
+import doctest
+import json
 import re
+import shlex
 import shutil
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import thence as th
+from tests.helpers.commands import thence
+
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = (
-    "README.md",
-    "docs/index.md",
-    "docs/guide/aerial.md",
-    "docs/guide/lifted-rules.md",
-    "docs/guide/which-enrichment.md",
+PAGES = {str(path.relative_to(ROOT)): path for path in [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]}
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
+DATA = ROOT.parent / "shared" / "data"
+SECTIONS = {"input", "windows", "discretize", "enrich", "miner", "refine", "output"}
+LANGUAGES = {"python", "pycon", "sh", "console", "toml", "json", "text", "csv"}
+SHOWN = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+BLOCK = re.compile(
+    r"^(?:<!-- (?P<word>not run|file):(?P<note>[^\n]*?)-->\n+)?```(?P<language>[^\n]*)\n(?P<text>.*?)^```$", re.M | re.S
 )
 
 
-def _blocks(page: str) -> list[str]:
-    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: where it is, what it is written in, and the comment before it."""
+
+    page: str
+    line: int
+    language: str
+    text: str
+    word: str | None
+    note: str
+
+    @property
+    def place(self) -> str:
+        return f"{self.page}:{self.line}"
 
 
-@pytest.fixture
-def own_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The files that the README calls the user's own, made from a few days of Net3."""
+def blocks_of(page: str) -> list[Block]:
+    text = PAGES[page].read_text(encoding="utf-8")
+    return [
+        Block(
+            page,
+            text.count("\n", 0, found.start("language")) + 1,
+            found["language"].strip(),
+            found["text"],
+            found["word"],
+            (found["note"] or "").strip(),
+        )
+        for found in BLOCK.finditer(text)
+    ]
+
+
+def net3_files(folder: Path, *, readings: str, network: str) -> None:
+    """Three days of Net3 under the names that a page gives to the reader's own files."""
     import polars as pl
     import wntr
 
-    import thence as th
-
     data = th.datasets.load("net3", days=3)
-    data.sensors.to_polars().write_parquet(tmp_path / "readings.parquet")
-    network = Path(wntr.__file__).parent / "library" / "networks" / "Net3.inp"
-    shutil.copy(network, tmp_path / "network.inp")
-    pl.DataFrame({"sensor": list(data.binding), "node": list(data.binding.values())}).write_csv(
-        tmp_path / "binding.csv"
-    )
+    data.sensors.to_polars().write_parquet(folder / readings)
+    shutil.copy(Path(wntr.__file__).parent / "library" / "networks" / "Net3.inp", folder / network)
+    pairs = {"sensor": list(data.binding), "node": list(data.binding.values())}
+    pl.DataFrame(pairs).write_csv(folder / "binding.csv")
+
+
+def files_of_readme(folder: Path) -> None:
+    net3_files(folder, readings="readings.parquet", network="network.inp")
+
+
+def files_of_command_line(folder: Path) -> None:
+    net3_files(folder, readings="data.parquet", network="net.inp")
+    job = '[input]\nsensors = "data.parquet"\ngraph = "net.inp"\nbinding = "binding.csv"\n[output]\npath = "runs/job"\n'
+    (folder / "job.toml").write_text(job, encoding="utf-8")
+
+
+def files_of_sensor_data(folder: Path) -> None:
+    """A sheet per kind, as BattLeDIM publishes them."""
+    import polars as pl
+    import xlsxwriter
+
+    times = pl.datetime_range(pl.datetime(2019, 6, 1), pl.datetime(2019, 7, 31), "6h", eager=True)
+    with xlsxwriter.Workbook(str(folder / "2019_SCADA.xlsx")) as book:
+        for sheet, sensor in (("Flows (m3_h)", "p227"), ("Levels (m)", "T1")):
+            frame = pl.DataFrame({"Timestamp": times, sensor: [float(i % 7) for i in range(len(times))]})
+            frame.write_excel(book, worksheet=sheet)
+
+
+# The files that a page calls the reader's own.
+FILES: dict[str, Callable[[Path], None]] = {
+    "README.md": files_of_readme,
+    "docs/guide/command-line.md": files_of_command_line,
+    "docs/guide/sensor-data.md": files_of_sensor_data,
+}
+
+
+@pytest.fixture(scope="module")
+def cache_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("thence-cache")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, cache_root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder of a page. Simulations are shared by the pages and never touch the user's cache."""
+    monkeypatch.setenv("THENCE_CACHE", str(cache_root))
+    monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_examples_run(page: str, own_files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    blocks = _blocks(page)
-    assert blocks, f"{page} has no example"
-    names: dict[str, object] = {}
+RUN_PAGES = [page for page in PAGES if any(block.language not in ("text", "csv") for block in blocks_of(page))]
+
+
+@pytest.mark.parametrize("page", RUN_PAGES)
+def test_the_blocks_of_a_page_run(page: str, folder: Path) -> None:
+    if page in FILES:
+        FILES[page](folder)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for block in blocks_of(page):
+        if block.word == "not run":
+            continue
+        if block.word == "file":
+            path = folder / block.note
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(block.text, encoding="utf-8")
+        run_block(block, folder, names)
+
+
+def run_block(block: Block, folder: Path, names: dict[str, Any]) -> None:
+    if block.language == "python":
+        lines = "\n" * block.line  # so that a traceback names the line of the page
+        exec(compile(lines + block.text, block.page, "exec"), names)
+    elif block.language == "pycon":
+        examples = doctest.DocTestParser().get_doctest(block.text, names, block.page, block.page, block.line)
+        assert examples.examples, f"{block.place} has no example"
+        failures: list[str] = []
+        doctest.DocTestRunner(optionflags=SHOWN).run(examples, out=failures.append, clear_globs=False)
+        names.update(examples.globs)
+        assert not failures, "".join(failures)
+    elif block.language in ("sh", "console"):
+        for command, shown in commands_of(block):
+            result = thence(*command)
+            assert result.exit_code == 0, f"{block.place}: {shlex.join(command)}\n{result.output}"
+            if shown:
+                same = doctest.OutputChecker().check_output(shown, result.output, SHOWN)
+                assert same, f"{block.place} shows\n{shown}\nbut the command prints\n{result.output}"
+    elif block.language == "toml":
+        if tomllib.loads(block.text).keys() & SECTIONS:
+            path = folder / "block.toml"
+            path.write_text(block.text, encoding="utf-8")
+            th.Config.from_toml(path)
+    elif block.language == "json":
+        json.loads(block.text)
+
+
+def commands_of(block: Block) -> Iterator[tuple[list[str], str]]:
+    """Arguments of each ``thence`` command of a block, and the output that the page shows."""
+    text = block.text.replace("\\\n", " ")
+    if block.language == "sh":
+        lines = [(line, "") for line in text.splitlines()]
+    else:
+        lines = [
+            (command, shown) for command, shown in re.findall(r"^\$ ([^\n]*)\n((?:(?!\$ )[^\n]*\n)*)", text, flags=re.M)
+        ]
+        assert lines, f"{block.place} has no line that begins with '$ '"
+    for line, shown in lines:
+        words = shlex.split(line, comments=True)
+        if words:
+            assert words[0] == "thence", f"{block.place}: '{line}' cannot be run here; mark the block as not run"
+            yield words[1:], shown
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks_of(page)])
+def test_every_block_has_a_known_language_and_a_reason_not_to_run(page: str) -> None:
+    text = PAGES[page].read_text(encoding="utf-8")
+    blocks = blocks_of(page)
+    fences = re.findall(r"^ *```", text, flags=re.M)
+    assert len(fences) == 2 * len(blocks), f"{page} has a code block that is indented or not closed: it would not run"
     for block in blocks:
-        exec(compile(block, page, "exec"), names)
-    assert capsys.readouterr().out
+        assert block.language in LANGUAGES, f"{block.place}: unknown language '{block.language}'"
+        assert block.word is None or block.note, f"{block.place}: '<!-- {block.word}: -->' needs a reason or a name"
+    assert len(re.findall(r"<!-- not run", text)) == sum(block.word == "not run" for block in blocks), (
+        f"{page}: '<!-- not run: reason -->' must be on the line before its block"
+    )
 
 
-@pytest.mark.parametrize(
-    "page", sorted(str(p.relative_to(ROOT)) for p in [ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
-)
-def test_links_lead_somewhere(page: str) -> None:
-    here = (ROOT / page).parent
-    for target in re.findall(r"\]\(([^)#\s]+)", (ROOT / page).read_text(encoding="utf-8")):
+@pytest.mark.parametrize("path", [*PAGES.values(), CONTRIBUTING], ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(path: Path) -> None:
+    for target in re.findall(r"\]\(([^)#\s]+)", path.read_text(encoding="utf-8")):
         if "://" not in target:
-            assert (here / target).exists(), f"{page} links to {target}"
+            assert (path.parent / target).exists(), f"{path.name} links to {target}"
 
 
-def test_every_guide_page_is_in_the_navigation() -> None:
+def test_every_page_is_in_the_navigation() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    for page in ROOT.glob("docs/guide/*.md"):
-        assert f"guide/{page.name}" in navigation, f"{page.name} is not in mkdocs.yml"
+    for path in ROOT.glob("docs/**/*.md"):
+        page = path.relative_to(ROOT / "docs").as_posix()
+        if not re.fullmatch(r"results/.*/table\.md|decisions/0.*\.md", page):
+            assert page in navigation, f"{page} is not in mkdocs.yml"
+    for path in ROOT.glob("docs/decisions/0*.md"):
+        assert f"({path.name})" in (path.parent / "index.md").read_text(encoding="utf-8"), f"{path.name} is not listed"
 
 
-def test_the_readme_names_the_two_commands() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_readme_names_the_install_and_the_two_commands() -> None:
+    readme = PAGES["README.md"].read_text(encoding="utf-8")
+    assert "pip install thence" in readme
     assert "make demo" in readme
     assert "make test" in readme
+
+
+def test_the_reference_lists_every_public_name() -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("docs/reference/*.md")))
+    listed = re.findall(r"^::: thence\.(\w+)$", text, flags=re.M)
+    assert len(listed) == len(set(listed)), "a name is listed twice"
+    assert set(listed) == set(th.__all__) - {"__version__"}, "add the name as '::: thence.NAME' to docs/reference/"
+
+
+def modules() -> dict[str, str]:
+    """Every module of the package, relative to it, with the first line of its docstring."""
+    source = ROOT / "src" / "thence"
+    found = {}
+    for path in sorted(source.rglob("*.py")):
+        docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        found[path.relative_to(source).as_posix()] = docstring.partition("\n")[0]
+    return found
+
+
+def test_the_architecture_page_lists_every_module() -> None:
+    text = PAGES["docs/architecture.md"].read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `([\w/]+\.py)` \|", text, flags=re.M)
+    there = modules()
+    assert len(listed) == len(set(listed)), "docs/architecture.md lists a module twice"
+    missing = "\n".join(f"| `{name}` | {there[name]} |" for name in there if name not in listed)
+    gone = "\n".join(f"| `{name}` |" for name in listed if name not in there)
+    assert not missing, f"add these rows to 'The modules' in docs/architecture.md, in your own words:\n{missing}"
+    assert not gone, f"remove or rename these rows of 'The modules' in docs/architecture.md:\n{gone}"
