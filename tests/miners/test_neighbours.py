@@ -42,7 +42,11 @@ def test_memory_follows_the_pairs_and_not_the_square_of_the_features():
 
 @pytest.mark.parametrize(
     ("relation", "message"),
-    [([[1], [2]], "features from 0 to 1"), ([[-1]], "features from 0 to 0"), (np.ones((2, 3), bool), "must be square")],
+    [
+        ([[1], [2]], "feature numbers from 0 to 1"),
+        ([[-1]], "feature numbers from 0 to 0"),
+        (np.ones((2, 3), bool), "must be square"),
+    ],
 )
 def test_impossible_relations_are_refused(relation, message):
     with pytest.raises(ConfigError, match=message):
@@ -59,11 +63,11 @@ def test_neighbours_pass_through():
 )
 def test_lists_of_anything_but_numbers_are_refused(wrong):
     """Halves were cut down to whole numbers, rows of truth values were taken for numbers, texts gave a traceback."""
-    with pytest.raises(ConfigError, match="lists of features by number"):
+    with pytest.raises(ConfigError, match="lists of feature numbers"):
         Neighbours.of(wrong)
 
 
 @pytest.mark.parametrize("wrong", ["x", 1.5, {"a": 1}])
 def test_near_is_a_number_of_hops_or_lists(wrong):
-    with pytest.raises(ConfigError, match="'near' must be a whole number of hops or the neighbours"):
+    with pytest.raises(ConfigError, match="'near' must be an integer number of hops or the neighbours"):
         near_columns(wrong, 0, 3)

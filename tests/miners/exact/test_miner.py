@@ -134,7 +134,7 @@ def test_no_rules_come_with_a_reason() -> None:
     doors = TransactionTable.from_frame(pl.DataFrame({"door": ["x", "y"], "b": ["u", "v"]}))
     notes = Exact(consequent=Where(sensor="dor")).mine(doors).notes
     assert any(
-        "no item of the table fits the constraint on the consequent" in note and "door" in note for note in notes
+        "no item of the table matches the constraint on the consequent" in note and "door" in note for note in notes
     )
     empty = TransactionTable.from_frame(pl.DataFrame({"a": [], "b": []}, schema={"a": pl.String, "b": pl.String}))
     assert any("no rows" in note for note in Exact().mine(empty).notes)
@@ -181,7 +181,7 @@ def test_near_keeps_exactly_the_rules_among_neighbours(table: TransactionTable, 
 
 
 def test_near_must_fit_the_table(table: TransactionTable) -> None:
-    for near, message in (([[[1], [0]]], "lists 2 features"), ([], "lists nothing"), (2, "needs a graph")):
+    for near, message in (([[[1], [0]]], "has 2 features"), ([], "has nothing"), (2, "without a graph")):
         with pytest.raises(ConfigError, match=message):
             Exact(near=near).mine(table)  # type: ignore[arg-type]
 

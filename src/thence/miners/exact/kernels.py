@@ -1,8 +1,8 @@
 """The compiled part of the exact miner: one node of the search after the other, on plain arrays.
 
-What is searched and why the pruning is safe is told in ``thence.miners.exact.search``, which drives these kernels.
-The search keeps its whole stack in arrays, so that it can pause at any node (a full buffer, a look at the stop signal)
-and go on later. Nothing here checks its input.
+``thence.miners.exact.search`` drives these kernels and explains what is searched and why the pruning is safe. The
+search keeps its whole stack in arrays, so that it can pause at any node (to empty a full buffer or to check the stop
+signal) and continue later. This module must not check its input.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from thence.bitmaps.bits import Integer, Words, and_count, ctpop, inlined, kernel
 
-__all__ = ["FILLED", "Problem", "State", "count_pair_rows", "mirror", "search_on"]
+__all__ = ["FILLED", "SearchProblem", "SearchState", "continue_search", "count_pairs_of", "mirror_pairs"]
 
-# An intersection with fewer than 1/8 non-zero words is kept as a list of them: a vector popcount takes about eight
-# words in the time that one word takes to be fetched through an index.
+# An intersection with fewer than 1/8 non-zero words is stored as a list of them: a vector popcount processes about
+# eight words in the time that one word takes to be fetched through an index.
 _SPARSE = 8
 
 
-class Problem(NamedTuple):
-    """What one search reads: frequent items only, in increasing order, and numbered anew."""
+class SearchProblem(NamedTuple):
+    """The input of a search: frequent items only, in increasing order, and renumbered."""
 
     name: NDArray[np.int32]  # the caller's number of each item, which is also its row in `bitmaps`
     bitmaps: Words
@@ -30,10 +30,10 @@ class Problem(NamedTuple):
     n_item: NDArray[np.int32]
     antecedent_ok: NDArray[np.bool_]
     consequent_ok: NDArray[np.bool_]
-    pairs: NDArray[np.int32]  # (items, items), or (0, 0) where too large
-    present: Words  # (features, words), or (0, words) where nothing is missing
-    gappy: NDArray[np.bool_]  # per feature: missing somewhere
-    top_missing: NDArray[np.int64]  # [r]: the most rows that r further features can cost
+    pairs: NDArray[np.int32]  # (items, items), or (0, 0) if too large
+    present: Words  # (features, words), or (0, words) if nothing is missing
+    has_missing: NDArray[np.bool_]  # per feature
+    top_missing: NDArray[np.int64]  # [r]: the most rows that r further features can remove
     n_rows: int
     n_complete: int  # rows in which every feature of a frequent item is present
     max_antecedents: int
@@ -43,10 +43,10 @@ class Problem(NamedTuple):
     confidence_q: int
 
 
-class State(NamedTuple):
-    """What one search writes, per level: level 0 is the empty antecedent, level d an antecedent of d items."""
+class SearchState(NamedTuple):
+    """The stack and the output of a search, per level: level 0 is the empty antecedent, level d has d items."""
 
-    control: NDArray[np.int64]  # depth, end of the first items, rules in the buffer, words touched
+    control: NDArray[np.int64]  # depth, end of the first items, rules in the buffer, words processed
     chosen: NDArray[np.int32]
     cursor: NDArray[np.int64]
     counts: NDArray[np.int32]  # [level, item]
@@ -54,9 +54,9 @@ class State(NamedTuple):
     n_candidates: NDArray[np.int64]
     words: Words
     places: NDArray[np.int32]
-    n_places: NDArray[np.int64]  # −1: all words are kept
+    n_places: NDArray[np.int64]  # −1: all words are stored
     known: Words  # rows in which the features of the antecedent are present
-    known_at: NDArray[np.int64]  # level whose `known` is in force; 0 (all rows): no feature so far has gaps
+    known_at: NDArray[np.int64]  # level whose `known` applies; 0 (all rows): no feature so far has missing values
     n_known: NDArray[np.int64]
     survivors: NDArray[np.int32]
     out_antecedents: NDArray[np.int32]
@@ -64,27 +64,22 @@ class State(NamedTuple):
     out_counts: NDArray[np.int64]
 
 
-_DEPTH, _END, FILLED, _TOUCHED = 0, 1, 2, 3
+_DEPTH, _END, FILLED, _PROCESSED = 0, 1, 2, 3
 
 
 @inlined
-def _least(n: int, p: int, q: int) -> int:
-    """The smallest k with k/n ≥ p/q."""
+def _smallest_count(n: int, p: int, q: int) -> int:
+    """Return the smallest k with k/n ≥ p/q."""
     return (p * n + q - 1) // q
 
 
 @kernel
-def count_pair_rows(
-    bitmaps: Words,
-    name: NDArray[np.int32],
-    feature: NDArray[np.int32],
-    antecedent_ok: NDArray[np.bool_],
-    first: int,
-    step: int,
-    block: int,
-    pairs: NDArray[np.int32],
-) -> None:
-    """Counts of the pairs (i, j > i) for every ``step``-th item i; zero within a feature and where no rule needs it."""
+def count_pairs_of(problem: SearchProblem, first: int, step: int, block: int, pairs: NDArray[np.int32]) -> None:
+    """Count the pairs (i, j > i) for every ``step``-th item i from ``first`` on, ``block`` words at a time.
+
+    Pairs within a feature, and pairs that no rule needs, stay zero in ``pairs``.
+    """
+    bitmaps, name, feature, antecedent_ok = problem.bitmaps, problem.name, problem.feature, problem.antecedent_ok
     n_items, width = name.size, bitmaps.shape[1]
     for low in range(0, width, block):
         high = min(low + block, width)
@@ -96,7 +91,8 @@ def count_pair_rows(
 
 
 @kernel
-def mirror(pairs: NDArray[np.int32]) -> None:
+def mirror_pairs(pairs: NDArray[np.int32]) -> None:
+    """Copy the upper triangle of a square matrix to the lower one, tile by tile."""
     tile = 64
     n_items = pairs.shape[0]
     for top in range(0, n_items, tile):
@@ -107,8 +103,8 @@ def mirror(pairs: NDArray[np.int32]) -> None:
 
 
 @kernel
-def _common(words: Words, places: NDArray[np.int32], n_places: int, row: Words) -> Integer:
-    """Rows that an antecedent shares with a bitmap."""
+def _count_common(words: Words, places: NDArray[np.int32], n_places: int, row: Words) -> Integer:
+    """Return how many rows an antecedent shares with a bitmap."""
     if n_places < 0:
         return and_count(words, row)
     total = np.uint64(0)
@@ -131,9 +127,9 @@ def _count_survivors(
     needed: int,
     counts: NDArray[np.int32],
 ) -> None:
-    """Rows that an antecedent shares with each of some items, or 0 where that is known to be less than needed.
+    """Count the rows that an antecedent shares with each of some items, or 0 if that is known to be less than needed.
 
-    The items of a feature exclude each other: what one of them takes of the antecedent's rows, the next cannot have.
+    The items of a feature exclude each other: a row of the antecedent that has one of them cannot have the next.
     """
     current = np.int32(-1)
     left: Integer = n_held
@@ -158,8 +154,8 @@ def _count_survivors(
 
 
 @inlined
-def _intersect(state: State, level: int, row: Words) -> None:
-    """Write the antecedent at ``level`` as the AND of the one above and a bitmap, compressed where that pays."""
+def _intersect(state: SearchState, level: int, row: Words) -> None:
+    """Write the antecedent at ``level`` as the AND of the one above and a bitmap, compressed if that saves time."""
     out = state.words[level]
     above = state.words[level - 1]
     n_above = state.n_places[level - 1]
@@ -191,11 +187,11 @@ def _intersect(state: State, level: int, row: Words) -> None:
 
 
 @inlined
-def _know(problem: Problem, state: State, level: int, feature: int) -> int:
-    """Note the rows in which all features of the antecedent are present; return the rows that any rule below needs."""
+def _update_known(problem: SearchProblem, state: SearchState, level: int, feature: int) -> int:
+    """Update the rows in which all features of the antecedent are present; return how many rows a rule below needs."""
     at = state.known_at[level - 1]
     n_known = state.n_known[level - 1]
-    if problem.present.shape[0] > 0 and problem.gappy[feature]:
+    if problem.present.shape[0] > 0 and problem.has_missing[feature]:
         row = problem.present[feature]
         known = state.known[level]
         total = np.uint64(0)
@@ -208,22 +204,24 @@ def _know(problem: Problem, state: State, level: int, feature: int) -> int:
     state.known_at[level] = at
     state.n_known[level] = n_known
     least_n = max(problem.n_complete, n_known - problem.top_missing[problem.max_antecedents + 1 - level])
-    return max(1, _least(least_n, problem.support_p, problem.support_q))
+    return max(1, _smallest_count(least_n, problem.support_p, problem.support_q))
 
 
 @inlined
-def _find_survivors(problem: Problem, state: State, level: int, item: int, floor: int, confident: int) -> int:
-    """Items that may be a consequent of the antecedent, or extend it, as far as upper bounds can tell."""
+def _find_survivors(
+    problem: SearchProblem, state: SearchState, level: int, item: int, floor: int, confident: int
+) -> int:
+    """Find the items that may be a consequent of the antecedent or extend it, according to upper bounds."""
     last = level == problem.max_antecedents
-    feature, gappy, consequent_ok, antecedent_ok = (
+    feature, has_missing, consequent_ok, antecedent_ok = (
         problem.feature,
-        problem.gappy,
+        problem.has_missing,
         problem.consequent_ok,
         problem.antecedent_ok,
     )
     above, candidates, survivors = state.counts[level - 1], state.candidates[level - 1], state.survivors
-    # On the last level only rules matter, so an item must promise the confidence too; where its feature has gaps the
-    # antecedent counts fewer rows, of which we only know that what holds with the item is among them.
+    # On the last level only rules matter, so the bound of an item must also reach the confidence. If its feature has
+    # missing values, the antecedent has fewer rows; all that is known of them is that they include those of the rule.
     least = confident if last and problem.present.shape[0] == 0 else floor
     found = 0
     if problem.pairs.shape[0] > 0:
@@ -242,15 +240,17 @@ def _find_survivors(problem: Problem, state: State, level: int, item: int, floor
         other = survivors[place]
         survivors[kept] = other
         if last:
-            kept += consequent_ok[other] & ((above[other] >= confident) | gappy[feature[other]])
+            kept += consequent_ok[other] & ((above[other] >= confident) | has_missing[feature[other]])
         else:
             kept += consequent_ok[other] | (antecedent_ok[other] & (other > item))
     return kept
 
 
 @inlined
-def _write_rules(problem: Problem, state: State, level: int, n_held: Integer, floor: int, found: int) -> None:
-    """Write the rules of the antecedent at a level whose counts with the surviving items are known."""
+def _write_rules(
+    problem: SearchProblem, state: SearchState, level: int, n_held: Integer, floor: int, found: int
+) -> None:
+    """Write the rules of the antecedent at a level, whose counts with the surviving items are known."""
     missing = problem.present.shape[0] > 0
     n: Integer = state.n_known[level]
     at = state.known_at[level]
@@ -260,7 +260,7 @@ def _write_rules(problem: Problem, state: State, level: int, n_held: Integer, fl
     filled = state.control[FILLED]
     current = np.int32(-1)
     n_antecedent = n_held
-    confident = max(floor, _least(n_held, problem.confidence_p, problem.confidence_q))
+    confident = max(floor, _smallest_count(n_held, problem.confidence_p, problem.confidence_q))
     for place in range(found):
         item = survivors[place]
         n_both = np.int64(counts[item])
@@ -271,11 +271,11 @@ def _write_rules(problem: Problem, state: State, level: int, n_held: Integer, fl
             if feature[item] != current:
                 current = feature[item]
                 n, n_antecedent = state.n_known[level], n_held
-                if problem.gappy[current]:
+                if problem.has_missing[current]:
                     row = problem.present[current]
                     n = and_count(state.known[at], row)
-                    n_antecedent = _common(state.words[level], state.places[level], state.n_places[level], row)
-                confident = _least(n_antecedent, problem.confidence_p, problem.confidence_q)
+                    n_antecedent = _count_common(state.words[level], state.places[level], state.n_places[level], row)
+                confident = _smallest_count(n_antecedent, problem.confidence_p, problem.confidence_q)
             if n_both * problem.support_q < problem.support_p * n:
                 continue
             if at > 0 and n_both >= confident:
@@ -295,14 +295,14 @@ def _write_rules(problem: Problem, state: State, level: int, n_held: Integer, fl
 
 
 @inlined
-def _visit(problem: Problem, state: State, level: int, item: int, n_held: Integer) -> None:
-    """Count what the antecedent ``chosen[1…level]`` needs, write its rules, and list what may extend it."""
+def _visit(problem: SearchProblem, state: SearchState, level: int, item: int, n_held: Integer) -> None:
+    """Count the items that the antecedent ``chosen[1…level]`` needs, write its rules, and list what may extend it."""
     state.chosen[level] = item
     state.n_candidates[level] = 0
-    floor = _know(problem, state, level, problem.feature[item])
-    confident = max(floor, _least(n_held, problem.confidence_p, problem.confidence_q))
+    floor = _update_known(problem, state, level, problem.feature[item])
+    confident = max(floor, _smallest_count(n_held, problem.confidence_p, problem.confidence_q))
     found = _find_survivors(problem, state, level, item, floor, confident)
-    state.control[_TOUCHED] += state.n_candidates[level - 1]
+    state.control[_PROCESSED] += state.n_candidates[level - 1]
     if found == 0:
         return
     last = level == problem.max_antecedents
@@ -326,7 +326,7 @@ def _visit(problem: Problem, state: State, level: int, item: int, n_held: Intege
             needed,
             counts,
         )
-        state.control[_TOUCHED] += found * problem.bitmaps.shape[1]
+        state.control[_PROCESSED] += found * problem.bitmaps.shape[1]
     _write_rules(problem, state, level, n_held, floor, found)
     if not last:
         candidates = state.candidates[level]
@@ -339,15 +339,24 @@ def _visit(problem: Problem, state: State, level: int, item: int, n_held: Intege
 
 
 @kernel
-def search_on(problem: Problem, state: State, budget: int) -> bool:
-    """Go on where the state says; true when the run of first items is done, false when out of room or budget."""
+def continue_search(problem: SearchProblem, state: SearchState, budget: int) -> bool:
+    """Continue a search from its state.
+
+    Args:
+        problem: The input of the search.
+        state: Its stack and output buffer, which are updated.
+        budget: The number of words to process before the search pauses.
+
+    Returns:
+        Whether the run of first items is finished; otherwise the buffer is full or the budget is used up.
+    """
     control = state.control
     control[FILLED] = 0
-    control[_TOUCHED] = 0
+    control[_PROCESSED] = 0
     room = state.out_consequents.size - problem.feature.size
     while True:
-        # One antecedent writes at most one rule per item, so a look before each visit is enough.
-        if control[FILLED] > room or control[_TOUCHED] > budget:
+        # One antecedent writes at most one rule per item, so a check before each visit is enough.
+        if control[FILLED] > room or control[_PROCESSED] > budget:
             return False
         depth = control[_DEPTH]
         place = state.cursor[depth]

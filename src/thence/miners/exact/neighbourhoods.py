@@ -1,8 +1,9 @@
 """Exact mining among neighbours: one neighbourhood after the other, each rule once.
 
-A rule is found with the first of its features, all others being later neighbours of that one. The time grows with the
-number of features and the size of their neighbourhoods, where a search over everything grows with the power of the
-length of a rule. This module must not know about tables or graphs.
+A rule is found in the neighbourhood of the first of its features; all others are later neighbours of that one. The time
+grows with the number of features and the size of their neighbourhoods, while the time of a search over all features
+grows with the number of features to the power of the length of a rule. This module must not know about tables or
+graphs.
 """
 
 from __future__ import annotations
@@ -32,16 +33,30 @@ def mine_near(
     max_rules: int,
     **thresholds: Any,
 ) -> Iterator[RuleBlock]:
-    """The rules of ``mine_exact`` whose features are all near each other.
+    """Find the rules of ``mine_exact`` whose features are all neighbours of each other.
 
-    >>> from thence.bitmaps.bits import pack_codes
-    >>> bitmaps, _ = pack_codes([[0, 0, 0], [1, 1, 1]], cardinalities=[2, 2, 2])
-    >>> near, every = Neighbours.of([[1], [], []]), np.ones(6, bool)
-    >>> allowed = {"antecedent_ok": every, "consequent_ok": every}
-    >>> owner = [0, 0, 1, 1, 2, 2]
-    >>> (found,) = mine_near(bitmaps, near=near, feature_of_item=owner, n_rows=2, max_rules=9, **allowed)
-    >>> found.antecedents[:, 0].tolist(), found.consequents.tolist()
-    ([0, 1, 2, 3], [2, 3, 0, 1])
+    Args:
+        bitmaps: One bitmap per item.
+        near: The neighbours of each feature.
+        feature_of_item: The feature of each item.
+        antecedent_ok: For each item, whether it may be in an antecedent.
+        consequent_ok: For each item, whether it may be a consequent.
+        present: One bitmap per feature of the rows in which it is not missing.
+        max_rules: The search ends after this many rules.
+        **thresholds: Further arguments of ``mine_exact``.
+
+    Yields:
+        Blocks of rules.
+
+    Examples:
+        >>> from thence.bitmaps.bits import pack_codes
+        >>> bitmaps, _ = pack_codes([[0, 0, 0], [1, 1, 1]], cardinalities=[2, 2, 2])
+        >>> near, every = Neighbours.of([[1], [], []]), np.ones(6, bool)
+        >>> allowed = {"antecedent_ok": every, "consequent_ok": every}
+        >>> owner = [0, 0, 1, 1, 2, 2]
+        >>> (found,) = mine_near(bitmaps, near=near, feature_of_item=owner, n_rows=2, max_rules=9, **allowed)
+        >>> found.antecedents[:, 0].tolist(), found.consequents.tolist()
+        ([0, 1, 2, 3], [2, 3, 0, 1])
     """
     owner = np.asarray(feature_of_item, np.int64)
     starts = np.searchsorted(owner, np.arange(near.n_features + 1))
@@ -60,15 +75,15 @@ def mine_near(
             present=None if present is None else present[features],
             **thresholds,
         ):
-            found = _with_first(block, items, owner, first, near)
+            found = _keep_neighbours(block, items, owner, first, near)
             capped = len(found) > room
-            kept = slice(room if capped else None)
+            head = slice(room if capped else None)
             room -= len(found)
             yield replace(
                 block,
-                antecedents=found.antecedents[kept],
-                consequents=found.consequents[kept],
-                counts=found.counts[kept],
+                antecedents=found.antecedents[head],
+                consequents=found.consequents[head],
+                counts=found.counts[head],
                 progress=(first + block.progress) / near.n_features,
                 capped=capped,
             )
@@ -76,10 +91,10 @@ def mine_near(
                 return
 
 
-def _with_first(
+def _keep_neighbours(
     block: RuleBlock, items: NDArray[np.int64], owner: NDArray[np.int64], first: int, near: Neighbours
 ) -> RuleBlock:
-    """The rules that name the first feature of a neighbourhood and whose features are all near each other."""
+    """Keep the rules with the first feature of a neighbourhood whose features are all neighbours of each other."""
     numbers = np.append(items, -1).astype(np.int32)
     antecedents, consequents = numbers[block.antecedents], numbers[block.consequents]
     features = np.append(owner, -1)[np.concatenate([antecedents, consequents[:, None]], axis=1)]

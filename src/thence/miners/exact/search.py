@@ -1,24 +1,25 @@
 """Exhaustive search for rules with one consequent, depth first over packed bitmaps.
 
 The search visits antecedents (sets of items, at most one per feature) in lexicographic order and keeps, for each item
-that may still matter, the number of rows that it shares with the antecedent. What makes it fast is what it does not
-count. With the counts of all pairs of items at hand, ``n(P, j, i) ≤ min(n(P, i), n(j, i))`` rejects nearly every
-consequent ``i`` of the antecedent ``P ∪ {j}`` before a single bit is touched, because a rule needs
+that may still matter, the number of rows that it shares with the antecedent. It is fast because it avoids most counts:
+given the counts of all pairs of items, ``n(P, j, i) ≤ min(n(P, i), n(j, i))`` rejects nearly every consequent ``i`` of
+the antecedent ``P ∪ {j}`` before a bitmap is read, because a rule needs
 ``max(min_support · n, min_confidence · n(P, j))`` rows.
 
 **Thresholds are exact.** ``min_support`` and ``min_confidence`` mean the decimal number that was written (0.8 is 4/5,
-not the binary number next to it), and are compared with ratios of integers in integers; see ``exact_threshold``.
+not the nearest binary number), and are compared with ratios of integers in integer arithmetic; see ``exact_threshold``.
 
 **Missing values.** With ``present`` given, support and confidence of a rule are taken over the rows in which all its
 features are present (see ``thence.bitmaps.counts``). Then ``n`` shrinks as features are added and support is no longer
 anti-monotone: a rule may be frequent among few complete rows although its antecedent is rare among all rows. The
-search prunes with the smallest ``n`` that can still come up instead. Let ``F`` be the features of a node, ``n(F)`` the
+search prunes with the smallest ``n`` that is still possible instead. Let ``F`` be the features of a node, ``n(F)`` the
 rows in which all of ``F`` are present, ``r`` the number of features that a rule below the node may still add, and
 ``m₁ ≥ m₂ ≥ …`` the numbers of rows in which each feature is missing, sorted. A rule with features ``G ⊇ F`` below the
 node has ``n(G) ≥ n(F) − (m₁ + … + m_r)`` by the union bound, and ``n(G) ≥ n(all features)``; let ``b`` be the larger
 of the two. A rule that passes has ``n_both ≥ ⌈min_support · n(G)⌉ ≥ ⌈min_support · b⌉``, and every subset of its items
-holds in at least ``n_both`` rows; so whatever holds in fewer than ``⌈min_support · b⌉`` rows is cut, safely. What
-survives is judged by its own exact counts. Where nothing is missing, ``b = n`` and this is the usual pruning.
+holds in at least ``n_both`` rows; so a set of items that holds in fewer than ``⌈min_support · b⌉`` rows can be pruned.
+The remaining rules are decided by their own exact counts. If nothing is missing, ``b = n`` and this is the usual
+pruning.
 
 This module works on plain arrays only. It must not know tables or rules as objects, nor print, nor compute measures.
 """
@@ -48,17 +49,24 @@ from thence.bitmaps.bits import (
     run_threads,
 )
 from thence.errors import ConfigError, InputError, MiningError
-from thence.miners.exact.kernels import FILLED, Problem, State, count_pair_rows, mirror, search_on
+from thence.miners.exact.kernels import (
+    FILLED,
+    SearchProblem,
+    SearchState,
+    continue_search,
+    count_pairs_of,
+    mirror_pairs,
+)
 
 __all__ = ["RuleBlock", "exact_threshold", "mine_exact"]
 
-# The table of pair counts is kept up to this many frequent items (256 MB); beyond, the bound n(P, i) alone prunes.
+# Pair counts are stored for up to this many frequent items (256 MB); with more, only the bound n(P, i) prunes.
 _MAX_PAIR_ITEMS = 8192
 # The words of all items that should stay in the second-level cache while pairs are counted (1 MB).
 _CACHE_WORDS = 1 << 17
-# A rough guess of the words that a run of first items would touch if nothing were pruned; smaller runs do not pay.
+# The words that a run of first items would process if nothing were pruned; smaller runs are not worth a task.
 _RUN_WORK = 1 << 27
-# Words touched between two looks at the stop signal: some hundredths of a second.
+# Words processed between two checks of the stop signal: a few hundredths of a second.
 _BUDGET = 1 << 27
 
 _Rules = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]
@@ -66,11 +74,14 @@ _Rules = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]
 
 @dataclass(frozen=True, slots=True)
 class RuleBlock:
-    """A run of rules in search order.
+    """Consecutive rules in search order.
 
-    ``antecedents`` is a matrix of items padded with −1, ``consequents`` a vector of items, ``counts`` has the columns
-    n, n_antecedent, n_consequent, n_both. ``progress`` is the share of the search that is done with this block, and
-    ``capped`` is true on the last block of a search that ``max_rules`` cut short: there are more rules than these.
+    Args:
+        antecedents: Items, one row per rule, padded with −1.
+        consequents: Items, one per rule.
+        counts: The columns n, n_antecedent, n_consequent, n_both.
+        progress: The share of the search that is done after this block.
+        capped: Whether ``max_rules`` ended the search after this block although there are more rules.
     """
 
     antecedents: NDArray[np.int32]
@@ -84,17 +95,22 @@ class RuleBlock:
 
 
 def exact_threshold(value: float | str | Fraction, *, max_denominator: int) -> Fraction:
-    """The smallest fraction ``k/n ≥ value`` with ``n ≤ max_denominator``, reading a float as the decimal it prints as.
+    """Return the smallest fraction ``k/n ≥ value`` with ``n ≤ max_denominator``.
 
-    For integers ``0 ≤ k ≤ n ≤ max_denominator``, ``k/n ≥ value`` exactly when ``k/n`` is at least this fraction, whose
-    numerator and denominator are small: cross products of such numbers fit in 64 bits, and no rounding happens.
+    For integers ``0 ≤ k ≤ n ≤ max_denominator``, ``k/n ≥ value`` if and only if ``k/n`` is at least this fraction. Its
+    numerator and denominator are small: cross products of such numbers fit in 64 bits, and nothing is rounded.
 
-    >>> exact_threshold(0.8, max_denominator=100)
-    Fraction(4, 5)
-    >>> exact_threshold(0.01, max_denominator=30)
-    Fraction(1, 30)
-    >>> exact_threshold(0.1 + 0.2, max_denominator=1000)
-    Fraction(298, 993)
+    Args:
+        value: The threshold. A float means the decimal number that it prints as.
+        max_denominator: The largest denominator, such as the number of rows.
+
+    Examples:
+        >>> exact_threshold(0.8, max_denominator=100)
+        Fraction(4, 5)
+        >>> exact_threshold(0.01, max_denominator=30)
+        Fraction(1, 30)
+        >>> exact_threshold(0.1 + 0.2, max_denominator=1000)
+        Fraction(298, 993)
     """
     wanted = value if isinstance(value, Fraction) else Fraction(str(value))
     if wanted.denominator <= max_denominator:
@@ -102,7 +118,7 @@ def exact_threshold(value: float | str | Fraction, *, max_denominator: int) -> F
     near = wanted.limit_denominator(max_denominator)
     if near >= wanted:
         return near
-    # The closest fraction lies below, so the one wanted is its right neighbour c/d in the Farey sequence of that order:
+    # The closest fraction is too small, so the result is its right neighbour c/d in the Farey sequence of that order:
     # c·b − a·d = 1 with the largest d ≤ max_denominator.
     below, over = near.numerator, near.denominator
     start = -pow(below, -1, over) % over if over > 1 else 0
@@ -111,12 +127,12 @@ def exact_threshold(value: float | str | Fraction, *, max_denominator: int) -> F
 
 
 class _Search:
-    """Searches runs of first items, one run after the other; rules are copied out of a buffer of fixed size."""
+    """A search over runs of first items, one run after the other; rules are copied from a buffer of fixed size."""
 
-    def __init__(self, problem: Problem, room: int) -> None:
+    def __init__(self, problem: SearchProblem, room: int) -> None:
         levels = problem.max_antecedents + 1
         n_items, width = len(problem.name), problem.bitmaps.shape[1]
-        state = State(
+        state = SearchState(
             control=np.zeros(4, dtype=np.int64),
             chosen=np.full(levels, -1, dtype=np.int32),
             cursor=np.zeros(levels, dtype=np.int64),
@@ -143,7 +159,7 @@ class _Search:
         self.finished = True
 
     def begin(self, first: int, last: int) -> _Search:
-        """Turn to the antecedents that begin with one of the items ``first … last − 1``."""
+        """Start with the antecedents that begin with one of the items ``first … last − 1``."""
         self._state.control[:] = (0, last, 0, 0)
         self._state.cursor[0] = first
         self.finished = False
@@ -151,15 +167,15 @@ class _Search:
 
     @property
     def next_item(self) -> int:
-        """The first item that has not been begun."""
+        """The first item that has not been started."""
         return int(self._state.cursor[0])
 
     def advance(self, stop: threading.Event) -> _Rules:
-        """The next rules: none only when the run is finished or the search is stopped."""
+        """Return the next rules: none only if the run is finished or the search is stopped."""
         state = self._state
         filled = 0
         while not (self.finished or filled or stop.is_set()):
-            self.finished = bool(search_on(self._problem, state, _BUDGET))
+            self.finished = bool(continue_search(self._problem, state, _BUDGET))
             filled = int(state.control[FILLED])
         return (
             state.out_antecedents[:filled].copy(),
@@ -183,24 +199,45 @@ def mine_exact(
     block_rules: int = 1 << 16,
     threads: int | None = None,
 ) -> Generator[RuleBlock, None, None]:
-    """All rules with one consequent and 1 … ``max_antecedents`` antecedent items, block by block.
+    """Find all rules with one consequent that meet the thresholds, block by block.
 
     A rule has at most one item per feature, holds in at least one row, and has ``n_both / n ≥ min_support`` and
-    ``n_both / n_antecedent ≥ min_confidence``, exactly. Items must be numbered feature by feature, and the items of a
-    feature must exclude each other. With ``present``, a rule is counted over the rows in which all its features are
-    present; without, over all rows.
+    ``n_both / n_antecedent ≥ min_confidence``, exactly. Each rule is returned once, with its antecedent in increasing
+    order, and the order of the rules does not depend on the number of threads. A few blocks per thread are in memory at
+    a time; the search continues while the caller uses a block, and ends when the caller closes the generator.
 
-    Each rule comes once, its antecedent in increasing order, and rules come in the same order whatever the number of
-    threads. A few blocks per thread are held at a time; the search goes on while the caller uses a block, and ends when
-    the caller stops asking, or after ``max_rules`` rules with a block that is marked as ``capped``.
+    Args:
+        bitmaps: One bitmap per item. Items are numbered feature by feature, and the items of a feature exclude each
+            other.
+        feature_of_item: The feature of each item.
+        n_rows: The number of rows.
+        antecedent_ok: For each item, whether it may be in an antecedent. By default every item may.
+        consequent_ok: For each item, whether it may be a consequent. By default every item may.
+        present: One bitmap per feature of the rows in which it is not missing. A rule is then counted over the rows in
+            which all its features are present; without it, over all rows.
+        max_antecedents: The largest number of antecedent items.
+        min_support: The lowest support.
+        min_confidence: The lowest confidence.
+        max_rules: The search ends after this many rules, with a block that is marked as ``capped``.
+        block_rules: About how many rules a block has.
+        threads: The number of threads, by default one per processor.
 
-    >>> from thence.bitmaps.bits import pack_codes
-    >>> bitmaps, present = pack_codes([[0, 0], [0, 0], [1, 0], [1, 1]], cardinalities=[2, 2])
-    >>> for block in mine_exact(bitmaps, feature_of_item=[0, 0, 1, 1], n_rows=4, min_support=0.25):
-    ...     for left, right, counts in zip(block.antecedents, block.consequents, block.counts, strict=True):
-    ...         print(left.tolist(), int(right), counts.tolist())
-    [0, -1] 2 [4, 2, 3, 2]
-    [3, -1] 1 [4, 1, 2, 1]
+    Returns:
+        A generator of blocks of rules.
+
+    Raises:
+        ConfigError: If a threshold or limit is impossible.
+        InputError: If the arrays do not match each other.
+        MiningError: If there are too many rows.
+
+    Examples:
+        >>> from thence.bitmaps.bits import pack_codes
+        >>> bitmaps, present = pack_codes([[0, 0], [0, 0], [1, 0], [1, 1]], cardinalities=[2, 2])
+        >>> for block in mine_exact(bitmaps, feature_of_item=[0, 0, 1, 1], n_rows=4, min_support=0.25):
+        ...     for left, right, counts in zip(block.antecedents, block.consequents, block.counts, strict=True):
+        ...         print(left.tolist(), int(right), counts.tolist())
+        [0, -1] 2 [4, 2, 3, 2]
+        [3, -1] 1 [4, 1, 2, 1]
     """
     problem = _prepare(
         bitmaps,
@@ -215,12 +252,12 @@ def mine_exact(
         threads=threads,
     )
     if max_rules is not None and max_rules < 0:
-        raise ConfigError(f"max_rules must not be negative, not {max_rules}")
+        raise ConfigError(f"max_rules must not be negative, got {max_rules}")
     if block_rules < 1:
-        raise ConfigError(f"block_rules must be at least 1, not {block_rules}")
+        raise ConfigError(f"block_rules must be at least 1, got {block_rules}")
     workers = threads or default_threads()
     blocks = _stream(problem, block_rules=block_rules, workers=workers)
-    return blocks if max_rules is None else _capped(blocks, max_rules)
+    return blocks if max_rules is None else _cap(blocks, max_rules)
 
 
 def _prepare(
@@ -235,7 +272,7 @@ def _prepare(
     min_support: float | str | Fraction,
     min_confidence: float | str | Fraction,
     threads: int | None,
-) -> Problem:
+) -> SearchProblem:
     """Check the input, keep the items that can occur in a rule, and count their pairs."""
     bitmaps = check_bitmaps(bitmaps, n_rows, "bitmaps")
     present = None if present is None else check_bitmaps(present, n_rows, "present")
@@ -254,15 +291,15 @@ def _prepare(
         if missing[features].any():
             known = np.ascontiguousarray(present)
             n_complete = int(popcount(np.bitwise_and.reduce(present[features], axis=0)))
-    gappy = np.zeros(int(feature_of_item.max(initial=-1)) + 1, dtype=bool)
-    gappy[: len(missing)] = missing[: len(gappy)] > 0
+    has_missing = np.zeros(int(feature_of_item.max(initial=-1)) + 1, dtype=bool)
+    has_missing[: len(missing)] = missing[: len(has_missing)] > 0
     most = np.zeros(max_antecedents + 2, dtype=np.int64)
     worst = -np.sort(-missing[features]) if len(missing) else missing
     most[1:] = [int(worst[:count].sum()) for count in range(1, max_antecedents + 2)]
     least_n = max(n_complete, n_rows - int(most[-1]))
     floor = max(1, -(-support.numerator * least_n // support.denominator))
     items = np.flatnonzero(wanted & (n_of_item >= floor)).astype(np.int32)
-    problem = Problem(
+    problem = SearchProblem(
         name=as_kernel_array(items, np.int32),
         bitmaps=as_kernel_array(bitmaps, np.uint64),
         feature=as_kernel_array(feature_of_item[items], np.int32),
@@ -271,7 +308,7 @@ def _prepare(
         consequent_ok=as_kernel_array(may_follow[items], np.bool_),
         pairs=as_kernel_array(np.zeros((0, 0)), np.int32),
         present=as_kernel_array(known, np.uint64),
-        gappy=as_kernel_array(gappy, np.bool_),
+        has_missing=as_kernel_array(has_missing, np.bool_),
         top_missing=as_kernel_array(most, np.int64),
         n_rows=n_rows,
         n_complete=n_complete,
@@ -298,68 +335,68 @@ def _check(
 ) -> None:
     n_items = bitmaps.shape[0]
     if not (len(feature_of_item) == len(may_lead) == len(may_follow) == n_items):
-        raise InputError(f"feature_of_item, antecedent_ok and consequent_ok need one entry for each of {n_items} items")
+        raise InputError(
+            f"feature_of_item, antecedent_ok and consequent_ok must have one entry for each of {n_items} items"
+        )
     if n_items and (feature_of_item[0] < 0 or (np.diff(feature_of_item) < 0).any()):
-        raise InputError("items must be numbered feature by feature")
+        raise InputError("items must be numbered feature by feature, but feature_of_item is not ascending")
     starts = np.flatnonzero(np.diff(feature_of_item, prepend=-1))
     if n_items and popcount(np.bitwise_or.reduceat(bitmaps, starts, axis=0)).sum() != n_of_item.sum():
-        raise InputError(
-            "two items of one feature hold in the same row; the items of a feature must exclude each other"
-        )
+        raise InputError("the items of a feature must exclude each other, but two of them hold in the same row")
     if present is not None and (
         present.shape[1:] != bitmaps.shape[1:] or len(present) <= feature_of_item.max(initial=-1)
     ):
         raise InputError(f"present of shape {present.shape} does not match bitmaps of shape {bitmaps.shape}")
     if max_antecedents < 1:
-        raise ConfigError(f"max_antecedents must be at least 1, not {max_antecedents}")
+        raise ConfigError(f"max_antecedents must be at least 1, got {max_antecedents}")
     if n_rows >= 1 << 31:
-        raise MiningError(f"{n_rows} rows are too many for one search", hint="mine a sample, then count on all rows")
+        raise MiningError(
+            f"{n_rows} rows are too many for one search", hint="mine a sample, then count its rules on all rows"
+        )
 
 
 def _threshold(value: float | str | Fraction, name: str, n_rows: int) -> Fraction:
     try:
         wanted = value if isinstance(value, Fraction) else Fraction(str(value))
     except ValueError:
-        raise ConfigError(f"{name} must be a number from 0 to 1, not {value!r}") from None
+        raise ConfigError(f"{name} must be a number from 0 to 1, got {value!r}") from None
     if not 0 <= wanted <= 1:
-        raise ConfigError(f"{name} must be from 0 to 1, not {value}")
+        raise ConfigError(f"{name} must be from 0 to 1, got {value}")
     return exact_threshold(wanted, max_denominator=max(n_rows, 1))
 
 
-def _count_pairs(problem: Problem, threads: int | None) -> NDArray[np.int32]:
-    """How many rows each two items share: all that rules with one antecedent need, and a bound for all others."""
+def _count_pairs(problem: SearchProblem, threads: int | None) -> NDArray[np.int32]:
+    """Count the rows that each two items share: the counts of rules with one antecedent, and a bound for others."""
     n_items, width = len(problem.name), problem.bitmaps.shape[1]
     pairs = np.zeros((n_items, n_items), dtype=np.int32)
     block = int(min(4096, max(64, _CACHE_WORDS // max(n_items, 1))))
-    # Every step-th item makes a task: tasks are alike, and short enough to stop between them.
+    # A task counts every step-th item, so that tasks are equally long, and short enough to stop between them.
     step = 1 if n_items * n_items * width < 2 * SMALL_WORK else max(4 * (threads or default_threads()), n_items // 32)
     run_threads(
-        lambda first: count_pair_rows(
-            problem.bitmaps, problem.name, problem.feature, problem.antecedent_ok, first, step, block, pairs
-        ),
+        lambda first: count_pairs_of(problem, first, step, block, pairs),
         range(step),
         threads=threads,
     )
-    mirror(pairs)
+    mirror_pairs(pairs)
     return as_kernel_array(pairs, np.int32)
 
 
-def _runs(problem: Problem, workers: int) -> list[tuple[int, int]]:
-    """Runs of first items of about equal work; an early item has more items to extend it with than a late one."""
+def _split_runs(problem: SearchProblem, workers: int) -> list[tuple[int, int]]:
+    """Split the first items into runs of about equal work; an early item has more later items than a late one."""
     n_items, width = len(problem.name), problem.bitmaps.shape[1]
     leading = problem.antecedent_ok.astype(np.float64)
     antecedents = np.cumsum(leading * np.cumsum(leading[::-1])[::-1] ** (problem.max_antecedents - 1))
     if not n_items:
         return []
     pieces = int(min(antecedents[-1] * n_items * width / _RUN_WORK, workers * 16, n_items))
-    edges = np.searchsorted(antecedents, antecedents[-1] * np.arange(1, pieces) / max(pieces, 1))
-    cuts = [0, *np.unique(edges).tolist(), n_items]
-    return [(low, high) for low, high in pairwise(cuts) if high > low]
+    cuts = np.searchsorted(antecedents, antecedents[-1] * np.arange(1, pieces) / max(pieces, 1))
+    bounds = [0, *np.unique(cuts).tolist(), n_items]
+    return [(low, high) for low, high in pairwise(bounds) if high > low]
 
 
-def _stream(problem: Problem, *, block_rules: int, workers: int) -> Generator[RuleBlock, None, None]:
-    """Blocks in the order of their first items, while later runs are searched ahead, one block each at most."""
-    runs = deque(_runs(problem, workers))
+def _stream(problem: SearchProblem, *, block_rules: int, workers: int) -> Generator[RuleBlock, None, None]:
+    """Yield blocks in the order of their first items, while later runs are searched ahead by at most one block each."""
+    runs = deque(_split_runs(problem, workers))
     workers = min(workers, len(runs))
     n_items = len(problem.name)
     stop = threading.Event()
@@ -392,8 +429,8 @@ def _stream(problem: Problem, *, block_rules: int, workers: int) -> Generator[Ru
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _capped(blocks: Generator[RuleBlock, None, None], max_rules: int) -> Generator[RuleBlock, None, None]:
-    """The first ``max_rules`` rules; a block that says so ends the stream where there are more."""
+def _cap(blocks: Generator[RuleBlock, None, None], max_rules: int) -> Generator[RuleBlock, None, None]:
+    """Yield the first ``max_rules`` rules; if there are more, the last block is marked as capped."""
     left = max_rules
     with closing(blocks):
         for block in blocks:
