@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thence.errors import InputError
-from thence.readings import name_codes as _names
+from thence.readings import name_codes
 from thence.readings.name_codes import NameCoder, distinct_names
 
 NAMES = ["a", "twelve chars", "thirteen chars", "a name that is far longer than twelve bytes", "ä", ""]
@@ -41,15 +41,15 @@ def test_distinct_names_of_a_file_in_many_batches(
     drawn = [NAMES[k] for k in rng.integers(0, 5, size=5000)]
     frame = pl.DataFrame({"sensor": pl.Series(drawn, dtype=pl.String).cast(dtype)})
     frame.write_parquet(tmp_path / "a.parquet", row_group_size=500)
-    monkeypatch.setattr(_names, "BATCH_ROWS", 300)
-    monkeypatch.setattr(_names, "PLAIN_BATCHES", 1)
+    monkeypatch.setattr(name_codes, "BATCH_ROWS", 300)
+    monkeypatch.setattr(name_codes, "PLAIN_BATCHES", 1)
     assert distinct_names(pl.scan_parquet(tmp_path / "a.parquet"), "sensor", source="a") == sorted(NAMES[:5])
 
 
 def test_more_names_than_expected_take_the_plain_way(monkeypatch: pytest.MonkeyPatch) -> None:
     many = [f"a rather long sensor name {k}" for k in range(3000)]
-    monkeypatch.setattr(_names, "PLAIN_BATCHES", 0)
-    monkeypatch.setattr(_names, "MOST_NAMES", 100)
+    monkeypatch.setattr(name_codes, "PLAIN_BATCHES", 0)
+    monkeypatch.setattr(name_codes, "MOST_NAMES", 100)
     assert distinct_names(pl.LazyFrame({"s": many * 2}), "s", source="frame") == sorted(many)
     # The same text stored again and again has as many references as rows, more than there are names.
     copies = pl.concat([pl.Series([many[0]]) for _ in range(2000)], rechunk=True)
@@ -59,7 +59,7 @@ def test_more_names_than_expected_take_the_plain_way(monkeypatch: pytest.MonkeyP
 def test_names_that_are_not_listed_or_not_there() -> None:
     coder = NameCoder(["pressure_1", "flow_2"], source="a.parquet")
     for dtype in (pl.String, pl.Categorical):
-        with pytest.raises(InputError, match=r"a\.parquet: a row names the sensor 'flow_3'.*did you mean 'flow_2'"):
+        with pytest.raises(InputError, match=r"a\.parquet: unknown sensor 'flow_3' in a row.*did you mean 'flow_2'"):
             coder.codes(pl.Series(["pressure_1", "flow_3"]).cast(dtype))
-        with pytest.raises(InputError, match="some rows name no sensor"):
+        with pytest.raises(InputError, match="some rows have no sensor name"):
             coder.codes(pl.Series(["pressure_1", None]).cast(dtype))

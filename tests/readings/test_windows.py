@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thence.errors import ConfigError, InputError
-from thence.readings import scanning as _stream
+from thence.readings import scanning
 from thence.readings.sensors import Sensor, SensorData
-from thence.readings.windows import AGGREGATES, duration, window
+from thence.readings.windows import AGGREGATES, parse_duration, window
 
 START = datetime(2024, 3, 1, 10, 7, tzinfo=UTC)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -291,7 +291,7 @@ def test_lazy_rows_without_time_are_an_error_or_counted() -> None:
     frame = as_long([(0, "a", 1.0), (1, "a", 5.0)], ["a"]).with_columns(
         pl.when(pl.col("value") < 2).then(pl.col("time"))
     )
-    with pytest.raises(InputError, match="1 rows have no usable time"):
+    with pytest.raises(InputError, match="rows without a usable time: 1"):
         window(SensorData.from_long(frame.lazy()), "1h")
     table = window(SensorData.from_long(frame.lazy(), on_error="repair"), "1h")
     assert table.values.tolist() == [[1.0]] and table.report.count("bad-time") == 1
@@ -313,8 +313,8 @@ def test_small_blocks_and_batches_change_nothing(name: str, monkeypatch: pytest.
     wide.write_parquet(tmp_path / "wide.parquet", row_group_size=100)
     long.write_parquet(tmp_path / "long.parquet", row_group_size=333)
     whole = window(SensorData.from_wide(wide), "10min", aggregate=name)
-    monkeypatch.setattr(_stream, "BLOCK_CELLS", 2500)
-    monkeypatch.setattr(_stream, "BATCH_ROWS", 640)
+    monkeypatch.setattr(scanning, "BLOCK_CELLS", 2500)
+    monkeypatch.setattr(scanning, "BATCH_ROWS", 640)
     sets = {
         "wide": SensorData.from_wide(pl.scan_parquet(tmp_path / "wide.parquet")),
         "long": SensorData.from_long(pl.scan_parquet(tmp_path / "long.parquet")),
@@ -349,32 +349,32 @@ def test_selected_sensors_of_a_long_set_keep_their_own_columns() -> None:
     ],
 )
 def test_durations(text: str, microseconds: float) -> None:
-    assert duration(text) == microseconds
+    assert parse_duration(text) == microseconds
 
 
 @pytest.mark.parametrize("text", ["", "min", "5 parsecs", "0min", "-5min", "1.5h", timedelta(0)])
 def test_impossible_durations_say_so(text: Any) -> None:
-    with pytest.raises(ConfigError, match=r"is not a length of time|has no length"):
-        duration(text)
+    with pytest.raises(ConfigError, match=r"invalid duration|duration must be positive"):
+        parse_duration(text)
 
 
 def test_wrong_settings_are_named() -> None:
     data = data_of([(0, "a", 1.0)], ["a"], "long", lazy=False).with_kinds({"a": "pressure"})
-    with pytest.raises(ConfigError, match=r"no aggregate 'men'.*did you mean 'mean'"):
+    with pytest.raises(ConfigError, match=r"unknown aggregate 'men'.*did you mean 'mean'"):
         window(data, "1h", aggregate="men")
-    with pytest.raises(ConfigError, match=r"kind 'presure', which no sensor has.*did you mean 'pressure'"):
+    with pytest.raises(ConfigError, match=r"kind 'presure', but no sensor has it.*did you mean 'pressure'"):
         window(data, "1h", aggregate={"presure": "max"})
-    with pytest.raises(ConfigError, match="'mode' cannot aggregate sensor 'a', which reads numbers"):
+    with pytest.raises(ConfigError, match="aggregate 'mode' does not apply to sensor 'a', which is numeric"):
         window(data, "1h", aggregate="mode")
-    with pytest.raises(ConfigError, match="'mean' cannot aggregate sensor 'door', which reads states"):
+    with pytest.raises(ConfigError, match="aggregate 'mean' does not apply to sensor 'door', which is categorical"):
         window(states_data("wide").with_kinds({"door": "state"}), "1h", aggregate={"state": "mean"})
-    with pytest.raises(ConfigError, match="cannot derive 'month'"):
+    with pytest.raises(ConfigError, match="unknown derived value 'month'"):
         window(data, "1h", derive=("month",))
-    with pytest.raises(ConfigError, match="no time zone 'Mars'"):
+    with pytest.raises(ConfigError, match="'timezone' must be an IANA time zone, got 'Mars'"):
         window(data, "1h", derive=("hour",), timezone="Mars")
 
 
 def test_a_stray_time_that_blows_up_the_grid_is_named() -> None:
     frame = pl.DataFrame({"time": [datetime(1970, 1, 1), datetime(2024, 1, 1)], "a": [1.0, 2.0]})
-    with pytest.raises(ConfigError, match=r"more than fit in memory; the rows run from 1970-01-01T00:00:00 to 2024"):
+    with pytest.raises(ConfigError, match=r"do not fit in memory; the rows span 1970-01-01T00:00:00 to 2024"):
         window(SensorData.from_wide(frame), "100ms")

@@ -1,1 +1,1 @@
-"""Sensor readings: the data type, cleaning, scanning, windows, and the readers of files and frames."""
+"""Readings: sensor data, findings, cleaning, scanning, windows, and the readers of files and frames."""

@@ -1,60 +1,94 @@
-"""Readings in memory put in order: gaps made null, rows sorted, repeated readings kept once, everything counted.
+"""Cleaning of readings in memory: gaps become null, rows are sorted, duplicates are kept once; everything is counted.
 
-Works on typed polars frames only (times are UTC microseconds, values are numbers or text); it reads no files and
-parses nothing. A frame may carry ``_source`` and ``_row`` columns; they say where a row came from when two readings
-contradict each other, and are dropped.
+The rules for rows without a time, conflicting readings and silent sensors are defined here and also used by
+``thence.readings.scanning``, which applies them to data that does not fit in memory. This module works on typed polars
+frames (times are UTC microseconds, values are numbers or strings); it reads no files and parses nothing.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from thence.errors import InputError, nearest
 from thence.readings.findings import Finding
+from thence.readings.frames import is_categorical
 
 __all__ = [
+    "KEEP_LAST",
+    "KEEP_LAST_OR_RENAME",
     "ORIGIN",
+    "ErrorPolicy",
     "OnError",
-    "Place",
-    "is_text",
+    "RowPlace",
+    "conflict_error",
+    "count_late",
+    "drop_rows_without_time",
     "long_to_wide",
-    "quoted",
-    "reading_cells",
+    "quote_names",
+    "reading_masks",
+    "report_silent",
     "require_columns",
     "require_ids",
-    "require_readings",
+    "require_reading_type",
     "tidy_long",
     "tidy_wide",
-    "utc_time",
-    "with_times",
+    "time_to_utc",
 ]
 
 OnError = Literal["raise", "repair"]
-Place = Callable[[int, int], str]
-"""From the number of a source and a row in it to words: "flows.csv, line 17"."""
+"""``"raise"`` stops at data that cannot be used as it is; ``"repair"`` repairs it and counts the repairs."""
+
+RowPlace = Callable[[int, int], str]
+"""Maps the number of a source and of a row in it to text for messages: ``"flows.csv, line 17"``."""
 
 ORIGIN = ("_source", "_row")
+"""Optional columns that say where a row comes from; used in messages and dropped by cleaning."""
+
+KEEP_LAST = "pass on_error='repair' to keep the last one"
+KEEP_LAST_OR_RENAME = f"{KEEP_LAST}, or name='{{file}}/{{column}}' if they are different sensors"
 
 
-def tidy_wide(
-    frames: Sequence[pl.DataFrame], *, on_error: OnError, place: Place, hint: str | None = None
-) -> tuple[pl.DataFrame, list[Finding]]:
-    """Wide frames as one, sorted by time with one row per time, and what had to be done for it.
+@dataclass(frozen=True)
+class ErrorPolicy:
+    """What happens at bad rows, and how messages refer to them.
 
-    Gaps and order are counted frame by frame: a sensor is not missing where its file has no column for it.
+    Args:
+        on_error: Whether to raise or to repair.
+        source: Name of the data in messages.
+        place: Text for one row, given by the ``ORIGIN`` columns or else by its position; ``None`` if the rows of the
+            source are not numbered.
+        hint: What to do about conflicting readings.
+    """
+
+    on_error: OnError
+    source: str
+    place: RowPlace | None = None
+    hint: str = KEEP_LAST
+
+
+def tidy_wide(frames: Sequence[pl.DataFrame], policy: ErrorPolicy) -> tuple[pl.DataFrame, list[Finding]]:
+    """Merge wide frames into one that is sorted by time and has one row per time.
+
+    Gaps and order are counted frame by frame: a sensor is not missing where its frame has no column for it.
+
+    Returns:
+        The merged frame and the findings.
     """
     findings: list[Finding] = []
     clean = []
     for part in frames:
         finite, gaps = _gaps_to_null(part, [name for name in part.columns if name not in ("time", *ORIGIN)])
         findings += gaps
-        time = part["time"]
-        if not time.is_sorted():
-            findings.append(Finding("disordered", int((time < time.cum_max().shift(1)).sum() or 0)))
+        if not part["time"].is_sorted():
+            findings.append(Finding("disordered", count_late(part["time"].to_physical().to_numpy())))
         clean.append(finite)
     frame = pl.concat(clean, how="diagonal") if len(clean) > 1 else clean[0]
     columns = [name for name in frame.columns if name not in ("time", *ORIGIN)]
@@ -62,18 +96,20 @@ def tidy_wide(
         frame = frame.sort("time", maintain_order=True)
     same = (frame["time"] == frame["time"].shift(1)).fill_null(False)
     if same.any():
-        frame, more = _merge_rows(frame, same, columns, on_error=on_error, place=place, hint=hint)
+        frame, more = _merge_rows(frame, same, columns, policy)
         findings += more
     silent = [name for name in columns if frame[name].null_count() == frame.height]
-    return frame.select("time", *columns), _with_silent(findings, silent)
+    return frame.select("time", *columns), report_silent(findings, silent)
 
 
-def tidy_long(
-    frame: pl.DataFrame, ids: Sequence[str], *, on_error: OnError, place: Place, hint: str | None = None
-) -> tuple[pl.DataFrame, list[Finding]]:
-    """A long frame sorted by sensor and time without gaps and repetitions, and what had to be done for it."""
+def tidy_long(frame: pl.DataFrame, ids: Sequence[str], policy: ErrorPolicy) -> tuple[pl.DataFrame, list[Finding]]:
+    """Sort a long frame by sensor and time and drop gaps and duplicates.
+
+    Returns:
+        The cleaned frame and the findings.
+    """
     readings = [name for name in ("value", "state") if name in frame.columns]
-    findings = _value_counts(frame, ids)
+    findings = _count_gaps(frame, ids)
     value = pl.when(pl.col("value").is_finite()).then(pl.col("value"))
     frame = frame.with_columns(value.alias("value")).filter(pl.any_horizontal(pl.col(readings).is_not_null()))
     if not frame["time"].is_sorted():
@@ -81,35 +117,81 @@ def tidy_long(
         if count := frame.select(late).item():
             findings.append(Finding("disordered", count))
     frame = frame.sort("sensor", "time", maintain_order=True)
-    same = _follows_itself(frame)
+    same = (frame["time"] == frame["time"].shift(1)) & (frame["sensor"] == frame["sensor"].shift(1))
+    same = same.fill_null(False)
     if same.any():
-        frame, more = _merge_readings(frame, same, readings, on_error=on_error, place=place, hint=hint)
+        frame, more = _merge_readings(frame, same, readings, policy)
         findings += more
     present = set(frame["sensor"].unique().cast(pl.String).to_list())
     silent = [name for name in ids if name not in present]
-    return frame.select("time", "sensor", *readings), _with_silent(findings, silent)
+    return frame.select("time", "sensor", *readings), report_silent(findings, silent)
 
 
-def with_times(
-    frame: pl.DataFrame, *, on_error: OnError, source: str, place: Place | None = None
-) -> tuple[pl.DataFrame, list[Finding]]:
-    """The rows that have a time; the others are an error, or counted."""
+def drop_rows_without_time(frame: pl.DataFrame, policy: ErrorPolicy) -> tuple[pl.DataFrame, int]:
+    """Drop the rows whose time is null, or raise if the policy says so.
+
+    Returns:
+        The remaining rows and the number of rows dropped.
+    """
     lost = frame["time"].null_count()
     if not lost:
-        return frame, []
-    if on_error == "raise":
-        row = int(frame["time"].is_null().arg_true()[0])
-        known = place is not None and "_row" in frame.columns
+        return frame, 0
+    if policy.on_error == "raise":
+        where = policy.source
+        if policy.place is not None:
+            row = int(frame["time"].is_null().arg_true()[0])
+            located = "_row" in frame.columns
+            where = policy.place(frame["_source"][row], frame["_row"][row]) if located else policy.place(0, row)
         raise InputError(
-            f"{lost:,} rows have no usable time, the first is row {row}",
-            where=place(frame["_source"][row], frame["_row"][row]) if place and known else source,
-            hint="give on_error='repair' to leave them out",
+            f"rows without a usable time: {lost:,}",
+            where=where,
+            hint="check time_format and timezone, or pass on_error='repair' to drop these rows",
         )
-    return frame.filter(pl.col("time").is_not_null()), [Finding("bad-time", lost)]
+    return frame.filter(pl.col("time").is_not_null()), lost
+
+
+def conflict_error(
+    sensor: str, time: datetime, values: Sequence[object], policy: ErrorPolicy, *, places: Sequence[str] = ()
+) -> InputError:
+    """Return the error for two different readings of one sensor at one time.
+
+    Args:
+        sensor: Id of the sensor.
+        time: Time of both readings.
+        values: The two readings.
+        policy: Names the source and gives the hint.
+        places: Where the two readings are, if known; the second one is where the error is.
+    """
+    shown = [repr(value) for value in values]
+    if places:
+        shown = [f"{value} ({place})" for value, place in zip(shown, places, strict=True)]
+    return InputError(
+        f"sensor '{sensor}' has two readings at {time.isoformat()}: {' and '.join(shown)}",
+        where=places[-1] if places else policy.source,
+        hint=policy.hint,
+    )
+
+
+def count_late(times: npt.NDArray[np.int64]) -> int:
+    """Count the times that are earlier than some time before them."""
+    return int((times[1:] < np.maximum.accumulate(times)[:-1]).sum()) if times.size else 0
+
+
+def report_silent(findings: Iterable[Finding], silent: Collection[str]) -> list[Finding]:
+    """Replace the missing cells of sensors without any reading by one finding per sensor."""
+    names = set(silent)
+    others = [f for f in findings if f.what != "missing" or f.sensor not in names]
+    return others + [Finding("silent", 1, name) for name in silent]
 
 
 def long_to_wide(frame: pl.DataFrame, *, numbers: Sequence[str], states: Sequence[str]) -> pl.DataFrame:
-    """A tidy long frame as a wide one; a sensor without readings becomes a column of nulls."""
+    """Pivot a clean long frame to wide; a sensor without readings becomes a column of nulls.
+
+    Args:
+        frame: Columns ``time``, ``sensor``, ``value`` and, with categorical sensors, ``state``.
+        numbers: Ids of the numeric sensors.
+        states: Ids of the categorical sensors.
+    """
     result = frame.select("time").unique().sort("time")
     for column, ids, dtype in (("value", numbers, pl.Float64()), ("state", states, pl.String())):
         if not ids:
@@ -122,31 +204,24 @@ def long_to_wide(frame: pl.DataFrame, *, numbers: Sequence[str], states: Sequenc
     return result
 
 
-def _with_silent(findings: list[Finding], silent: Sequence[str]) -> list[Finding]:
-    """A sensor that never reads is one finding, not a million missing cells."""
-    names = set(silent)
-    kept = [f for f in findings if f.what != "missing" or f.sensor not in names]
-    return kept + [Finding("silent", 1, name) for name in silent]
-
-
 def _gaps_to_null(frame: pl.DataFrame, columns: Sequence[str]) -> tuple[pl.DataFrame, list[Finding]]:
-    schema = frame.schema  # asked for again it is made again, in all its columns
+    schema = frame.schema  # computed from all columns at each access
     numbers = [name for name in columns if schema[name].is_float()]
     infinite = frame.select(pl.col(numbers).is_infinite().sum()).row(0) if numbers else ()
     frame = frame.with_columns(pl.when(pl.col(name).is_finite()).then(pl.col(name)).alias(name) for name in numbers)
-    endless = {name: int(count or 0) for name, count in zip(numbers, infinite, strict=True)}
-    empty = {name: frame[name].null_count() - endless.get(name, 0) for name in columns}
-    findings = [Finding("infinite", count, name) for name, count in endless.items() if count]
-    return frame, findings + [Finding("missing", count, name) for name, count in empty.items() if count]
+    n_infinite = {name: int(count or 0) for name, count in zip(numbers, infinite, strict=True)}
+    n_missing = {name: frame[name].null_count() - n_infinite.get(name, 0) for name in columns}
+    findings = [Finding("infinite", count, name) for name, count in n_infinite.items() if count]
+    return frame, findings + [Finding("missing", count, name) for name, count in n_missing.items() if count]
 
 
-def _value_counts(frame: pl.DataFrame, ids: Sequence[str]) -> list[Finding]:
-    gone = pl.col("value").is_null() | pl.col("value").is_nan()
+def _count_gaps(frame: pl.DataFrame, ids: Sequence[str]) -> list[Finding]:
+    missing = pl.col("value").is_null() | pl.col("value").is_nan()
     if "state" in frame.columns:
-        gone &= pl.col("state").is_null()
+        missing &= pl.col("state").is_null()
     table = (
         frame.lazy()
-        .select("sensor", gone.alias("missing"), pl.col("value").is_infinite().fill_null(False).alias("infinite"))
+        .select("sensor", missing.alias("missing"), pl.col("value").is_infinite().fill_null(False).alias("infinite"))
         .filter(pl.col("missing") | pl.col("infinite"))
         .group_by("sensor")
         .agg(pl.col("missing").sum(), pl.col("infinite").sum())
@@ -163,21 +238,10 @@ def _value_counts(frame: pl.DataFrame, ids: Sequence[str]) -> list[Finding]:
     ]
 
 
-def _follows_itself(frame: pl.DataFrame) -> pl.Series:
-    again = (frame["time"] == frame["time"].shift(1)) & (frame["sensor"] == frame["sensor"].shift(1))
-    return again.fill_null(False)
-
-
 def _merge_rows(
-    frame: pl.DataFrame,
-    same: pl.Series,
-    columns: Sequence[str],
-    *,
-    on_error: OnError,
-    place: Place,
-    hint: str | None,
+    frame: pl.DataFrame, same: pl.Series, columns: Sequence[str], policy: ErrorPolicy
 ) -> tuple[pl.DataFrame, list[Finding]]:
-    """Rows of one time become one row; each sensor keeps its reading, the last one where there are several."""
+    """Merge the rows of each time into one; a sensor with several readings keeps the last one."""
     part_of_group = same | same.shift(-1).fill_null(False)
     groups = frame.filter(part_of_group)
     present = pl.col(columns).drop_nulls()
@@ -189,28 +253,21 @@ def _merge_rows(
     for name in columns:
         extra = given[name].cast(pl.Int64) - 1
         clash = distinct[name] > 1
-        if clash.any() and on_error == "raise":
+        if clash.any() and policy.on_error == "raise":
             when = merged["time"].filter(clash)[0]
-            rows = groups.filter((pl.col("time") == when) & pl.col(name).is_not_null())
-            raise _contradiction(rows, name, name, place, hint)
+            raise _conflict(groups.filter((pl.col("time") == when) & pl.col(name).is_not_null()), name, name, policy)
         if conflicting := int(extra.filter(clash).sum()):
             findings.append(Finding("conflicting", conflicting, name))
         if repeated := int(extra.filter(~clash & (extra > 0)).sum()):
             findings.append(Finding("repeated", repeated, name))
-    kept = pl.concat([frame.filter(~part_of_group).select(merged.columns), merged])
-    return kept.sort("time"), findings
+    unique = pl.concat([frame.filter(~part_of_group).select(merged.columns), merged])
+    return unique.sort("time"), findings
 
 
 def _merge_readings(
-    frame: pl.DataFrame,
-    same: pl.Series,
-    readings: Sequence[str],
-    *,
-    on_error: OnError,
-    place: Place,
-    hint: str | None,
+    frame: pl.DataFrame, same: pl.Series, readings: Sequence[str], policy: ErrorPolicy
 ) -> tuple[pl.DataFrame, list[Finding]]:
-    """Readings of one sensor at one time become one reading, the last of them."""
+    """Keep the last of the readings of one sensor at one time."""
     groups = frame.filter(same | same.shift(-1).fill_null(False))
     table = (
         groups.lazy()
@@ -222,11 +279,11 @@ def _merge_readings(
         .collect()
     )
     clashes = table.filter("clash")
-    if clashes.height and on_error == "raise":
+    if clashes.height and policy.on_error == "raise":
         name, when = clashes.select(pl.col("sensor").cast(pl.String), "time").row(0)
         rows = groups.filter((pl.col("time") == when) & (pl.col("sensor") == name))
         column = next(c for c in readings if rows[c].n_unique() > 1)
-        raise _contradiction(rows, name, column, place, hint)
+        raise _conflict(rows, name, column, policy)
     counts = table.group_by("sensor", "clash", maintain_order=True).agg(pl.col("extra").sum())
     findings = [
         Finding("conflicting" if clash else "repeated", extra, sensor)
@@ -236,68 +293,59 @@ def _merge_readings(
     return frame.filter(last_of_group), findings
 
 
-def _contradiction(rows: pl.DataFrame, sensor: str, column: str, place: Place, hint: str | None) -> InputError:
+def _conflict(rows: pl.DataFrame, sensor: str, column: str, policy: ErrorPolicy) -> InputError:
+    """Return the error for the first two rows with different readings."""
     first = rows.row(0, named=True)
     other = rows.filter(pl.col(column) != first[column]).row(0, named=True)
-    here, there = (place(row.get("_source", 0), row.get("_row", 0)) for row in (first, other))
-    return InputError(
-        f"sensor '{sensor}' has two readings at {first['time'].isoformat()}: {first[column]!r} ({here}) and "
-        f"{other[column]!r} ({there})",
-        where=there,
-        hint=hint or "give on_error='repair' to keep the last one",
-    )
+    places = []
+    if policy.place is not None and "_row" in rows.columns:
+        places = [policy.place(row["_source"], row["_row"]) for row in (first, other)]
+    return conflict_error(sensor, first["time"], [first[column], other[column]], policy, places=places)
 
 
-def is_text(dtype: pl.DataType) -> bool:
-    """Whether a column of this type holds states."""
-    return dtype in (pl.String, pl.Categorical, pl.Boolean) or isinstance(dtype, pl.Enum)
-
-
-def utc_time(dtype: pl.DataType, source: str) -> pl.Expr:
-    """The column ``time`` of this type as UTC microseconds; naive means UTC."""
+def time_to_utc(dtype: pl.DataType, source: str) -> pl.Expr:
+    """Return the expression that converts a ``time`` column of this type to UTC microseconds; naive means UTC."""
     if not isinstance(dtype, pl.Datetime):
-        raise InputError(f"column 'time' holds {dtype}, not dates", where=source, hint="use thence.read_sensors")
+        raise InputError(f"column 'time' must hold datetimes, got {dtype}", where=source, hint="use th.read_sensors")
     time = pl.col("time")
     zoned = time.dt.replace_time_zone("UTC") if dtype.time_zone is None else time.dt.convert_time_zone("UTC")
     return zoned.dt.cast_time_unit("us")
 
 
-def require_columns(schema: Mapping[str, pl.DataType], needed: Iterable[str], source: str) -> None:
-    """Raise for the first column that is not there."""
+def require_columns(columns: Collection[str], needed: Iterable[str], source: str) -> None:
+    """Raise for the first of the ``needed`` columns that is not among ``columns``."""
     for name in needed:
-        if name not in schema:
+        if name not in columns:
             raise InputError(
-                f"there is no column '{name}'; the columns are {quoted(schema)}",
-                where=source,
-                hint=nearest(name, schema),
+                f"no column '{name}'; columns are {quote_names(columns)}", where=source, hint=nearest(name, columns)
             )
 
 
 def require_ids(ids: Iterable[str], source: str) -> None:
-    """Raise for an id that stands twice, or that no wide table could have as a column."""
+    """Raise for a duplicate sensor id, and for an id that is the name of another column of a wide frame."""
     for id, count in Counter(ids).items():
         if count > 1:
-            raise InputError(f"sensor '{id}' is listed twice", where=source)
+            raise InputError(f"duplicate sensor id '{id}'", where=source)
         if id in ("time", *ORIGIN):
             raise InputError(
-                f"a sensor cannot be called '{id}', which is the name of another column",
+                f"'{id}' is a reserved column name and cannot be a sensor id",
                 where=source,
-                hint="change its id, e.g. with name='{column} of {file}' when reading, or leave it out",
+                hint="change the id, for example with name='{column} of {file}' when reading, or leave the column out",
             )
 
 
-def require_readings(name: str, dtype: pl.DataType, source: str) -> None:
-    """Raise for a column that can hold neither numbers nor states."""
-    if not (dtype.is_numeric() or is_text(dtype) or dtype == pl.Null):
+def require_reading_type(name: str, dtype: pl.DataType, source: str) -> None:
+    """Raise for a column whose type can hold neither numbers nor categories."""
+    if not (dtype.is_numeric() or is_categorical(dtype) or dtype == pl.Null):
         raise InputError(
-            f"column '{name}' holds {dtype}, which is neither numbers nor states",
+            f"column '{name}' must hold numbers or categories, got {dtype}",
             where=source,
-            hint=f"leave it out: ignore=['{name}'] when reading",
+            hint=f"leave it out: pass ignore=['{name}'] when reading",
         )
 
 
-def reading_cells(schema: Mapping[str, pl.DataType]) -> list[pl.Expr]:
-    """For each column of cells, which of them are readings."""
+def reading_masks(schema: Mapping[str, pl.DataType]) -> list[pl.Expr]:
+    """Return one expression per column of readings that is true where the cell holds a reading."""
     return [
         pl.col(name).is_finite().fill_null(False) if dtype.is_float() else pl.col(name).is_not_null()
         for name, dtype in schema.items()
@@ -305,7 +353,7 @@ def reading_cells(schema: Mapping[str, pl.DataType]) -> list[pl.Expr]:
     ]
 
 
-def quoted(names: Iterable[str]) -> str:
-    """Names in quotes, the first dozen of them."""
+def quote_names(names: Iterable[str]) -> str:
+    """Return the first twelve names in quotes, and the number of the others."""
     listed = [f"'{name}'" for name in names]
     return ", ".join(listed[:12]) + (f" and {len(listed) - 12} more" if len(listed) > 12 else "")

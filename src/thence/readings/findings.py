@@ -1,7 +1,7 @@
-"""What a reader found in the data and what it did about it, counted.
+"""Findings: what reading and cleaning found in the data, what was done about it, and how often.
 
-The report is data first (``Finding`` rows, notes, checks still to do) and text second. This module knows no
-readers and no frames; it only keeps, merges and prints.
+A report is data first (``Finding`` rows, notes, pending checks) and text second. This module only stores, merges and
+formats findings; it does not know readers or frames.
 """
 
 from __future__ import annotations
@@ -12,31 +12,38 @@ from dataclasses import dataclass
 
 __all__ = ["DEFERRED", "MEANING", "Finding", "ReadReport"]
 
-# What was found, and what became of it. The keys are stable: `report.count("infinite")`.
 MEANING: dict[str, str] = {
     "missing": "empty cells, null or NaN: missing",
-    "infinite": "infinite values: made missing",
-    "not-a-number": "texts in a numeric column: made missing",
-    "disordered": "rows earlier than a row before them: sorted by time",
-    "repeated": "readings given again with the same value: kept once",
-    "conflicting": "readings with another value at the same time: the last one kept",
-    "bad-time": "rows without a usable time: left out",
-    "naive-time": "times without a zone among times with one: taken in the assumed zone",
-    "twice-time": "local times that exist twice (clock put back): taken as the earlier one",
-    "no-sensor": "rows without a sensor name: left out",
-    "ragged": "lines with too many or too few fields: cut, or the rest missing",
+    "infinite": "infinite values: set to missing",
+    "not-a-number": "text cells in a numeric column: set to missing",
+    "disordered": "rows earlier than a previous row: sorted by time",
+    "repeated": "duplicate readings with the same value: kept once",
+    "conflicting": "readings with another value at the same time: last one kept",
+    "bad-time": "rows without a usable time: dropped",
+    "naive-time": "times without a time zone among times with one: read in the assumed zone",
+    "twice-time": "ambiguous local times (clock set back): earlier one used",
+    "no-sensor": "rows without a sensor name: dropped",
+    "ragged": "lines with too many or too few fields: truncated, or padded with missing values",
     "blank": "blank lines: skipped",
-    "empty-file": "files or sheets without a row: skipped",
+    "empty-file": "files or sheets without rows: skipped",
     "silent": "sensors without any reading: kept, all missing",
 }
+"""Meaning of each finding. The keys are stable: ``report.count("infinite")``."""
 
-# The checks that need a pass over all rows; a lazily scanned Parquet set has them open until it is windowed.
 DEFERRED = ("missing", "infinite", "disordered", "repeated", "conflicting", "bad-time", "silent")
+"""Checks that need a pass over all rows; pending for lazily scanned data until it is windowed."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One kind of irregularity in one place, and how often it was met."""
+    """One kind of irregularity in one place, and how often it occurred.
+
+    Args:
+        what: Key of ``MEANING``.
+        count: Number of occurrences.
+        sensor: Id of the sensor, if the finding concerns one sensor.
+        where: File, sheet or frame, if known.
+    """
 
     what: str
     count: int
@@ -50,14 +57,20 @@ class Finding:
 
 @dataclass(frozen=True)
 class ReadReport:
-    """Everything that reading repaired, left out, assumed, or has not checked yet.
+    """What reading repaired, dropped or assumed, and what has not been checked yet.
 
-    >>> report = ReadReport((Finding("infinite", 2, "n1"), Finding("infinite", 1, "n2")), notes=("times are UTC",))
-    >>> report.count("infinite"), report.count("infinite", sensor="n2"), report.count("missing")
-    (3, 1, 0)
-    >>> print(report)
-    3 infinite values: made missing (2 sensors, most in 'n1': 2)
-    times are UTC
+    Args:
+        findings: Irregularities with their counts.
+        notes: Assumptions and decisions, one sentence each.
+        pending: Keys of the checks that have not run yet.
+
+    Examples:
+        >>> report = ReadReport((Finding("infinite", 2, "n1"), Finding("infinite", 1, "n2")), notes=("times are UTC",))
+        >>> report.count("infinite"), report.count("infinite", sensor="n2"), report.count("missing")
+        (3, 1, 0)
+        >>> print(report)
+        3 infinite values: set to missing (2 sensors, most in 'n1': 2)
+        times are UTC
     """
 
     findings: tuple[Finding, ...] = ()
@@ -65,23 +78,35 @@ class ReadReport:
     pending: tuple[str, ...] = ()
 
     def count(self, what: str, *, sensor: str | None = None) -> int:
-        """How often something was found, in all or for one sensor."""
+        """Return how often something was found.
+
+        Args:
+            what: Key of ``MEANING``, for example ``"infinite"``.
+            sensor: Count for this sensor only; all sensors by default.
+
+        Raises:
+            KeyError: If ``what`` is not a key of ``MEANING``.
+        """
         if what not in MEANING:
-            raise KeyError(f"no finding is called '{what}'; there are {', '.join(MEANING)}")
+            raise KeyError(f"unknown finding '{what}'; known: {', '.join(MEANING)}")
         return sum(f.count for f in self.findings if f.what == what and sensor in (None, f.sensor))
 
     def extended(self, findings: Iterable[Finding] = (), *, notes: Iterable[str] = ()) -> ReadReport:
-        """This report with more findings and notes."""
+        """Return this report with more findings and notes; a note that is already there is not repeated."""
         fresh = [note for note in dict.fromkeys(notes) if note not in self.notes]
         return ReadReport((*self.findings, *findings), (*self.notes, *fresh), self.pending)
 
-    def settled(self, findings: Iterable[Finding] = ()) -> ReadReport:
-        """This report once the open checks have been made and gave these findings."""
-        kept = [f for f in self.findings if f.what not in self.pending]
-        return ReadReport((*kept, *findings), self.notes, ())
+    def deferred(self) -> ReadReport:
+        """Return this report with all checks that need a pass over the rows pending."""
+        return ReadReport(self.findings, self.notes, DEFERRED)
+
+    def completed(self, findings: Iterable[Finding] = ()) -> ReadReport:
+        """Return this report without pending checks, given the findings of those checks."""
+        earlier = [f for f in self.findings if f.what not in self.pending]
+        return ReadReport((*earlier, *findings), self.notes, ())
 
     def to_dict(self) -> dict[str, object]:
-        """Plain data, for logs and provenance."""
+        """Return the report as a plain dict that JSON can hold."""
         return {
             "findings": [
                 {"what": f.what, "count": f.count, "sensor": f.sensor, "where": f.where} for f in self.findings
@@ -94,7 +119,7 @@ class ReadReport:
         lines = [self._line(what) for what in MEANING if any(f.what == what for f in self.findings)]
         lines += self.notes
         if self.pending:
-            lines.append(f"not yet checked (needs a pass over all rows): {', '.join(self.pending)}")
+            lines.append(f"not checked yet (needs a pass over all rows): {', '.join(self.pending)}")
         return "\n".join(lines) if lines else "nothing to report"
 
     def _line(self, what: str) -> str:

@@ -1,8 +1,8 @@
-"""Sensor names as integers, cheaply: a hundred million rows repeat a thousand names.
+"""Sensor names as integer codes, for tables with many rows and few names.
 
-Names in a file are text. Hashing the text of every row costs more than reading all other columns, so equal names are
-recognised by the sixteen bytes with which Arrow refers to them, and only the few distinct ones are looked at as text.
-Nothing here knows what the names stand for.
+Hashing the string of every row costs more than reading all other columns. Equal names are therefore recognised by the
+16-byte views with which Arrow refers to strings, and only distinct views are read as strings. Nothing here knows what
+the names mean.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import numpy.typing as npt
 import polars as pl
 
 from thence.errors import InputError, nearest
+from thence.readings.frames import iter_batches
 
-__all__ = ["NameCoder", "distinct_names"]
+__all__ = ["NameCoder", "distinct_names", "missing_name_error"]
 
 BATCH_ROWS = 1_000_000
 PLAIN_BATCHES = 3
@@ -26,10 +27,15 @@ UInt32Array = npt.NDArray[np.uint32]
 
 
 class NameCoder:
-    """Turns columns of names into positions in a list of names.
+    """Encodes columns of names as positions in a list of names.
 
-    >>> NameCoder(["a", "b"], source="frame").codes(pl.Series(["b", "a", "b"])).tolist()
-    [1, 0, 1]
+    Args:
+        names: The known names.
+        source: Name of the data in messages.
+
+    Examples:
+        >>> NameCoder(["a", "b"], source="frame").codes(pl.Series(["b", "a", "b"])).tolist()
+        [1, 0, 1]
     """
 
     def __init__(self, names: Sequence[str], *, source: str) -> None:
@@ -38,16 +44,20 @@ class NameCoder:
         self._lookup = np.empty(0, dtype=np.uint32)
 
     def codes(self, column: pl.Series) -> UInt32Array:
-        """The position of each name; a name that is not in the list, or none at all, is an error."""
+        """Return the position of each name.
+
+        Raises:
+            InputError: If a name is missing or not in the list.
+        """
         if column.null_count():
-            raise InputError("some rows name no sensor", where=self._source, hint="leave them out or fill them in")
+            raise missing_name_error(self._source)
         if column.dtype == pl.String:
             parts = [self._text_codes(chunk) for chunk in column.get_chunks()]
             return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype=np.uint32), *parts])
         return self._category_codes(column)
 
     def _category_codes(self, column: pl.Series) -> UInt32Array:
-        """Categories are numbers already, and a number means the same name in every batch."""
+        """Map physical codes, which mean the same category in every batch."""
         physical = column.to_physical().to_numpy()
         top = int(physical.max()) + 1 if physical.size else 0
         if top <= self._lookup.size:
@@ -57,7 +67,7 @@ class NameCoder:
         names = column.unique()
         lookup: UInt32Array = np.full(max(top, self._lookup.size), UNKNOWN, dtype=np.uint32)
         lookup[: self._lookup.size] = self._lookup
-        lookup[names.to_physical().to_numpy()] = self._of_names(names.cast(pl.String))
+        lookup[names.to_physical().to_numpy()] = self._positions_of(names.cast(pl.String))
         self._lookup = lookup
         found: UInt32Array = lookup[physical]
         return found
@@ -67,49 +77,59 @@ class NameCoder:
         if views is not None:
             grouped = _group(views, most=max(4 * len(self._positions), 1024))
             if grouped is not None:
-                return self._renumbered(chunk[grouped[0]], grouped[1])
+                return self._recode(chunk[grouped[0]], grouped[1])
         distinct = chunk.unique()
-        return self._renumbered(distinct, chunk.cast(pl.Enum(distinct)).to_physical().to_numpy())
+        return self._recode(distinct, chunk.cast(pl.Enum(distinct)).to_physical().to_numpy())
 
-    def _renumbered(self, names: pl.Series, codes: npt.NDArray[np.unsignedinteger]) -> UInt32Array:
-        positions: UInt32Array = self._of_names(names)[codes]
+    def _recode(self, names: pl.Series, codes: npt.NDArray[np.unsignedinteger]) -> UInt32Array:
+        positions: UInt32Array = self._positions_of(names)[codes]
         return positions
 
-    def _of_names(self, names: pl.Series) -> UInt32Array:
+    def _positions_of(self, names: pl.Series) -> UInt32Array:
         positions = self._positions
         listed = names.to_list()
         for name in listed:
             if name not in positions:
                 raise InputError(
-                    f"a row names the sensor '{name}', which is not among the {len(positions)} sensors given",
+                    f"unknown sensor '{name}' in a row; {len(positions)} sensors are known",
                     where=self._source,
                     hint=nearest(str(name), positions),
                 )
         return np.array([positions[name] for name in listed], dtype=np.uint32)
 
 
-def distinct_names(lazy: pl.LazyFrame, column: str, *, source: str) -> list[str | None]:
-    """Every name in a column, sorted, ``None`` first where some row has none; reads that column once, in batches.
+def missing_name_error(source: str) -> InputError:
+    """Return the error for rows without a sensor name."""
+    return InputError("some rows have no sensor name", where=source, hint="drop these rows or fill in the name")
 
-    >>> distinct_names(pl.LazyFrame({"s": ["b", "a", None, "b"]}), "s", source="frame")
-    [None, 'a', 'b']
+
+def distinct_names(lazy: pl.LazyFrame, column: str, *, source: str) -> list[str | None]:
+    """Return the distinct names of a column, sorted, with ``None`` first if a row has no name.
+
+    The column is read once, in batches.
+
+    Args:
+        lazy: The frame.
+        column: The column of names.
+        source: Name of the data in messages.
+
+    Examples:
+        >>> distinct_names(pl.LazyFrame({"s": ["b", "a", None, "b"]}), "s", source="frame")
+        [None, 'a', 'b']
     """
     found: set[str | None] = set()
     seen = np.zeros(0, dtype=bool)
-    query = lazy.select(column)
-    try:
-        for number, batch in enumerate(query.collect_batches(chunk_size=BATCH_ROWS, maintain_order=False, lazy=True)):
-            for chunk in batch[column].get_chunks():
-                if _is_category(chunk.dtype) and not chunk.null_count():
-                    names, seen = _new_categories(chunk, seen)
-                else:
-                    # Compiling is not worth it for the first few batches.
-                    views = _views(chunk) if number >= PLAIN_BATCHES else None
-                    grouped = _group(views, most=MOST_NAMES) if views is not None else None
-                    names = chunk.unique() if grouped is None else chunk[grouped[0]]
-                found.update(names.cast(pl.String).to_list())
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"cannot be read: {str(error).splitlines()[0]}", where=source) from error
+    batches = iter_batches(lazy.select(column), rows=BATCH_ROWS, ordered=False, source=source)
+    for number, batch in enumerate(batches):
+        for chunk in batch[column].get_chunks():
+            if _is_category(chunk.dtype) and not chunk.null_count():
+                names, seen = _new_categories(chunk, seen)
+            else:
+                # Compiling the kernel does not pay for the first few batches.
+                views = _views(chunk) if number >= PLAIN_BATCHES else None
+                grouped = _group(views, most=MOST_NAMES) if views is not None else None
+                names = chunk.unique() if grouped is None else chunk[grouped[0]]
+            found.update(names.cast(pl.String).to_list())
     return sorted(found, key=lambda name: (name is not None, name or ""))
 
 
@@ -118,7 +138,7 @@ def _is_category(dtype: pl.DataType) -> bool:
 
 
 def _new_categories(chunk: pl.Series, seen: npt.NDArray[np.bool_]) -> tuple[pl.Series, npt.NDArray[np.bool_]]:
-    """The categories that no chunk before has had, and which have been seen by now."""
+    """Return the categories that no earlier chunk had, and the updated mask of categories seen."""
     physical = chunk.to_physical().to_numpy()
     top = int(physical.max()) + 1 if physical.size else 0
     if top > seen.size:
@@ -129,7 +149,7 @@ def _new_categories(chunk: pl.Series, seen: npt.NDArray[np.bool_]) -> tuple[pl.S
 
 
 def _views(chunk: pl.Series) -> npt.NDArray[np.int64] | None:
-    """The sixteen bytes per row that refer to its text, or ``None`` where the column is not stored that way."""
+    """Return the 16-byte string view of each row, or ``None`` if the column is not stored as views."""
     if chunk.dtype != pl.String or not chunk.len() or chunk.null_count():
         return None
     array = chunk.to_arrow(compat_level=pl.CompatLevel.newest())
@@ -141,9 +161,9 @@ def _views(chunk: pl.Series) -> npt.NDArray[np.int64] | None:
 
 
 def _group(views: npt.NDArray[np.int64], *, most: int) -> tuple[npt.NDArray[np.int64], UInt32Array] | None:
-    """First row of each distinct view and the group of each row, or ``None`` if there are more than `most`.
+    """Return the first row of each distinct view and the group of each row; ``None`` for more than ``most`` views.
 
-    Equal views are equal texts; long texts may be stored several times, so two groups can have one name.
+    Equal views are equal strings. Long strings may be stored more than once, so two groups can have the same name.
     """
     from thence.readings.window_kernels import group_views
 

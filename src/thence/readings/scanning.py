@@ -1,8 +1,8 @@
-"""Walk over readings without holding them all: batches in file order, or series by series in bounded blocks.
+"""Scanning of readings that need not fit in memory: batches in file order, or series by series in bounded blocks.
 
-Every walk counts what it meets (gaps, infinities, repetitions, rows out of order), so that a lazily scanned Parquet
-set gets the same checks as a frame in memory, later. This module decides nothing about windows or sensor kinds; it
-takes a typed lazy frame (see ``SensorData``) and plain arrays.
+Every scan counts what it finds (gaps, infinities, duplicates, rows out of order), so lazily scanned data gets the same
+checks as a frame in memory, only later; the rules are those of ``thence.readings.cleaning``. This module takes typed
+lazy frames (see ``SensorData``) and plain arrays; it decides nothing about windows or sensor kinds.
 """
 
 from __future__ import annotations
@@ -15,22 +15,28 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from thence.errors import InputError
-from thence.readings.cleaning import OnError
+from thence.readings.cleaning import (
+    KEEP_LAST,
+    KEEP_LAST_OR_RENAME,
+    ErrorPolicy,
+    OnError,
+    conflict_error,
+    count_late,
+    drop_rows_without_time,
+    report_silent,
+)
 from thence.readings.findings import Finding
+from thence.readings.frames import collect, iter_batches
 from thence.readings.name_codes import NameCoder
 
 __all__ = [
     "Readings",
+    "ScanCounts",
     "Series",
-    "Tally",
-    "audit",
-    "batches",
-    "collect",
-    "contradiction",
+    "check_readings",
     "iter_numbers",
     "iter_states",
-    "merged_findings",
+    "merge_findings",
     "stream_windows",
     "time_bounds",
 ]
@@ -45,9 +51,13 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Readings:
-    """Typed lazy frames and what a walk must know about them.
+    """Typed lazy frames and what a scan must know about them.
 
-    A long table is a single part; the files of a wide one may have different columns and stay apart.
+    Args:
+        parts: A single frame in long layout; in wide layout one frame per file, since files may have different columns.
+        layout: ``"wide"`` or ``"long"``.
+        on_error: Whether to raise or to repair.
+        source: Name of the data in messages.
     """
 
     parts: tuple[pl.LazyFrame, ...]
@@ -60,10 +70,22 @@ class Readings:
         """All parts as one frame."""
         return self.parts[0] if len(self.parts) == 1 else pl.concat(self.parts, how="diagonal")
 
+    @property
+    def policy(self) -> ErrorPolicy:
+        """The error policy; rows of a scan have no numbers."""
+        return ErrorPolicy(self.on_error, self.source, hint=KEEP_LAST_OR_RENAME if len(self.parts) > 1 else KEEP_LAST)
+
 
 @dataclass(frozen=True)
 class Series:
-    """One sensor's readings: times strictly increasing, values finite (or state codes with their categories)."""
+    """The readings of one sensor: times strictly increase, values are finite.
+
+    Args:
+        position: Position of the sensor among those scanned.
+        times: Microseconds since 1970.
+        values: Numbers, or codes of states.
+        categories: The states that the codes index; empty for numbers.
+    """
 
     position: int
     times: Int64Array
@@ -72,21 +94,27 @@ class Series:
 
 
 @dataclass
-class Tally:
-    """What a walk has met so far, by position of the sensor."""
+class ScanCounts:
+    """What a scan has found so far: rows, and counts ``per_sensor``.
+
+    Args:
+        n_sensors: Number of sensors scanned.
+        bad_times: Rows without a usable time.
+        disordered_rows: Rows of wide frames earlier than a previous row.
+    """
 
     n_sensors: int
     bad_times: int = 0
     disordered_rows: int = 0
-    counts: Int64Array = field(init=False)
+    per_sensor: Int64Array = field(init=False)
 
     def __post_init__(self) -> None:
-        from thence.readings.window_kernels import TALLIES
+        from thence.readings.window_kernels import N_COUNTS
 
-        self.counts = np.zeros((self.n_sensors, TALLIES), dtype=np.int64)
+        self.per_sensor = np.zeros((self.n_sensors, N_COUNTS), dtype=np.int64)
 
     def findings(self, ids: Sequence[str]) -> list[Finding]:
-        """The tally as findings of a report."""
+        """Return the counts as findings; ``ids`` are the sensors in the order of their positions."""
         from thence.readings import window_kernels as k
 
         found = [
@@ -101,25 +129,15 @@ class Tally:
             "repeated": k.REPEATED,
             "conflicting": k.CONFLICTING,
         }
-        silent = self.counts[:, k.READINGS] == 0
         for what, column in named.items():
-            counts = self.counts[:, column].copy()
-            if what == "missing":
-                counts[silent] = 0  # a sensor that never reads is one finding, not a million missing cells
+            counts = self.per_sensor[:, column]
             found += [Finding(what, int(counts[at]), ids[at]) for at in np.flatnonzero(counts).tolist()]
-        return found + [Finding("silent", 1, ids[at]) for at in np.flatnonzero(silent).tolist()]
-
-
-def collect(lazy: pl.LazyFrame, *, source: str) -> pl.DataFrame:
-    """Collect with the streaming engine; a file that cannot be read to its end is named."""
-    try:
-        return lazy.collect(engine="streaming")
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"cannot be read: {_first_line(error)}", where=source) from error
+        silent = np.flatnonzero(self.per_sensor[:, k.READINGS] == 0)
+        return report_silent(found, [ids[at] for at in silent.tolist()])
 
 
 def time_bounds(readings: Readings) -> tuple[int, int] | None:
-    """First and last time of any row in microseconds, or ``None`` without rows."""
+    """Return the first and last time of any row in microseconds, or ``None`` without rows."""
     time = pl.col("time")
     times = pl.concat([part.select("time") for part in readings.parts])
     query = times.select(time.min().alias("first"), time.max().alias("last"))
@@ -127,182 +145,188 @@ def time_bounds(readings: Readings) -> tuple[int, int] | None:
     return None if first is None else (first, last)
 
 
-def batches(
-    readings: Readings, ids: Sequence[str], tally: Tally
+def _iter_rows(
+    readings: Readings, ids: Sequence[str], counts: ScanCounts
 ) -> Iterator[tuple[Int64Array, npt.NDArray[np.uint32], FloatArray]]:
-    """Times, sensor positions and values of a long frame, batch by batch in the order of the file."""
+    """Yield times, sensor positions and values of a long frame, batch by batch in file order."""
     coder = NameCoder(ids, source=readings.source)
     query = _rows_of(readings.lazy, ids, "value")
-    try:
-        for batch in query.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, lazy=True):
-            batch = _with_times(batch, readings, tally)
-            yield (
-                batch["time"].to_physical().to_numpy(),
-                coder.codes(batch["sensor"]),
-                batch["value"].to_numpy(),
-            )
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"cannot be read: {_first_line(error)}", where=readings.source) from error
+    for batch in iter_batches(query, rows=BATCH_ROWS, ordered=True, source=readings.source):
+        timed = _drop_untimed(batch, readings, counts)
+        yield (
+            timed["time"].to_physical().to_numpy(),
+            coder.codes(timed["sensor"]),
+            timed["value"].to_numpy(),
+        )
 
 
 def stream_windows(
     readings: Readings,
     ids: Sequence[str],
-    tally: Tally,
+    counts: ScanCounts,
     *,
     start: int,
     every: int,
     ops: npt.NDArray[np.int8],
     main: FloatArray,
     other: FloatArray,
-    counts: npt.NDArray[np.int32],
+    sizes: npt.NDArray[np.int32],
 ) -> bool:
-    """Add all numeric readings of a long frame to windows in one pass; false if they came out of order.
+    """Add all numeric readings of a long frame to windows in one pass.
 
-    After false the arrays are worthless (a repetition among unordered rows cannot be seen here) and the series have
-    to be walked one by one.
+    Args:
+        readings: Readings in long layout.
+        ids: Sensors of the columns of the arrays.
+        counts: Updated with what the pass finds.
+        start: Start of the first window in microseconds.
+        every: Length of a window in microseconds.
+        ops: Code of the aggregate of each sensor.
+        main: Windows × sensors, updated in place.
+        other: The largest value per window, for ranges; updated in place.
+        sizes: Number of readings per window, for means and counts; updated in place.
+
+    Returns:
+        False if rows are not in time order per sensor. Duplicates among unordered rows cannot be detected here, so the
+        arrays are then invalid and the caller must scan series by series.
     """
     from thence.readings.window_kernels import CONFLICTING, DISORDERED, add_readings
 
     latest = np.full(len(ids), np.iinfo(np.int64).min)
     latest_value = np.full(len(ids), np.nan)
-    for times, codes, values in batches(readings, ids, tally):
-        add_readings(times, codes, values, start, every, ops, main, other, counts, latest, latest_value, tally.counts)
-        if tally.counts[:, (DISORDERED, CONFLICTING)].any():
+    for times, codes, values in _iter_rows(readings, ids, counts):
+        add_readings(
+            times, codes, values, start, every, ops, main, other, sizes, latest, latest_value, counts.per_sensor
+        )
+        if counts.per_sensor[:, (DISORDERED, CONFLICTING)].any():
             return False
     return True
 
 
-def audit(readings: Readings, numeric: Sequence[str], states: Sequence[str]) -> list[Finding]:
-    """Everything that a full pass finds, without keeping anything."""
+def check_readings(readings: Readings, numeric: Sequence[str], states: Sequence[str]) -> list[Finding]:
+    """Scan all readings once and return the findings.
+
+    Args:
+        readings: The readings to check.
+        numeric: Ids of the numeric sensors.
+        states: Ids of the categorical sensors.
+    """
     from thence.readings.window_kernels import COUNT
 
-    numbers, categories = Tally(len(numeric)), Tally(len(states))
+    of_numbers, of_states = ScanCounts(len(numeric)), ScanCounts(len(states))
     bounds = time_bounds(readings)
     ordered = False
     if readings.layout == "long" and bounds is not None:
         ordered = stream_windows(
             readings,
             numeric,
-            numbers,
+            of_numbers,
             start=bounds[0],
             every=bounds[1] - bounds[0] + 1,
             ops=np.full(len(numeric), COUNT, dtype=np.int8),
             main=np.empty((0, 0)),
             other=np.empty((0, 0)),
-            counts=np.zeros((1, len(numeric)), dtype=np.int32),
+            sizes=np.zeros((1, len(numeric)), dtype=np.int32),
         )
     if not ordered:
-        numbers = Tally(len(numeric))
-        for _ in iter_numbers(readings, numeric, numbers):
+        of_numbers = ScanCounts(len(numeric))
+        for _ in iter_numbers(readings, numeric, of_numbers):
             pass
-    for _ in iter_states(readings, states, categories):
+    for _ in iter_states(readings, states, of_states):
         pass
-    return merged_findings(readings, (numeric, numbers), (states, categories))
+    return merge_findings(readings, (numeric, of_numbers), (states, of_states))
 
 
-def merged_findings(readings: Readings, *walks: tuple[Sequence[str], Tally]) -> list[Finding]:
-    """The findings of several walks over the same frame; what concerns whole rows of a wide frame counts once."""
+def merge_findings(readings: Readings, *scans: tuple[Sequence[str], ScanCounts]) -> list[Finding]:
+    """Return the findings of several scans of the same readings; whole rows of a wide frame are counted once.
+
+    Args:
+        readings: The readings scanned.
+        scans: The ids and the counts of each scan.
+    """
     if readings.layout == "wide":
         for what in ("bad_times", "disordered_rows"):
-            most = max(getattr(tally, what) for _, tally in walks)
-            for i, (_, tally) in enumerate(walks):
-                setattr(tally, what, most if i == 0 else 0)
-    return [finding for ids, tally in walks for finding in tally.findings(ids)]
+            most = max(getattr(counts, what) for _, counts in scans)
+            for i, (_, counts) in enumerate(scans):
+                setattr(counts, what, most if i == 0 else 0)
+    return [finding for ids, counts in scans for finding in counts.findings(ids)]
 
 
-def iter_numbers(readings: Readings, ids: Sequence[str], tally: Tally) -> Iterator[Series]:
-    """The numeric sensors one by one, sorted and free of repetitions; only a block of them is in memory."""
-    walk = _wide_blocks if readings.layout == "wide" else _long_blocks
-    for position, times, column in walk(readings, ids, "value", tally):
+def iter_numbers(readings: Readings, ids: Sequence[str], counts: ScanCounts) -> Iterator[Series]:
+    """Yield the numeric sensors one by one, sorted and without duplicates; only a block of them is in memory."""
+    scan = _wide_blocks if readings.layout == "wide" else _long_blocks
+    for position, times, column in scan(readings, ids, "value", counts):
         values = column.to_numpy().astype(np.float64, copy=False)
         finite = np.isfinite(values)
-        _count_gaps(tally, position, int(np.isnan(values).sum()), int(np.isinf(values).sum()))
-        yield _settle(readings, tally, ids[position], position, times[finite], values[finite])
+        _count_gaps(counts, position, int(np.isnan(values).sum()), int(np.isinf(values).sum()))
+        yield _clean_series(readings, counts, ids[position], position, times[finite], values[finite])
 
 
-def iter_states(readings: Readings, ids: Sequence[str], tally: Tally) -> Iterator[Series]:
-    """The categorical sensors one by one, as codes into their sorted categories."""
-    walk = _wide_blocks if readings.layout == "wide" else _long_blocks
-    for position, times, column in walk(readings, ids, "state", tally):
+def iter_states(readings: Readings, ids: Sequence[str], counts: ScanCounts) -> Iterator[Series]:
+    """Yield the categorical sensors one by one, as codes of their sorted categories."""
+    scan = _wide_blocks if readings.layout == "wide" else _long_blocks
+    for position, times, column in scan(readings, ids, "state", counts):
         categories = column.drop_nulls().unique().sort()
         codes = column.cast(pl.Enum(categories)).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
         present = codes >= 0
-        _count_gaps(tally, position, int((~present).sum()), 0)
+        _count_gaps(counts, position, int((~present).sum()), 0)
         names = tuple(categories.to_list())
-        yield _settle(readings, tally, ids[position], position, times[present], codes[present], names)
+        yield _clean_series(readings, counts, ids[position], position, times[present], codes[present], names)
 
 
-def _count_gaps(tally: Tally, position: int, missing: int, infinite: int) -> None:
+def _count_gaps(counts: ScanCounts, position: int, missing: int, infinite: int) -> None:
     from thence.readings.window_kernels import INFINITE, MISSING
 
-    tally.counts[position, MISSING] += missing
-    tally.counts[position, INFINITE] += infinite
+    counts.per_sensor[position, MISSING] += missing
+    counts.per_sensor[position, INFINITE] += infinite
 
 
-def _settle(
+def _clean_series(
     readings: Readings,
-    tally: Tally,
+    counts: ScanCounts,
     name: str,
     position: int,
     times: Int64Array,
     values: npt.NDArray[np.generic],
     categories: tuple[str, ...] = (),
 ) -> Series:
+    """Sort one series by time and keep the last of several readings at one time."""
     from thence.readings.window_kernels import CONFLICTING, DISORDERED, READINGS, REPEATED
 
     if (times[1:] < times[:-1]).any():
-        tally.counts[position, DISORDERED] += int((times[1:] < np.maximum.accumulate(times)[:-1]).sum())
+        counts.per_sensor[position, DISORDERED] += count_late(times)
         order = np.argsort(times, kind="stable")
         times, values = times[order], values[order]
     again = times[1:] == times[:-1]
     if again.any():
         last = np.append(~again, True)
         group = np.concatenate(([0], np.cumsum(~again)))
-        kept = values[last]
+        unique = values[last]
         sizes = np.bincount(group)
-        clash = np.bincount(group, weights=values != kept[group]) > 0
+        clash = np.bincount(group, weights=values != unique[group]) > 0
         if clash.any() and readings.on_error == "raise":
             at = group == np.flatnonzero(clash)[0]
-            said = values[at].tolist()
-            pair = [said[0], next(value for value in said if value != said[0])]
-            raise contradiction(readings, name, int(times[at][0]), [categories[v] if categories else v for v in pair])
-        tally.counts[position, CONFLICTING] += int((sizes[clash] - 1).sum())
-        tally.counts[position, REPEATED] += int((sizes[~clash] - 1).sum())
-        times, values = times[last], kept
-    tally.counts[position, READINGS] += times.size
+            given = values[at].tolist()
+            pair = [given[0], next(value for value in given if value != given[0])]
+            when = EPOCH + timedelta(microseconds=int(times[at][0]))
+            raise conflict_error(name, when, [categories[v] if categories else v for v in pair], readings.policy)
+        counts.per_sensor[position, CONFLICTING] += int((sizes[clash] - 1).sum())
+        counts.per_sensor[position, REPEATED] += int((sizes[~clash] - 1).sum())
+        times, values = times[last], unique
+    counts.per_sensor[position, READINGS] += times.size
     return Series(position, times, values, categories)
 
 
-def contradiction(readings: Readings, name: str, time: int, values: Sequence[object]) -> InputError:
-    """The error for two different readings of one sensor at one time."""
-    when = (EPOCH + timedelta(microseconds=time)).isoformat()
-    hint = "read with on_error='repair' to keep the last one"
-    if len(readings.parts) > 1:
-        hint += ", or with name='{file}/{column}' if these are different sensors"
-    shown = " and ".join(repr(value) for value in values)
-    return InputError(f"sensor '{name}' has two readings at {when}: {shown}", where=readings.source, hint=hint)
-
-
-def _with_times(frame: pl.DataFrame, readings: Readings, tally: Tally) -> pl.DataFrame:
-    empty = frame["time"].null_count()
-    if not empty:
-        return frame
-    if readings.on_error == "raise":
-        raise InputError(
-            f"{empty:,} rows have no usable time",
-            where=readings.source,
-            hint="check time_format and timezone, or read with on_error='repair' to leave these rows out",
-        )
-    tally.bad_times += empty
-    return frame.filter(pl.col("time").is_not_null())
+def _drop_untimed(frame: pl.DataFrame, readings: Readings, counts: ScanCounts) -> pl.DataFrame:
+    timed, lost = drop_rows_without_time(frame, readings.policy)
+    counts.bad_times += lost
+    return timed
 
 
 _Raw = Iterator[tuple[int, Int64Array, pl.Series]]
 
 
-def _wide_blocks(readings: Readings, ids: Sequence[str], _: str, tally: Tally) -> _Raw:
-    """Columns of wide frames, as many at a time as fit into a block (a Parquet file reads only those)."""
+def _wide_blocks(readings: Readings, ids: Sequence[str], _: str, counts: ScanCounts) -> _Raw:
+    """Yield the columns of wide frames, reading as many at a time as fit into a block."""
     if not ids:
         return
     columns = [set(part.collect_schema()) for part in readings.parts]
@@ -311,26 +335,26 @@ def _wide_blocks(readings: Readings, ids: Sequence[str], _: str, tally: Tally) -
     for first in range(0, len(ids), width):
         names = ids[first : first + width]
         pieces: dict[str, list[tuple[Int64Array, pl.Series]]] = {name: [] for name in names}
-        block = Tally(0)
+        block = ScanCounts(0)
         for part, has in zip(readings.parts, columns, strict=True):
             wanted = [name for name in names if name in has]
-            frame = _with_times(collect(part.select("time", *wanted), source=readings.source), readings, block)
+            frame = _drop_untimed(collect(part.select("time", *wanted), source=readings.source), readings, block)
             times = frame["time"].to_physical().to_numpy()
-            late = times[1:] < np.maximum.accumulate(times)[:-1]
-            block.disordered_rows += int(late.sum())
-            order = np.argsort(times, kind="stable") if late.any() else None
+            late = count_late(times)
+            block.disordered_rows += late
+            order = np.argsort(times, kind="stable") if late else None
             for name in wanted:
                 column = frame[name]
                 pieces[name].append((times, column) if order is None else (times[order], column[order]))
-        # Rows are the same for every block of columns: what concerns rows counts once.
-        tally.bad_times = max(tally.bad_times, block.bad_times)
-        tally.disordered_rows = max(tally.disordered_rows, block.disordered_rows)
+        # Every block of columns has the same rows, so rows are counted once.
+        counts.bad_times = max(counts.bad_times, block.bad_times)
+        counts.disordered_rows = max(counts.disordered_rows, block.disordered_rows)
         for offset, name in enumerate(names):
-            yield first + offset, *_joined(pieces[name])
+            yield first + offset, *_concatenate(pieces[name])
 
 
-def _joined(pieces: Sequence[tuple[Int64Array, pl.Series]]) -> tuple[Int64Array, pl.Series]:
-    """The column of one sensor from several files, in the order of time."""
+def _concatenate(pieces: Sequence[tuple[Int64Array, pl.Series]]) -> tuple[Int64Array, pl.Series]:
+    """Concatenate the columns of one sensor from several files in time order."""
     if len(pieces) == 1:
         return pieces[0]
     times = np.concatenate([times for times, _ in pieces])
@@ -341,8 +365,8 @@ def _joined(pieces: Sequence[tuple[Int64Array, pl.Series]]) -> tuple[Int64Array,
     return times[order], cells[order]
 
 
-def _long_blocks(readings: Readings, ids: Sequence[str], column: str, tally: Tally) -> _Raw:
-    """Rows of a long frame sensor by sensor, as many sensors at a time as fit into a block."""
+def _long_blocks(readings: Readings, ids: Sequence[str], column: str, counts: ScanCounts) -> _Raw:
+    """Yield the rows of a long frame sensor by sensor, reading as many sensors at a time as fit into a block."""
     if not ids:
         return
     counted = collect(readings.lazy.group_by("sensor").agg(pl.len()), source=readings.source)
@@ -355,9 +379,9 @@ def _long_blocks(readings: Readings, ids: Sequence[str], column: str, tally: Tal
             after += 1
         names = ids[first:after]
         query = _rows_of(readings.lazy, names, column, only=len(names) < len(ids))
-        frame = _with_times(collect(query, source=readings.source), readings, tally)
+        frame = _drop_untimed(collect(query, source=readings.source), readings, counts)
         positions = NameCoder(names, source=readings.source).codes(frame["sensor"])
-        # Sixteen bits sort by counting, which is stable and takes one pass.
+        # numpy sorts 16-bit integers by counting, which is stable and linear.
         order = np.argsort(positions.astype(np.uint16) if len(names) < 65_536 else positions, kind="stable")
         ends = np.cumsum(np.bincount(positions, minlength=after - first))
         times, cells = frame["time"].to_physical().to_numpy()[order], frame[column][order]
@@ -368,11 +392,7 @@ def _long_blocks(readings: Readings, ids: Sequence[str], column: str, tally: Tal
 
 
 def _rows_of(lazy: pl.LazyFrame, ids: Sequence[str], column: str, *, only: bool = False) -> pl.LazyFrame:
-    """Times, sensors and one column of cells of these sensors; other sensors are there if some read states."""
+    """Select times, sensors and one column; rows of other sensors are filtered out only where there can be some."""
     if only or "state" in lazy.collect_schema():
         lazy = lazy.filter(pl.col("sensor").is_in(list(ids)))
     return lazy.select("time", "sensor", column)
-
-
-def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)

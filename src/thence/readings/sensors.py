@@ -1,8 +1,8 @@
-"""Sensor readings: time (UTC) × sensor → number or category, with gaps that stay gaps.
+"""Sensor data: time (UTC) × sensor → number or state; missing readings stay missing.
 
-``SensorData`` is what every later step takes. It holds a lazy polars frame, wide or long, never changes, and
-remembers in its report what reading repaired or assumed. Files are read by ``readers``, windows are made
-by ``thence.readings.windows``; nothing here knows either.
+``SensorData`` is the input of every later step. It holds lazy polars frames in wide or long layout, is immutable, and
+its report says what reading repaired or assumed. Reading files is the job of ``thence.readings.readers``, windows that
+of ``thence.readings.windows``; this module uses neither.
 """
 
 from __future__ import annotations
@@ -16,25 +16,27 @@ import numpy as np
 import polars as pl
 
 from thence.errors import ConfigError, InputError, nearest, require
-from thence.readings import scanning as _stream
 from thence.readings.cleaning import (
+    KEEP_LAST,
     ORIGIN,
+    ErrorPolicy,
     OnError,
-    Place,
-    is_text,
+    RowPlace,
+    drop_rows_without_time,
     long_to_wide,
-    quoted,
-    reading_cells,
+    quote_names,
+    reading_masks,
     require_columns,
     require_ids,
-    require_readings,
+    require_reading_type,
     tidy_long,
     tidy_wide,
-    utc_time,
-    with_times,
+    time_to_utc,
 )
 from thence.readings.findings import DEFERRED, Finding, ReadReport
-from thence.readings.name_codes import NameCoder, distinct_names
+from thence.readings.frames import collect, is_categorical
+from thence.readings.name_codes import NameCoder, distinct_names, missing_name_error
+from thence.readings.scanning import Readings, check_readings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,10 +50,17 @@ TIME = pl.Datetime("us", "UTC")
 
 @dataclass(frozen=True)
 class Sensor:
-    """A sensor: its id, the quantity it measures (``kind``), the unit, and whether it reads states or numbers.
+    """A sensor.
 
-    >>> Sensor("t1", "temperature", "°C").categorical
-    False
+    Args:
+        id: Unique id.
+        kind: Quantity that the sensor measures, for example ``"temperature"``.
+        unit: Unit of its readings.
+        categorical: Whether its readings are states (strings) and not numbers.
+
+    Examples:
+        >>> Sensor("t1", "temperature", "°C").categorical
+        False
     """
 
     id: str
@@ -63,13 +72,28 @@ class Sensor:
 class SensorData:
     """Readings of many sensors over time; immutable.
 
-    >>> from datetime import datetime
-    >>> frame = pl.DataFrame({"time": [datetime(2024, 1, 1, h) for h in range(3)], "t1": [20.5, None, 21.0]})
-    >>> data = SensorData.from_wide(frame, sensors=[Sensor("t1", "temperature", "°C")])
-    >>> data
-    SensorData(1 sensor: 1 temperature; wide)
-    >>> data.upto("2024-01-01T02:00").to_polars()["t1"].to_list()
-    [20.5, None]
+    The constructor takes typed lazy frames without checking them. Use ``read_sensors``, ``from_wide`` or ``from_long``
+    for data that has to be checked.
+
+    Args:
+        parts: Wide layout: frames with ``time`` and one column per sensor (Float64, or String for states). Long layout:
+            a single frame with ``time``, ``sensor`` (any string type), ``value`` and, if there are categorical sensors,
+            ``state``.
+        layout: ``"wide"`` or ``"long"``.
+        sensors: The sensors, in order.
+        report: What reading found; by default an empty report.
+        on_error: ``"raise"`` or ``"repair"``; used by checks that run later.
+        source: Name of the data in messages.
+        checked: Whether there is a single frame whose rows are known to be sorted, finite and unique.
+
+    Examples:
+        >>> from datetime import datetime
+        >>> frame = pl.DataFrame({"time": [datetime(2024, 1, 1, h) for h in range(3)], "t1": [20.5, None, 21.0]})
+        >>> data = SensorData.from_wide(frame, sensors=[Sensor("t1", "temperature", "°C")])
+        >>> data
+        SensorData(1 sensor: 1 temperature; wide)
+        >>> data.upto("2024-01-01T02:00").to_polars()["t1"].to_list()
+        [20.5, None]
     """
 
     __slots__ = ("_by_id", "_checked", "_on_error", "_parts", "_source", "layout", "report", "sensors")
@@ -94,12 +118,6 @@ class SensorData:
         source: str = "frame",
         checked: bool = False,
     ) -> None:
-        """Take typed lazy frames as they are; `from_wide`, `from_long` and the readers check first.
-
-        Wide: ``time`` and a column per sensor (Float64, or String for states). Long: ``time``, ``sensor`` (text of any
-        type), ``value`` and, where there are categorical sensors, ``state``; a single frame. ``checked`` says that
-        there is one frame, and its rows are ordered, finite and unique.
-        """
         listed = tuple(sensors)
         values = {
             "_by_id": {sensor.id: sensor for sensor in listed},
@@ -115,7 +133,7 @@ class SensorData:
             object.__setattr__(self, name, value)
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"SensorData does not change; make a new one instead of setting '{name}'")
+        raise AttributeError(f"SensorData is immutable; cannot set '{name}'")
 
     @classmethod
     def from_wide(
@@ -126,34 +144,48 @@ class SensorData:
         report: ReadReport | None = None,
         on_error: OnError = "raise",
         source: str = "frame",
-        place: Place | None = None,
+        place: RowPlace | None = None,
         hint: str | None = None,
     ) -> SensorData:
-        """From a frame with a ``time`` column of dates and a column per sensor; text columns hold states.
+        """Create from wide frames: a ``time`` column of datetimes and one column per sensor.
 
-        Several frames are joined on time. A lazy frame stays lazy and is checked when it is windowed or by
-        ``check``. A naive ``time`` is UTC. `read_sensors` accepts far more: texts as times, other names, other
-        layouts.
+        String and boolean columns hold states. A naive ``time`` is UTC. ``read_sensors`` accepts more: times as strings
+        or numbers, other column names, other layouts.
+
+        Args:
+            frame: A frame, or several frames to join on time. Lazy frames stay lazy and are checked when they are
+                windowed, or by ``check``.
+            sensors: The sensors; by default one per column. Columns without a sensor are ignored and noted.
+            report: Findings and notes so far, to be extended.
+            on_error: ``"raise"`` stops at rows without a time and at conflicting readings; ``"repair"`` drops the rows,
+                keeps the last reading, and counts both.
+            source: Name of the data in messages.
+            place: Text for a row in messages, given its values of the columns ``_source`` and ``_row``.
+            hint: Hint of the error for conflicting readings.
+
+        Raises:
+            InputError: If a column is missing or has the wrong type, ids are not unique, or ``on_error`` is ``"raise"``
+                and the data cannot be used as it is.
         """
         frames: list[pl.DataFrame | pl.LazyFrame]
         frames = [frame] if isinstance(frame, (pl.DataFrame, pl.LazyFrame)) else list(frame)
         schemas = [part.lazy().collect_schema() for part in frames]
         types = {name: dtype for schema in schemas for name, dtype in schema.items() if name not in ("time", *ORIGIN)}
         if sensors is None:
-            sensors = [Sensor(name, categorical=is_text(dtype)) for name, dtype in types.items()]
+            sensors = [Sensor(name, categorical=is_categorical(dtype)) for name, dtype in types.items()]
         known = tuple(sensors)
         require_ids([sensor.id for sensor in known], source)
         for schema in schemas:
             require_columns(schema, ["time"], source)
         require_columns(types, [sensor.id for sensor in known], source)
         for sensor in known:
-            require_readings(sensor.id, types[sensor.id], source)
+            require_reading_type(sensor.id, types[sensor.id], source)
         base = report if report is not None else ReadReport()
         if lost := types.keys() - {sensor.id for sensor in known}:
-            base = base.extended(notes=[f"columns without a sensor, ignored: {quoted(sorted(lost))}"])
+            base = base.extended(notes=[f"ignored columns without a sensor: {quote_names(sorted(lost))}"])
         parts = [
             part.lazy().select(
-                utc_time(schema["time"], source),
+                time_to_utc(schema["time"], source),
                 *(pl.col(s.id).cast(pl.String if s.categorical else pl.Float64) for s in known if s.id in schema),
                 *(name for name in ORIGIN if name in schema),
             )
@@ -161,9 +193,10 @@ class SensorData:
         ]
         common: Any = {"layout": "wide", "sensors": known, "on_error": on_error, "source": source}
         if any(isinstance(part, pl.LazyFrame) for part in frames):
-            return cls(parts, report=ReadReport(base.findings, base.notes, DEFERRED), **common)
-        dated, findings = _dated(parts, on_error, source, place)
-        tidy, more = tidy_wide(dated, on_error=on_error, place=place or _plain_place(source), hint=hint)
+            return cls(parts, report=base.deferred(), **common)
+        policy = _policy(on_error, source, place, hint)
+        timed, findings = _collect_timed(parts, policy)
+        tidy, more = tidy_wide(timed, policy)
         return cls([tidy.lazy()], report=base.extended([*findings, *more]), checked=True, **common)
 
     @classmethod
@@ -175,15 +208,30 @@ class SensorData:
         report: ReadReport | None = None,
         on_error: OnError = "raise",
         source: str = "frame",
-        place: Place | None = None,
+        place: RowPlace | None = None,
         hint: str | None = None,
     ) -> SensorData:
-        """From a frame with the columns ``time``, ``sensor``, ``value`` and, for categorical sensors, ``state``.
+        """Create from a long frame: columns ``time``, ``sensor``, ``value`` and, for categorical sensors, ``state``.
 
-        >>> from datetime import datetime
-        >>> rows = {"time": [datetime(2024, 1, 1)] * 2, "sensor": ["a", "b"], "value": [1.0, 2.0]}
-        >>> SensorData.from_long(pl.DataFrame(rows)).ids
-        ('a', 'b')
+        Args:
+            frame: The frame. A lazy frame stays lazy and is checked when it is windowed, or by ``check``.
+            sensors: The sensors; by default those named in the frame, sorted by id.
+            report: Findings and notes so far, to be extended.
+            on_error: ``"raise"`` stops at rows without a time and at conflicting readings; ``"repair"`` drops the rows,
+                keeps the last reading, and counts both.
+            source: Name of the data in messages.
+            place: Text for a row in messages, given its values of the columns ``_source`` and ``_row``.
+            hint: Hint of the error for conflicting readings.
+
+        Raises:
+            InputError: If a column or a sensor name is missing, ids are not unique, or ``on_error`` is ``"raise"`` and
+                the data cannot be used as it is.
+
+        Examples:
+            >>> from datetime import datetime
+            >>> rows = {"time": [datetime(2024, 1, 1)] * 2, "sensor": ["a", "b"], "value": [1.0, 2.0]}
+            >>> SensorData.from_long(pl.DataFrame(rows)).ids
+            ('a', 'b')
         """
         schema = frame.lazy().collect_schema()
         require_columns(schema, ["time", "sensor", "value"], source)
@@ -194,10 +242,11 @@ class SensorData:
         names = pl.String() if lazy else pl.Enum(ids)
         if not lazy and sensors is not None:
             NameCoder(ids, source=source).codes(frame.lazy().select("sensor").unique().collect().to_series())
+        keep_type = lazy and is_categorical(schema["sensor"])
         typed = frame.lazy().select(
-            utc_time(schema["time"], source),
-            # Rows in memory are sorted by the order of the sensors; a scanned column stays as it is.
-            pl.col("sensor") if is_text(schema["sensor"]) and lazy else pl.col("sensor").cast(names),
+            time_to_utc(schema["time"], source),
+            # Rows in memory are sorted by the order of the sensors; a lazy column keeps its type.
+            pl.col("sensor") if keep_type else pl.col("sensor").cast(names),
             pl.col("value").cast(pl.Float64),
             *([pl.col("state").cast(pl.String)] if "state" in schema else []),
             *(name for name in ORIGIN if name in schema),
@@ -205,20 +254,21 @@ class SensorData:
         base = report if report is not None else ReadReport()
         common: Any = {"layout": "long", "sensors": known, "on_error": on_error, "source": source}
         if lazy:
-            return cls([typed], report=ReadReport(base.findings, base.notes, DEFERRED), **common)
-        (dated,), findings = _dated([typed], on_error, source, place)
-        tidy, more = tidy_long(dated, ids, on_error=on_error, place=place or _plain_place(source), hint=hint)
+            return cls([typed], report=base.deferred(), **common)
+        policy = _policy(on_error, source, place, hint)
+        (timed,), findings = _collect_timed([typed], policy)
+        tidy, more = tidy_long(timed, ids, policy)
         return cls([tidy.lazy()], report=base.extended([*findings, *more]), checked=True, **common)
 
     @property
     def lazy(self) -> pl.LazyFrame:
-        """The typed lazy frame behind this object, in its layout."""
+        """The readings as one typed lazy frame, in the layout of this object."""
         return self.readings.lazy
 
     @property
-    def readings(self) -> _stream.Readings:
-        """The lazy frames with what a walk over them must know; for `windows`."""
-        return _stream.Readings(self._parts, self.layout, self._on_error, self._source)
+    def readings(self) -> Readings:
+        """The lazy frames and what a scan of them must know; used by ``thence.readings.windows``."""
+        return Readings(self._parts, self.layout, self._on_error, self._source)
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -226,9 +276,16 @@ class SensorData:
         return tuple(sensor.id for sensor in self.sensors)
 
     def sensor(self, id: str) -> Sensor:
-        """The sensor of that id."""
+        """Return a sensor.
+
+        Args:
+            id: Id of the sensor.
+
+        Raises:
+            InputError: If there is no such sensor.
+        """
         if id not in self._by_id:
-            raise InputError(f"there is no sensor '{id}'", where=self._source, hint=nearest(id, self.ids))
+            raise InputError(f"unknown sensor '{id}'", where=self._source, hint=nearest(id, self.ids))
         return self._by_id[id]
 
     def __len__(self) -> int:
@@ -236,10 +293,17 @@ class SensorData:
 
     def __repr__(self) -> str:
         n = len(self)
-        return f"SensorData({n} sensor{'' if n == 1 else 's'}{_kinds_in_words(self.sensors)}; {self.layout})"
+        return f"SensorData({n} sensor{'' if n == 1 else 's'}{_format_kinds(self.sensors)}; {self.layout})"
 
     def select(self, ids: Iterable[str]) -> SensorData:
-        """Only these sensors, in this order."""
+        """Return the readings of some sensors.
+
+        Args:
+            ids: Ids of the sensors, in the order wanted; one id may be a string. Duplicates are ignored.
+
+        Raises:
+            InputError: If an id is unknown.
+        """
         wanted = (ids,) if isinstance(ids, str) else tuple(dict.fromkeys(ids))
         sensors = tuple(self.sensor(id) for id in wanted)
         if self.layout == "long":
@@ -249,17 +313,26 @@ class SensorData:
         return self._with(parts, sensors)
 
     def upto(self, time: Time) -> SensorData:
-        """What was read before a time; the time itself belongs to what comes after (``between(time)``)."""
+        """Return the readings before a time; readings at the time itself belong to ``between(time)``.
+
+        Args:
+            time: Exclusive end. Naive times are UTC.
+        """
         return self.between(None, time)
 
     def between(self, start: Time | None = None, end: Time | None = None) -> SensorData:
-        """What was read in ``[start, end)``; either end may be open. Naive times are UTC.
+        """Return the readings in ``[start, end)``. Naive times are UTC.
 
-        >>> from datetime import datetime
-        >>> days = [datetime(2024, 1, day) for day in (1, 2, 3)]
-        >>> data = SensorData.from_wide(pl.DataFrame({"time": days, "a": [1, 2, 3]}))
-        >>> data.between("2024-01-02", "2024-01-03").to_polars()["a"].to_list()
-        [2.0]
+        Args:
+            start: Inclusive start; ``None`` for no bound.
+            end: Exclusive end; ``None`` for no bound.
+
+        Examples:
+            >>> from datetime import datetime
+            >>> days = [datetime(2024, 1, day) for day in (1, 2, 3)]
+            >>> data = SensorData.from_wide(pl.DataFrame({"time": days, "a": [1, 2, 3]}))
+            >>> data.between("2024-01-02", "2024-01-03").to_polars()["a"].to_list()
+            [2.0]
         """
         parts = list(self._parts)
         if start is not None:
@@ -269,38 +342,43 @@ class SensorData:
         return self._with(parts, self.sensors)
 
     def with_kinds(self, kinds: Mapping[str, str | tuple[str, str]]) -> SensorData:
-        """The same readings with kinds, or kinds and units, for some sensors."""
+        """Return the same readings with other kinds, or kinds and units, for some sensors.
+
+        Args:
+            kinds: Sensor id to kind, or to ``(kind, unit)``.
+
+        Raises:
+            InputError: If an id is unknown.
+        """
         for id in kinds:
             self.sensor(id)
         sensors = []
         for sensor in self.sensors:
-            kind, unit = kind_and_unit(kinds.get(sensor.id, sensor.kind), sensor.id)
+            kind, unit = parse_kind(kinds.get(sensor.id, sensor.kind), sensor.id)
             sensors.append(replace(sensor, kind=kind, unit=sensor.unit if unit is None else unit))
         return self._with(self._parts, sensors)
 
     def check(self) -> SensorData:
-        """Make the checks that a lazily scanned set still has open, in one pass; the report then holds them.
+        """Run the pending checks of lazily scanned data in one pass and return the data with the completed report.
 
-        Raises where the data contradicts itself, unless it was read with ``on_error="repair"``.
+        Raises:
+            InputError: If a check fails, unless the data was read with ``on_error="repair"``.
         """
         if self._checked:
             return self
         numeric = [s.id for s in self.sensors if not s.categorical]
         states = [s.id for s in self.sensors if s.categorical]
-        found = _stream.audit(self.readings, numeric, states)
-        return self._with(self._parts, self.sensors, report=self.report.settled(found))
+        found = check_readings(self.readings, numeric, states)
+        return self._with(self._parts, self.sensors, report=self.report.completed(found))
 
     def to_polars(self) -> pl.DataFrame:
-        """All readings in memory, wide: ``time`` (UTC) and a column per sensor; gaps are null."""
+        """Return all readings as a wide frame: ``time`` (UTC) and one column per sensor; missing readings are null."""
         if self._checked:
-            frame = _stream.collect(self.lazy, source=self._source)
+            frame = collect(self.lazy, source=self._source)
         else:
-            dated, _ = _dated(self._parts, self._on_error, self._source, None)
-            place = _plain_place(self._source)
-            if self.layout == "wide":
-                frame, _ = tidy_wide(dated, on_error=self._on_error, place=place)
-            else:
-                frame, _ = tidy_long(dated[0], self.ids, on_error=self._on_error, place=place)
+            policy = _policy(self._on_error, self._source)
+            timed, _ = _collect_timed(self._parts, policy)
+            frame, _ = tidy_wide(timed, policy) if self.layout == "wide" else tidy_long(timed[0], self.ids, policy)
         if self.layout == "long":
             numbers = [sensor.id for sensor in self.sensors if not sensor.categorical]
             states = [sensor.id for sensor in self.sensors if sensor.categorical]
@@ -308,21 +386,21 @@ class SensorData:
         return frame.select("time", *self.ids)
 
     def to_pandas(self) -> pd.DataFrame:
-        """All readings as a pandas frame with a UTC ``DatetimeIndex`` called ``time``."""
+        """Return all readings as a pandas frame with a UTC ``DatetimeIndex`` named ``time``."""
         require("pandas", extra="pandas")
         return self.to_polars().to_pandas().set_index("time")
 
     @property
     def span(self) -> tuple[datetime, datetime] | None:
-        """Times of the first and the last reading, or ``None`` without readings (takes a pass over lazy data)."""
+        """The times of the first and the last reading, or ``None`` without readings. Scans lazy data."""
         time, lazy = pl.col("time"), self.lazy
-        present = lazy.filter(pl.any_horizontal(pl.lit(False), *reading_cells(lazy.collect_schema())))
+        present = lazy.filter(pl.any_horizontal(pl.lit(False), *reading_masks(lazy.collect_schema())))
         query = present.select(time.min().alias("first"), time.max().alias("last"))
-        first, last = _stream.collect(query, source=self._source).row(0)
+        first, last = collect(query, source=self._source).row(0)
         return None if first is None else (first, last)
 
-    def summary(self) -> dict[str, Any]:
-        """Counts per kind and the span, as plain data."""
+    def describe(self) -> dict[str, Any]:
+        """Return counts per kind, the span and the report as a plain dict. Scans lazy data."""
         by_kind: dict[str, list[str]] = {}
         for sensor in self.sensors:
             by_kind.setdefault(sensor.kind or "(no kind)", []).append(sensor.id)
@@ -337,9 +415,9 @@ class SensorData:
             "report": self.report.to_dict(),
         }
 
-    def describe(self) -> str:
-        """The summary in words, with the report."""
-        facts = self.summary()
+    def summary(self) -> str:
+        """Return what ``describe`` says as text, with the report. Scans lazy data."""
+        facts = self.describe()
         kinds = ", ".join(f"{count} {kind}" for kind, count in facts["kinds"].items())
         period = f"{facts['start']} to {facts['end']}" if facts["start"] else "no readings"
         lines = [
@@ -351,8 +429,8 @@ class SensorData:
 
     def _n_readings(self) -> int:
         lazy = self.lazy
-        cells = [cell.sum() for cell in reading_cells(lazy.collect_schema())]
-        return sum(_stream.collect(lazy.select(cells), source=self._source).row(0)) if cells else 0
+        counts = [mask.sum() for mask in reading_masks(lazy.collect_schema())]
+        return sum(collect(lazy.select(counts), source=self._source).row(0)) if counts else 0
 
     def _with(
         self, parts: Iterable[pl.LazyFrame], sensors: Iterable[Sensor], *, report: ReadReport | None = None
@@ -368,20 +446,24 @@ class SensorData:
         )
 
 
-def kind_and_unit(entry: object, id: str) -> tuple[str, str | None]:
-    """What a table of kinds says of a sensor: its kind, and its unit if it gives one."""
+def parse_kind(entry: object, id: str) -> tuple[str, str | None]:
+    """Return the kind, and the unit if there is one, that the ``entry`` of a mapping gives for the sensor ``id``."""
     if isinstance(entry, str):
         return entry, None
     if isinstance(entry, Sequence) and len(entry) == 2 and all(isinstance(part, str) for part in entry):
         return entry[0], entry[1]
-    raise ConfigError(f"the kind of '{id}' is given as {entry!r}", hint="give a kind, or (kind, unit)")
+    raise ConfigError(f"kind of '{id}' must be a string or a pair (kind, unit), got {entry!r}")
 
 
 def as_utc(time: Time) -> datetime:
-    """A date, datetime, numpy datetime or ISO text as an aware UTC datetime; naive means UTC.
+    """Convert a date, datetime, numpy datetime or ISO string to an aware UTC datetime; naive means UTC.
 
-    >>> as_utc("2024-03-31T12:00+02:00").isoformat()
-    '2024-03-31T10:00:00+00:00'
+    Raises:
+        InputError: If ``time`` is not a time.
+
+    Examples:
+        >>> as_utc("2024-03-31T12:00+02:00").isoformat()
+        '2024-03-31T10:00:00+00:00'
     """
     value: Any = time
     if isinstance(value, str):
@@ -394,7 +476,7 @@ def as_utc(time: Time) -> datetime:
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)
     if not isinstance(value, datetime):
-        raise InputError(f"{time!r} is not a time", hint="give a datetime or text such as 2024-01-31T12:00")
+        raise InputError(f"{time!r} is not a time", hint="pass a datetime, or a string such as '2024-01-31T12:00'")
     return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
@@ -404,27 +486,25 @@ def _sensors_of_long(lazy: pl.LazyFrame, schema: Mapping[str, pl.DataType], sour
         states.update(distinct_names(lazy.filter(pl.col("state").is_not_null()), "sensor", source=source))
     names = distinct_names(lazy, "sensor", source=source)
     if None in names:
-        raise InputError("some rows name no sensor", where=source, hint="leave them out or fill them in")
+        raise missing_name_error(source)
     return tuple(Sensor(str(name), categorical=name in states) for name in names)
 
 
-def _dated(
-    parts: Iterable[pl.LazyFrame], on_error: OnError, source: str, place: Place | None
-) -> tuple[list[pl.DataFrame], list[Finding]]:
-    """The parts in memory, rows without a time counted and left out."""
+def _policy(on_error: OnError, source: str, place: RowPlace | None = None, hint: str | None = None) -> ErrorPolicy:
+    return ErrorPolicy(on_error, source, place or (lambda _, row: f"{source}, row {row}"), hint or KEEP_LAST)
+
+
+def _collect_timed(parts: Iterable[pl.LazyFrame], policy: ErrorPolicy) -> tuple[list[pl.DataFrame], list[Finding]]:
+    """Collect the parts and drop rows without a time."""
     frames, findings = [], []
     for part in parts:
-        frame, lost = with_times(_stream.collect(part, source=source), on_error=on_error, source=source, place=place)
+        frame, lost = drop_rows_without_time(collect(part, source=policy.source), policy)
         frames.append(frame)
-        findings += lost
+        findings += [Finding("bad-time", lost)] if lost else []
     return frames, findings
 
 
-def _plain_place(source: str) -> Place:
-    return lambda _, row: source
-
-
-def _kinds_in_words(sensors: Sequence[Sensor]) -> str:
+def _format_kinds(sensors: Sequence[Sensor]) -> str:
     counts: dict[str, int] = {}
     for sensor in sensors:
         counts[sensor.kind] = counts.get(sensor.kind, 0) + 1

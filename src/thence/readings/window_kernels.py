@@ -1,8 +1,9 @@
-"""Compiled loops that turn readings into windows. Plain arrays in, plain arrays out; nothing else imports numba here.
+"""Compiled kernels that aggregate readings into windows: plain arrays in, plain arrays out.
 
-Times are microseconds since 1970 as ``int64``; a window ``w`` is ``[start + w * every, start + (w + 1) * every)``.
-Missing numbers are NaN, missing states are −1. The two ways to aggregate (reading by reading over many sensors at
-once, or one sorted series at a time) add up in the same order and so agree to the last bit.
+This is the only module of ``readings`` that imports numba. Times are ``int64`` microseconds since 1970; window ``w`` is
+``[start + w * every, start + (w + 1) * every)``. Missing numbers are NaN, missing states are −1. The two ways to
+aggregate (reading by reading for many sensors at once, or one sorted series at a time) add in the same order, so their
+results are bit-identical.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ __all__ = [
     "MIN",
     "MISSING",
     "MODE",
+    "N_COUNTS",
     "RANGE",
     "READINGS",
     "REPEATED",
     "SUM",
-    "TALLIES",
     "add_readings",
     "group_views",
     "window_series",
@@ -35,72 +36,72 @@ __all__ = [
 
 MEAN, SUM, MIN, MAX, LAST, RANGE, COUNT, MEDIAN, MODE = range(9)
 READINGS, MISSING, INFINITE, DISORDERED, REPEATED, CONFLICTING = range(6)
-TALLIES = 6
-# Odd constants of the usual multiplicative hashes; they only have to spread bits.
+N_COUNTS = 6
+# Odd constants for multiplicative hashing.
 SPREAD_A, SPREAD_B = np.int64(-7046029254386353131), np.int64(-4417276706812531889)
 
 
 @njit(cache=True, nogil=True)
-def add_readings(times, codes, values, start, every, ops, main, other, counts, latest, latest_value, tally):  # type: ignore[no-untyped-def]
-    """Add a batch of readings to the windows of their sensors, as long as each sensor's times increase.
+def add_readings(times, codes, values, start, every, ops, main, other, sizes, latest, latest_value, counts):  # type: ignore[no-untyped-def]
+    """Add a batch of readings to the windows of their sensors while the times of each sensor increase.
 
-    Repeated readings are skipped. A reading that is earlier than its sensor's latest, or contradicts it, is only
-    tallied: the caller then starts again with sorted series. ``latest``, ``latest_value`` and ``tally`` carry over
-    from batch to batch.
+    Duplicate readings are skipped. A reading that is earlier than the latest of its sensor, or conflicts with it, is
+    only counted: the caller then starts again with sorted series. ``latest``, ``latest_value`` and ``counts`` carry
+    over from batch to batch.
     """
     window = np.int64(0)
     opens = np.int64(0)
-    closes = np.int64(0)  # an empty window: the first reading looks up its own
+    closes = np.int64(0)  # empty, so the first reading looks up its window
     for i in range(times.size):
         code = codes[i]
         value = values[i]
         if not np.isfinite(value):
-            tally[code, MISSING if np.isnan(value) else INFINITE] += 1
+            counts[code, MISSING if np.isnan(value) else INFINITE] += 1
             continue
         time = times[i]
         if time <= latest[code]:
             if time < latest[code]:
-                tally[code, DISORDERED] += 1
+                counts[code, DISORDERED] += 1
             elif value == latest_value[code]:
-                tally[code, REPEATED] += 1
+                counts[code, REPEATED] += 1
             else:
-                tally[code, CONFLICTING] += 1
+                counts[code, CONFLICTING] += 1
             continue
         latest[code] = time
         latest_value[code] = value
-        tally[code, READINGS] += 1
+        counts[code, READINGS] += 1
         if time < opens or time >= closes:
             window = (time - start) // every
             opens = start + window * every
             closes = opens + every
         op = ops[code]
         if op == MEAN:
-            counts[window, code] += 1
-            if counts[window, code] == 1:
+            sizes[window, code] += 1
+            if sizes[window, code] == 1:
                 main[window, code] = value
             else:
                 main[window, code] += value
         elif op == COUNT:
-            counts[window, code] += 1
+            sizes[window, code] += 1
         else:
-            held = main[window, code]
-            if np.isnan(held) or op == LAST:
+            current = main[window, code]
+            if np.isnan(current) or op == LAST:
                 main[window, code] = value
                 if op == RANGE:
                     other[window, code] = value
             elif op == SUM:
-                main[window, code] = held + value
+                main[window, code] = current + value
             elif op == MAX:
-                main[window, code] = max(held, value)
-            else:  # MIN, and RANGE, which keeps its largest value in `other`
-                main[window, code] = min(held, value)
+                main[window, code] = max(current, value)
+            else:  # MIN, or RANGE with its largest value in `other`
+                main[window, code] = min(current, value)
                 if op == RANGE:
                     other[window, code] = max(other[window, code], value)
 
 
 @njit(cache=True, nogil=True)
 def window_series(times, values, start, every, op, out):  # type: ignore[no-untyped-def]
-    """Aggregate one series (times strictly increasing, values finite) into ``out``, which holds NaN."""
+    """Aggregate one series (times strictly increase, values are finite) into ``out``, which is filled with NaN."""
     i = 0
     n = times.size
     while i < n:
@@ -135,7 +136,7 @@ def window_series(times, values, start, every, op, out):  # type: ignore[no-unty
 
 @njit(cache=True, nogil=True)
 def window_states(times, states, start, every, op, n_categories, out):  # type: ignore[no-untyped-def]
-    """Last or most frequent state per window; of equally frequent states the one read last wins."""
+    """Write the last or most frequent state of each window to ``out``; of equally frequent states, the latest wins."""
     seen = np.zeros(n_categories, dtype=np.int64)
     i = 0
     n = times.size
@@ -161,8 +162,8 @@ def window_states(times, states, start, every, op, n_categories, out):  # type: 
 def group_views(views, firsts, codes):  # type: ignore[no-untyped-def]
     """Number the distinct rows of ``views`` (two integers each) in order of appearance.
 
-    Writes the first row of each group to ``firsts`` and the group of each row to ``codes``; returns the number of
-    groups, or −1 as soon as there are more than ``firsts`` can hold.
+    Write the first row of each group to ``firsts`` and the group of each row to ``codes``. Return the number of groups,
+    or −1 if there are more than ``firsts`` can hold.
     """
     size = 4
     while size < 4 * firsts.size:

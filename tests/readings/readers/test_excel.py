@@ -32,7 +32,7 @@ ROW0, ROW1 = [datetime(2020, 1, 1, 0), 1, 2], [datetime(2020, 1, 1, 1), 3, 4]
 def test_one_name_twice_in_an_excel_header(tmp_path: Path, second: str) -> None:
     """The reader below made flow_1 of the second flow, and 'flow ' was a polars error."""
     path = workbook(tmp_path / "a.xlsx", [["time", None, "flow", second], [ROW0[0], None, 1, 2]])
-    with pytest.raises(InputError, match=r"sheet 'Sheet1', row 1: column 'flow' occurs 2 times \(columns 3, 4\)"):
+    with pytest.raises(InputError, match=r"sheet 'Sheet1', row 1: duplicate column name 'flow' \(columns 3, 4\)"):
         read_sensors(path)
     true = workbook(tmp_path / "b.xlsx", [["time", "flow", "flow_1"], ROW0, ROW1])
     assert read_sensors(true).ids == ("flow", "flow_1")
@@ -42,7 +42,7 @@ def test_excel_columns_without_a_name(tmp_path: Path) -> None:
     """One became the sensor __UNNAMED__1."""
     data = read_sensors(workbook(tmp_path / "a.xlsx", [["time", None, " flow"], ROW0, ROW1]))
     assert data.ids == ("flow",) and data.to_polars()["flow"].to_list() == [2.0, 4.0]
-    assert "column 2 has no name" in str(data.report) and "spaces around 1 column names" in str(data.report)
+    assert "column 2 has no name" in str(data.report) and "removed spaces around 1 column names" in str(data.report)
 
 
 def test_blank_rows_of_a_sheet_keep_the_others_numbers(tmp_path: Path) -> None:
@@ -56,12 +56,12 @@ def test_blank_rows_of_a_sheet_keep_the_others_numbers(tmp_path: Path) -> None:
 def test_why_every_sheet_was_skipped_is_said(tmp_path: Path) -> None:
     """The error spoke of the right files to name, not of the title above the header."""
     title: list[list[Any]] = [["Plant 1", "Plant 1"], [], ["time", "a"], ROW0[:2]]
-    with pytest.raises(InputError, match=r"sheet 'Sheet1': no column looks like a time.*must be the first line"):
+    with pytest.raises(InputError, match=r"sheet 'Sheet1': no time column found.*must be in the first line"):
         read_sensors(workbook(tmp_path / "a.xlsx", title))
     data = read_sensors(workbook(tmp_path / "b.xlsx", title, [["time", "a"], ROW0[:2]], []))
     assert data.ids == ("a",) and data.span == (datetime(2020, 1, 1, tzinfo=UTC),) * 2
     assert "sheet 'Sheet1': no time column, skipped" in str(data.report)
     assert "sheet 'Sheet3': empty, skipped" in str(data.report)
     split: list[list[Any]] = [["Date", "Time", "a"], ["2020-01-01", "00:00", 1]]
-    with pytest.raises(InputError, match=r"sheet 'Sheet2': the time is in two columns"):
+    with pytest.raises(InputError, match=r"sheet 'Sheet2': date and time of day are in two columns"):
         read_sensors(workbook(tmp_path / "c.xlsx", [["time", "a"], ROW0[:2]], split))

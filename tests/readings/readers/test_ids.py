@@ -86,12 +86,12 @@ def test_numbers_read_as_text_are_no_ids(tmp_path: Path) -> None:
 
 def test_two_columns_that_name_sensors(tmp_path: Path) -> None:
     apart = csv(tmp_path, "time,device,variable,value", f"{T0},a,t,5", f"{T0},a,h,6")
-    fails(apart, "'device' and 'variable' name 2 sensors together, 'device' alone 1", "sensor='device'")
+    fails(apart, "'device' and 'variable' together name 2 sensors, 'device' alone 1", "sensor='device'")
     assert read_sensors(apart, sensor="variable").ids == ("h", "t")
     same = csv(tmp_path, "time,sensor_id,sensor_name,value", f"{T0},1,t,5", f"{T1},2,h,6", name="b.csv")
     assert read_sensors(same).ids == ("1", "2")
     turns = csv(tmp_path, "time,device,variable,value", f"{T0},a,t,5", f"{T1},a,h,60", f"{T2},a,t,6", name="c.csv")
-    fails(turns, "'device' and 'variable' name 2 sensors together, 'device' alone 1")
+    fails(turns, "'device' and 'variable' together name 2 sensors, 'device' alone 1")
 
 
 def test_remarks_and_changed_names_are_no_second_sensor(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_headerless_files_with_the_sensor_first(tmp_path: Path) -> None:
     data = read_sensors(csv(tmp_path, f"s1,{T0},5", f"s2,{T1},6"))
     assert data.ids == ("s1", "s2") and data.to_polars()["s1"].to_list() == [5.0, None]
     assert read_sensors(csv(tmp_path, f"s1,{T0},5")).ids == ("s1",)
-    fails(csv(tmp_path, f"007,{T0},5", f"7,{T1},6"), "the first line holds no names")
+    fails(csv(tmp_path, f"007,{T0},5", f"7,{T1},6"), "no header, so the sensors")
     dates = csv(tmp_path, "when,2020-01-01", f"{T0},5")  # names may look like dates
     assert read_sensors(dates, layout="wide").ids == ("2020-01-01",)
 
@@ -128,16 +128,16 @@ def test_a_frame_has_no_file_name_to_call_its_sensor_by() -> None:
     """The only sensor of a frame with the columns time and value once had an empty id."""
     frame = pl.DataFrame({"time": [T0], "value": [1.0]})
     assert read_sensors(frame).ids == ("value",)
-    fails(frame, "a frame has no file name", layout="files")
+    fails(frame, "layout='files' needs a file name", layout="files")
 
 
 def test_no_sensor_is_called_time(tmp_path: Path) -> None:
     """A long table took it, and `to_polars` then failed with a polars error."""
-    fails(csv(tmp_path, "time,sensor,value", f"{T0},time,1"), "a sensor cannot be called 'time'", "name=")
-    fails(csv(tmp_path, "Timestamp,time,a", f"{T0},1,2"), "a sensor cannot be called 'time'", time="Timestamp")
+    fails(csv(tmp_path, "time,sensor,value", f"{T0},time,1"), "'time' is a reserved column name", "name=")
+    fails(csv(tmp_path, "Timestamp,time,a", f"{T0},1,2"), "'time' is a reserved column name", time="Timestamp")
     renamed = read_sensors(tmp_path / "f.csv", time="Timestamp", name="{column} of {file}")
     assert renamed.ids == ("time of f", "a of f")
     frame = pl.DataFrame({"time": [datetime(2020, 1, 1, tzinfo=UTC)], "sensor": ["time"], "value": [1.0]})
     for source in (frame, frame.lazy()):
-        with pytest.raises(InputError, match="a sensor cannot be called 'time'"):
+        with pytest.raises(InputError, match="'time' is a reserved column name"):
             SensorData.from_long(source)

@@ -75,7 +75,7 @@ def test_ids_under_common_names_make_a_table_long(tmp_path: Path, header: str, c
 def test_what_may_be_either_is_asked_for(
     tmp_path: Path, times: list[str], header: str, columns: tuple[object, ...], unclear: str
 ) -> None:
-    with pytest.raises(InputError, match=rf"'{unclear}' may name the sensor .*layout='files'"):
+    with pytest.raises(InputError, match=rf"column '{unclear}' may name the sensor .*layout='files'"):
         th.read_sensors(table(tmp_path, header, times, *columns))
 
 
@@ -100,7 +100,7 @@ def test_a_fixed_number_of_decimals_is_no_thousand(
 
 def test_whole_numbers_beside_commas_may_mean_thousands(tmp_path: Path) -> None:
     path = table(tmp_path, "time;T", DAYS, ["950", "1,050"] * 10, separator=";")
-    with pytest.raises(InputError, match="decimal comma or one between thousands"):
+    with pytest.raises(InputError, match="may be decimal or separate thousands"):
         th.read_sensors(path)
 
 
@@ -114,6 +114,6 @@ def test_an_unclear_sheet_says_how_to_leave_it_out(tmp_path: Path) -> None:
     with xlsxwriter.Workbook(tmp_path / "b.xlsx") as book:
         for sheet, columns in (("Data", {"time": DAYS, "T": NUMBERS}), ("Alarms", {"start": DAYS, "end": DAYS})):
             pl.DataFrame(columns).with_columns(pl.col(pl.String).str.to_datetime()).write_excel(book, worksheet=sheet)
-    with pytest.raises(InputError, match=r"could each be the time.*sheet="):
+    with pytest.raises(InputError, match=r"several columns may be the time.*sheet="):
         th.read_sensors(tmp_path / "b.xlsx")
     assert th.read_sensors(tmp_path / "b.xlsx", sheet="Data").ids == ("T",)

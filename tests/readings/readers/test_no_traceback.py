@@ -32,9 +32,9 @@ def test_pandas_objects_with_missing_cells() -> None:
             assert read_sensors(frame).to_polars()["a"].to_list() == [wanted, None]
     for odd in ([1, 2], {1, 2}, object()):
         frame = pd.DataFrame({"a": pd.Series([odd, None], dtype=object, index=index)})
-        with pytest.raises(InputError, match=r"column 'a' holds .* neither numbers nor states"):
+        with pytest.raises(InputError, match="column 'a' must hold numbers or categories"):
             read_sensors(frame)
-    with pytest.raises(InputError, match=r"column 'a' holds complex128, which is neither numbers nor states"):
+    with pytest.raises(InputError, match="column 'a' must hold numbers or categories, got complex128"):
         read_sensors(pd.DataFrame({"a": [1 + 2j, 0j]}, index=index))
 
 
@@ -45,9 +45,9 @@ def test_pandas_series() -> None:
     assert read_sensors([series, series.rename("level")]).ids == ("flow", "level")
     with pytest.raises(InputError, match="the series has no name"):
         read_sensors(series.rename(None))
-    with pytest.raises(InputError, match="no column looks like a time"):
+    with pytest.raises(InputError, match="no time column found"):
         read_sensors(pd.Series([1, 2], name="flow"))
-    with pytest.raises(InputError, match="cannot read sensor data from Series"):
+    with pytest.raises(InputError, match="cannot read sensor data from an object of type Series"):
         read_sensors(pl.Series([1, 2]))
 
 
@@ -56,7 +56,7 @@ def test_cut_off_and_damaged_gzip(tmp_path: Path) -> None:
     path = tmp_path / "a.csv.gz"
     for content in (packed[:-20], packed[:20] + bytes(9) + packed[29:]):
         path.write_bytes(content)
-        with pytest.raises(InputError, match=r"a\.csv\.gz: (is not a complete gzip file|cannot be read)"):
+        with pytest.raises(InputError, match=r"a\.csv\.gz: (incomplete gzip file|cannot be read)"):
             read_sensors(path)
 
 
@@ -70,16 +70,16 @@ def test_a_table_of_kinds_in_another_encoding(path: Path, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("entry", [("x", "y", "z"), ("x",), 7, ("x", None)])
 def test_kinds_that_are_no_kinds(path: Path, entry: Any) -> None:
-    with pytest.raises(ConfigError, match="the kind of 'a' is given as"):
+    with pytest.raises(ConfigError, match="kind of 'a' must be a string or a pair"):
         read_sensors(path, kinds={"a": entry})
-    with pytest.raises(ConfigError, match="the kind of 'a' is given as"):
+    with pytest.raises(ConfigError, match="kind of 'a' must be a string or a pair"):
         read_sensors(path, kind_pattern={"a": entry})
-    with pytest.raises(ConfigError, match="the kind of 'a' is given as"):
+    with pytest.raises(ConfigError, match="kind of 'a' must be a string or a pair"):
         read_sensors(path).with_kinds({"a": entry})
 
 
 def test_kinds_as_a_frame_are_refused(path: Path) -> None:
     """They were ignored: the columns of the frame were taken for sensors without data."""
     frame: Any = pl.DataFrame({"sensor": ["a"], "kind": ["flow"]})
-    with pytest.raises(ConfigError, match="kinds cannot be a DataFrame"):
+    with pytest.raises(ConfigError, match="kinds must be a mapping or a path, got DataFrame"):
         read_sensors(path, kinds=frame)

@@ -89,7 +89,7 @@ def test_gzip_and_foreign_encodings(tmp_path: Path) -> None:
         assert read_sensors(path).ids == ("Außen °C",)
     assert "Windows-1252" in str(read_sensors(latin).report)
     assert read_sensors(latin, encoding="latin-1").ids == ("Außen °C",)
-    with pytest.raises(InputError, match="is not written in ascii"):
+    with pytest.raises(InputError, match="cannot be decoded as ascii"):
         read_sensors(latin, encoding="ascii")
 
 
@@ -102,7 +102,7 @@ def test_long_csv_with_numbers_and_states(tmp_path: Path) -> None:
     data = read_sensors(write(tmp_path, "a.csv", text))
     assert data.layout == "long" and data.sensors == (Sensor("007"), Sensor("door", categorical=True))
     assert data.to_polars().rows() == [(at(0), 1.5, "open"), (at(5), 2.5, None)]
-    assert "columns ignored: 'quality'" in str(data.report)
+    assert "ignored columns: 'quality'" in str(data.report)
 
 
 def test_columns_of_a_long_table_by_name(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_folder_with_one_file_per_sensor(tmp_path: Path) -> None:
         Sensor("Kitchen_Temperature", "temperature"),
     )
     assert data.to_polars()["Kitchen_Temperature"].to_list() == [20.5, None, 21.0]
-    assert "2 sources: times are unix s" in str(data.report)
+    assert "2 sources: times read as Unix times in s" in str(data.report)
     with_header = write(tmp_path, "Hall.csv", "time,value\n2019-01-01 00:00,3\n")
     assert read_sensors(with_header).ids == ("Hall",)
     assert read_sensors(with_header, layout="wide").ids == ("value",)
@@ -204,11 +204,11 @@ def test_month_and_day_are_told_apart_by_numbers_over_twelve(tmp_path: Path) -> 
 
 def test_naive_times_and_their_zone_are_said_aloud(tmp_path: Path) -> None:
     path = write(tmp_path, "a.csv", "time,a\n2019-07-01 02:00,1\n")
-    assert "times without a zone are taken as UTC" in read_sensors(path).report.notes
+    assert "times without a time zone read as UTC" in read_sensors(path).report.notes
     local = read_sensors(path, timezone="Europe/Berlin")
-    assert "times without a zone are taken as Europe/Berlin" in local.report.notes
+    assert "times without a time zone read as Europe/Berlin" in local.report.notes
     assert local.span is not None and local.span[0] == datetime(2019, 7, 1, tzinfo=UTC)
-    with pytest.raises(ConfigError, match="no time zone 'Europe/Nowhere'"):
+    with pytest.raises(ConfigError, match="'timezone' must be an IANA time zone, got 'Europe/Nowhere'"):
         read_sensors(path, timezone="Europe/Nowhere")
 
 
@@ -229,7 +229,7 @@ def test_polars_arrow_and_pandas_frames() -> None:
         assert data.to_polars().rows() == [(at(0), 1.0, "open", "true"), (at(5), None, None, "false")], type(source)
         assert [s.categorical for s in data.sensors] == [False, True, True]
     assert read_sensors(frame.lazy()).report.pending
-    with pytest.raises(InputError, match="cannot read sensor data from dict"):
+    with pytest.raises(InputError, match="cannot read sensor data from an object of type dict"):
         read_sensors({"a": 1})
 
 
@@ -243,7 +243,7 @@ def test_pandas_frames_with_odd_columns() -> None:
     with pytest.raises(InputError, match=r"frame, row 1: column 'a': 'broken' is not a number"):
         read_sensors(mixed)
     nested = pd.DataFrame({("a", "b"): [1.0, 2.0]}, index=index)
-    with pytest.raises(InputError, match="several levels"):
+    with pytest.raises(InputError, match="several index levels"):
         read_sensors(nested)
 
 
@@ -341,7 +341,7 @@ def test_one_name_in_two_sheets_of_different_kinds(tmp_path: Path) -> None:
     sheets = {kind: pl.DataFrame({"Timestamp": times, "n1": [1.0]}) for kind in ("Pressures (m)", "Demands (L_h)")}
     write_workbook(path, sheets)
     with pytest.raises(
-        InputError, match=r"sheet 'Demands \(L_h\)': sensor 'n1' is also in .*name='\{column\}_\{kind\}'"
+        InputError, match=r"sheet 'Demands \(L_h\)': sensor 'n1' has another kind in .*name='\{column\}_\{kind\}'"
     ):
         read_sensors(path)
     data = read_sensors(path, name="{column}_{kind}")
@@ -359,7 +359,7 @@ def test_kinds_from_mappings_tables_and_patterns(tmp_path: Path) -> None:
         Sensor("Node_2_flow", "flow"),
         Sensor("x", "", "K"),
     )
-    assert "kind_pattern matches no kind in 1 sensors: 'x'" in pattern.report.notes
+    assert "kind_pattern matches no kind for 1 sensors: 'x'" in pattern.report.notes
     several = read_sensors(path, kind_pattern={"_pressure$": ("pressure", "m"), "_flow$": "flow"})
     assert [s.kind for s in several.sensors] == ["pressure", "flow", ""]
     table = write(tmp_path, "kinds.csv", "sensor,kind,unit\nx,temperature,°C\nNode_1_pressure,head,m\nghost,flow,\n")
@@ -371,12 +371,12 @@ def test_kinds_from_mappings_tables_and_patterns(tmp_path: Path) -> None:
     for kinds in given:
         data = read_sensors(path, kinds=kinds, kind_pattern=r"_(?P<kind>\w+)$")
         assert [(s.kind, s.unit) for s in data.sensors] == [("head", "m"), ("2_flow", ""), ("temperature", "°C")]
-        assert "the table of kinds names 1 sensors without data: 'ghost'" in data.report.notes
-    with pytest.raises(ConfigError, match="has no group called kind"):
+        assert "kinds names 1 sensors without data: 'ghost'" in data.report.notes
+    with pytest.raises(ConfigError, match="has no group named 'kind'"):
         read_sensors(path, kind_pattern=r"\w+")
-    with pytest.raises(ConfigError, match="not a regular expression"):
+    with pytest.raises(ConfigError, match="not a valid regular expression"):
         read_sensors(path, kind_pattern="(")
-    with pytest.raises(InputError, match="no column 'kind'; its columns are 'sensor', 'type'"):
+    with pytest.raises(InputError, match="no column 'kind'; columns are 'sensor', 'type'"):
         read_sensors(path, kinds=write(tmp_path, "bad.csv", "sensor,type\nx,y\n"))
 
 
@@ -389,19 +389,19 @@ def test_numbers_that_are_states(tmp_path: Path) -> None:
         assert data.sensor("fan").categorical and data.to_polars()["fan"].to_list() == ["0", "1"]
     frame = pl.DataFrame({"time": [at(0), at(5)], "fan": [1.0, 2.5]})
     assert read_sensors(frame, categorical="fan").to_polars()["fan"].to_list() == ["1", "2.5"]
-    with pytest.raises(InputError, match="categorical names sensors that do not exist: 'pump'"):
+    with pytest.raises(InputError, match="categorical contains unknown sensors: 'pump'"):
         read_sensors(path, categorical=["pump"])
 
 
 def test_options_are_checked(tmp_path: Path) -> None:
     path = write(tmp_path, "a.csv", "time,a\n2019-01-01 00:00,1\n")
-    with pytest.raises(ConfigError, match="on_error cannot be 'ignore'"):
+    with pytest.raises(ConfigError, match="on_error must be 'raise' or 'repair', got 'ignore'"):
         read_sensors(path, on_error="ignore")  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match="no layout 'tall'"):
+    with pytest.raises(ConfigError, match="unknown layout 'tall'"):
         read_sensors(path, layout="tall")  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match=r"name='\{sensor\}' cannot be filled in"):
+    with pytest.raises(ConfigError, match=r"invalid name='\{sensor\}'"):
         read_sensors(path, name="{sensor}")
-    with pytest.raises(InputError, match="only Excel files have sheets"):
+    with pytest.raises(InputError, match="this file has no sheets"):
         read_sensors(path, sheet="x")
     assert sources.__all__ == ["read_sensors"]
 
@@ -411,7 +411,7 @@ def test_options_are_checked(tmp_path: Path) -> None:
 
 def test_open_smart_home() -> None:
     data = read_sensors(published("opensmarthome/Measurements"), kind_pattern=r"_(?P<kind>[A-Za-z]+)$")
-    assert len(data) == 37 and data.layout == "long" and data.summary()["readings"] == 285_954
+    assert len(data) == 37 and data.layout == "long" and data.describe()["readings"] == 285_954
     assert data.sensor("Kitchen_Temperature").kind == "temperature"
     assert data.report.findings == ()
 

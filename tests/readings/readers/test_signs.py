@@ -37,7 +37,7 @@ def test_a_point_far_below_the_decimal_commas(tmp_path: Path) -> None:
     rows = [f"{time};{k}" for k, time in enumerate(MINUTES[1:-1])]
     path = write(tmp_path, "time;a", f"{MINUTES[0]};1,5", *rows, f"{MINUTES[-1]};1.234")
     for on_error in ("raise", "repair"):
-        fails(path, "with a decimal comma ('1,5') and with a point ('1.234')", on_error=on_error)
+        fails(path, "decimal commas ('1,5') and decimal points ('1.234')", on_error=on_error)
     fails(path, "line 1501: column 'a': '1.234' is not a number", decimal=",")
     assert values(path, decimal=",", on_error="repair")[-1] is None
 
@@ -51,7 +51,7 @@ def test_commas_that_may_stand_between_thousands(tmp_path: Path) -> None:
     """12,500 and 987 were read as 12.5 and 987 without a word."""
     path = write(tmp_path, "time\ta", f"{MINUTES[0]}\t12,500", f"{MINUTES[1]}\t987", name="f.tsv")
     for on_error in ("raise", "repair"):
-        fails(path, "'12,500' may have a decimal comma or one between thousands", "decimal=','", on_error=on_error)
+        fails(path, "the comma in '12,500' may be decimal or separate thousands", "decimal=','", on_error=on_error)
     assert values(path, decimal=",") == [12.5, 987.0]
     fails(path, "'12,500' is not a number", decimal=".")
     for clear in ("0,125", "1,5", "1234,500"):
@@ -64,24 +64,24 @@ def test_ragged_lines_do_not_make_a_separator_of_the_decimal_comma(tmp_path: Pat
     """Two lines too long of fifty, and the comma became the separator: all readings were lost when repairing."""
     rows = [f"{time};7,5{';x' if k in (7, 9) else ''}" for k, time in enumerate(MINUTES[:50])]
     path = write(tmp_path, *header, *rows)
-    fails(path, f"line {8 + len(header)}: this line has 3 fields, not 2", "the separator is ';'")
+    fails(path, f"line {8 + len(header)}: expected 2 fields, got 3", "the separator is ';'")
     data = read_sensors(path, on_error="repair")
     assert data.to_polars()[data.ids[0]].to_list() == [7.5] * 50 and data.report.count("ragged") == 2
 
 
 def test_a_source_without_a_reading_is_an_error(tmp_path: Path) -> None:
-    fails(write(tmp_path, "time", MINUTES[0]), "but no column with readings", separator=";", on_error="repair")
+    fails(write(tmp_path, "time", MINUTES[0]), "no column of readings", separator=";", on_error="repair")
     no_time = write(tmp_path, "time,a", "soon,1", "later,2")
-    fails(no_time, "no reading is left", time_format="%Y", on_error="repair")
+    fails(no_time, "no readings left", time_format="%Y", on_error="repair")
     no_sensor = write(tmp_path, "time,sensor,value", f"{MINUTES[0]},,1")
-    fails(no_sensor, "no reading is left", on_error="repair")
+    fails(no_sensor, "no readings left", on_error="repair")
 
 
 @pytest.mark.parametrize("separator", [r"\s+", ";;", "§", "", '"', "a"])
 def test_separators_that_cannot_be(tmp_path: Path, separator: str) -> None:
-    with pytest.raises(ConfigError, match="separator cannot be"):
+    with pytest.raises(ConfigError, match="separator must be a single character"):
         read_sensors(write(tmp_path, "time,a", f"{MINUTES[0]},1"), separator=separator)
-    with pytest.raises(ConfigError, match="decimal cannot be 'x'"):
+    with pytest.raises(ConfigError, match=r"decimal must be ',' or '\.', got 'x'"):
         read_sensors(write(tmp_path, "time,a", f"{MINUTES[0]},1"), decimal="x")
 
 

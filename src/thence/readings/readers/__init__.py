@@ -1,6 +1,7 @@
-"""Readers: files, folders, sheets and frames of any usual layout become ``SensorData``.
+"""Readers: files, folders, workbooks and frames in all common layouts become ``SensorData``.
 
-This package reads and types; it repairs only what the table in the guide says, counts it, and windows nothing.
+The readers detect formats, type columns, and repair only what the table in the guide lists, counting each repair. They
+do not aggregate. How to add a file format is described in ``.files``.
 """
 
 from __future__ import annotations
@@ -12,18 +13,19 @@ from typing import Any
 import polars as pl
 
 from thence.errors import ConfigError, InputError
-from thence.readings.cleaning import ORIGIN, OnError, quoted
+from thence.readings.cleaning import KEEP_LAST, KEEP_LAST_OR_RENAME, ORIGIN, OnError, quote_names
 from thence.readings.findings import Finding, ReadReport
+from thence.readings.frames import collect
+from thence.readings.readers.columns import TypedTable, type_table
 from thence.readings.readers.dialect import check_signs
 from thence.readings.readers.files import find_paths, read_tables
-from thence.readings.readers.frames import frame_table
-from thence.readings.readers.kinds import KindPattern, Kinds, kinds_of
+from thence.readings.readers.frames import table_from_frame
+from thence.readings.readers.kinds import KindPattern, Kinds, resolve_kinds
 from thence.readings.readers.roles import NotDataError, Roles, find_roles
-from thence.readings.readers.table import MISSING_WORDS, Layout, Options, Table
-from thence.readings.readers.times import check_format, check_zone
-from thence.readings.readers.typed import TypedTable, typed
-from thence.readings.scanning import collect
+from thence.readings.readers.table import MISSING_WORDS, LayoutOption, ReadOptions, SourceTable
+from thence.readings.readers.times import check_format
 from thence.readings.sensors import Sensor, SensorData
+from thence.settings.values import require_zone
 
 __all__ = ["read_sensors"]
 
@@ -31,7 +33,7 @@ __all__ = ["read_sensors"]
 def read_sensors(
     source: Any,
     *,
-    layout: Layout = "auto",
+    layout: LayoutOption = "auto",
     time: str = "auto",
     sensor: str | None = None,
     value: str | None = None,
@@ -51,39 +53,59 @@ def read_sensors(
     name: str | None = None,
     on_error: OnError = "raise",
 ) -> SensorData:
-    """Read sensor data from a file, a folder, a pattern, a list of them, or a frame.
+    """Read sensor data from files or frames.
 
-    What is not given is found out: separator, decimal sign, header, the time column and its format, and the layout
-    (``"wide"``: a column per sensor; ``"long"``: time, sensor, value; ``"files"``: a file per sensor, named by it).
-    CSV and Excel are read into memory; Parquet is scanned and stays on disk.
+    What is not given is detected. Text files and workbooks are read into memory; Parquet files are scanned and stay on
+    disk.
 
-    :param time: name of the time column; ``sensor`` and ``value`` name those of a long table.
-    :param time_format: strptime format, or ``"s"``, ``"ms"``, ``"us"``, ``"ns"`` for unix times.
-    :param timezone: zone of times that carry none; UTC unless given, and the report says so.
-    :param sheet: one sheet or several of an Excel file; all of them unless given.
-    :param kinds: sensor id → kind or (kind, unit), or a CSV file with columns sensor, kind, unit.
-    :param units: unit by sensor id or by kind.
-    :param kind_pattern: regular expression with a group ``kind`` (and ``unit``), or a mapping expression → kind.
-    :param categorical: ids of sensors whose readings are states though they look like numbers.
-    :param ignore: columns that are no sensors.
-    :param missing: texts or numbers that stand for no reading.
-    :param name: how to form ids, from ``{column}``, ``{file}``, ``{sheet}`` and ``{kind}``.
-    :param on_error: ``"raise"`` stops at data that cannot be taken as it is; ``"repair"`` counts and goes on.
+    Args:
+        source: A file, a folder, a pattern such as ``"logs/*.csv"``, a polars, pandas or Arrow frame, or a list of
+            these. ``SensorData`` is returned as it is.
+        layout: ``"wide"`` (one column per sensor), ``"long"`` (columns time, sensor, value), ``"files"`` (one file per
+            sensor, named after it) or ``"auto"``.
+        time: Name of the time column.
+        sensor: Name of the column of sensor ids in a long table.
+        value: Name of the column of readings in a long table or in a file per sensor.
+        separator: Separator of a text file.
+        decimal: Decimal sign of a text file, ``","`` or ``"."``.
+        header: Whether a text file has a header line.
+        encoding: Encoding of a text file.
+        time_format: strptime format of the times, or ``"s"``, ``"ms"``, ``"us"`` or ``"ns"`` for Unix times.
+        timezone: Time zone of times without one; by default UTC, which the report notes.
+        sheet: One or several sheets of a workbook; by default all sheets with a time column.
+        kinds: Sensor id to kind or ``(kind, unit)``, or the path of a CSV file with columns sensor, kind, unit.
+        units: Unit by sensor id or by kind.
+        kind_pattern: Regular expression with a group ``kind`` (and optionally ``unit``) that is searched in the sensor
+            ids, or a mapping from expressions to kinds.
+        categorical: Ids of sensors whose readings are states although they look like numbers.
+        ignore: Columns that are not sensors.
+        missing: Strings or numbers that mean a missing reading.
+        name: Template of the sensor ids, with ``{column}``, ``{file}``, ``{sheet}`` and ``{kind}``.
+        on_error: ``"raise"`` stops at data that cannot be used as it is; ``"repair"`` repairs it and counts repairs in
+            the report.
 
-    >>> times = ["2019-01-01 00:00", "2019-01-01 00:05"]
-    >>> frame = pl.DataFrame({"Timestamp": times, "n1_pressure": [3.1, float("inf")]})
-    >>> data = read_sensors(frame, kind_pattern=r"_(?P<kind>[a-z]+)$", units={"pressure": "m"})
-    >>> data.sensors
-    (Sensor(id='n1_pressure', kind='pressure', unit='m', categorical=False),)
-    >>> print(data.report)
-    1 infinite values: made missing (sensor 'n1_pressure')
-    times without a zone are taken as UTC
+    Returns:
+        The readings, with a report of what was found, repaired and assumed.
+
+    Raises:
+        InputError: If the data cannot be read; the message names the file, the line or row, and the column.
+        ConfigError: If an option is invalid.
+
+    Examples:
+        >>> times = ["2019-01-01 00:00", "2019-01-01 00:05"]
+        >>> frame = pl.DataFrame({"Timestamp": times, "n1_pressure": [3.1, float("inf")]})
+        >>> data = read_sensors(frame, kind_pattern=r"_(?P<kind>[a-z]+)$", units={"pressure": "m"})
+        >>> data.sensors
+        (Sensor(id='n1_pressure', kind='pressure', unit='m', categorical=False),)
+        >>> print(data.report)
+        1 infinite values: set to missing (sensor 'n1_pressure')
+        times without a time zone read as UTC
     """
     if isinstance(source, SensorData):
         return source
     if on_error not in ("raise", "repair"):
-        raise ConfigError(f"on_error cannot be '{on_error}'", hint="use 'raise' or 'repair'")
-    options = Options(
+        raise ConfigError(f"on_error must be 'raise' or 'repair', got {on_error!r}")
+    options = ReadOptions(
         layout=layout,
         time=time,
         sensor=sensor,
@@ -95,46 +117,45 @@ def read_sensors(
         time_format=time_format,
         timezone=timezone,
         sheet=sheet,
-        categorical=_names(categorical),
-        ignore=_names(ignore),
-        missing=_texts(missing),
+        categorical=_as_set(categorical),
+        ignore=_as_set(ignore),
+        missing=_as_strings(missing),
         name=name,
         on_error=on_error,
     )
-    check_zone(options.zone)
+    require_zone(options.zone)
     check_format(options.time_format)
     check_signs(options.separator, options.decimal)
-    tables = list(_tables(source, options))
+    tables = list(_iter_tables(source, options))
     where = tables[0].name if len(tables) == 1 else f"{len(tables)} sources from {tables[0].name}"
-    filled, empty, notes = _with_roles(tables, options)
-    parts = [typed(table, roles, options, number=k) for k, (table, roles) in enumerate(filled)]
-    notes += _grouped(parts)
+    filled, empty, notes = _assign_roles(tables, options)
+    parts = [type_table(table, roles, options, number=k) for k, (table, roles) in enumerate(filled)]
+    notes += _group_notes(parts)
     findings = [finding for part in parts for finding in part.findings] + empty
     if any(part.naive for part in parts):
-        assumed = "" if timezone else "times without a zone are taken as UTC"
-        notes.append(assumed or f"times without a zone are taken as {timezone}")
-    _same_zones(parts, options)
-    found = _sensors(parts) | _empty_sensors(tables, filled)
-    described, more = kinds_of(
+        notes.append(f"times without a time zone read as {options.zone}")
+    _require_same_zones(parts, options)
+    found = _find_sensors(parts) | _find_empty_sensors(tables, filled)
+    described, more = resolve_kinds(
         {id: kind for id, (_, kind) in found.items()}, kinds=kinds, units=units, pattern=kind_pattern
     )
     if not found or not any(_has_times(part) for part in parts):
         raise InputError(
-            "no reading is left: no row has both a time that can be read and a sensor",
+            "no readings left: no row has both a valid time and a sensor",
             where=where,
-            hint="check separator= and time_format=, and what on_error='raise' says",
+            hint="check separator= and time_format=, and the error with on_error='raise'",
         )
     sensors = [Sensor(id, *described[id], categorical=bool(state)) for id, (state, _) in found.items()]
     if unknown := [id for id in options.categorical if id not in found and not _is_column(id, filled)]:
-        raise InputError(f"categorical names sensors that do not exist: {quoted(unknown)}", where=where)
+        raise InputError(f"categorical contains unknown sensors: {quote_names(unknown)}", where=where)
     if texts := [s.id for s in sensors if s.categorical and s.id not in options.categorical]:
-        more.append(f"no numbers but states in {len(texts)} sensors: {quoted(texts)}")
+        more.append(f"read as states, since no cell is a number, in {len(texts)} sensors: {quote_names(texts)}")
     report = ReadReport(tuple(findings), tuple(dict.fromkeys([*notes, *more])))
     return _combine(parts, sensors, report, options, where, long=any(r.layout != "wide" for _, r in filled))
 
 
-def _grouped(parts: Sequence[TypedTable]) -> list[str]:
-    """Each note once, with its file, or with the number of files it holds for."""
+def _group_notes(parts: Sequence[TypedTable]) -> list[str]:
+    """Return each note once, with its source or the number of its sources."""
     places: dict[str, list[str]] = {}
     for part in parts:
         for note in part.notes:
@@ -142,42 +163,40 @@ def _grouped(parts: Sequence[TypedTable]) -> list[str]:
     return [f"{at[0] if len(at) == 1 else f'{len(at)} sources'}: {note}" for note, at in places.items()]
 
 
-def _texts(words: Iterable[str | float] | str | float) -> tuple[str, ...]:
+def _as_strings(words: Iterable[str | float] | str | float) -> tuple[str, ...]:
     return tuple(str(word) for word in ((words,) if isinstance(words, (str, int, float)) else words))
 
 
-def _names(names: Iterable[str] | None) -> frozenset[str]:
+def _as_set(names: Iterable[str] | None) -> frozenset[str]:
     if names is None:
         return frozenset()
     return frozenset((names,) if isinstance(names, str) else names)
 
 
-def _tables(source: Any, options: Options) -> Iterable[Table]:
+def _iter_tables(source: Any, options: ReadOptions) -> Iterable[SourceTable]:
     if isinstance(source, (str, Path)):
         for path in find_paths(source):
             yield from read_tables(path, options)
     elif isinstance(source, (list, tuple)):
         if not source:
-            raise InputError("the list of sources is empty", hint="give at least one path or frame")
+            raise InputError("the list of sources is empty", hint="pass at least one path or frame")
         for item in source:
-            yield from _tables(item, options)
+            yield from _iter_tables(item, options)
     else:
-        yield frame_table(source)
+        yield table_from_frame(source)
 
 
-def _with_roles(
-    tables: Sequence[Table], options: Options
-) -> tuple[list[tuple[Table, Roles]], list[Finding], list[str]]:
-    """Tables that hold rows, with their roles; empty ones are an error, or counted when repairing."""
+def _assign_roles(
+    tables: Sequence[SourceTable], options: ReadOptions
+) -> tuple[list[tuple[SourceTable, Roles]], list[Finding], list[str]]:
+    """Return the tables that have rows, with their roles; empty tables raise, or are counted when repairing."""
     filled, empty, notes = [], [], []
     skipped: InputError | None = None
     for table in tables:
         is_empty = not table.schema or not _has_rows(table)
         if is_empty and not (table.sheet and options.sheet is None):
             if options.on_error == "raise":
-                raise InputError(
-                    "there is no row in it", where=table.name, hint="leave it out, or give on_error='repair'"
-                )
+                raise InputError("no rows", where=table.name, hint="leave it out, or pass on_error='repair'")
             empty.append(Finding("empty-file", 1, where=table.name))
         if is_empty:
             if table.sheet and options.sheet is None:
@@ -188,13 +207,13 @@ def _with_roles(
         except NotDataError as error:
             if not table.sheet or options.sheet is not None:
                 raise
-            # Workbooks carry cover pages: only sheets with a time column are data, unless sheets are named.
+            # Workbooks have cover pages: unless sheets are named, only those with a time column are data.
             skipped = skipped or error
             notes.append(f"{table.name}: no {error.lacks}, skipped")
             continue
         except InputError as error:
             if table.sheet and options.sheet is None and len(tables) > 1:
-                advice = "name the sheets to read: sheet=[…]"
+                advice = "pass the sheets to read with sheet=[...]"
                 hint = f"{error.hint}; or {advice}" if error.hint else advice
                 raise InputError(error.message, where=error.where, hint=hint) from error
             raise
@@ -204,14 +223,14 @@ def _with_roles(
     if not filled and skipped:
         raise skipped
     if not filled:
-        names = quoted(table.name for table in tables)
-        raise InputError(f"there are no readings in {names}", hint="check that the right files are named")
+        names = quote_names(table.name for table in tables)
+        raise InputError(f"no readings in {names}", hint="check that these are the right files")
     return filled, empty, notes
 
 
-def _has_rows(table: Table) -> bool:
+def _has_rows(table: SourceTable) -> bool:
     if not table.in_memory and not table.title:
-        return True  # a lazy frame of the caller's may be costly to start
+        return True  # the query of a caller's lazy frame may be expensive
     return collect(table.frame.head(1), source=table.name).height > 0
 
 
@@ -219,20 +238,20 @@ def _has_times(part: TypedTable) -> bool:
     return not part.table.in_memory or collect(part.frame.head(1), source=part.table.name).height > 0
 
 
-def _same_zones(parts: Sequence[TypedTable], options: Options) -> None:
-    """Files with and files without a zone cannot be mixed on an assumption."""
+def _require_same_zones(parts: Sequence[TypedTable], options: ReadOptions) -> None:
+    """Raise if some files have a time zone, others have not, and none is given."""
     naive = [part for part in parts if part.naive]
     if options.timezone is None and options.on_error == "raise" and 0 < len(naive) < len(parts):
         zoned = next(part for part in parts if not part.naive)
         raise InputError(
-            f"its times carry no zone, while those of {zoned.table.name} do",
+            f"times have no time zone, but those of {zoned.table.name} have",
             where=naive[0].table.name,
-            hint="give timezone= for the times without a zone",
+            hint="pass timezone= for the times without one",
         )
 
 
-def _sensors(parts: Sequence[TypedTable]) -> dict[str, tuple[bool | None, tuple[str, str]]]:
-    """Every sensor: whether it reads states, and kind and unit as the source gives them."""
+def _find_sensors(parts: Sequence[TypedTable]) -> dict[str, tuple[bool | None, tuple[str, str]]]:
+    """Return whether each sensor reads states, and the kind and unit that the source gives."""
     found: dict[str, tuple[bool | None, tuple[str, str]]] = {}
     origin: dict[str, TypedTable] = {}
     for part in parts:
@@ -242,31 +261,31 @@ def _sensors(parts: Sequence[TypedTable]) -> dict[str, tuple[bool | None, tuple[
             first = origin.setdefault(id, part)
             if kind != own:
                 raise InputError(
-                    f"sensor '{id}' is also in {first.table.name}, as another kind",
+                    f"sensor '{id}' has another kind in {first.table.name}",
                     where=part.table.name,
-                    hint="tell them apart with name='{column}_{kind}'",
+                    hint="distinguish them with name='{column}_{kind}'",
                 )
             if None not in (known, state) and known != state:
                 raise InputError(
                     f"sensor '{id}' reads {'states' if state else 'numbers'} here and "
                     f"{'states' if known else 'numbers'} in {first.table.name}",
                     where=part.table.name,
-                    hint=f"give categorical=['{id}'], or tell them apart with name='{{file}}/{{column}}'",
+                    hint=f"pass categorical=['{id}'], or distinguish them with name='{{file}}/{{column}}'",
                 )
             found[id] = (state if known is None else known, kind)
     return found
 
 
-def _empty_sensors(
-    tables: Sequence[Table], filled: Sequence[tuple[Table, Roles]]
+def _find_empty_sensors(
+    tables: Sequence[SourceTable], filled: Sequence[tuple[SourceTable, Roles]]
 ) -> dict[str, tuple[bool | None, tuple[str, str]]]:
-    """A file without rows in a folder of one file per sensor still names its sensor."""
+    """Return the sensors of files without rows, if there is one file per sensor."""
     one_each = all(roles.layout == "files" for _, roles in filled)
     used = {table.name for table, _ in filled}
     return {table.title: (None, ("", "")) for table in tables if one_each and table.name not in used}
 
 
-def _is_column(id: str, filled: Sequence[tuple[Table, Roles]]) -> bool:
+def _is_column(id: str, filled: Sequence[tuple[SourceTable, Roles]]) -> bool:
     return any(id in roles.sensors for _, roles in filled)
 
 
@@ -274,19 +293,16 @@ def _combine(
     parts: Sequence[TypedTable],
     sensors: Sequence[Sensor],
     report: ReadReport,
-    options: Options,
+    options: ReadOptions,
     where: str,
     *,
     long: bool,
 ) -> SensorData:
     states = {sensor.id for sensor in sensors if sensor.categorical}
     in_memory = any(part.table.in_memory for part in parts)
-    frames = [_as_long(part, states) if long else _aligned(part, states) for part in parts]
+    frames = [_to_long(part, states) if long else _align_types(part, states) for part in parts]
     if in_memory:
-        frames = [_with_origin(part, frame, k) for k, (part, frame) in enumerate(zip(parts, frames, strict=True))]
-    hint = "give on_error='repair' to keep the last one"
-    if len(parts) > 1:
-        hint += ", or name='{file}/{column}' if these are different sensors"
+        frames = [_add_origin(part, frame, k) for k, (part, frame) in enumerate(zip(parts, frames, strict=True))]
     if long:
         if len({frame.collect_schema()["sensor"] for frame in frames}) > 1:
             frames = [frame.with_columns(pl.col("sensor").cast(pl.String)) for frame in frames]
@@ -298,21 +314,21 @@ def _combine(
         "on_error": options.on_error,
         "source": where,
         "place": lambda source, row: parts[source].table.at(row),
-        "hint": hint,
+        "hint": KEEP_LAST_OR_RENAME if len(parts) > 1 else KEEP_LAST,
     }
     return SensorData.from_long(ready[0], **common) if long else SensorData.from_wide(ready, **common)
 
 
-def _aligned(part: TypedTable, states: set[str]) -> pl.LazyFrame:
-    """A sensor without readings here may read states elsewhere: one type per column."""
+def _align_types(part: TypedTable, states: set[str]) -> pl.LazyFrame:
+    """Cast sensors without readings here to strings if they read states in another source."""
     casts = [pl.col(id).cast(pl.String) for id, state in part.categorical.items() if state is None and id in states]
     return part.frame.with_columns(casts) if casts else part.frame
 
 
-def _as_long(part: TypedTable, states: set[str]) -> pl.LazyFrame:
+def _to_long(part: TypedTable, states: set[str]) -> pl.LazyFrame:
     if not part.wide:
-        nameless = any(finding.what == "no-sensor" for finding in part.findings)
-        return part.frame.filter(pl.col("sensor").is_not_null()) if nameless else part.frame
+        unnamed = any(finding.what == "no-sensor" for finding in part.findings)
+        return part.frame.filter(pl.col("sensor").is_not_null()) if unnamed else part.frame
     index = ["time", *(name for name in ORIGIN if part.table.in_memory)]
     pieces = []
     for column, ids in (
@@ -320,13 +336,13 @@ def _as_long(part: TypedTable, states: set[str]) -> pl.LazyFrame:
         ("state", [id for id in part.categorical if id in states]),
     ):
         if ids:
-            wide = _aligned(part, states).select(*index, *ids)
+            wide = _align_types(part, states).select(*index, *ids)
             pieces.append(wide.unpivot(ids, index=index, variable_name="sensor", value_name=column))
     frame = pl.concat(pieces, how="diagonal")
     return frame if "value" in frame.collect_schema() else frame.with_columns(pl.lit(None, pl.Float64).alias("value"))
 
 
-def _with_origin(part: TypedTable, frame: pl.LazyFrame, number: int) -> pl.LazyFrame:
+def _add_origin(part: TypedTable, frame: pl.LazyFrame, number: int) -> pl.LazyFrame:
     if part.table.in_memory:
         return frame
     row = pl.int_range(pl.len(), dtype=pl.UInt32).alias("_row")

@@ -1,37 +1,58 @@
-"""Paths to tables: which files are meant, and a reader for each suffix.
+"""Files: which files a path means, and the reader of each file format.
 
-Text files and Excel sheets are read into memory; Parquet is only scanned.
+A reader is a function ``read(path, options) -> Iterable[SourceTable]`` (see ``.table`` for both types). It
+
+- yields one ``SourceTable`` per table of the file: one, or one per sheet;
+- sets ``name`` to ``str(path)``, followed by the sheet if there are sheets, and ``title`` to the file name without its
+  suffix;
+- returns the columns as they are, with the names from the file; it does not look for the time column, convert times,
+  or sort or drop rows, except blank ones, which it counts as the finding ``blank``;
+- sets ``in_memory=False`` if the frame is only scanned, and ``place`` if rows have other numbers in the file;
+- yields a table with an empty frame for a file without rows, and raises an ``InputError`` with ``where=str(path)`` for
+  a file that cannot be read;
+- applies the options that concern its format (``sheet``, ``separator``, ...) and ignores the others; with
+  ``options.sheet`` it yields only those sheets.
+
+A new format is one module with such a function and one line in ``READERS``. Another package adds a format with an entry
+point in the group ``thence.readers``, named by the suffix without its dot: ``npz = "package.module:read_npz"``.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
-import polars as pl
+from thence.errors import InputError, nearest
+from thence.readings.readers.table import ReadOptions, SourceTable
+from thence.settings.registry import Registry
 
-from thence.errors import InputError, nearest, require
-from thence.readings.cleaning import quoted
-from thence.readings.findings import Finding
-from thence.readings.readers.dialect import tidy_names
-from thence.readings.readers.table import Options, Table
-from thence.readings.readers.text import read_text, without_blank_rows
+__all__ = ["READERS", "find_paths", "read_tables"]
 
-__all__ = ["SUFFIXES", "find_paths", "read_tables"]
-
-TITLE = re.compile(r"\s*(?P<kind>[^()]+?)\s*\((?P<unit>[^()]+)\)\s*")
+READERS = Registry(
+    "reader",
+    {
+        **dict.fromkeys(("csv", "tsv", "txt", "tab", "dat"), "thence.readings.readers.text:read_text"),
+        **dict.fromkeys(("parquet", "pq"), "thence.readings.readers.parquet:read_parquet"),
+        **dict.fromkeys(("xlsx", "xlsm", "xls", "ods"), "thence.readings.readers.excel:read_excel"),
+    },
+    group="thence.readers",
+)
+"""The reader of each file suffix."""
 
 
 def find_paths(source: str | Path) -> list[Path]:
-    """The files that a path, a folder or a pattern with ``*`` stands for, in the order of their names."""
+    """Return the files that a path, a folder or a pattern with ``*``, ``?`` or ``[`` means, sorted by name.
+
+    Raises:
+        InputError: If there is no such file, or no file in the folder has a known suffix.
+    """
     path = Path(source).expanduser()
     if path.is_dir():
         paths = sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith("."))
-        readable = [p for p in paths if _suffix(p) in SUFFIXES]
+        known = set(READERS)
+        readable = [p for p in paths if _suffix(p) in known]
         if not readable:
-            raise InputError(f"the folder holds no file with sensor data ({', '.join(SUFFIXES)})", where=str(source))
+            raise InputError(f"no file with sensor data in this folder ({_known_suffixes()})", where=str(source))
         return readable
     if path.exists():
         return [path]
@@ -41,150 +62,34 @@ def find_paths(source: str | Path) -> list[Path]:
             return files
         raise InputError("no file matches this pattern", where=str(source))
     names = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
-    hint = nearest(path.name, names) or (None if path.parent.is_dir() else f"there is no folder '{path.parent}' either")
-    raise InputError("there is no such file", where=str(source), hint=hint)
+    hint = nearest(path.name, names) or (None if path.parent.is_dir() else f"no such folder: '{path.parent}'")
+    raise InputError("no such file", where=str(source), hint=hint)
 
 
-def read_tables(path: Path, options: Options) -> Iterator[Table]:
-    """The tables of a file: one, or one per sheet."""
-    reader = SUFFIXES.get(_suffix(path))
-    if reader is None:
+def read_tables(path: Path, options: ReadOptions) -> Iterator[SourceTable]:
+    """Yield the tables of a file, read by the reader of its suffix.
+
+    Raises:
+        InputError: If no reader knows the suffix, or ``options.sheet`` is given and the file has no sheets.
+    """
+    suffix = _suffix(path)
+    if suffix not in READERS:
         raise InputError(
-            f"files of type '{path.suffix}' cannot be read", where=str(path), hint=f"known are {', '.join(SUFFIXES)}"
+            f"unsupported file type '{path.suffix}'", where=str(path), hint=f"supported: {_known_suffixes()}"
         )
-    if options.sheet is not None and reader is not _excel:
-        raise InputError("only Excel files have sheets", where=str(path), hint="leave out sheet=")
-    yield from reader(path, options)
-
-
-def _text(path: Path, options: Options) -> Iterable[Table]:
-    return [read_text(path, options)]
-
-
-def _parquet(path: Path, options: Options) -> Iterable[Table]:
-    frame = pl.scan_parquet(path)
-    try:
-        frame.collect_schema()
-    except (pl.exceptions.PolarsError, OSError) as error:
-        if not path.stat().st_size:
-            return [Table(pl.LazyFrame(), str(path), title=path.stem)]
-        raise InputError(
-            f"is not a readable Parquet file: {str(error).splitlines()[0]}",
-            where=str(path),
-            hint="write it again; a Parquet file that was cut off has no footer",
-        ) from error
-    return [Table(frame, str(path), title=path.stem, in_memory=False)]
-
-
-def _excel(path: Path, options: Options) -> Iterator[Table]:
-    fastexcel = require("fastexcel", extra="excel")
-    try:
-        names: list[str] = fastexcel.read_excel(str(path)).sheet_names
-    except (fastexcel.FastExcelError, OSError) as error:
-        raise InputError(f"is not a readable Excel file: {str(error).splitlines()[0]}", where=str(path)) from error
-    for name in _chosen_sheets(names, options, path):
-        yield _sheet(path, name)
-
-
-def _sheet(path: Path, name: str) -> Table:
-    frame = _cells(path, name)
-    where = f"{path}, sheet '{name}'"
-    raw = _header(path, name, frame.columns)
-    names = [column.strip() for column in raw]
-    # A column without a name and without a cell is only formatted.
-    formatted = [k for k, column in enumerate(names) if not column and frame[:, k].null_count() == frame.height]
-    notes: list[str] = []
-    error = None
-    try:
-        unique, notes = tidy_names(names, f"{where}, row 1", unseen=formatted)
-        frame.columns = list(unique)
-    except InputError as double:
-        error = double
-    frame = frame[:, [k for k in range(frame.width) if k not in formatted]]
-    if trimmed := sum(a != b for a, b in zip(raw, names, strict=True)):
-        notes.append(f"spaces around {trimmed} column names cut off")
-    height = frame.height
-    frame, rows = without_blank_rows(frame)
-    title = TITLE.fullmatch(name)
-    return Table(
-        frame.lazy(),
-        where,
-        title=path.stem,
-        sheet=name,
-        kind=_singular(title["kind"].lower()) if title else "",
-        unit=title["unit"].replace("_", "/") if title else "",
-        place=lambda row: f"row {(row if rows is None else int(rows[row])) + 2}",
-        findings=(Finding("blank", blank, where=where),) if (blank := height - frame.height) else (),
-        notes=tuple(notes),
-        error=error,
-    )
-
-
-def _cells(path: Path, sheet: str, **options: Any) -> pl.DataFrame:
-    frame: pl.DataFrame = pl.read_excel(
-        path,
-        sheet_name=sheet,
-        engine="calamine",
-        infer_schema_length=None,
-        raise_if_empty=False,
-        drop_empty_rows=False,
-        drop_empty_cols=False,
-        **options,
-    )
-    return frame
-
-
-def _header(path: Path, sheet: str, columns: Sequence[str]) -> list[str]:
-    """The names as they stand in the sheet, not as the reader makes them unlike (flow, flow_1, __UNNAMED__2)."""
-    made = [
-        k
-        for k, column in enumerate(columns)
-        if re.fullmatch(r"__UNNAMED__\d+", column) or re.sub(r"_\d+$", "", column) in {*columns} - {column}
-    ]
-    names = list(columns)
-    if made:
-        row = _cells(path, sheet, has_header=False, read_options={"n_rows": 1}).row(0)
-        for k in made:
-            names[k] = "" if row[k] is None else str(row[k])
-    return names
-
-
-def _chosen_sheets(names: Sequence[str], options: Options, path: Path) -> Sequence[str]:
-    if options.sheet is None:
-        return names
-    wanted = (options.sheet,) if isinstance(options.sheet, str) else tuple(options.sheet)
-    for name in wanted:
-        if name not in names:
-            raise InputError(
-                f"there is no sheet '{name}'; the sheets are {quoted(names)}",
-                where=str(path),
-                hint=nearest(name, names),
-            )
-    return wanted
-
-
-def _singular(kind: str) -> str:
-    return kind[:-1] if kind.endswith("s") and not kind.endswith("ss") else kind
+    read: Callable[[Path, ReadOptions], Iterable[SourceTable]] = READERS.load(suffix)
+    for table in read(path, options):
+        if options.sheet is not None and not table.sheet:
+            raise InputError("this file has no sheets", where=str(path), hint="leave out sheet=")
+        yield table
 
 
 def _suffix(path: Path) -> str:
+    """Return the suffix without its dot, in lower case; ``.gz`` after another suffix does not count."""
     suffixes = path.suffixes
-    if suffixes and suffixes[-1].lower() == ".gz" and len(suffixes) > 1:
-        return suffixes[-2].lower()
-    return path.suffix.lower()
+    last = suffixes[-2] if len(suffixes) > 1 and suffixes[-1].lower() == ".gz" else path.suffix
+    return last.lower().removeprefix(".")
 
 
-SUFFIXES: dict[str, Callable[[Path, Options], Iterable[Table]]] = {
-    ".csv": _text,
-    ".tsv": _text,
-    ".txt": _text,
-    ".tab": _text,
-    ".dat": _text,
-    ".parquet": _parquet,
-    ".pq": _parquet,
-    ".xlsx": _excel,
-    ".xlsm": _excel,
-    ".xls": _excel,
-    ".ods": _excel,
-}
-"""The reader of each file suffix."""
+def _known_suffixes() -> str:
+    return ", ".join(f".{suffix}" for suffix in READERS)

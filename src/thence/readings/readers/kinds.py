@@ -1,6 +1,6 @@
-"""Kind and unit of each sensor: from a table, from a pattern in its name, or from the sheet it stood in.
+"""Kinds and units of sensors: from a mapping or a file, from a pattern in the sensor id, or from the sheet title.
 
-The table wins over the pattern, the pattern over the sheet. What a table names and the data lacks is reported.
+A mapping overrides the pattern, and the pattern overrides the sheet title.
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from thence.errors import ConfigError, InputError
-from thence.readings.cleaning import quoted
-from thence.readings.readers.decode import read_utf8
-from thence.readings.sensors import kind_and_unit
+from thence.readings.cleaning import quote_names
+from thence.readings.readers.encoding import read_utf8
+from thence.readings.sensors import parse_kind
 
-__all__ = ["KindPattern", "Kinds", "kinds_of", "read_kind_table"]
+__all__ = ["KindPattern", "Kinds", "read_kinds", "resolve_kinds"]
 
 Kinds = Mapping[str, str | tuple[str, str]]
 KindPattern = str | Mapping[str, str | tuple[str, str]]
 
 
-def read_kind_table(path: str | Path) -> dict[str, tuple[str, str]]:
-    """A CSV file with the columns sensor, kind and, if wanted, unit."""
+def read_kinds(path: str | Path) -> dict[str, tuple[str, str]]:
+    """Read a CSV file with the columns ``sensor``, ``kind`` and, optionally, ``unit``."""
     data, _ = read_utf8(Path(path))
     rows = csv.DictReader(data.decode("utf-8").splitlines())
     names = [name.strip().lower() for name in rows.fieldnames or ()]
     for needed in ("sensor", "kind"):
         if needed not in names:
             raise InputError(
-                f"the table of kinds has no column '{needed}'; its columns are {quoted(names)}", where=str(path)
+                f"the file of kinds has no column '{needed}'; columns are {quote_names(names)}", where=str(path)
             )
     table = {}
     for row in rows:
@@ -38,46 +38,54 @@ def read_kind_table(path: str | Path) -> dict[str, tuple[str, str]]:
     return table
 
 
-def kinds_of(
+def resolve_kinds(
     ids: Mapping[str, tuple[str, str]],
     *,
     kinds: Kinds | str | Path | None,
     units: Mapping[str, str] | None,
     pattern: KindPattern | None,
 ) -> tuple[dict[str, tuple[str, str]], list[str]]:
-    """Kind and unit per sensor id, and notes; ``ids`` brings what the source itself says."""
+    """Return the kind and unit of each sensor, and notes.
+
+    Args:
+        ids: Sensor id to the kind and unit that the source gives.
+        kinds: Sensor id to kind or ``(kind, unit)``, or the path of a file for ``read_kinds``.
+        units: Unit by sensor id or by kind.
+        pattern: Regular expression with a group ``kind``, or a mapping from expressions to kinds.
+    """
     result = dict(ids)
     notes = []
     if pattern is not None:
-        found = _by_pattern(list(ids), pattern)
+        found = _match_kinds(list(ids), pattern)
         result |= {id: (kind, unit or result[id][1]) for id, (kind, unit) in found.items()}
         if lost := [id for id in ids if not result[id][0]]:
-            notes.append(f"kind_pattern matches no kind in {len(lost)} sensors: {quoted(lost)}")
+            notes.append(f"kind_pattern matches no kind for {len(lost)} sensors: {quote_names(lost)}")
     if kinds is not None:
-        given = read_kind_table(kinds) if isinstance(kinds, (str, Path)) else kinds
+        given = read_kinds(kinds) if isinstance(kinds, (str, Path)) else kinds
         if not isinstance(given, Mapping):
             raise ConfigError(
-                f"kinds cannot be a {type(given).__name__}",
-                hint="give a mapping from sensor to kind or (kind, unit), or the path of a CSV file",
+                f"kinds must be a mapping or a path, got {type(given).__name__}",
+                hint="map each sensor id to a kind or to (kind, unit), or pass the path of a CSV file",
             )
         for id, entry in given.items():
-            kind, unit = kind_and_unit(entry, id)
+            kind, unit = parse_kind(entry, id)
             if id in result:
                 result[id] = (kind, unit or result[id][1])
         if lost := [id for id in given if id not in result]:
-            notes.append(f"the table of kinds names {len(lost)} sensors without data: {quoted(lost)}")
+            notes.append(f"kinds names {len(lost)} sensors without data: {quote_names(lost)}")
     if units:
         result = {id: (kind, units.get(id, units.get(kind, unit))) for id, (kind, unit) in result.items()}
     return result, notes
 
 
-def _by_pattern(ids: list[str], pattern: KindPattern) -> dict[str, tuple[str, str]]:
+def _match_kinds(ids: list[str], pattern: KindPattern) -> dict[str, tuple[str, str]]:
     try:
         if isinstance(pattern, str):
             expression = re.compile(pattern)
             if "kind" not in expression.groupindex:
                 raise ConfigError(
-                    f"kind_pattern '{pattern}' has no group called kind", hint=r"write it as Node_\d+_(?P<kind>\w+)"
+                    f"kind_pattern '{pattern}' has no group named 'kind'",
+                    hint=r"write it, for example, as Node_\d+_(?P<kind>\w+)",
                 )
             matches = {id: match for id in ids if (match := expression.search(id))}
             return {
@@ -87,8 +95,8 @@ def _by_pattern(ids: list[str], pattern: KindPattern) -> dict[str, tuple[str, st
         result: dict[str, tuple[str, str]] = {}
         for text, entry in pattern.items():
             expression = re.compile(text)
-            kind, unit = kind_and_unit(entry, text)
+            kind, unit = parse_kind(entry, text)
             result |= {id: (kind, unit or "") for id in ids if id not in result and expression.search(id)}
         return result
     except re.error as error:
-        raise ConfigError(f"kind_pattern is not a regular expression: {error}") from error
+        raise ConfigError(f"kind_pattern is not a valid regular expression: {error}") from error

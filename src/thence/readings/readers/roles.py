@@ -1,6 +1,7 @@
-"""Which column is the time, which layout a table has, and which columns are sensors: by name, then by content.
+"""Roles of columns: the time, the sensors or the sensor name and value, and with them the layout of a table.
 
-Only names, types and the first cells are looked at. A guess that is not certain is an error that says what to give.
+Roles are found by column names, types and the first cells. What is uncertain raises an error that says which option to
+pass.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from typing import Literal
 import polars as pl
 
 from thence.errors import ConfigError, InputError, nearest
-from thence.readings.cleaning import quoted
-from thence.readings.readers.table import Options, Table
+from thence.readings.cleaning import quote_names, require_columns
+from thence.readings.frames import is_text
+from thence.readings.readers.table import ReadOptions, SourceTable
 
 __all__ = [
     "SENSOR_NAMES",
@@ -55,36 +57,45 @@ SENSOR_NAMES = (
     "device_name",
     "meter_id",
 )
-"""Columns that name the sensor of a long table, the likeliest first."""
+"""Names of the sensor column of a long table, most likely first."""
 OTHER_SENSOR_NAMES = ("name", "field", "metric", "parameter")
-"""Columns that may do so, or be readings: they do where they are texts and the value is the only number."""
+"""Names of columns that hold sensor names if they hold strings and the value is the only number; else readings."""
 ATTRIBUTES = (
     *("quality", "status", "flag", "flags", "unit", "units", "uom", "comment", "comments", "note", "notes", "remark"),
     *("remarks", "label", "anomaly", "is_anomaly", "mode", "state", "valid", "validity"),
 )
-"""Columns beside a value that say something of it, and do not name its sensor."""
+"""Names of columns that describe a value and do not name its sensor."""
 VALUE_NAMES = ("value", "reading", "measurement", "val", "result")
 
 TIME_TEXT = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}([T ].*)?|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}( .*)?")
 UNIX_FLOOR = 1e8
-NAMELESS = re.compile(r"\(column \d+ without a name\)")
+UNNAMED = re.compile(r"\(column \d+ without a name\)")
 
 
 class NotDataError(InputError):
-    """A table has no time, or nothing beside it: it may be a sheet of notes."""
+    """A table has no time column or no readings; it may be a sheet of notes."""
 
     lacks = "time column"
 
 
 class NoReadingsError(NotDataError):
-    """A table has a time and nothing beside it."""
+    """A table has a time column and no other column."""
 
     lacks = "readings"
 
 
 @dataclass(frozen=True)
 class Roles:
-    """The columns of a table by what they hold."""
+    """The columns of a table by their role.
+
+    Args:
+        layout: Layout of the table.
+        time: The time column.
+        sensors: Columns of readings, in wide layout.
+        sensor: Column of sensor names, in long layout.
+        value: Column of readings, in long layout and for a file per sensor.
+        ignored: Columns without a role.
+    """
 
     layout: Literal["wide", "long", "files"]
     time: str
@@ -95,50 +106,56 @@ class Roles:
 
 
 def plain_name(name: str) -> str:
-    """A column's name as the lists of known names write it.
+    """Normalise a column name to the spelling of the lists of known names.
 
-    >>> [plain_name(name) for name in ("Sensor ID", "_field", "Date-Time")]
-    ['sensor_id', 'field', 'date_time']
+    Examples:
+        >>> [plain_name(name) for name in ("Sensor ID", "_field", "Date-Time")]
+        ['sensor_id', 'field', 'date_time']
     """
     return re.sub(r"[\s_-]+", "_", name.strip().lower()).strip("_")
 
 
 def looks_like_date(cell: str) -> bool:
-    """Whether a text is a date, with or without a time of day."""
+    """Return whether a string looks like a date, with or without a time of day."""
     return bool(TIME_TEXT.fullmatch(cell.strip()))
 
 
 def looks_like_time(cell: str) -> bool:
-    """Whether a text is a date, with or without a time of day, or a unix time.
+    """Return whether a string looks like a date, with or without a time of day, or like a Unix time.
 
-    >>> [looks_like_time(text) for text in ("2019-01-01 00:05:00", "8/28/2007 0:00", "1489017527", "12", "n1")]
-    [True, True, True, False, False]
+    Examples:
+        >>> [looks_like_time(text) for text in ("2019-01-01 00:05:00", "8/28/2007 0:00", "1489017527", "12", "n1")]
+        [True, True, True, False, False]
     """
     text = cell.strip()
     return looks_like_date(text) or (text.replace(".", "", 1).isdigit() and float(text) >= UNIX_FLOOR)
 
 
-def find_roles(table: Table, options: Options, *, alone: bool = True) -> Roles:
-    """The roles of a table's columns; several tables are not ``alone``, and then a value needs a name of its own."""
+def find_roles(table: SourceTable, options: ReadOptions, *, alone: bool = True) -> Roles:
+    """Find the roles of the columns of a table.
+
+    Args:
+        table: The table.
+        options: Options that name columns or the layout.
+        alone: Whether it is the only table; in one of several, a string column next to a value may name its sensor.
+
+    Raises:
+        NotDataError: If there is no time column, or nothing else.
+        InputError: If a role cannot be found or is ambiguous.
+    """
     columns = list(table.schema)
     if options.time not in ("auto", *columns):
         raise NotDataError(
-            f"there is no column '{options.time}'; the columns are {quoted(columns)}",
+            f"no column '{options.time}'; columns are {quote_names(columns)}",
             where=table.name,
             hint=nearest(options.time, columns),
         )
-    for name in (options.sensor, options.value):
-        if name is not None and name not in columns:
-            raise InputError(
-                f"there is no column '{name}'; the columns are {quoted(columns)}",
-                where=table.name,
-                hint=nearest(name, columns),
-            )
+    require_columns(columns, [name for name in (options.sensor, options.value) if name is not None], table.name)
     ignored = tuple(name for name in columns if name in options.ignore)
     columns = [name for name in columns if name not in options.ignore]
     time = options.time if options.time != "auto" else _time_column(table, columns)
-    _require_no_split(table, columns, time)
-    unnamed = [name for name in columns if name != time and NAMELESS.fullmatch(name)]
+    _require_whole_time(table, columns, time)
+    unnamed = [name for name in columns if name != time and UNNAMED.fullmatch(name)]
     ignored = (*ignored, *unnamed)
     rest = [name for name in columns if name != time and name not in unnamed]
     layout = options.layout if options.layout != "auto" else _layout(table, time, rest, options, alone)
@@ -148,63 +165,63 @@ def find_roles(table: Table, options: Options, *, alone: bool = True) -> Roles:
         for role, name in (("sensor", sensor), ("value", value)):
             if not name:
                 raise InputError(
-                    f"no column holds the {role} of a long table; the columns are {quoted(columns)}",
+                    f"no {role} column found for the long layout; columns are {quote_names(columns)}",
                     where=table.name,
-                    hint=f"name it with {role}=",
+                    hint=f"pass {role}=",
                 )
         other = tuple(n for n in rest if n not in (sensor, value))
         return Roles("long", time, sensor=str(sensor), value=str(value), ignored=(*ignored, *other))
     if layout == "files":
         if not table.title:
             raise InputError(
-                "a frame has no file name to call its sensor by", where=table.name, hint="give layout='wide'"
+                "layout='files' needs a file name for the sensor id", where=table.name, hint="pass layout='wide'"
             )
         value = options.value or _named(rest, VALUE_NAMES) or (rest[0] if len(rest) == 1 else None)
         if value is None:
             raise InputError(
-                f"a file of one sensor has a time and a value, this one has {quoted(columns)}",
+                f"a file per sensor must have a time and a value column; columns are {quote_names(columns)}",
                 where=table.name,
-                hint="name the value with value=, or give layout='wide'",
+                hint="pass value=, or layout='wide'",
             )
         return Roles("files", time, value=value, ignored=(*ignored, *(n for n in rest if n != value)))
     if layout != "wide":
-        raise ConfigError(f"there is no layout '{layout}'", hint="use auto, wide, long or files")
+        raise ConfigError(f"unknown layout '{layout}'", hint="use auto, wide, long or files")
     if table.headerless:
         raise InputError(
-            f"the first line holds no names and there are {len(columns)} columns: the sensors have no ids",
+            f"no header, so the sensors of {len(columns)} columns have no ids",
             where=table.name,
-            hint="add a header line, or give header=True if the first line is one",
+            hint="add a header line, or pass header=True if the first line is one",
         )
     if not rest:
         raise NoReadingsError(
-            f"there is a time, '{time}', but no column with readings; the columns are {quoted(columns)}",
+            f"no column of readings besides the time '{time}'; columns are {quote_names(columns)}",
             where=table.name,
-            hint="give separator= if lines are cut in the wrong places",
+            hint="pass separator= if lines are split in the wrong places",
         )
     return Roles("wide", time, sensors=tuple(rest), ignored=ignored)
 
 
-def _require_no_split(table: Table, columns: Sequence[str], time: str) -> None:
-    """A day without its time of day would put all readings of the day at midnight."""
+def _require_whole_time(table: SourceTable, columns: Sequence[str], time: str) -> None:
+    """Raise if the time of day is in another column: all readings of a day would be at midnight."""
     clock = next((name for name in columns if plain_name(name) == "time" and name != time), None)
     split = clock is not None and plain_name(time) == "date" and _has_clock(table, clock)
     if split and not _has_clock(table, time):
         raise InputError(
-            f"the time is in two columns, '{time}' and '{clock}'",
+            f"date and time of day are in two columns, '{time}' and '{clock}'",
             where=table.name,
-            hint=f"join them into one column, or give ignore=['{clock}'] if '{time}' is the whole time",
+            hint=f"join them into one column, or pass ignore=['{clock}'] if '{time}' is the whole time",
         )
 
 
-def _has_clock(table: Table, time: str) -> bool:
-    """Whether the first cells say a time of day."""
+def _has_clock(table: SourceTable, time: str) -> bool:
+    """Return whether the first cells have a time of day."""
     cells = _first_cells(table, [time])[time]
     if cells.dtype == pl.String:
         return bool(cells.str.contains(":").any())
     return cells.dtype == pl.Time or (cells.dtype == pl.Datetime and bool((cells != cells.dt.truncate("1d")).any()))
 
 
-def _time_column(table: Table, columns: Sequence[str]) -> str:
+def _time_column(table: SourceTable, columns: Sequence[str]) -> str:
     named = [name for name in columns if plain_name(name) in TIME_NAMES]
     dated = [name for name in columns if table.schema[name].is_temporal()]
     for found in (named, dated):
@@ -217,24 +234,25 @@ def _time_column(table: Table, columns: Sequence[str]) -> str:
             return next(name for name in found if plain_name(name) == "date")
         if found:
             raise InputError(
-                f"{quoted(found)} could each be the time", where=table.name, hint=f"give time='{found[0]}'"
+                f"several columns may be the time: {quote_names(found)}",
+                where=table.name,
+                hint=f"pass, for example, time='{found[0]}'",
             )
     first = _first_cells(table, columns)
     for k, name in enumerate(columns):
         cells = first[name]
         if not cells.len():
             continue
-        is_text = cells.dtype == pl.String
-        if (is_text or (k == 0 and cells.dtype.is_numeric())) and looks_like_time(str(cells[0])):
+        if (cells.dtype == pl.String or (k == 0 and cells.dtype.is_numeric())) and looks_like_time(str(cells[0])):
             return name
     raise NotDataError(
-        f"no column looks like a time; the columns are {quoted(columns)}",
+        f"no time column found; columns are {quote_names(columns)}",
         where=table.name,
-        hint="name it with time=; the names of the columns must be the first line",
+        hint="pass time=; the column names must be in the first line",
     )
 
 
-def _layout(table: Table, time: str, rest: Sequence[str], options: Options, alone: bool) -> str:
+def _layout(table: SourceTable, time: str, rest: Sequence[str], options: ReadOptions, alone: bool) -> str:
     if options.sensor is not None:
         return "long"
     value = options.value or _named(rest, VALUE_NAMES)
@@ -247,25 +265,25 @@ def _layout(table: Table, time: str, rest: Sequence[str], options: Options, alon
         return "long"
     if value and (other := _named(others, OTHER_SENSOR_NAMES)):
         lost = [name for name in others if name != other and not _is_text(table, name)]
-        # Where a time stands twice, or as Influx writes it, other numbers are no readings.
+        # If times repeat, or the column is that of InfluxDB, other numbers are not readings.
         if not lost or other == "_field" or _repeats(table, time):
             return "long"
     if value and not _is_text(table, value) and (unclear := _may_be_ids(table, time, others, alone)):
         files = ", layout='files'" if table.title else ""
         raise InputError(
-            f"'{unclear}' may name the sensor of each '{value}' (a long table), or be readings of its own (a wide one)",
+            f"column '{unclear}' may name the sensor of each '{value}' (long layout) or hold readings (wide layout)",
             where=table.name,
-            hint=f"give sensor='{unclear}', layout='wide'{files}, or ignore=['{unclear}']",
+            hint=f"pass sensor='{unclear}', layout='wide'{files}, or ignore=['{unclear}']",
         )
     return "wide"
 
 
-def _may_be_ids(table: Table, time: str, columns: Sequence[str], alone: bool) -> str | None:
-    """A column next to a value that could hold the ids of a long table, if any.
+def _may_be_ids(table: SourceTable, time: str, columns: Sequence[str], alone: bool) -> str | None:
+    """Return a column next to a value that may hold the sensor ids of a long table, if there is one.
 
-    Where a time stands twice in the first rows, something must tell its readings apart: a text, or else a whole number.
-    Otherwise it may be a text that is no attribute of the value, in a table without further numbers, or a number that
-    is called an id and does not count the rows.
+    If times repeat in the first rows, some column must distinguish their readings: one of strings, else one of
+    integers. If they do not, it may be a column of strings that is not an attribute of the value, in a table without
+    other numbers, or an integer column whose name ends in ``id`` and that does not count the rows.
     """
     texts = [name for name in columns if _is_text(table, name)]
     whole = [name for name in columns if name not in texts and _is_whole(table, name)]
@@ -277,13 +295,13 @@ def _may_be_ids(table: Table, time: str, columns: Sequence[str], alone: bool) ->
     return next((name for name in texts if not alone or plain_name(name) not in ATTRIBUTES), None)
 
 
-def _repeats(table: Table, time: str) -> bool:
-    """Whether a time stands twice in the first rows."""
+def _repeats(table: SourceTable, time: str) -> bool:
+    """Return whether times repeat in the first rows."""
     times = _first_cells(table, [time])[time]
     return times.n_unique() < times.len()
 
 
-def _counts_up(table: Table, name: str) -> bool:
+def _counts_up(table: SourceTable, name: str) -> bool:
     cells = _first_cells(table, [name])[name].cast(pl.Int64, strict=False).drop_nulls()
     return bool((cells.diff().drop_nulls() == 1).all())
 
@@ -295,29 +313,29 @@ def _named(columns: Sequence[str], known: Sequence[str]) -> str | None:
     return next((plain[name] for name in known if name in plain), None)
 
 
-def _text_column(table: Table, columns: Sequence[str]) -> str | None:
+def _text_column(table: SourceTable, columns: Sequence[str]) -> str | None:
     texts = [name for name in columns if _is_text(table, name)]
     return texts[0] if len(texts) == 1 else None
 
 
-def _is_text(table: Table, name: str) -> bool:
+def _is_text(table: SourceTable, name: str) -> bool:
     dtype = table.schema[name]
-    if dtype != pl.String or not table.written:
-        return dtype in (pl.String, pl.Categorical) or isinstance(dtype, pl.Enum)
-    # A text file is read as text throughout if a single cell asks for it.
+    if dtype != pl.String or not table.text_file:
+        return is_text(dtype)
+    # One cell that is not a number makes a column of a text file strings, so look at the cells.
     cells = _first_cells(table, [name])[name].str.strip_chars()
     sign = "[.,]" if table.decimal == "," else "[.]"
     return bool(cells.len()) and not cells.str.contains(rf"^[+-]?\d*{sign}?\d*([eE][+-]?\d+)?$").all()
 
 
-def _is_whole(table: Table, name: str) -> bool:
+def _is_whole(table: SourceTable, name: str) -> bool:
     if table.schema[name] == pl.String:
         cells = _first_cells(table, [name])[name].str.strip_chars()
         return bool(cells.len()) and cells.str.contains(r"^[+-]?\d+$").all()
     return table.schema[name].is_integer()
 
 
-def _first_cells(table: Table, columns: Sequence[str]) -> dict[str, pl.Series]:
+def _first_cells(table: SourceTable, columns: Sequence[str]) -> dict[str, pl.Series]:
     first = table.frame.head(50).select(columns).collect()
     return {name: first[name].drop_nulls() for name in columns}
 

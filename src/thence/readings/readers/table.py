@@ -1,40 +1,42 @@
-"""What every reader hands over: columns as they stand in the source, and how to name a row of it.
+"""Source tables: what every reader returns, the options that it is given, and helpers that readers share.
 
-Nothing is interpreted here; which column is the time and what its cells mean is decided in ``.roles``,
-``.times`` and ``.typed``.
+The columns are as they are in the source. Which column is the time and what its cells mean is decided later, in
+``.roles``, ``.times`` and ``.columns``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from thence.errors import InputError
 from thence.readings.cleaning import OnError
 from thence.readings.findings import Finding
 
-__all__ = ["MISSING_WORDS", "Layout", "Options", "Table"]
+__all__ = ["MISSING_WORDS", "LayoutOption", "ReadOptions", "SourceTable", "drop_blank_rows", "fill_header"]
 
-Layout = Literal["auto", "wide", "long", "files"]
+LayoutOption = Literal["auto", "wide", "long", "files"]
 
 EXCEL_ERRORS = ("#N/A", "#VALUE!", "#REF!", "#DIV/0!", "#NUM!", "#NAME?", "#NULL!")
 MISSING_WORDS = ("", "NA", "N/A", "NaN", "nan", "NAN", "null", "NULL", "None", *EXCEL_ERRORS)
-"""Texts that stand for no reading unless the caller lists others."""
-
+"""Strings that mean a missing reading, by default."""
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True)
-class Options:
-    """The caller's wishes, as given to `read_sensors`."""
+class ReadOptions:
+    """The options of ``read_sensors``, which documents them."""
 
-    layout: Layout = "auto"
+    layout: LayoutOption = "auto"
     time: str = "auto"
     sensor: str | None = None
     value: str | None = None
@@ -52,39 +54,51 @@ class Options:
     on_error: OnError = "raise"
 
     def missing_numbers(self, decimal: str) -> list[float]:
-        """Those of the missing texts that are numbers: -999 also stands for -999.0."""
+        """Return the missing values that are numbers: -999 also means -999.0. ``decimal`` is the decimal sign."""
         signed = [text.replace(",", ".") if decimal == "," else text for text in self.missing]
         return [float(text) for text in signed if NUMBER.fullmatch(text.strip())]
 
     @property
     def zone(self) -> str:
-        """The zone of naive times."""
+        """The time zone of naive times."""
         return self.timezone or "UTC"
 
 
 @dataclass(frozen=True)
-class Table:
-    """One file, sheet or frame with its columns unread."""
+class SourceTable:
+    """One file, sheet or frame with its columns as they are.
+
+    Args:
+        frame: The columns.
+        name: Name in messages: the file, with the sheet if there are several.
+        title: File name without folder and suffix; empty for frames.
+        sheet: Name of the sheet, in files that have sheets.
+        in_memory: Whether the data is in memory; otherwise it is only scanned.
+        headerless: Whether the source has no column names.
+        text_file: Whether the source is a text file, in which a column of strings may hold numbers.
+        decimal: Decimal sign of numbers in strings.
+        kind: Kind of all sensors of the table, if the source says so.
+        unit: Unit of all sensors of the table, if the source says so.
+        place: Maps the number of a data row, from 0, to text for messages: ``"line 17"``.
+        findings: What the reader found.
+        notes: What the reader decided, for the report.
+        error: Error to raise if the table turns out to be data; a cover sheet may have any content.
+    """
 
     frame: pl.LazyFrame
     name: str
-    """How errors call it: the file, with the sheet where there are several."""
     title: str = ""
-    """The file's name without folder and suffix."""
     sheet: str = ""
     in_memory: bool = True
     headerless: bool = False
-    written: bool = False
-    """Whether the source is a text file, in which a column of texts may just as well hold numbers."""
+    text_file: bool = False
     decimal: str = "."
     kind: str = ""
     unit: str = ""
     place: Callable[[int], str] = field(default=lambda row: f"row {row}")
-    """From the number of a data row, counted from 0, to the words that name it in this source."""
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
     error: InputError | None = None
-    """What makes the table unreadable if it is meant to be data; a cover sheet may be as it likes."""
 
     @cached_property
     def schema(self) -> Mapping[str, pl.DataType]:
@@ -92,5 +106,43 @@ class Table:
         return self.frame.collect_schema()
 
     def at(self, row: int) -> str:
-        """The place of a data row, for an error."""
+        """Return the place of a data row, for messages."""
         return f"{self.name}, {self.place(row)}"
+
+
+def fill_header(
+    columns: Sequence[str], where: str, *, silent: Collection[int] = ()
+) -> tuple[tuple[str, ...], list[str]]:
+    """Replace the empty names of a header, and note each of them.
+
+    Args:
+        columns: The names as they are.
+        where: Place of the header, for messages.
+        silent: Positions of columns that need no note.
+
+    Returns:
+        The names and the notes.
+
+    Raises:
+        InputError: If a name occurs more than once.
+    """
+    counts = Counter(name for name in columns if name)
+    if duplicates := [name for name, count in counts.items() if count > 1]:
+        at = [k + 1 for k, name in enumerate(columns) if name == duplicates[0]]
+        raise InputError(
+            f"duplicate column name '{duplicates[0]}' (columns {', '.join(map(str, at))})",
+            where=where,
+            hint="rename one of them",
+        )
+    names = tuple(name or f"(column {k + 1} without a name)" for k, name in enumerate(columns))
+    return names, [f"column {k + 1} has no name" for k, name in enumerate(columns) if not name and k not in silent]
+
+
+def drop_blank_rows(frame: pl.DataFrame) -> tuple[pl.DataFrame, npt.NDArray[np.int64] | None]:
+    """Drop rows without any value; return the others and, if rows were dropped, their original positions."""
+    if not frame.height or not frame.width or frame[:, 0].null_count() == 0:
+        return frame, None
+    blank = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
+    if not blank.any():
+        return frame, None
+    return frame.filter(~blank), np.flatnonzero(~blank.to_numpy())

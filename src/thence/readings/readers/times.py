@@ -1,8 +1,8 @@
-"""Times of any writing as UTC microseconds: dates, ISO and other texts, unix numbers.
+"""Times: datetimes, ISO and other strings, and Unix times as UTC microseconds.
 
-``time_reader`` looks at a sample and returns one polars expression for the whole column, so lazy sources stay
-lazy. Where a writing has two meanings (3/4/2017) it asks instead of guessing. A time that cannot be read becomes
-null; the caller counts those rows or names the first.
+``choose_time_reader`` looks at a sample and returns one polars expression for the whole column, so lazy sources stay
+lazy. A format with two meanings (3/4/2017) raises an error. A time that cannot be parsed becomes null; the caller
+counts these rows or reports the first one.
 """
 
 from __future__ import annotations
@@ -11,19 +11,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import polars as pl
 
 from thence.errors import ConfigError, InputError
-from thence.readings.readers.table import Options
+from thence.readings.readers.table import ReadOptions
 
-__all__ = ["TimeReader", "check_format", "check_zone", "time_reader"]
+__all__ = ["TimeReader", "check_format", "choose_time_reader"]
 
 UNIX_UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1, "ns": 0.001}
 UNIX_BANDS = (("s", 1e8, 1e11), ("ms", 1e11, 1e14), ("us", 1e14, 1e17), ("ns", 1e17, 1e20))
 
-# Dates written as plain figures, by how many there are; some are unix times of another age (202001010000 ms is 1976).
+# Dates written as plain digits, by number of digits. Some are also Unix times (202001010000 ms is in 1976).
 COMPACT = {8: "%Y%m%d", 10: "%Y%m%d%H", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S", 17: "%Y%m%d%H%M%S%3f"}
 COMPACT_YEARS = range(1900, 2100)
 
@@ -35,28 +34,25 @@ ISO_CLOCKS = ("%H:%M:%S%.f", "%H:%M", "")
 
 @dataclass(frozen=True)
 class TimeReader:
-    """How to read a time column."""
+    """How to read a time column.
+
+    Args:
+        expr: The column as ``Datetime(us, UTC)``; null where it is not a time.
+        plain: The same without a time zone; not null where the time is invalid only in its time zone.
+        naive: Whether the time zone of at least some times was assumed.
+        n_naive_among_zoned: Number of times without a time zone in a column that also has times with one.
+        notes: Notes for the report.
+    """
 
     expr: pl.Expr
-    """The column as ``Datetime(us, UTC)``; null where it is no time."""
     plain: pl.Expr
-    """The same without a zone: not null where only the zone makes the time impossible."""
     naive: bool
-    """Whether the zone of at least some times had to be assumed."""
     n_naive_among_zoned: int = 0
     notes: tuple[str, ...] = ()
 
 
-def check_zone(zone: str) -> None:
-    """Raise unless a time zone of that name exists."""
-    try:
-        ZoneInfo(zone)
-    except (ZoneInfoNotFoundError, ValueError) as error:
-        raise ConfigError(f"there is no time zone '{zone}'", hint="write it as UTC or Europe/Berlin") from error
-
-
 def check_format(time_format: str | None) -> None:
-    """Raise unless times can be read by this format."""
+    """Raise a ``ConfigError`` if ``time_format`` is neither a unit of Unix times nor a format that polars can parse."""
     if time_format is None or time_format in UNIX_UNITS:
         return
     example = pl.Series(["2020"])
@@ -64,19 +60,29 @@ def check_format(time_format: str | None) -> None:
         if "%" in time_format:
             pl.select(_strptime(pl.lit(example), time_format))
             return
-        why = "is no format"
+        why = "it has no % directive"
     except pl.exceptions.PolarsError as error:
         why = str(error).splitlines()[0]
     raise ConfigError(
-        f"times cannot be read by time_format='{time_format}': {why}",
-        hint="write it as '%d-%b-%Y %H:%M', or give 's', 'ms', 'us' or 'ns' for unix times",
+        f"invalid time_format '{time_format}': {why}",
+        hint="write it as '%d-%b-%Y %H:%M', or pass 's', 'ms', 'us' or 'ns' for Unix times",
     )
 
 
-def time_reader(column: str, sample: pl.Series, options: Options, *, where: str, complete: bool = False) -> TimeReader:
-    """The reader for a column of which this is a sample (of numbers, the smallest and the largest).
+def choose_time_reader(
+    column: str, sample: pl.Series, options: ReadOptions, *, where: str, complete: bool = False
+) -> TimeReader:
+    """Choose how to read a time column from a sample of it.
 
-    ``complete`` says that the sample is the whole column: then a single format is taken where one is enough.
+    Args:
+        column: Name of the column.
+        sample: Cells of the column; of numbers, the smallest and the largest.
+        options: Time format, time zone and error handling.
+        where: Name of the table, for messages.
+        complete: Whether the sample is the whole column; if one format fits all of it, only that one is used.
+
+    Raises:
+        InputError: If the format cannot be determined, or the column mixes times with and without a time zone.
     """
     dtype = sample.dtype
     raw = pl.col(column)
@@ -97,15 +103,15 @@ def time_reader(column: str, sample: pl.Series, options: Options, *, where: str,
     if dtype == pl.Categorical or isinstance(dtype, pl.Enum):
         raw, sample = raw.cast(pl.String), sample.cast(pl.String)
     elif dtype != pl.String:
-        raise InputError(f"column '{column}' holds {dtype}, not times", where=where, hint="name another with time=")
+        raise InputError(f"column '{column}' must hold times, got {dtype}", where=where, hint="pass another time=")
     sample = sample.drop_nulls()
     if complete and options.time_format is None and (quick := _one_format(raw, sample, options)):
         return quick
     return _text(raw.str.strip_chars(), sample.str.strip_chars(), options, column, where)
 
 
-def _one_format(raw: pl.Expr, sample: pl.Series, options: Options) -> TimeReader | None:
-    """The reader of a column written in one plain ISO format throughout, which is most columns."""
+def _one_format(raw: pl.Expr, sample: pl.Series, options: ReadOptions) -> TimeReader | None:
+    """Return the reader of a column in which one simple ISO format fits every cell, the most common case."""
     for day_end in (" ", "T"):
         for clock in ("%H:%M:%S", "%H:%M"):
             fmt = f"%Y-%m-%d{day_end}{clock}"
@@ -115,11 +121,11 @@ def _one_format(raw: pl.Expr, sample: pl.Series, options: Options) -> TimeReader
     return None
 
 
-def _naive(plain: pl.Expr, options: Options) -> TimeReader:
+def _naive(plain: pl.Expr, options: ReadOptions) -> TimeReader:
     return TimeReader(_localized(plain, options), plain, naive=True)
 
 
-def _localized(plain: pl.Expr, options: Options) -> pl.Expr:
+def _localized(plain: pl.Expr, options: ReadOptions) -> pl.Expr:
     if options.zone == "UTC":
         return plain.dt.replace_time_zone("UTC")
     ambiguous = "earliest" if options.on_error == "repair" else "null"
@@ -127,7 +133,7 @@ def _localized(plain: pl.Expr, options: Options) -> pl.Expr:
     return local.dt.convert_time_zone("UTC")
 
 
-def _unix(raw: pl.Expr, sample: pl.Series, options: Options, column: str, where: str) -> TimeReader:
+def _unix(raw: pl.Expr, sample: pl.Series, options: ReadOptions, column: str, where: str) -> TimeReader:
     unit = options.time_format
     notes: tuple[str, ...] = ()
     if unit is None:
@@ -135,19 +141,20 @@ def _unix(raw: pl.Expr, sample: pl.Series, options: Options, column: str, where:
         numbers = [abs(number) for number in (known.min(), known.max()) if isinstance(number, float)] or [1e9]
         if compact := _compact(numbers):
             raise InputError(
-                f"column '{column}' runs from {min(numbers):.17g} to {max(numbers):.17g}: dates, or unix times?",
+                f"column '{column}' spans {min(numbers):.17g} to {max(numbers):.17g}, which may be dates or Unix times",
                 where=where,
-                hint=f"give time_format='{compact}', or 's', 'ms', 'us' or 'ns' if they are unix times",
+                hint=f"pass time_format='{compact}', or 's', 'ms', 'us' or 'ns' for Unix times",
             )
         units = {next((u for u, low, high in UNIX_BANDS if low <= n < high), "") for n in numbers}
         if len(units) > 1 or "" in units:
             raise InputError(
-                f"column '{column}' runs from {min(numbers):.15g} to {max(numbers):.15g}: not one kind of unix time",
+                f"column '{column}' spans {min(numbers):.15g} to {max(numbers):.15g}, which are not Unix times of one "
+                "unit",
                 where=where,
-                hint="give time_format='s', 'ms', 'us' or 'ns', or name another column with time=",
+                hint="pass time_format='s', 'ms', 'us' or 'ns', or another time=",
             )
         unit = units.pop()
-        notes = (f"times are unix {unit}",)
+        notes = (f"times read as Unix times in {unit}",)
     factor = UNIX_UNITS[unit]
     if factor >= 1 and sample.dtype.is_integer():
         micros = raw.cast(pl.Int64) * int(factor)
@@ -156,16 +163,17 @@ def _unix(raw: pl.Expr, sample: pl.Series, options: Options, column: str, where:
     else:
         number = raw.cast(pl.Float64, strict=False).fill_nan(None)
         micros = (number * factor).round().cast(pl.Int64, strict=False)
-        if sample.dtype == pl.String and unit == "ns":  # more figures than a float holds
+        if sample.dtype == pl.String and unit == "ns":  # more digits than a float can hold
             micros = pl.coalesce(raw.cast(pl.Int64, strict=False) // 1000, micros)
     utc = micros.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
     return TimeReader(utc, utc, naive=False, notes=notes)
 
 
 def _compact(numbers: Sequence[float]) -> str | None:
-    """The format by which the smallest and the largest number are dates of our time.
+    """Return the format in which the smallest or the largest number is a date between 1900 and 2100.
 
-    One of them is enough (the other may be 24:00), save for ten figures, which are also unix seconds from 2030 on.
+    One of them is enough, since the other may end in 24:00. Ten digits are also Unix seconds from 2030 on, so both must
+    be dates.
 
     >>> _compact([202001010000, 202001020000]), _compact([1489017527, 1489017999])
     ('%Y%m%d%H%M', None)
@@ -180,22 +188,22 @@ def _compact(numbers: Sequence[float]) -> str | None:
 
 
 def _figures(raw: pl.Expr, dtype: pl.DataType, time_format: str) -> pl.Expr:
-    """Numbers as the text that a format reads: whole, with the zeros in front that a number has lost."""
+    """Convert numbers to the strings that a format parses, with the leading zeros that numbers lack."""
     whole = raw if dtype.is_integer() else pl.when(raw.cast(pl.Float64) % 1 == 0).then(raw)
     text = whole.cast(pl.Int64, strict=False).cast(pl.String)
     written = datetime(2000, 11, 11, 11, 11, 11).strftime(time_format)
     if not written.isdigit():
         return text
-    if not time_format.startswith("%Y"):  # years have lost none
+    if not time_format.startswith("%Y"):  # years have no leading zeros
         text = text.str.zfill(len(written))
     return pl.when(text.str.len_chars() == len(written)).then(text)
 
 
-def _given(raw: pl.Expr, time_format: str, options: Options) -> TimeReader:
+def _given(raw: pl.Expr, time_format: str, options: ReadOptions) -> TimeReader:
     parsed = _strptime(raw, time_format)
     if re.search(r"%#?:*z", time_format):
         return TimeReader(parsed, parsed, naive=False)
-    if re.search(r"(?<!%)%s", time_format):  # unix seconds have a zone by nature
+    if re.search(r"(?<!%)%s", time_format):  # Unix times are UTC
         utc = parsed.dt.replace_time_zone("UTC")
         return TimeReader(utc, utc, naive=False)
     return _naive(parsed, options)
@@ -203,11 +211,11 @@ def _given(raw: pl.Expr, time_format: str, options: Options) -> TimeReader:
 
 def _strptime(text: pl.Expr, time_format: str) -> pl.Expr:
     if "%H" in time_format and not re.search(r"%[MRTXcsr+]", time_format):
-        text, time_format = text + ":00", time_format + ":%M"  # polars reads no hour without a minute
+        text, time_format = text + ":00", time_format + ":%M"  # polars parses no hour without a minute
     return text.str.to_datetime(time_format, time_unit="us", strict=False)
 
 
-def _text(raw: pl.Expr, sample: pl.Series, options: Options, column: str, where: str) -> TimeReader:
+def _text(raw: pl.Expr, sample: pl.Series, options: ReadOptions, column: str, where: str) -> TimeReader:
     given = options.time_format
     if given in UNIX_UNITS or (given is None and sample.len() and sample.str.contains(r"^\d{9,}(\.\d+)?$").all()):
         return _unix(raw, sample, options, column, where)
@@ -220,16 +228,14 @@ def _text(raw: pl.Expr, sample: pl.Series, options: Options, column: str, where:
     if is_day_first.any():
         texts = sample.filter(is_day_first)
         return _naive(_coalesce(raw, _day_month_formats(texts, column, where)), options)
-    shown = f"such as '{sample[0]}'" if sample.len() else "without a single one"
+    problem = f"holds times in an unknown format, such as '{sample[0]}'" if sample.len() else "holds no times"
     raise InputError(
-        f"column '{column}' holds times {shown}, which no known format reads",
-        where=where,
-        hint="give time_format, e.g. time_format='%d-%b-%Y %H:%M'",
+        f"column '{column}' {problem}", where=where, hint="pass, for example, time_format='%d-%b-%Y %H:%M'"
     )
 
 
-def _iso(raw: pl.Expr, sample: pl.Series, options: Options, column: str, where: str) -> TimeReader:
-    # One writing for all: dashes, a blank between day and clock, an offset instead of Z.
+def _iso(raw: pl.Expr, sample: pl.Series, options: ReadOptions, column: str, where: str) -> TimeReader:
+    # Normalise to dashes, a space between date and time of day, and an offset instead of Z.
     text = raw.str.replace(r"^(\d{4})/(\d{1,2})/", "$1-$2-").str.replace(r"^(\S+?)[Tt]", "$1 ")
     text = text.str.replace(r"[zZ]$", "+00:00")
     zoned = raw.str.contains(ZONED)
@@ -238,15 +244,16 @@ def _iso(raw: pl.Expr, sample: pl.Series, options: Options, column: str, where: 
     offsets = sample.str.extract(ZONED, 1)
     n_naive = offsets.null_count()
     if n_naive == sample.len():
-        # Lazy sources show a sample only; a zoned time further on is still read by its offset.
+        # The sample of a lazy source may miss times with an offset; they are still converted by it.
         mixed = pl.when(zoned).then(with_offset).otherwise(_localized(plain, options))
         return TimeReader(mixed, pl.coalesce(plain, with_offset.dt.replace_time_zone(None)), naive=True)
     if n_naive and options.timezone is None and options.on_error == "raise":
         raise InputError(
-            f"column '{column}' mixes {n_naive:,} times without a zone ('{sample.filter(offsets.is_null())[0]}') and "
-            f"{sample.len() - n_naive:,} with one ('{sample.filter(offsets.is_not_null())[0]}')",
+            f"column '{column}' mixes {n_naive:,} times without a time zone "
+            f"('{sample.filter(offsets.is_null())[0]}') and {sample.len() - n_naive:,} with one "
+            f"('{sample.filter(offsets.is_not_null())[0]}')",
             where=where,
-            hint="give timezone= for those without, or on_error='repair' to take them as UTC",
+            hint="pass timezone= for those without, or on_error='repair' to read them as UTC",
         )
     several = sorted(offsets.drop_nulls().unique().to_list())
     notes = () if len(several) == 1 else (f"times with offsets {', '.join(several[:6])} converted to UTC",)
@@ -256,7 +263,7 @@ def _iso(raw: pl.Expr, sample: pl.Series, options: Options, column: str, where: 
 
 
 def _day_month_formats(texts: pl.Series, column: str, where: str) -> list[str]:
-    """Formats of 28/8/2007 or 8/28/2007, told apart by numbers over 12."""
+    """Return the formats of 28/8/2007 or of 8/28/2007, distinguished by numbers over 12."""
     parts = texts.str.extract_groups(DAY_FIRST).struct.unnest()
     first, second = (parts[name].cast(pl.Int64) for name in ("1", "3"))
     sign = parts["2"][0]
@@ -266,9 +273,9 @@ def _day_month_formats(texts: pl.Series, column: str, where: str) -> list[str]:
         order = f"%m{sign}%d{sign}"
     else:
         raise InputError(
-            f"column '{column}' holds dates such as '{texts[0]}', and none tells day from month",
+            f"column '{column}' holds dates such as '{texts[0]}', which may be day-first or month-first",
             where=where,
-            hint="give time_format='%d/%m/%Y %H:%M' or '%m/%d/%Y %H:%M'",
+            hint="pass time_format='%d/%m/%Y %H:%M' or '%m/%d/%Y %H:%M'",
         )
     year = "%y" if parts["4"].str.len_chars().max() == 2 else "%Y"
     clocks = ("%H:%M", "%H:%M:%S%.f", "%I:%M %p", "%I:%M:%S %p", "")
