@@ -93,7 +93,7 @@ def from_pandas(frame: Any, *, index: bool, categories_as_text: bool) -> pl.Data
     for position, label in enumerate(frame.columns):
         name = str(label)
         if name in columns:
-            raise InputError(f"two columns are named '{name}'", where="frame", hint="rename one of them")
+            raise InputError(f"duplicate column name '{name}'", where="frame", hint="rename one of them")
         columns[name] = _column(frame.iloc[:, position], name, categories_as_text)
     return pl.DataFrame(columns)
 
