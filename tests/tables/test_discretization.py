@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import thence as th
 from thence.errors import ConfigError
-from thence.tables.discretization import METHODS, Binning, Discretizer, fit_binning, rank_binning
+from thence.tables.discretization import METHODS, Binning, Discretizer, fit_binning, fit_rank_edges
 
 values = st.lists(st.one_of(st.floats(-1e6, 1e6), st.sampled_from([0.0, 1.0, math.nan])), min_size=1, max_size=60).map(
     np.array
@@ -51,7 +55,7 @@ def test_a_saved_binning_codes_the_same(data: np.ndarray, method: str) -> None:
 
 @given(values, st.integers(2, 10))
 def test_ranks_have_the_same_meaning_for_every_sensor(data: np.ndarray, bins: int) -> None:
-    edges = rank_binning(data, bins=bins)
+    edges = fit_rank_edges(data, bins=bins)
     assert len(edges) == bins - 1
     codes = Binning(edges).encode(data)
     if len(np.unique(data[~np.isnan(data)])) > 1:
@@ -72,12 +76,12 @@ def test_a_heavy_value_has_a_bin_of_its_own() -> None:
     """Zero most of the time, as a pump's flow: the quantiles all fall on 0, yet 0 and the rest stay apart."""
     data = np.array([0.0] * 90 + list(range(1, 11)))
     binning = fit_binning(data, bins=4)
-    assert binning.edges.tolist() == [1.0]
+    assert binning.bin_edges.tolist() == [1.0]
 
 
 def test_given_edges_and_quantiles() -> None:
-    assert fit_binning(np.arange(9.0), method="edges", edges=[2.5, 7.0]).edges.tolist() == [2.5, 7.0]
-    assert fit_binning(np.arange(10.0), method="quantiles", edges=[0.5, 0.9]).edges.tolist() == [5.0, 9.0]
+    assert fit_binning(np.arange(9.0), method="edges", bin_edges=[2.5, 7.0]).bin_edges.tolist() == [2.5, 7.0]
+    assert fit_binning(np.arange(10.0), method="quantiles", bin_edges=[0.5, 0.9]).bin_edges.tolist() == [5.0, 9.0]
 
 
 def test_an_unseen_category_is_missing() -> None:
@@ -89,10 +93,10 @@ def test_an_unseen_category_is_missing() -> None:
     [
         ({"method": "frequncy"}, "did you mean 'frequency'"),
         ({"bins": 0}, "between 1 and"),
-        ({"method": "edges"}, "needs edges"),
-        ({"method": "edges", "edges": [3, 1]}, "increasing"),
-        ({"edges": [1]}, "finds its own edges"),
-        ({"method": "quantiles", "edges": [0.5, 2.0]}, "between 0 and 1"),
+        ({"method": "edges"}, "requires bin_edges"),
+        ({"method": "edges", "bin_edges": [3, 1]}, "increasing"),
+        ({"bin_edges": [1]}, "does not take bin_edges"),
+        ({"method": "quantiles", "bin_edges": [0.5, 2.0]}, "between 0 and 1"),
     ],
 )
 def test_impossible_settings_are_refused(settings: dict, message: str) -> None:
@@ -103,8 +107,8 @@ def test_impossible_settings_are_refused(settings: dict, message: str) -> None:
 def test_a_discretizer_keeps_what_it_was_fitted_on() -> None:
     fitted = Discretizer(bins=2).fit({"flow": np.arange(10.0)})
     again = Discretizer.from_dict(fitted.to_dict())
-    assert again.binnings["flow"].edges.tolist() == [5.0]
-    assert fitted.fit({"level": np.arange(4.0)}).binnings["flow"].edges.tolist() == [5.0]
+    assert again.binnings["flow"].bin_edges.tolist() == [5.0]
+    assert fitted.fit({"level": np.arange(4.0)}).binnings["flow"].bin_edges.tolist() == [5.0]
     assert fitted.group(kind="flow", sensor="s1", name="change") == "flow.change"
     assert Discretizer(scope="sensor").group(kind="flow", sensor="s1") == "s1"
     with pytest.raises(ConfigError, match="scope"):
@@ -113,3 +117,61 @@ def test_a_discretizer_keeps_what_it_was_fitted_on() -> None:
 
 def test_the_methods_are_all_known() -> None:
     assert set(METHODS) == {"frequency", "width", "kmeans", "quantiles", "edges", "distinct"}
+
+
+PLUGIN = """
+import numpy as np
+
+def cut_at_middle(values, bins):
+    return [float(np.median(values))]
+
+def cut_backwards(values, bins):
+    return [2.0, 1.0]
+
+def cut_at_multiples(values, bins, bin_edges):
+    return bin_edges * 10
+"""
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An installed package that adds binning methods."""
+    metadata = tmp_path / "middle_bins-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: middle-bins\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(
+        "[thence.discretizers]\n"
+        "middle = middle_bins:cut_at_middle\n"
+        "backwards = middle_bins:cut_backwards\n"
+        "multiples = middle_bins:cut_at_multiples\n"
+        "frequency = middle_bins:cut_at_middle\n"
+    )
+    (tmp_path / "middle_bins.py").write_text(PLUGIN)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    sys.modules.pop("middle_bins", None)
+
+
+def test_another_package_adds_a_binning_method(plugin: None) -> None:
+    data = th.datasets.load("toy")
+    table = th.transactions(data.sensors, method="middle", bins=7)
+    assert len(table.discretizer.binnings) > 1
+    assert all(len(binning.bin_edges) == 1 for binning in table.discretizer.binnings.values())
+    again = Discretizer.from_dict(table.discretizer.to_dict())
+    assert again.method == "middle" and set(again.binnings) == set(table.discretizer.binnings)
+    given = Discretizer("middle", bin_edges={"a": [5.0, 7.0]}).fit({"a": np.arange(9.0), "b": np.arange(9.0)})
+    assert given.binnings["a"].bin_edges.tolist() == [5.0, 7.0], "given edges override the method"
+    assert given.binnings["b"].bin_edges.tolist() == [4.0]
+
+
+def test_a_method_of_another_package_is_checked(plugin: None) -> None:
+    with pytest.raises(ConfigError, match=r"'backwards' must return finite edges in increasing order"):
+        fit_binning(np.arange(5.0), method="backwards")
+    with pytest.raises(ConfigError, match="'multiples' requires bin_edges"):
+        fit_binning(np.arange(5.0), method="multiples")
+    assert fit_binning(np.arange(50.0), method="multiples", bin_edges=[1, 2]).bin_edges.tolist() == [10.0, 20.0]
+    with pytest.raises(ConfigError, match="'middle' does not take bin_edges"):
+        fit_binning(np.arange(5.0), method="middle", bin_edges=[1, 2])
+    with pytest.raises(ConfigError, match=r"unknown binning method 'midle' .did you mean 'middle'"):
+        Discretizer("midle")
+    assert len(fit_binning(np.arange(9.0), bins=3).bin_edges) == 2, "names of the package come first"

@@ -46,17 +46,17 @@ def test_bad_frames_are_refused() -> None:
         TransactionTable.from_frame(pl.DataFrame())
     with pytest.raises(InputError, match="cannot read a frame of type dict"):
         TransactionTable.from_frame({"a": [1]})
-    with pytest.raises(InputError, match="two columns named 'a'"):
+    with pytest.raises(InputError, match="duplicate column name 'a'"):
         TransactionTable.from_frame(pd.DataFrame([[1, 2]], columns=["a", "a"]))
-    with pytest.raises(InputError, match="two columns named '1'"):
+    with pytest.raises(InputError, match="duplicate column name '1'"):
         TransactionTable.from_frame(pd.DataFrame([[1, 2]], columns=[1, "1"]))
     with pytest.raises(InputError, match="cannot read a frame of type Series"):
         TransactionTable.from_frame(pd.Series([1, 2]))
-    with pytest.raises(InputError, match="the column 'a' of the frame cannot be read"):
+    with pytest.raises(InputError, match="column 'a' must hold numbers or categories, got object"):
         TransactionTable.from_frame(pd.DataFrame({"a": [object(), 2]}))
-    with pytest.raises(InputError, match=r"the column 'a' of type List.* holds neither numbers nor categories"):
+    with pytest.raises(InputError, match="column 'a' must hold numbers or categories, got List"):
         TransactionTable.from_frame(pl.DataFrame({"a": [[1], [2]]}))
-    with pytest.raises(InputError, match="has 40,000 states, more than the 32,767"):
+    with pytest.raises(InputError, match="has 40,000 different values; a column can hold at most 32,767"):
         TransactionTable.from_frame(pl.DataFrame({"a": [str(i) for i in range(40_000)]}))
 
 
@@ -156,7 +156,7 @@ def test_selection_and_frames() -> None:
     assert table.select([table.features[1]]).n_features == 1
     assert table.frames(slice(1, 3)).codes.tolist() == [[1, 0], [0, 1]]
     assert table.frames(np.array([True, False, True])).n_rows == 2
-    assert [piece.n_rows for piece in table.row_blocks(2)] == [2, 1]
+    assert table.frames(slice(2, 4)).n_rows == 1
     with pytest.raises(MiningError, match="no single matrix"):
         _ = TransactionTable(table.blocks * 2).codes
 

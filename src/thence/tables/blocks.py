@@ -1,9 +1,9 @@
-"""Columns of codes, and blocks of columns over the same rows: what a transaction table is made of.
+"""Columns of codes, and blocks of columns over the same rows, of which transaction tables consist.
 
-A row is a time frame of an *embedding*. Plain tables have one embedding, the whole system, and a column holds one
-series of codes. Lifted tables have many: an embedding is a place where a graph pattern matches, a column holds the
-series of every sensor that can stand in its variable, and ``series`` says which one each embedding reads. Frames ×
-embeddings is never written out, except by ``Block.flat``. This module holds data; it does not count.
+A row is a time frame of an *embedding*. A plain table has one embedding, the whole system, and a column holds one
+series of codes. A lifted table has many: an embedding is a place where a graph pattern matches, a column holds the
+series of every sensor that its variable can stand for, and ``series`` says which of them each embedding reads. Frames ×
+embeddings are never written out, except by ``Block.flat``. This module holds data; it does not count.
 """
 
 from __future__ import annotations
@@ -29,14 +29,24 @@ Indices = npt.NDArray[np.int32]
 
 
 def as_codes(codes: npt.ArrayLike, n_values: int, *, of: str, hint: str) -> Codes:
-    """Codes in the 16 bits of a column; more values than 16 bits can tell apart are an error, not wrong codes.
+    """Convert codes to the 16-bit integers of a column.
 
-    >>> as_codes([0, 2, -1], 3, of="sensor 'door'", hint="ignore it").tolist()
-    [0, 2, -1]
+    Args:
+        codes: The codes, −1 for missing.
+        n_values: Number of different values.
+        of: What the codes belong to, for the error message.
+        hint: What to do if there are too many values.
+
+    Raises:
+        InputError: If there are more values than 16 bits can hold.
+
+    Examples:
+        >>> as_codes([0, 2, -1], 3, of="sensor 'door'", hint="leave it out").tolist()
+        [0, 2, -1]
     """
     most = int(np.iinfo(np.int16).max)
     if n_values > most:
-        raise InputError(f"{of} has {n_values:,} states, more than the {most:,} that a column can hold", hint=hint)
+        raise InputError(f"{of} has {n_values:,} different values; a column can hold at most {most:,}", hint=hint)
     return np.asarray(codes).astype(np.int16)
 
 
@@ -44,10 +54,14 @@ def as_codes(codes: npt.ArrayLike, n_values: int, *, of: str, hint: str) -> Code
 class Column:
     """The codes of one feature.
 
-    ``codes[s, t]`` is the code of series ``s`` in frame ``t`` (−1: missing); a static column has one frame.
-    ``series[e]`` is the series that embedding ``e`` reads (−1: none). ``values[c]`` is what code ``c`` stands for.
-    ``context`` columns (graph properties, constants) may stand in an antecedent, not in a consequent unless asked.
-    ``minable[c]`` is false for codes that are not items, such as the "no" of an existential column.
+    Args:
+        feature: The feature.
+        values: The bin or category of each code.
+        codes: Matrix (series × frames) of codes, −1 for missing; a static column has one frame.
+        series: The series that each embedding reads, −1 for none.
+        context: Whether the column is context (graph properties, calendar), which is allowed in antecedents, but not as
+            a consequent unless requested.
+        minable: Whether each code is an item; the "no" of an existential column is not. By default all are.
     """
 
     feature: Feature
@@ -59,46 +73,56 @@ class Column:
 
     @property
     def is_static(self) -> bool:
-        """Whether the value does not depend on time (by construction, not by chance)."""
+        """Whether the value cannot depend on time."""
         return bool(self.codes.shape[1] == 1)
 
     @property
     def n_codes(self) -> int:
-        """How many values the feature can take."""
+        """Number of values that the feature can take."""
         return len(self.values)
 
     @property
     def is_constant(self) -> bool:
-        """Whether at most one code ever occurs."""
+        """Whether at most one code occurs."""
         used = self.series[self.series >= 0]
         seen = np.unique(self.codes[np.unique(used)])
         return int((seen >= 0).sum()) <= 1
 
     @property
     def has_missing(self) -> bool:
-        """Whether some row lacks the feature."""
+        """Whether the feature is missing in some row."""
         return bool((self.series < 0).any() or (self.codes[np.unique(self.series)] < 0).any())
 
     def codes_of(self, item: Item) -> tuple[int, ...]:
-        """The codes that satisfy an item; an item that cuts through a bin is an error, since it cannot be counted."""
+        """Return the codes that satisfy ``item``.
+
+        Raises:
+            MiningError: If the item contains only a part of a bin, so that it cannot be counted.
+        """
         for value in self.values:
             if isinstance(value, Interval) and not item.holds(value) and not item.negated().holds(value):
                 raise MiningError(
-                    f"the item '{item}' cuts through the bin {value} of the table",
-                    hint="count it on the feature table, or use the edges of the table's bins",
+                    f"the item '{item}' contains only a part of the bin {value} of the table",
+                    hint="count it on the feature table, or use the bin edges of the table",
                 )
         return tuple(code for code, value in enumerate(self.values) if item.holds(value))
 
     def item(self, code: int) -> Item:
-        """The item that a code stands for."""
+        """Return the item of a code."""
         return Item.is_(self.feature, self.values[code])
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Columns over the same rows: ``n_frames`` × ``n_embeddings``, frames running fastest.
+    """Columns over the same rows: ``n_frames`` × ``n_embeddings``, with frames varying fastest.
 
-    ``embeddings[e]`` names the node behind each variable of ``pattern`` in embedding ``e``.
+    Args:
+        columns: The columns.
+        n_frames: Number of frames.
+        n_embeddings: Number of embeddings.
+        times: Start of each frame.
+        pattern: The pattern of a lifted block.
+        embeddings: The nodes, and then the sensors, for the variables of ``pattern`` in each embedding.
     """
 
     columns: tuple[Column, ...]
@@ -110,22 +134,22 @@ class Block:
 
     @property
     def n_rows(self) -> int:
-        """Rows, written out or not."""
+        """Number of rows: frames × embeddings."""
         return self.n_frames * self.n_embeddings
 
     @property
     def is_lifted(self) -> bool:
-        """Whether rows belong to embeddings of a pattern, be it to a single one."""
+        """Whether rows belong to embeddings of a pattern, even if there is only one."""
         return self.pattern is not None or self.n_embeddings != 1
 
     @cached_property
     def offsets(self) -> npt.NDArray[np.int64]:
-        """Items are numbered column by column: item = offsets[column] + code."""
+        """Number of the first item of each column, and the number of items; item = offsets[column] + code."""
         return np.concatenate([[0], np.cumsum([c.n_codes for c in self.columns])]).astype(np.int64)
 
     @property
     def n_items(self) -> int:
-        """How many items the columns have."""
+        """Number of items."""
         return int(self.offsets[-1])
 
     @cached_property
@@ -134,13 +158,13 @@ class Block:
         return np.repeat(np.arange(len(self.columns), dtype=np.int32), np.diff(self.offsets))
 
     def item(self, number: int) -> Item:
-        """The item with this number."""
+        """Return the item with this number."""
         column = int(self.column_of_item[number])
         return self.columns[column].item(number - int(self.offsets[column]))
 
     @cached_property
     def minable(self) -> npt.NDArray[np.bool_]:
-        """Which items a miner may use at all."""
+        """Which items a miner may use."""
         flags = [np.ones(c.n_codes, bool) if c.minable is None else np.array(c.minable, bool) for c in self.columns]
         return np.concatenate(flags) if flags else np.zeros(0, bool)
 
@@ -152,14 +176,14 @@ class Block:
 
     @cached_property
     def bank(self) -> Bank:
-        """The bitmaps of the block, made once."""
+        """The bitmaps of the block, built on first use."""
         from thence.bitmaps.bank import build_bank
 
         columns = [(column.codes, column.series, column.n_codes) for column in self.columns]
         return build_bank(columns, n_frames=self.n_frames, n_embeddings=self.n_embeddings)
 
     def flat(self, embeddings: slice = slice(None)) -> Codes:
-        """The codes written out, rows × columns; ``embeddings`` limits how much is written at once."""
+        """Write out the codes (rows × columns) of some embeddings, by default of all."""
         chosen = np.arange(self.n_embeddings)[embeddings]
         out = np.empty((len(chosen) * self.n_frames, len(self.columns)), np.int16)
         for at, column in enumerate(self.columns):

@@ -1,30 +1,54 @@
-"""From numbers to bins: fitted on one period, applied to any other.
+"""Discretization: bins that are fitted on one period and applied to any other.
 
-Bins are half-open and the outer ones have no outer end, so every number falls into exactly one bin, later values
-beyond the fitted range included. Ties never make dead bins: each bin of a fitted ``Binning`` holds at least one
-value of the data it was fitted on. This module works on plain arrays; which readings share a binning is decided by
-``Discretizer``, what becomes of the codes by the enrichers.
+Bins are half-open and the outer ones are unbounded, so every number falls into exactly one bin, later values beyond the
+fitted range included. Ties never produce empty bins: each bin of a fitted ``Binning`` holds at least one value of the
+data that it was fitted on.
+
+A binning method is a function from numbers to inner bin edges, registered in ``METHODS``:
+
+    def find_edges(values, bins): ...
+
+``values`` is a one-dimensional float array of at least one number, all finite, in any order; ``bins`` is the number of
+bins asked for. The function returns the inner edges in increasing order (``bins − 1`` of them, or fewer), or a
+``Binning``. It must not modify ``values``. A method that needs numbers from the user takes a third parameter,
+``bin_edges``; the other methods refuse them. Adding a method to the package takes such a function and a line in
+``METHODS``; another package adds one with an entry point in the group ``thence.discretizers``.
+
+This module works on plain arrays. ``Discretizer`` decides which readings share a binning; the enrichments decide what
+becomes of the codes.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from thence.errors import ConfigError, nearest
+from thence.errors import ConfigError
 from thence.rules.items import Interval
+from thence.settings.registry import Registry
 
-__all__ = ["METHODS", "Binning", "Discretizer", "fit_binning", "rank_binning"]
+__all__ = ["METHODS", "Binning", "BinningMethod", "Discretizer", "fit_binning", "fit_rank_edges"]
 
-Method = Literal["frequency", "width", "kmeans", "quantiles", "edges", "distinct"]
-Scope = Literal["kind", "sensor"]
-METHODS: tuple[str, ...] = ("frequency", "width", "kmeans", "quantiles", "edges", "distinct")
+METHODS = Registry(
+    "binning method",
+    {
+        "frequency": "thence.tables.discretization:cut_by_frequency",
+        "width": "thence.tables.discretization:cut_by_width",
+        "kmeans": "thence.tables.discretization:cut_by_kmeans",
+        "quantiles": "thence.tables.discretization:cut_at_quantiles",
+        "edges": "thence.tables.discretization:cut_at_edges",
+        "distinct": "thence.tables.discretization:keep_distinct",
+    },
+    group="thence.discretizers",
+)
+"""The binning methods by name."""
 
 MAX_BINS = 32_000
 MAX_DISTINCT = 20
@@ -35,57 +59,62 @@ Codes = npt.NDArray[np.int16]
 
 @dataclass(frozen=True)
 class Binning:
-    """The fitted bins of one quantity: inner edges, or the distinct values that are kept as categories.
+    """The fitted bins of one quantity.
 
-    >>> b = fit_binning(np.arange(10.0), bins=5)
-    >>> b.edges.tolist()
-    [2.0, 4.0, 6.0, 8.0]
-    >>> b.encode(np.array([-5.0, 2.0, 99.0, np.nan])).tolist()
-    [0, 1, 4, -1]
-    >>> str(b.intervals[1])
-    '[2.0, 4.0)'
+    Args:
+        bin_edges: Inner edges of the bins, in increasing order. NaN edges mean that every value is coded as missing.
+        categories: Distinct values that are kept as categories; if given, there are no bins.
+
+    Examples:
+        >>> b = fit_binning(np.arange(10.0), bins=5)
+        >>> b.bin_edges.tolist()
+        [2.0, 4.0, 6.0, 8.0]
+        >>> b.encode(np.array([-5.0, 2.0, 99.0, np.nan])).tolist()
+        [0, 1, 4, -1]
+        >>> str(b.intervals[1])
+        '[2.0, 4.0)'
     """
 
-    edges: FloatArray
+    bin_edges: FloatArray
     categories: FloatArray | None = None
 
     @property
     def values(self) -> tuple[Interval, ...] | tuple[float, ...]:
-        """What each code stands for."""
+        """The bin or category of each code."""
         if self.categories is not None:
             return tuple(float(value) for value in self.categories)
         return self.intervals
 
     @property
     def intervals(self) -> tuple[Interval, ...]:
-        """The ranges of the codes, open at both outer ends."""
-        bounds = [-math.inf, *self.edges.tolist(), math.inf]
+        """The bins; the outer ones are unbounded."""
+        bounds = [-math.inf, *self.bin_edges.tolist(), math.inf]
         return tuple(Interval(low, high) for low, high in pairwise(bounds))
 
     def encode(self, values: npt.NDArray[Any]) -> Codes:
-        """Codes of numbers; NaN is −1, and so is a number that a binning of distinct values has never seen."""
+        """Return the codes of ``values``; NaN is −1, and so is a number that is not among ``categories``."""
         values = np.asarray(values, dtype=np.float64)
         if self.categories is not None:
             at = np.searchsorted(self.categories, values)
             at[at == len(self.categories)] = 0
             known = self.categories[at] == values if len(self.categories) else np.zeros(values.shape, bool)
             return np.where(known, at, -1).astype(np.int16)
-        if np.isnan(self.edges).any():
+        if np.isnan(self.bin_edges).any():
             return np.full(values.shape, -1, np.int16)
-        codes = np.searchsorted(self.edges, values, side="right").astype(np.int16)
+        codes = np.searchsorted(self.bin_edges, values, side="right").astype(np.int16)
         codes[np.isnan(values)] = -1
         return codes
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready form; Python prints floats so that they read back exactly."""
-        out: dict[str, Any] = {"edges": [None if np.isnan(edge) else edge for edge in self.edges.tolist()]}
+        """Return a dict that JSON can hold, with exact numbers."""
+        out: dict[str, Any] = {"edges": [None if np.isnan(edge) else edge for edge in self.bin_edges.tolist()]}
         if self.categories is not None:
             out["categories"] = self.categories.tolist()
         return out
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Binning:
-        """The inverse of ``to_dict``."""
+        """Create a binning from the ``data`` that ``to_dict`` returned."""
         categories = data.get("categories")
         return Binning(
             np.array([np.nan if edge is None else edge for edge in data["edges"]], dtype=np.float64),
@@ -93,64 +122,144 @@ class Binning:
         )
 
 
+BinningMethod = Callable[..., FloatArray | Binning]
+"""A function ``(values, bins)`` or ``(values, bins, bin_edges)``, as described at the top of this module."""
+
+
 def fit_binning(
-    values: npt.NDArray[Any], *, method: str = "frequency", bins: int = 10, edges: Sequence[float] | None = None
+    values: npt.NDArray[Any], *, method: str = "frequency", bins: int = 10, bin_edges: Sequence[float] | None = None
 ) -> Binning:
-    """Fit bins to numbers (NaN is ignored).
+    """Fit bins to numbers.
 
-    - ``frequency``: bins of equal count, cut at values of the data. Ties stay together, so heavy ties give fewer bins.
-    - ``quantiles``: ``edges`` are quantiles between 0 and 1.
-    - ``width``: bins of equal width between minimum and maximum; empty ones are joined to the bin below.
-    - ``kmeans``: one-dimensional k-means; edges midway between neighbouring centres.
-    - ``edges``: the inner edges as given.
-    - ``distinct``: the values themselves as categories where there are at most 20, ``frequency`` otherwise.
+    Args:
+        values: The numbers; NaN and infinite values are ignored.
+        method: Name of a binning method:
 
-    >>> fit_binning(np.array([0, 0, 0, 0, 1.0]), bins=4).edges.tolist()
-    [1.0]
-    >>> fit_binning(np.array([1.0, 2.0, 2.0]), method="distinct").values
-    (1.0, 2.0)
+            - ``frequency``: bins of equal count, with edges at values of the data. Equal values stay together, so many
+              ties give fewer bins.
+            - ``quantiles``: the same at given quantiles.
+            - ``width``: bins of equal width between minimum and maximum; empty bins are joined to the bin below.
+            - ``kmeans``: one-dimensional k-means, with edges midway between neighbouring centres.
+            - ``edges``: given inner edges.
+            - ``distinct``: the values as categories if there are at most 20, otherwise ``frequency``.
+        bins: Number of bins, ignored by ``quantiles`` and ``edges``.
+        bin_edges: Increasing numbers for ``quantiles`` (between 0 and 1) and ``edges``; refused by other methods.
+
+    Raises:
+        ConfigError: If the method is unknown, or ``bins`` or ``bin_edges`` do not suit it.
+
+    Examples:
+        >>> fit_binning(np.array([0, 0, 0, 0, 1.0]), bins=4).bin_edges.tolist()
+        [1.0]
+        >>> fit_binning(np.array([1.0, 2.0, 2.0]), method="distinct").values
+        (1.0, 2.0)
     """
-    if method not in METHODS:
-        raise ConfigError(f"unknown way to discretize '{method}'", hint=nearest(method, METHODS) or _choices())
-    if not 1 <= bins <= MAX_BINS:
-        raise ConfigError(f"the number of bins must be between 1 and {MAX_BINS}, got {bins}")
-    given = None if edges is None else np.asarray(edges, dtype=np.float64)
-    if method in ("edges", "quantiles"):
+    return _fit(method, METHODS.load(method), values, bins, bin_edges)
+
+
+def _fit(
+    method: str, find: BinningMethod, values: npt.NDArray[Any], bins: int, bin_edges: Sequence[float] | None
+) -> Binning:
+    _check_bins(bins)
+    given = None if bin_edges is None else np.asarray(bin_edges, dtype=np.float64)
+    if _takes_edges(find):
         if given is None or given.ndim != 1 or not np.all(np.diff(given) > 0) or np.isnan(given).any():
-            raise ConfigError(f"method '{method}' needs edges: increasing numbers, got {edges!r}")
+            raise ConfigError(f"method '{method}' requires bin_edges in increasing order, got {bin_edges!r}")
     elif given is not None:
-        raise ConfigError(f"method '{method}' finds its own edges", hint="use method='edges' to give them")
+        raise ConfigError(f"method '{method}' does not take bin_edges", hint="use method='edges' to give them")
     finite = np.asarray(values, dtype=np.float64)
     finite = finite[np.isfinite(finite)]
-    if method == "edges":
-        assert given is not None
-        return Binning(given[np.isfinite(given)])
-    if finite.size == 0:
+    if finite.size == 0 and method != "edges":
         return Binning(np.empty(0))
-    if method == "distinct":
-        distinct = np.unique(finite)
-        if len(distinct) <= MAX_DISTINCT:
-            return Binning(np.empty(0), distinct)
-    if method == "width":
-        return Binning(_equal_width(finite, bins))
-    if method == "kmeans":
-        return Binning(_kmeans(finite, bins))
-    fractions = np.arange(1, bins) / bins if method != "quantiles" else given
-    assert fractions is not None
-    if len(fractions) and (fractions.min() <= 0 or fractions.max() >= 1):
-        raise ConfigError(f"quantiles must lie between 0 and 1, got {edges!r}")
-    return Binning(_data_quantiles(finite, fractions))
+    found = find(finite, bins) if given is None else find(finite, bins, given)
+    if isinstance(found, Binning):
+        return found
+    if method not in METHODS.built_in:
+        found = np.asarray(found, dtype=np.float64)
+        if found.ndim != 1 or not np.isfinite(found).all() or not np.all(np.diff(found) > 0):
+            raise ConfigError(f"binning method '{method}' must return finite edges in increasing order, got {found!r}")
+    return Binning(found)
 
 
-def rank_binning(values: npt.NDArray[Any], *, bins: int = 10) -> FloatArray:
-    """The ``bins − 1`` inner edges that cut a sensor's own history into ranks, ties kept as repeated edges.
+def _takes_edges(find: BinningMethod) -> bool:
+    return "bin_edges" in inspect.signature(find).parameters
 
-    Unlike ``fit_binning`` the number of edges is always the same, so that code ``q`` means "rank q of ``bins``"
-    for every sensor alike. A sensor that never reads, or never changes, has no ranks: its edges are NaN, and a binning
-    with such edges codes everything as missing.
 
-    >>> rank_binning(np.arange(10.0), bins=5).tolist()
-    [2.0, 4.0, 6.0, 8.0]
+def _check_bins(bins: Any) -> None:
+    if not isinstance(bins, int) or isinstance(bins, bool) or not 1 <= bins <= MAX_BINS:
+        raise ConfigError(f"bins must be an integer between 1 and {MAX_BINS}, got {bins!r}")
+
+
+def cut_by_frequency(values: FloatArray, bins: int) -> FloatArray:
+    """Method ``frequency``: bins of equal count."""
+    return _data_quantiles(values, np.arange(1, bins) / bins)
+
+
+def cut_at_quantiles(values: FloatArray, bins: int, bin_edges: FloatArray) -> FloatArray:
+    """Method ``quantiles``: edges at given quantiles."""
+    if len(bin_edges) and (bin_edges.min() <= 0 or bin_edges.max() >= 1):
+        raise ConfigError(f"quantiles must lie between 0 and 1, got {bin_edges.tolist()!r}")
+    return _data_quantiles(values, bin_edges)
+
+
+def cut_at_edges(values: FloatArray, bins: int, bin_edges: FloatArray) -> FloatArray:
+    """Method ``edges``: given edges."""
+    return bin_edges[np.isfinite(bin_edges)]
+
+
+def cut_by_width(values: FloatArray, bins: int) -> FloatArray:
+    """Method ``width``: bins of equal width."""
+    low, high = float(values.min()), float(values.max())
+    if low == high:
+        return np.empty(0)
+    edges = np.unique(np.linspace(low, high, bins + 1)[1:-1])
+    return _drop_empty(edges, values)
+
+
+def cut_by_kmeans(values: FloatArray, bins: int) -> FloatArray:
+    """Method ``kmeans``: Lloyd's algorithm on sorted data, where clusters are runs and prefix sums give every mean."""
+    ordered = np.sort(values)
+    sums = np.concatenate([[0.0], np.cumsum(ordered)])
+    edges = _data_quantiles(ordered, np.arange(1, bins) / bins)
+    for _ in range(100):
+        cuts = np.concatenate([[0], np.searchsorted(ordered, edges), [len(ordered)]])
+        cuts = np.unique(cuts)
+        centres = np.diff(sums[cuts]) / np.diff(cuts)
+        moved = (centres[:-1] + centres[1:]) / 2
+        if len(moved) == len(edges) and np.allclose(moved, edges, rtol=0, atol=0):
+            break
+        edges = moved
+    return _drop_empty(edges, ordered)
+
+
+def keep_distinct(values: FloatArray, bins: int) -> FloatArray | Binning:
+    """Method ``distinct``: the values themselves if there are few, otherwise bins of equal count."""
+    distinct = np.unique(values)
+    return Binning(np.empty(0), distinct) if len(distinct) <= MAX_DISTINCT else cut_by_frequency(values, bins)
+
+
+def _drop_empty(edges: FloatArray, values: FloatArray) -> FloatArray:
+    """Join empty bins to the bin below."""
+    filled = np.unique(np.searchsorted(edges, values, side="right"))
+    return edges[filled[filled > 0] - 1]
+
+
+def fit_rank_edges(values: npt.NDArray[Any], *, bins: int = 10) -> FloatArray:
+    """Fit the inner edges that split a sensor's own history into ranks.
+
+    Unlike in ``fit_binning`` the number of edges is always ``bins − 1``, with repeated edges for ties, so that code
+    ``q`` means "rank q of ``bins``" for every sensor.
+
+    Args:
+        values: The readings of one sensor; NaN and infinite values are ignored.
+        bins: Number of ranks.
+
+    Returns:
+        The edges; NaN if the sensor has no readings or never changes, since it then has no ranks.
+
+    Examples:
+        >>> fit_rank_edges(np.arange(10.0), bins=5).tolist()
+        [2.0, 4.0, 6.0, 8.0]
     """
     finite = np.asarray(values, dtype=np.float64)
     finite = finite[np.isfinite(finite)]
@@ -165,10 +274,10 @@ def _order_statistics(values: FloatArray, fractions: FloatArray) -> FloatArray:
 
 
 def _data_quantiles(values: FloatArray, fractions: FloatArray) -> FloatArray:
-    """Edges that are values of the data above its minimum: the bin that starts at an edge holds that value.
+    """Return edges that are values of the data above its minimum, so that no bin is empty.
 
-    A value so frequent that two cuts fall on it, or that the first cut falls on the minimum, is closed off by a cut at
-    the next larger value: a signal that is 0 most of the time keeps the difference between 0 and the rest.
+    A value so frequent that two edges fall on it, or that the first edge falls on the minimum, gets a further edge at
+    the next larger value: a signal that is mostly 0 keeps the difference between 0 and the rest.
     """
     lowest = values.min()
     edges, hits = np.unique(_order_statistics(values, fractions), return_counts=True)
@@ -178,95 +287,86 @@ def _data_quantiles(values: FloatArray, fractions: FloatArray) -> FloatArray:
     return np.asarray(edges[edges > lowest])
 
 
-def _equal_width(values: FloatArray, bins: int) -> FloatArray:
-    low, high = float(values.min()), float(values.max())
-    if low == high:
-        return np.empty(0)
-    edges = np.unique(np.linspace(low, high, bins + 1)[1:-1])
-    filled = np.unique(np.searchsorted(edges, values, side="right"))
-    return edges[filled[filled > 0] - 1]
-
-
-def _kmeans(values: FloatArray, bins: int, rounds: int = 100) -> FloatArray:
-    """Lloyd's algorithm on sorted data: clusters are runs, so prefix sums give every mean."""
-    ordered = np.sort(values)
-    sums = np.concatenate([[0.0], np.cumsum(ordered)])
-    edges = _data_quantiles(ordered, np.arange(1, bins) / bins)
-    for _ in range(rounds):
-        cuts = np.concatenate([[0], np.searchsorted(ordered, edges), [len(ordered)]])
-        cuts = np.unique(cuts)
-        centres = np.diff(sums[cuts]) / np.diff(cuts)
-        moved = (centres[:-1] + centres[1:]) / 2
-        if len(moved) == len(edges) and np.allclose(moved, edges, rtol=0, atol=0):
-            break
-        edges = moved
-    filled = np.unique(np.searchsorted(edges, ordered, side="right"))
-    return edges[filled[filled > 0] - 1]
-
-
 @dataclass(frozen=True)
 class Discretizer:
-    """How readings and properties become codes, and, once fitted, the bins themselves.
+    """How readings and properties become codes, and, once fitted, the bins.
 
-    ``scope="kind"`` pools all sensors of a kind, ``scope="sensor"`` bins each on its own. A fitted discretizer
-    travels with its table, so that later data are cut at the same edges.
+    A fitted discretizer is part of its table, so that later data get the same bins.
 
-    >>> d = Discretizer(bins=2).fit({"flow": np.array([1.0, 2.0, 3.0, 4.0])})
-    >>> d.binnings["flow"].edges.tolist()
-    [3.0]
+    Args:
+        method: Name of a binning method, see ``fit_binning``.
+        bins: Number of bins.
+        scope: ``"kind"`` pools all sensors of a kind, ``"sensor"`` bins each sensor separately.
+        bin_edges: Inner edges by key, usually the kind of a sensor or ``"Class.property"``; they override the method.
+        binnings: The fitted bins by key.
+
+    Raises:
+        ConfigError: If ``method``, ``bins`` or ``scope`` is invalid.
+
+    Examples:
+        >>> d = Discretizer(bins=2).fit({"flow": np.array([1.0, 2.0, 3.0, 4.0])})
+        >>> d.binnings["flow"].bin_edges.tolist()
+        [3.0]
     """
 
     method: str = "frequency"
     bins: int = 10
     scope: str = "kind"
-    edges: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    bin_edges: Mapping[str, Sequence[float]] = field(default_factory=dict)
     binnings: Mapping[str, Binning] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.scope not in ("kind", "sensor"):
             raise ConfigError(
                 f"unknown scope '{self.scope}'",
-                hint="'kind' pools all sensors of a kind, 'sensor' bins each on its own",
+                hint="use 'kind' to pool all sensors of a kind, or 'sensor' to bin each sensor separately",
             )
-        if self.method not in METHODS:
-            raise ConfigError(
-                f"unknown way to discretize '{self.method}'", hint=nearest(self.method, METHODS) or _choices()
-            )
-        if not isinstance(self.bins, int) or isinstance(self.bins, bool) or not 1 <= self.bins <= MAX_BINS:
-            raise ConfigError(f"the number of bins must be between 1 and {MAX_BINS}, got {self.bins!r}")
-
-    @property
-    def is_fitted(self) -> bool:
-        """Whether there are bins to encode with."""
-        return bool(self.binnings)
+        METHODS.check(self.method)
+        _check_bins(self.bins)
 
     def group(self, *, kind: str, sensor: str, name: str = "") -> str:
-        """The key of the binning that a reading belongs to."""
+        """Return the key of the binning that a reading belongs to.
+
+        Args:
+            kind: Kind of the sensor; the sensor's id is used if it is empty.
+            sensor: Id of the sensor.
+            name: Name of a quantity derived from the readings, such as ``"change"``.
+        """
         base = sensor if self.scope == "sensor" or not kind else kind
         return f"{base}.{name}" if name else base
 
     def fit(self, groups: Mapping[str, npt.NDArray[Any]]) -> Discretizer:
-        """A discretizer with bins for these groups of numbers (added to those that it already has)."""
+        """Fit bins to groups of numbers.
+
+        Args:
+            groups: Numbers by key.
+
+        Returns:
+            A discretizer with these bins added to those that it already has.
+        """
+        find = METHODS.load(self.method)
         fitted = dict(self.binnings)
         for key, values in groups.items():
-            given = self.edges.get(key)
-            method = "edges" if given is not None and self.method != "quantiles" else self.method
-            fitted[key] = fit_binning(values, method=method, bins=self.bins, edges=given)
-        return Discretizer(self.method, self.bins, self.scope, self.edges, fitted)
+            given = self.bin_edges.get(key)
+            if given is None or _takes_edges(find):
+                fitted[key] = _fit(self.method, find, values, self.bins, given)
+            else:
+                fitted[key] = fit_binning(values, method="edges", bins=self.bins, bin_edges=given)
+        return replace(self, binnings=fitted)
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready form."""
+        """Return a dict that JSON can hold."""
         return {
             "method": self.method,
             "bins": self.bins,
             "scope": self.scope,
-            "edges": {key: list(map(float, values)) for key, values in self.edges.items()},
+            "edges": {key: list(map(float, values)) for key, values in self.bin_edges.items()},
             "binnings": {key: binning.to_dict() for key, binning in self.binnings.items()},
         }
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Discretizer:
-        """The inverse of ``to_dict``."""
+        """Create a discretizer from the ``data`` that ``to_dict`` returned."""
         return Discretizer(
             data["method"],
             data["bins"],
@@ -274,7 +374,3 @@ class Discretizer:
             data["edges"],
             {key: Binning.from_dict(value) for key, value in data["binnings"].items()},
         )
-
-
-def _choices() -> str:
-    return "one of " + ", ".join(METHODS)

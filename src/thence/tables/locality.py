@@ -1,4 +1,7 @@
-"""Which features are near each other in a graph, for miners that look at neighbours only."""
+"""Features that are near each other in a graph, for miners that combine only neighbours.
+
+This module looks up distances; the miners decide what to do with them.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +15,31 @@ __all__ = ["within_hops"]
 
 
 def within_hops(table: TransactionTable, graph: KnowledgeGraph, *, hops: int = 2) -> list[list[list[int]]]:
-    """For each block and column, the columns whose nodes lie within so many hops; what has no node is near everything.
+    """Find, for each column of a table, the columns whose nodes are near in the graph.
 
-    Give it to a miner as ``near``: rules then only join what is close in the graph.
+    Pass the result to a miner as ``near``: rules then combine only features that are close in the graph.
 
-    >>> import thence as th
-    >>> data = th.datasets.load("toy")
-    >>> table = th.transactions(data.sensors, data.graph, data.binding)
-    >>> near = th.within_hops(table, data.graph, hops=1)
-    >>> len(near) == len(table.blocks), len(near[0]) == table.n_features
-    (True, True)
+    Args:
+        table: The table.
+        graph: The knowledge graph.
+        hops: Maximum number of edges between the nodes.
+
+    Returns:
+        For each block and column the positions of the near columns. A column without a node is near all others.
+
+    Raises:
+        ConfigError: If ``hops`` is not an integer of at least 0.
+
+    Examples:
+        >>> import thence as th
+        >>> data = th.datasets.load("toy")
+        >>> table = th.transactions(data.sensors, data.graph, data.binding)
+        >>> near = th.within_hops(table, data.graph, hops=1)
+        >>> len(near) == len(table.blocks), len(near[0]) == table.n_features
+        (True, True)
     """
     if not isinstance(hops, int) or hops < 0:
-        raise ConfigError(f"hops must be a whole number and not negative, got {hops!r}")
+        raise ConfigError(f"hops must be an integer of at least 0, got {hops!r}")
     return [_near(block, graph, hops) for block in table.blocks]
 
 

@@ -1,9 +1,9 @@
-"""Transactions: rows × features as small-integer codes, and the raw feature table behind them.
+"""Transaction tables: rows × features as small-integer codes, and the feature table before discretization.
 
-A table has one block of rows, or several with their own rows: a block per graph pattern (``blocks``). So one
-type serves all four enrichments.
+A table has one block of rows, or several blocks with their own rows: one per graph pattern. One type serves all
+enrichments.
 
-This module holds data and looks things up; it does not discretize, enrich or count.
+This module holds, saves and loads data; it does not fit bins, enrich or count.
 """
 
 from __future__ import annotations
@@ -37,15 +37,22 @@ FORMAT = 1
 
 @dataclass(frozen=True, eq=False)
 class TransactionTable:
-    """What miners read: one block of rows, or several with their own rows (a block per graph pattern).
+    """The input of miners: one block of rows, or several blocks with their own rows (one per graph pattern).
 
-    >>> import polars as pl
-    >>> df = pl.DataFrame({"flow": [1.0, 2.0, 3.0, 4.0], "door": ["open", "shut", None, "open"]})
-    >>> table = TransactionTable.from_frame(df, bins=2)
-    >>> table.n_rows, table.n_features, table.n_items
-    (4, 2, 4)
-    >>> table.codes.tolist()
-    [[0, 0], [0, 1], [1, -1], [1, 0]]
+    Args:
+        blocks: The blocks.
+        enrichment: Name of the enrichment that built the table.
+        discretizer: The fitted discretizer.
+        notes: Remarks on how the table was built, for people.
+
+    Examples:
+        >>> import polars as pl
+        >>> df = pl.DataFrame({"flow": [1.0, 2.0, 3.0, 4.0], "door": ["open", "shut", None, "open"]})
+        >>> table = TransactionTable.from_frame(df, bins=2)
+        >>> table.n_rows, table.n_features, table.n_items
+        (4, 2, 4)
+        >>> table.codes.tolist()
+        [[0, 0], [0, 1], [1, -1], [1, 0]]
     """
 
     blocks: tuple[Block, ...]
@@ -60,21 +67,21 @@ class TransactionTable:
 
     @property
     def n_rows(self) -> int:
-        """Rows of all blocks."""
+        """Number of rows of all blocks."""
         return sum(block.n_rows for block in self.blocks)
 
     @property
     def n_features(self) -> int:
-        """Columns of all blocks."""
+        """Number of columns of all blocks."""
         return sum(len(block.columns) for block in self.blocks)
 
     @property
     def n_items(self) -> int:
-        """Items of all blocks."""
+        """Number of items of all blocks."""
         return sum(block.n_items for block in self.blocks)
 
     def iter_items(self) -> Iterator[Item]:
-        """Every item of every block, in order."""
+        """Iterate over the items of all blocks, in order."""
         return (block.item(number) for block in self.blocks for number in range(block.n_items))
 
     @property
@@ -84,7 +91,7 @@ class TransactionTable:
 
     @property
     def codes(self) -> Codes:
-        """Rows × features of a plain table."""
+        """Matrix (rows × features) of codes of a plain table; a factorised table raises a ``MiningError``."""
         if self.is_factorised:
             raise MiningError(
                 "a factorised table has no single matrix of codes", hint="use table.blocks[i].flat() for one block"
@@ -100,7 +107,18 @@ class TransactionTable:
         }
 
     def locate(self, feature: Feature, pattern: object = None) -> tuple[int, int]:
-        """Block and column of a feature, or an error that names the nearest one."""
+        """Find a feature.
+
+        Args:
+            feature: The feature.
+            pattern: The pattern of its block, if it is lifted.
+
+        Returns:
+            The positions of its block and column.
+
+        Raises:
+            MiningError: If the table does not have it; the message suggests the nearest feature.
+        """
         found = self._where.get((str(pattern or ""), feature))
         if found is None:
             names = [str(f) for f in self.features]
@@ -108,7 +126,7 @@ class TransactionTable:
         return found
 
     def select(self, features: Iterable[Feature]) -> TransactionTable:
-        """A table with some of the columns only."""
+        """Return a table with the columns of these features only."""
         wanted = set(features)
         blocks = tuple(
             replace(block, columns=tuple(c for c in block.columns if c.feature in wanted)) for block in self.blocks
@@ -116,34 +134,38 @@ class TransactionTable:
         return replace(self, blocks=tuple(block for block in blocks if block.columns))
 
     def frames(self, chosen: npt.NDArray[Any] | slice) -> TransactionTable:
-        """A table with some of the time frames only (an index array, a mask or a slice)."""
+        """Return a table with some of the time frames only.
+
+        Args:
+            chosen: Positions, a mask or a slice.
+        """
         blocks = []
         for block in self.blocks:
             columns = tuple(c if c.is_static else replace(c, codes=c.codes[:, chosen]) for c in block.columns)
-            kept = np.arange(block.n_frames)[chosen]
+            n_frames = len(np.arange(block.n_frames)[chosen])
             times = None if block.times is None else block.times[chosen]
-            blocks.append(replace(block, columns=columns, n_frames=len(kept), times=times))
+            blocks.append(replace(block, columns=columns, n_frames=n_frames, times=times))
         return replace(self, blocks=tuple(blocks))
-
-    def row_blocks(self, frames: int) -> Iterator[TransactionTable]:
-        """The table cut into runs of at most so many frames; counts over the pieces add up to those of the whole."""
-        longest = max((block.n_frames for block in self.blocks), default=0)
-        for start in range(0, longest, frames):
-            yield self.frames(slice(start, start + frames))
 
     @staticmethod
     def from_frame(
         frame: Any, *, bins: int = 10, method: str = "frequency", units: Mapping[str, str] | None = None
     ) -> TransactionTable:
-        """A table from any pandas or polars frame: numbers are discretized, the rest are categories.
+        """Create a table from a data frame.
 
-        The frame is not changed. Missing values stay missing; Boolean columns keep both values.
+        Numbers are discretized, everything else is categorical. Missing values stay missing. The frame is not modified.
+
+        Args:
+            frame: A polars or pandas data frame, or an Arrow table.
+            bins: Number of bins.
+            method: Binning method, see ``fit_binning``.
+            units: Units by column, for the text of rules.
         """
         table = FeatureTable(*raw_columns(frame, units=units or {}))
         return table.discretize(Discretizer(method=method, bins=bins, scope="sensor"))
 
     def save(self, path: str | Path) -> None:
-        """Write the table to one file (compressed arrays and JSON, nothing executable)."""
+        """Save the table to the file ``path`` (compressed arrays and JSON, nothing executable)."""
         arrays: dict[str, npt.NDArray[Any]] = {}
         seen: dict[int, str] = {}
         blocks: list[dict[str, Any]] = []
@@ -187,27 +209,34 @@ class TransactionTable:
 
     @staticmethod
     def load(path: str | Path) -> TransactionTable:
-        """Read a table that ``save`` wrote.
+        """Load a table.
 
-        >>> import polars as pl, tempfile
-        >>> table = TransactionTable.from_frame(pl.DataFrame({"a": [1.0, 2.0], "b": ["x", None]}), bins=2)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     table.save(f"{folder}/t.npz")
-        ...     again = TransactionTable.load(f"{folder}/t.npz")
-        >>> again.features == table.features, (again.codes == table.codes).all().item()
-        (True, True)
+        Args:
+            path: A file that ``save`` wrote.
+
+        Raises:
+            InputError: If the file is missing, damaged, or of another format version.
+
+        Examples:
+            >>> import polars as pl, tempfile
+            >>> table = TransactionTable.from_frame(pl.DataFrame({"a": [1.0, 2.0], "b": ["x", None]}), bins=2)
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     table.save(f"{folder}/t.npz")
+            ...     again = TransactionTable.load(f"{folder}/t.npz")
+            >>> again.features == table.features, (again.codes == table.codes).all().item()
+            (True, True)
         """
         try:
-            # numpy leaves a damaged file open if it opens it itself.
+            # If numpy opens a damaged file, it does not close it.
             with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as stored:
                 arrays = {name: stored[name] for name in stored.files}
             meta = json.loads(arrays.pop("meta").tobytes())
             if meta["format"] != FORMAT:
-                raise InputError(f"the table was written in format {meta['format']}, this version reads {FORMAT}")
+                raise InputError(f"the table has format {meta['format']}, but this version reads format {FORMAT}")
         except FileNotFoundError:
-            raise InputError("there is no such file", where=str(path)) from None
+            raise InputError("no such file", where=str(path)) from None
         except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
-            raise InputError(f"this is not a saved table ({error})", where=str(path)) from error
+            raise InputError(f"not a saved table ({error})", where=str(path)) from error
         blocks = []
         for b, block in enumerate(meta["blocks"]):
             columns = tuple(
@@ -237,14 +266,14 @@ class TransactionTable:
         )
 
     def to_polars(self) -> pl.DataFrame:
-        """The codes of a plain table, a column per feature, named by its text form."""
+        """Return the codes of a plain table as a data frame; columns are named by the text of the features."""
         import polars as pl
 
         codes = self.codes
         return pl.DataFrame({str(f): codes[:, i] for i, f in enumerate(self.features)})
 
     def describe(self) -> dict[str, Any]:
-        """Sizes and contents, ready for JSON and for the screen."""
+        """Return sizes and contents as a dict that JSON can hold."""
         columns = [column for block in self.blocks for column in block.columns]
         return {
             "enrichment": self.enrichment,
@@ -270,7 +299,7 @@ class TransactionTable:
 
 
 def _value_to_json(value: Value | Interval) -> Any:
-    """A category or an interval as JSON; floats print so that they read back exactly, open ends are null."""
+    """Convert a category or an interval to JSON; infinite ends become null."""
     if isinstance(value, Interval):
         return {"low": None if np.isinf(value.low) else value.low, "high": None if np.isinf(value.high) else value.high}
     return value
@@ -299,14 +328,20 @@ def _missing_share(blocks: Sequence[Block]) -> float:
 
 @dataclass(frozen=True, eq=False)
 class FeatureTable:
-    """Transactions before discretization: numbers as they are, categories as codes.
+    """Transactions before discretization, for miners that find their own intervals.
 
-    ``numbers[:, i]`` belongs to ``features[i]`` where ``categories[i]`` is ``None`` (NaN: missing); otherwise the
-    column holds codes of ``categories[i]`` as floats. Miners that find their own intervals read this.
+    Args:
+        features: The features.
+        numbers: Matrix (rows × features) of numbers, NaN for missing. The column of a categorical feature holds
+            positions in its categories.
+        categories: The categories of each feature; ``None`` for a numeric one.
+        times: Start of each row's time frame.
+        context: Whether each feature is context; none by default.
 
-    >>> table = FeatureTable((Feature("a"),), np.array([[1.0], [np.nan], [3.0]]), (None,))
-    >>> table.mask(Item.compare(Feature("a"), ">=", 2.0)).tolist()
-    [False, False, True]
+    Examples:
+        >>> table = FeatureTable((Feature("a"),), np.array([[1.0], [np.nan], [3.0]]), (None,))
+        >>> table.mask(Item.compare(Feature("a"), ">=", 2.0)).tolist()
+        [False, False, True]
     """
 
     features: tuple[Feature, ...]
@@ -321,7 +356,7 @@ class FeatureTable:
         return int(self.numbers.shape[0])
 
     def mask(self, item: Item) -> npt.NDArray[np.bool_]:
-        """The rows that satisfy an item."""
+        """Return the rows that satisfy ``item``, as a mask."""
         at = self.column(item.feature)
         values = self.numbers[:, at]
         known = self.categories[at]
@@ -331,7 +366,7 @@ class FeatureTable:
         return np.asarray(np.isin(values, hits))
 
     def column(self, feature: Feature) -> int:
-        """The position of a feature."""
+        """Return the position of ``feature``, or raise a ``MiningError`` that suggests the nearest one."""
         try:
             return self.features.index(feature)
         except ValueError:
@@ -339,7 +374,12 @@ class FeatureTable:
             raise MiningError(f"the table has no feature '{feature}'", hint=nearest(str(feature), names)) from None
 
     def discretize(self, discretizer: Discretizer, *, enrichment: str = "none") -> TransactionTable:
-        """Cut the numbers into bins; an unfitted discretizer is fitted on this table first."""
+        """Discretize the numbers.
+
+        Args:
+            discretizer: How to discretize; bins that it lacks are fitted on this table.
+            enrichment: Name of the enrichment that built this table.
+        """
         keys = [
             discretizer.group(kind=f.label, sensor=f.subject or f.name, name=f.name if f.subject else "")
             if f.aspect is Aspect.MEASUREMENT

@@ -108,7 +108,7 @@ def test_a_property_of_too_many_texts_is_refused() -> None:
     graph = KnowledgeGraph([Node(f"P{i}", frozenset({"Pipe"}), {"serial": f"n{i}"}) for i in range(many)])
     net = network(frames=2)
     ids = [s.id for s in net.sensors.sensors][:1]
-    with pytest.raises(InputError, match=r"'serial' has 33,000 states.*properties="):
+    with pytest.raises(InputError, match=r"'serial' has 33,000 different values.*properties="):
         build(
             window(net.sensors.select(ids), "30min"), mode="lifted", graph=graph, binding={ids[0]: "P0"},  # type: ignore[arg-type]
             patterns="(p:Pipe)",

@@ -89,7 +89,7 @@ def test_more_states_than_a_column_holds_are_refused() -> None:
     frame = pl.DataFrame({"time": times, "serial": [f"n{i}" for i in range(many)]})
     sensors = th.read_sensors(frame)
     graph = KnowledgeGraph([Node("r", frozenset({"Room"}))])
-    message = r"(?s)serial.*has 40,000 states, more than the 32,767.*ignore="
+    message = r"(?s)serial.*has 40,000 different values; a column can hold at most 32,767.*ignore="
     for mode in ("none", "grounded", "existential", "lifted"):
         with pytest.raises(InputError, match=message):
             th.transactions(sensors, graph, Binding({"serial": "r"}), windows="1min", enrich=mode)

@@ -1,15 +1,15 @@
 """Enrichment ``existential``: "some flow sensor in a Pipe with length 843–895 m reads 23–31 m³/h".
 
-Each item is a Boolean column of its own that is true in a frame when at least one sensor of the kind, in such a node,
-reads in the range, false when none does, and missing when none of them reads anything. A property with dates counts in
-the frames in which its value is in force. Sensor ids are gone: any sensor may be the witness, and different items may
-have different ones. That is the encoding of Naive SemRL, and its weakness: frequent items are frequent because there
-are many candidates.
+Each item is a boolean column. It is true in a frame if at least one sensor of the kind, in such a node, reads in the
+range, false if none does, and missing if none of them has a reading. A dated property counts in the frames in which its
+value is valid. Sensor ids are dropped: any sensor may satisfy an item, and different items may be satisfied by
+different sensors. This is the encoding of Naive SemRL; its weakness is that items are frequent because there are many
+candidates. This module builds tables; it does not count.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from thence.readings.windows import WindowedReadings
 from thence.rules.items import Aspect, Feature, Interval, Item, Role, Value
 from thence.tables.discretization import Discretizer
-from thence.tables.enrich.base import Enrichment
+from thence.tables.enrich.base import Enrichment, Frames
 from thence.tables.enrich.grounded import (
     calendar_columns,
     fit_missing,
@@ -25,6 +25,7 @@ from thence.tables.enrich.grounded import (
     numeric_readings,
     property_column,
     property_group,
+    reading_group,
     state_columns,
 )
 from thence.tables.enrich.surroundings import Surroundings
@@ -32,7 +33,7 @@ from thence.tables.transactions import Block, Column, TransactionTable
 
 __all__ = ["EXISTENTIAL", "existential_table"]
 
-# What is asked of a node, and whether it holds there (once, or in each frame).
+# Conditions on a node, and whether they hold there (one entry, or one per frame).
 _Condition = tuple[tuple[Item, ...], npt.NDArray[np.bool_]]
 _ANYWHERE: _Condition = ((), np.ones(1, bool))
 
@@ -42,12 +43,17 @@ def existential_table(
     around: Surroundings,
     *,
     discretizer: Discretizer,
-    fit_frames: npt.NDArray[Any] | slice,
+    fit_frames: Frames,
 ) -> TransactionTable:
-    """The table: for every kind, class of node and range a bare item, and one per property of the class."""
-    discretizer = Discretizer(
-        discretizer.method, discretizer.bins, "kind", discretizer.edges, discretizer.binnings
-    )  # ranges must be comparable between sensors, so bins are always pooled per kind
+    """Build the table: for every kind, class of node and range one plain item, and one per property of the class.
+
+    Args:
+        readings: The readings.
+        around: The graph around the sensors.
+        discretizer: How to discretize; its scope is always ``"kind"``, since ranges must be comparable between sensors.
+        fit_frames: The frames on which bins are fitted.
+    """
+    discretizer = replace(discretizer, scope="kind")
     columns, discretizer = _reading_columns(readings, around, discretizer, fit_frames)
     places = [column.feature.place for column in columns]
     conditions, discretizer = _conditions(readings, around, discretizer, places)
@@ -72,7 +78,7 @@ def existential_table(
 
 
 def _statements(feature: Feature, sensors: list[tuple[Column, npt.NDArray[np.bool_]]]) -> list[Column]:
-    """A column per value that any of the sensors shows. One that never shows it still says that it does not now."""
+    """Return one column per value of any of the sensors; a sensor without that value counts as not having it."""
     out = []
     for value in dict.fromkeys(value for column, _ in sensors for value in column.values):
         held = [
@@ -86,33 +92,22 @@ def _statements(feature: Feature, sensors: list[tuple[Column, npt.NDArray[np.boo
 
 
 def _code(column: Column, value: Value | Interval) -> int:
-    """The code of a value, and one that never occurs where the column does not know it."""
+    """Return the code of a value, or a code that never occurs if the column lacks it."""
     return column.values.index(value) if value in column.values else column.n_codes
 
 
 def _with_value(feature: Feature, value: Value | Interval) -> Feature:
-    """Put the range itself among the conditions: the column is the truth of the whole statement."""
-    reading = Feature(
-        feature.subject, Aspect.MEASUREMENT, feature.name, role=Role.SOME, label=feature.label, unit=feature.unit
-    )
-    return Feature(
-        feature.subject,
-        Aspect.MEASUREMENT,
-        feature.name,
-        role=Role.SOME,
-        label=feature.label,
-        where=(*feature.where, Item.is_(reading, value)),
-        unit=feature.unit,
-        classes=feature.classes,
-    )
+    """Add the range to the conditions: the column is true where the whole statement is."""
+    reading = replace(feature, where=(), classes=frozenset())
+    return replace(feature, where=(*feature.where, Item.is_(reading, value)))
 
 
 def _reading_columns(
-    readings: WindowedReadings, around: Surroundings, discretizer: Discretizer, fit_frames: npt.NDArray[Any] | slice
+    readings: WindowedReadings, around: Surroundings, discretizer: Discretizer, fit_frames: Frames
 ) -> tuple[list[Column], Discretizer]:
     numeric = numeric_readings(readings, around)
     groups: dict[str, list[npt.NDArray[np.float64]]] = {}
-    keys = [discretizer.group(kind=f.label, sensor=f.subject, name=f.name) for f, _ in numeric]
+    keys = [reading_group(discretizer, feature) for feature, _ in numeric]
     for key, (_, values) in zip(keys, numeric, strict=True):
         groups.setdefault(key, []).append(values[fit_frames])
     discretizer = fit_missing(discretizer, groups)
@@ -126,7 +121,7 @@ def _reading_columns(
 def _conditions(
     readings: WindowedReadings, around: Surroundings, discretizer: Discretizer, places: list[str]
 ) -> tuple[dict[str, list[_Condition]], Discretizer]:
-    """For each node what its properties fall into, and in which frames they do; and the bins of the properties."""
+    """Return the conditions that each node meets, with the frames in which it does, and the fitted discretizer."""
     facts = node_facts(readings, around, [place for place in dict.fromkeys(places) if place])
     groups: dict[str, list[npt.NDArray[np.float64]]] = {}
     for feature, values in facts:

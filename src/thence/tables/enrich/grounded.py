@@ -1,7 +1,7 @@
-"""Enrichments ``none`` and ``grounded``: a column per sensor, and columns for the nodes in which the sensors sit.
+"""Enrichments ``none`` and ``grounded``: a column per sensor, and columns for the nodes to which sensors are bound.
 
-A property that never changes is one code for all frames and marked as context; one with dated values follows the value
-in force at each frame.
+A property without dates is a static column; one with dated values has the value that is valid in each frame. Both are
+context. This module builds tables; it does not count.
 """
 
 from __future__ import annotations
@@ -16,26 +16,37 @@ from thence.readings.windows import WindowedReadings
 from thence.rules.items import Aspect, Feature, Role, Value
 from thence.tables.blocks import as_codes
 from thence.tables.discretization import Binning, Discretizer
-from thence.tables.enrich.base import Enrichment
+from thence.tables.enrich.base import Enrichment, Frames
 from thence.tables.enrich.facts import category_codes, property_fact
 from thence.tables.enrich.surroundings import Surroundings
 from thence.tables.transactions import Block, Column, FeatureTable, TransactionTable
 
-__all__ = ["GROUNDED", "NONE", "calendar_columns", "grounded_table", "raw_table", "reading_group"]
+__all__ = [
+    "GROUNDED",
+    "NONE",
+    "calendar_columns",
+    "fit_missing",
+    "grounded_table",
+    "node_facts",
+    "numeric_readings",
+    "property_column",
+    "property_group",
+    "raw_table",
+    "reading_group",
+    "state_columns",
+]
 
 HOURS: tuple[float, ...] = tuple(float(hour) for hour in range(24))
 WEEKDAYS: tuple[float, ...] = tuple(float(day) for day in range(7))
 
-Frames = npt.NDArray[Any] | slice
-
 
 def reading_group(discretizer: Discretizer, feature: Feature) -> str:
-    """The key of the bins that a reading falls into."""
+    """Return the key of the binning of a reading."""
     return discretizer.group(kind=feature.label, sensor=feature.subject, name=feature.name)
 
 
 def numeric_readings(readings: WindowedReadings, around: Surroundings) -> list[tuple[Feature, npt.NDArray[np.float64]]]:
-    """Features and series of all numeric readings, the derived changes included."""
+    """Return the features and series of all numeric readings and of their changes."""
     out = [(around.reading(s), readings.values[:, i]) for i, s in enumerate(readings.numeric)]
     if "change" in readings.derived:
         change = readings.derived["change"]
@@ -44,7 +55,7 @@ def numeric_readings(readings: WindowedReadings, around: Surroundings) -> list[t
 
 
 def calendar_columns(readings: WindowedReadings) -> list[Column]:
-    """Hour of day and day of week, where they were asked for; context, since nothing in the system causes them."""
+    """Return the columns for hour of day and day of week, if requested, as context."""
     out = []
     for name, values in (("hour", HOURS), ("weekday", WEEKDAYS)):
         if name in readings.derived:
@@ -54,7 +65,7 @@ def calendar_columns(readings: WindowedReadings) -> list[Column]:
 
 
 def state_columns(readings: WindowedReadings, around: Surroundings) -> list[Column]:
-    """A column per categorical sensor."""
+    """Return one column per categorical sensor."""
     out = []
     for sensor in readings.categorical:
         states, categories = readings.states[sensor.id]
@@ -62,7 +73,7 @@ def state_columns(readings: WindowedReadings, around: Surroundings) -> list[Colu
             states[None, :],
             len(categories),
             of=f"sensor '{sensor.id}'",
-            hint=f"read_sensors(…, ignore=['{sensor.id}'])",
+            hint=f"leave it out: read_sensors(…, ignore=['{sensor.id}'])",
         )
         out.append(Column(around.reading(sensor), tuple(categories), codes))
     return out
@@ -78,7 +89,17 @@ def grounded_table(
     hops: int,
     edges: bool,
 ) -> TransactionTable:
-    """The table of the enrichments ``none`` and ``grounded``."""
+    """Build the table of the enrichments ``none`` and ``grounded``.
+
+    Args:
+        readings: The readings.
+        around: The graph around the sensors.
+        mode: ``"none"`` or ``"grounded"``.
+        discretizer: How to discretize; bins that it lacks are fitted.
+        fit_frames: The frames on which bins are fitted.
+        hops: Distance up to which neighbours of the sensors' nodes are included.
+        edges: Whether to add labels and edges of the graph as columns.
+    """
     numeric = numeric_readings(readings, around)
     groups: dict[str, list[npt.NDArray[np.float64]]] = {}
     for feature, values in numeric:
@@ -101,13 +122,13 @@ def grounded_table(
 
 
 def fit_missing(discretizer: Discretizer, groups: dict[str, list[npt.NDArray[np.float64]]]) -> Discretizer:
-    """Fit the groups that a discretizer does not know yet."""
+    """Fit the groups for which a discretizer has no bins."""
     new = {key: np.concatenate(parts) for key, parts in groups.items() if key not in discretizer.binnings}
     return discretizer.fit(new) if new else discretizer
 
 
 def property_group(feature: Feature) -> str:
-    """The key of the bins of a property: all nodes of a class share them."""
+    """Return the key of the binning of a property, which all nodes of a class share."""
     return f"{feature.label}.{feature.name}"
 
 
@@ -116,7 +137,7 @@ def _binned(feature: Feature, values: npt.NDArray[np.float64], binning: Binning,
 
 
 def property_column(feature: Feature, values: npt.NDArray[Any], discretizer: Discretizer) -> Column:
-    """A context column from the values of a property (one, or one per frame): numbers binned, the rest categories."""
+    """Build a context column from the values of a property (one, or one per frame): bins of numbers, or categories."""
     if values.dtype == np.float64:
         return _binned(feature, values[None, :], discretizer.binnings[property_group(feature)], context=True)
     codes, known = category_codes(values.tolist(), feature.name)
@@ -131,7 +152,7 @@ def _facts(readings: WindowedReadings, around: Surroundings, hops: int) -> list[
 def node_facts(
     readings: WindowedReadings, around: Surroundings, nodes: Iterable[str]
 ) -> list[tuple[Feature, npt.NDArray[Any]]]:
-    """The properties of nodes that have a value in some frame: one value each, or one per frame where it changes."""
+    """Return the features and values of all properties of nodes: one value, or one per frame if it is dated."""
     assert around.graph is not None
     found = []
     for node in nodes:
@@ -143,7 +164,7 @@ def node_facts(
 
 
 def _structure(readings: WindowedReadings, around: Surroundings, hops: int) -> list[Column]:
-    """Labels of nodes and edges, and the edges themselves, as constant context."""
+    """Return constant context columns for the labels of nodes and edges, and for the edges."""
     assert around.graph is not None
     nodes = around.nodes_around(tuple(s.id for s in readings.sensors), hops)
     inside = set(nodes)
@@ -162,7 +183,7 @@ def _structure(readings: WindowedReadings, around: Surroundings, hops: int) -> l
 
 
 def raw_table(readings: WindowedReadings, around: Surroundings, *, mode: str, hops: int) -> FeatureTable:
-    """The same columns before discretization."""
+    """Build the same columns before discretization; the parameters are those of ``grounded_table``."""
     frames = len(readings)
     features: list[Feature] = []
     numbers: list[npt.NDArray[np.float64]] = []

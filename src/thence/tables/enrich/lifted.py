@@ -1,37 +1,35 @@
-"""Enrichment ``lifted``: rows are (time frame, embedding of a pattern), and features belong to variables.
+"""Enrichment ``lifted``: a row is a time frame of an embedding of a pattern, and features belong to variables.
 
-Series of codes are made once per sensor and shared by every column that reads them, so a block costs sensors × frames,
-not embeddings × frames. With ``scope="sensor"`` a reading is its rank in the sensor's own history, with
-``scope="kind"`` an absolute range that all sensors of the kind share.
+Readings are encoded once per sensor and shared by all columns that read them, so a block takes memory for sensors ×
+frames, not embeddings × frames. With ``scope="sensor"`` a reading becomes its rank in the sensor's own history, with
+``scope="kind"`` an absolute range that all sensors of the kind share. This module builds tables; it does not count.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from thence.errors import PatternError
 from thence.graph.discovery import Carriers, discover
-from thence.graph.matching import GraphIndex, embeddings, most_specific, upward
+from thence.graph.matching import GraphIndex, find_embeddings, most_specific_label, with_ancestors
 from thence.graph.patterns import Pattern, SensorVariable
 from thence.readings.windows import WindowedReadings
 from thence.rules.items import Aspect, Feature, Interval, Role, Value
 from thence.tables.discretization import Discretizer
-from thence.tables.enrich.base import Enrichment
+from thence.tables.enrich.base import Enrichment, Frames
 from thence.tables.enrich.facts import Fact, are_numbers, category_codes, property_fact
 from thence.tables.enrich.grounded import calendar_columns
-from thence.tables.enrich.series import Coder, SeriesBank, series_banks
+from thence.tables.enrich.series import KindCodes, SeriesEncoder, encode_readings
 from thence.tables.enrich.stars import star_series
 from thence.tables.enrich.surroundings import Surroundings
 from thence.tables.transactions import Block, Column, TransactionTable
 
 __all__ = ["LIFTED", "lifted_table"]
 
-Frames = npt.NDArray[Any] | slice
 Codes = npt.NDArray[np.int16]
 
 
@@ -47,7 +45,22 @@ def lifted_table(
     max_embeddings: int,
     edges: bool,
 ) -> TransactionTable:
-    """A table with a block per pattern."""
+    """Build a table with one block per pattern.
+
+    Args:
+        readings: The readings.
+        around: The graph around the sensors.
+        discretizer: How to discretize; bins that it lacks are fitted.
+        fit_frames: The frames on which bins are fitted.
+        patterns: ``"auto"``, ``"stars"`` or ``"paths"`` to discover patterns, or the patterns.
+        hops: Maximum number of edges of a discovered path.
+        min_embeddings: Minimum number of embeddings of a discovered pattern.
+        max_embeddings: Maximum number of embeddings of a pattern.
+        edges: Whether to add labels and edges of the graph as columns.
+
+    Raises:
+        PatternError: If a pattern names an unknown kind, or has too many embeddings.
+    """
     assert around.graph is not None and around.binding is not None
     index = GraphIndex(around.graph, around.ontology)
     kind_of = {sensor.id: sensor.kind for sensor in readings.sensors}
@@ -64,27 +77,27 @@ def lifted_table(
         )
         if not chosen:
             notes.append(
-                f"no pattern of up to {hops} edges between nodes that carry sensors has {min_embeddings} embeddings"
+                f"no pattern of up to {hops} edges between nodes with sensors has {min_embeddings} or more embeddings"
             )
     else:
         given = [patterns] if isinstance(patterns, (str, Pattern)) else list(patterns)
         parsed = [p if isinstance(p, Pattern) else Pattern.parse(p) for p in given]
         chosen = [carriers.with_known_kinds(pattern) for pattern in parsed]
-    unused = sorted(set(discretizer.edges) & {kind for sensor in readings.numeric if (kind := sensor.kind)})
+    unused = sorted(set(discretizer.bin_edges) & {kind for sensor in readings.numeric if (kind := sensor.kind)})
     if unused and discretizer.scope == "sensor":
         notes.append(
-            f"edges of {', '.join(unused)} are not used: readings are ranks of each sensor unless scope='kind'"
+            f"bin_edges of {', '.join(unused)} are not used: readings are ranks of each sensor unless scope='kind'"
         )
-    coder = Coder(discretizer, fit_frames)
-    banks = series_banks(readings, coder)
+    encoder = SeriesEncoder(discretizer, fit_frames)
+    kinds = encode_readings(readings, encoder)
     blocks = []
     for pattern in chosen:
-        block = _block(pattern, readings, around, carriers, banks, coder, max_embeddings, edges)
+        block = _block(pattern, readings, around, carriers, kinds, encoder, max_embeddings, edges)
         if block is None:
-            notes.append(f"the pattern {pattern} matches nowhere among the nodes that carry sensors")
+            notes.append(f"the pattern {pattern} has no embedding among the nodes with sensors")
         else:
             blocks.append(block)
-    return TransactionTable(tuple(blocks), "lifted", coder.fitted(), tuple(notes))
+    return TransactionTable(tuple(blocks), "lifted", encoder.fitted(), tuple(notes))
 
 
 def _block(
@@ -92,8 +105,8 @@ def _block(
     readings: WindowedReadings,
     around: Surroundings,
     carriers: Carriers,
-    banks: Sequence[SeriesBank],
-    coder: Coder,
+    kinds: Sequence[KindCodes],
+    encoder: SeriesEncoder,
     max_embeddings: int,
     edges: bool,
 ) -> Block | None:
@@ -101,17 +114,17 @@ def _block(
     rows, chosen = _sensor_choices(pattern, carriers, max_embeddings)
     if not len(rows):
         return None
-    columns = _reading_columns(pattern, rows, chosen, carriers, banks)
+    columns = _reading_columns(pattern, chosen, carriers, kinds)
     if pattern.is_star:
         focus = pattern.nodes[0].name
         for feature, series, keys, pool in star_series(pattern, rows[:, 0], readings, carriers):
             if np.isnan(series).all():
                 continue
-            codes, meaning = coder.encode(series, keys, pool)
-            lifted = replace(feature, relative=coder.relative, place=focus, classes=_classes(pattern, focus, index))
+            codes, meaning = encoder.encode(series, keys, pool)
+            lifted = replace(feature, relative=encoder.relative, place=focus, classes=_classes(pattern, focus, index))
             columns.append(Column(lifted, meaning, codes, np.arange(len(rows), dtype=np.int32)))
     columns = _distinct(columns)
-    columns += _property_columns(pattern, rows, around, index, coder, readings.times)
+    columns += _property_columns(pattern, rows, around, index, encoder, readings.times)
     if edges:
         columns += _structure_columns(pattern, rows, index)
     columns += [replace(c, series=np.zeros(len(rows), np.int32)) for c in calendar_columns(readings)]
@@ -124,7 +137,7 @@ def _block(
 def _sensor_choices(
     pattern: Pattern, carriers: Carriers, limit: int
 ) -> tuple[npt.NDArray[np.int64], list[tuple[str, ...]]]:
-    """Embeddings of the nodes together with the sensors that stand in each sensor variable ("" where it lacks)."""
+    """Find the embeddings of the nodes, and the sensor for each sensor variable ("" if there is none)."""
     index = carriers.index
     allowed: dict[str, npt.NDArray[np.bool_]] = {}
     for variable in pattern.nodes:
@@ -133,14 +146,14 @@ def _sensor_choices(
         for sensor in own:
             if sensor.kind and not sensor.optional and sensor.kind not in carriers.sensors:
                 raise PatternError(
-                    f"no sensor is of the kind '{sensor.kind}'", hint="known kinds: " + ", ".join(carriers.sensors)
+                    f"no sensor has the kind '{sensor.kind}'", hint="known kinds: " + ", ".join(carriers.sensors)
                 )
             if not sensor.optional:
                 mask &= carriers.mask(sensor.kind or None)
         if own and all(s.optional for s in own) and not pattern.is_star:
             mask &= np.any([carriers.mask(s.kind or None) for s in own], axis=0)
         allowed[variable.name] = mask
-    rows = embeddings(pattern, index, allowed=allowed, limit=limit)
+    rows = find_embeddings(pattern, index, allowed=allowed, limit=limit)
     host = {v.name: i for i, v in enumerate(pattern.nodes)}
     twins = _twins(pattern.sensors)
     nodes: list[list[int]] = []
@@ -156,13 +169,14 @@ def _sensor_choices(
             sensors.append(choice)
         if len(nodes) > limit:
             raise PatternError(
-                f"the pattern {pattern} has more than {limit:,} embeddings", hint="make it more specific"
+                f"the pattern {pattern} has more than {limit:,} embeddings",
+                hint="make it more specific, or raise max_embeddings",
             )
     return np.array(nodes, np.int64).reshape(len(nodes), len(pattern.nodes)), sensors
 
 
 def _twins(slots: Sequence[SensorVariable]) -> list[int]:
-    """For each sensor variable the one before it that differs in name only, −1 for none."""
+    """Return, for each sensor variable, the previous one that differs only in name, or −1."""
     plain = [replace(slot, name="") for slot in slots]
     return [max((k for k in range(at) if plain[k] == plain[at]), default=-1) for at in range(len(slots))]
 
@@ -173,9 +187,9 @@ def _choices(
     options: Sequence[Sequence[str]],
     picked: tuple[str, ...] = (),
 ) -> Iterator[tuple[str, ...]]:
-    """A sensor for each variable, none twice, "" where an optional one finds none left.
+    """Yield every choice of a different sensor for each variable, "" for an optional one without a free sensor.
 
-    Twins could be exchanged: their sensors stand in order, so that each choice of them comes once.
+    Twins are interchangeable: their sensors are chosen in order, so that each choice comes once.
     """
     at = len(picked)
     if at == len(slots):
@@ -191,49 +205,48 @@ def _choices(
 
 def _classes(pattern: Pattern, variable: str, index: GraphIndex) -> frozenset[str]:
     label = pattern.label_of(variable)
-    return upward([label], index.ontology) if label else frozenset()
+    return with_ancestors([label], index.ontology) if label else frozenset()
 
 
 def _reading_columns(
     pattern: Pattern,
-    rows: npt.NDArray[np.int64],
     chosen: list[tuple[str, ...]],
     carriers: Carriers,
-    banks: Sequence[SeriesBank],
+    kinds: Sequence[KindCodes],
 ) -> list[Column]:
     out = []
     for at, variable in enumerate(pattern.sensors):
-        for bank in banks:
-            if variable.kind and bank.kind != variable.kind:
+        for kind in kinds:
+            if variable.kind and kind.kind != variable.kind:
                 continue
-            series = np.array([bank.row_of.get(sensors[at], -1) for sensors in chosen], np.int32)
+            series = np.array([kind.row_of.get(sensors[at], -1) for sensors in chosen], np.int32)
             if (series < 0).all():
                 continue
             feature = Feature(
                 variable.name,
                 Aspect.MEASUREMENT,
-                bank.name,
+                kind.name,
                 role=Role.VARIABLE,
-                label=bank.kind,
-                relative=bank.relative,
-                unit=bank.unit,
+                label=kind.kind,
+                relative=kind.relative,
+                unit=kind.unit,
                 place=variable.host,
                 classes=_classes(pattern, variable.host, carriers.index),
             )
-            out.append(Column(feature, bank.values, bank.codes, series))
+            out.append(Column(feature, kind.values, kind.codes, series))
     return out
 
 
 def _distinct(columns: list[Column]) -> list[Column]:
-    """Drop aggregates of the same sensors that agree in every row (a total over one neighbour is its mean)."""
-    kept: list[Column] = []
+    """Drop aggregates of the same sensors that are equal in every row (the total of one neighbour is its mean)."""
+    distinct: list[Column] = []
     seen: set[tuple[frozenset[str], bytes]] = set()
     for column in columns:
         digest = (column.feature.reads, column.codes.tobytes())
         if not column.feature.reads or digest not in seen:
             seen.add(digest)
-            kept.append(column)
-    return kept
+            distinct.append(column)
+    return distinct
 
 
 def _property_columns(
@@ -241,10 +254,10 @@ def _property_columns(
     rows: npt.NDArray[np.int64],
     around: Surroundings,
     index: GraphIndex,
-    coder: Coder,
+    encoder: SeriesEncoder,
     times: npt.NDArray[np.datetime64],
 ) -> list[Column]:
-    """What the graph says of each variable's node: constant over time unless it has dates, different between places."""
+    """Return context columns for the properties of each variable's node: static unless the property is dated."""
     out = []
     for at, variable in enumerate(pattern.nodes):
         numbers, series = np.unique(rows[:, at], return_inverse=True)
@@ -253,7 +266,7 @@ def _property_columns(
             facts = [property_fact(index.graph, node, name, times) for node in nodes]
             if not any(fact.is_known for fact in facts):
                 continue
-            codes, meaning = _fact_codes(facts, variable.label, name, coder, len(times))
+            codes, meaning = _fact_codes(facts, variable.label, name, encoder, len(times))
             if len(meaning) < 2:
                 continue
             feature = Feature(
@@ -270,14 +283,14 @@ def _property_columns(
 
 
 def _fact_codes(
-    facts: Sequence[Fact], label: str, name: str, coder: Coder, n_frames: int
+    facts: Sequence[Fact], label: str, name: str, encoder: SeriesEncoder, n_frames: int
 ) -> tuple[Codes, tuple[Value | Interval, ...]]:
-    """Codes of a property, nodes × 1, or nodes × frames where it changes at one of them, and what they stand for."""
+    """Encode a property: codes (nodes × 1, or nodes × frames if it is dated at one of them), and their meaning."""
     values = [value for fact in facts for value in fact.values]
     meaning: tuple[Value | Interval, ...]
     if are_numbers(values):
         numbers = np.array([np.nan if v is None else float(v) for v in values])
-        codes, meaning = coder.encode_facts(numbers, f"{label}.{name}")
+        codes, meaning = encoder.encode_facts(numbers, f"{label}.{name}")
     else:
         codes, meaning = category_codes(values, name)
     if all(len(fact.which) == 1 for fact in facts):
@@ -288,7 +301,7 @@ def _fact_codes(
 
 
 def _structure_columns(pattern: Pattern, rows: npt.NDArray[np.int64], index: GraphIndex) -> list[Column]:
-    """Labels below a variable's class, and edges between variables that the pattern does not ask for, as items."""
+    """Return context columns for labels below a variable's class, and for edges that are not part of the pattern."""
     out = []
 
     def add(feature: Feature, held: npt.NDArray[np.bool_]) -> None:
@@ -297,7 +310,9 @@ def _structure_columns(pattern: Pattern, rows: npt.NDArray[np.int64], index: Gra
             out.append(Column(feature, (False, True), held.astype(np.int16)[:, None], series, context=True))
 
     for at, variable in enumerate(pattern.nodes):
-        labels = [most_specific(index.graph.node(index.ids[n]).labels, index.ontology) for n in rows[:, at].tolist()]
+        labels = [
+            most_specific_label(index.graph.node(index.ids[n]).labels, index.ontology) for n in rows[:, at].tolist()
+        ]
         for label in sorted(set(labels)):
             add(Feature(variable.name, Aspect.LABEL, label, role=Role.VARIABLE), np.array([x == label for x in labels]))
     linked = {frozenset((link.source, link.target)) for link in pattern.links}

@@ -1,11 +1,13 @@
-"""Readings as series of codes, made once per sensor and shared by every column of a lifted table that reads them."""
+"""Readings as series of codes, encoded once per sensor and shared by all columns of a lifted table that read them.
+
+This module encodes series; it does not build columns or blocks.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,16 +15,25 @@ import numpy.typing as npt
 from thence.readings.windows import WindowedReadings
 from thence.rules.items import Interval, Value
 from thence.tables.blocks import Codes, as_codes
-from thence.tables.discretization import Binning, Discretizer, rank_binning
+from thence.tables.discretization import Binning, Discretizer, fit_rank_edges
+from thence.tables.enrich.base import Frames
 
-__all__ = ["Coder", "SeriesBank", "series_banks"]
-
-Frames = npt.NDArray[Any] | slice
+__all__ = ["KindCodes", "SeriesEncoder", "encode_readings"]
 
 
 @dataclass(frozen=True)
-class SeriesBank:
-    """The codes of all sensors of one kind: what each code stands for, and which row belongs to which sensor."""
+class KindCodes:
+    """The codes of all sensors of one kind.
+
+    Args:
+        kind: Kind of the sensors.
+        name: Name of a quantity derived from the readings, such as ``"change"``; empty for the readings.
+        codes: Matrix (sensors × frames), −1 for missing.
+        values: The bin or category of each code.
+        row_of: The row of each sensor in ``codes``.
+        unit: Unit of the readings.
+        relative: Whether the codes are ranks in each sensor's own history.
+    """
 
     kind: str
     name: str
@@ -33,8 +44,13 @@ class SeriesBank:
     relative: bool
 
 
-class Coder:
-    """Turns series of numbers into codes, remembering the bins that it fits on the way."""
+class SeriesEncoder:
+    """Encodes series of numbers, and keeps the bins that it fits.
+
+    Args:
+        discretizer: How to discretize; its fitted bins are reused.
+        fit_frames: The frames on which new bins are fitted.
+    """
 
     def __init__(self, discretizer: Discretizer, fit_frames: Frames) -> None:
         self.discretizer = discretizer
@@ -43,11 +59,12 @@ class Coder:
 
     @property
     def relative(self) -> bool:
+        """Whether codes are ranks in each sensor's own history."""
         return self.discretizer.scope == "sensor"
 
     @property
     def ranks(self) -> tuple[Interval, ...]:
-        """Ranks in a sensor's own history; the outer ones are open, so that later extremes fall into them."""
+        """The ranks in a sensor's own history; the outer ones are unbounded, so that later extremes fall into them."""
         bins = self.discretizer.bins
         bounds = [-np.inf, *(i / bins for i in range(1, bins)), np.inf]
         return tuple(Interval(low, high) for low, high in pairwise(bounds))
@@ -55,16 +72,25 @@ class Coder:
     def encode(
         self, series: npt.NDArray[np.float64], keys: Sequence[str], pool: str
     ) -> tuple[Codes, tuple[Value | Interval, ...]]:
-        """Codes of the rows of ``series`` (series × frames), each by its own ranks or all by one pooled binning."""
+        """Encode series, each by its own ranks, or all by one binning.
+
+        Args:
+            series: Matrix (series × frames).
+            keys: The key of the binning of each series, if codes are ranks.
+            pool: The key of the common binning otherwise.
+
+        Returns:
+            The codes, and the bin of each code.
+        """
         codes = np.empty(series.shape, np.int16)
         if self.relative:
             for row, key in enumerate(keys):
                 if key not in self.binnings:
-                    edges = rank_binning(series[row][self.fit_frames], bins=self.discretizer.bins)
-                    if np.isnan(edges).any():
+                    bin_edges = fit_rank_edges(series[row][self.fit_frames], bins=self.discretizer.bins)
+                    if np.isnan(bin_edges).any():
                         codes[row] = -1
                         continue
-                    self.binnings[key] = Binning(edges)
+                    self.binnings[key] = Binning(bin_edges)
                 codes[row] = self.binnings[key].encode(series[row])
             return codes, self.ranks
         if pool not in self.binnings:
@@ -74,20 +100,21 @@ class Coder:
         return codes, tuple(binning.values)
 
     def encode_facts(self, values: npt.NDArray[np.float64], pool: str) -> tuple[Codes, tuple[Value | Interval, ...]]:
-        """Codes of a property over nodes, always pooled: by equal count, or at the edges given for it."""
+        """Encode the values of a property with the binning ``pool``: bins of equal count, or the edges given for it."""
         if pool not in self.binnings:
-            known = self.discretizer if pool in self.discretizer.edges else Discretizer(bins=self.discretizer.bins)
+            known = self.discretizer if pool in self.discretizer.bin_edges else Discretizer(bins=self.discretizer.bins)
             self.binnings[pool] = known.fit({pool: values}).binnings[pool]
         binning = self.binnings[pool]
         return binning.encode(values), tuple(binning.values)
 
     def fitted(self) -> Discretizer:
+        """Return the discretizer with all bins that were fitted."""
         return replace(self.discretizer, binnings=self.binnings)
 
 
-def series_banks(readings: WindowedReadings, coder: Coder) -> list[SeriesBank]:
-    """The codes of every kind of reading: numbers with what is derived from them, and states."""
-    out: list[SeriesBank] = []
+def encode_readings(readings: WindowedReadings, encoder: SeriesEncoder) -> list[KindCodes]:
+    """Encode the readings of every kind: numbers, quantities derived from them, and states."""
+    out: list[KindCodes] = []
     names = {"": readings.values}
     if "change" in readings.derived:
         names["change"] = readings.derived["change"]
@@ -96,19 +123,19 @@ def series_banks(readings: WindowedReadings, coder: Coder) -> list[SeriesBank]:
         members = [(i, s) for i, s in enumerate(readings.numeric) if s.kind == kind]
         for name, values in names.items():
             series = np.ascontiguousarray(values[:, [i for i, _ in members]].T)
-            keys = [coder.discretizer.group(kind="", sensor=s.id, name=name) for _, s in members]
-            codes, meaning = coder.encode(series, keys, f"{kind}.{name}" if name else kind)
+            keys = [encoder.discretizer.group(kind="", sensor=s.id, name=name) for _, s in members]
+            codes, meaning = encoder.encode(series, keys, f"{kind}.{name}" if name else kind)
             row_of = {s.id: row for row, (_, s) in enumerate(members)}
-            out.append(SeriesBank(kind, name, codes, meaning, row_of, members[0][1].unit, coder.relative))
+            out.append(KindCodes(kind, name, codes, meaning, row_of, members[0][1].unit, encoder.relative))
     for kind in dict.fromkeys(sensor.kind for sensor in readings.categorical):
-        # Where a kind has numbers in absolute ranges too, its states are a feature of another name.
-        name = "state" if kind in numeric and not coder.relative else ""
+        # If a kind also has numbers in absolute ranges, its states need another feature name.
+        name = "state" if kind in numeric and not encoder.relative else ""
         out.append(_states(readings, kind, name))
     return out
 
 
-def _states(readings: WindowedReadings, kind: str, name: str) -> SeriesBank:
-    """The states of all sensors of a kind, numbered alike."""
+def _states(readings: WindowedReadings, kind: str, name: str) -> KindCodes:
+    """Encode the states of all sensors of a kind with common codes."""
     states = {s.id: readings.states[s.id] for s in readings.categorical if s.kind == kind}
     known = tuple(sorted({state for _, categories in states.values() for state in categories}))
     position = {state: code for code, state in enumerate(known)}
@@ -117,5 +144,5 @@ def _states(readings: WindowedReadings, kind: str, name: str) -> SeriesBank:
         rows[row] = np.array([position[state] for state in categories] + [-1])[own]
     richest = max(states, key=lambda sensor: len(states[sensor][1]))
     of = f"sensor '{richest}'" if len(states) == 1 else f"the kind '{kind}' ('{richest}' and others)"
-    codes = as_codes(rows, len(known), of=of, hint=f"read_sensors(…, ignore=['{richest}'])")
-    return SeriesBank(kind, name, codes, known, {s: row for row, s in enumerate(states)}, "", False)
+    codes = as_codes(rows, len(known), of=of, hint=f"leave it out: read_sensors(…, ignore=['{richest}'])")
+    return KindCodes(kind, name, codes, known, {s: row for row, s in enumerate(states)}, "", False)

@@ -1,9 +1,11 @@
 """Aggregated readings of a star: total, mean, lowest and highest over the neighbours in a role, and balances.
 
-A total is only known when every neighbour in the role carries the sensor and reads: a balance over some of the pipes
-of a junction is not a balance. A focus without neighbours in the role has the total 0. Mean, lowest and highest are
-over the neighbours that read. Where no focus has two neighbours in a role there is only their value. A *net* is the
+A total is missing unless every neighbour in the role has a sensor with a reading: a balance over some of the pipes of a
+junction is not a balance. A focus without neighbours in the role has the total 0. Mean, lowest and highest are taken
+over the neighbours with a reading. If no focus has two neighbours in a role, there is only their value. A *net* is the
 difference of the totals of two roles of the same kind and distance.
+
+This module computes series of numbers; it does not discretize them.
 """
 
 from __future__ import annotations
@@ -15,9 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.graph.discovery import Carriers
-from thence.graph.matching import role_members
-from thence.graph.patterns import Pattern
-from thence.graph.patterns import Role as Neighbours
+from thence.graph.matching import find_role_members
+from thence.graph.patterns import Pattern, StarRole
 from thence.readings.windows import WindowedReadings
 from thence.rules.items import Aspect, Feature, Role
 
@@ -28,7 +29,7 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class _Gathered:
-    """Readings over the members of one role: totals and extremes, foci × frames."""
+    """Aggregates over the members of one role, each a matrix (foci × frames)."""
 
     total: FloatArray
     mean: FloatArray
@@ -40,19 +41,27 @@ class _Gathered:
 def star_series(
     pattern: Pattern, focus: npt.NDArray[np.int64], readings: WindowedReadings, carriers: Carriers
 ) -> Iterator[tuple[Feature, FloatArray, list[str], str]]:
-    """Each aggregated feature of a star: the feature, its series (foci × frames), their keys, and the pooled key."""
+    """Yield the aggregated features of a star.
+
+    Args:
+        pattern: The star.
+        focus: Number of the focus node of each embedding.
+        readings: The readings.
+        carriers: The nodes that carry sensors.
+
+    Yields:
+        A feature, its series (foci × frames), the key of each series, and the key of the common binning.
+    """
     column = {sensor.id: i for i, sensor in enumerate(readings.numeric)}
     unit_of = {sensor.kind: sensor.unit for sensor in readings.numeric}
     subject = pattern.nodes[0].name
     members = {role: _members(role, focus, carriers, column) for role in pattern.roles if role.kind in unit_of}
-    gathered: dict[Neighbours, _Gathered] = {}
+    gathered: dict[StarRole, _Gathered] = {}
     overlaps = _overlaps(members)
     for role, groups in members.items():
         gathered[role] = _gather(groups, readings.values, column)
 
-    def named(
-        name: str, kind: str, series: FloatArray, *roles: Neighbours
-    ) -> tuple[Feature, FloatArray, list[str], str]:
+    def named(name: str, kind: str, series: FloatArray, *roles: StarRole) -> tuple[Feature, FloatArray, list[str], str]:
         feature = Feature(
             subject,
             Aspect.MEASUREMENT,
@@ -70,7 +79,7 @@ def star_series(
 
     for role, found in gathered.items():
         if not found.several:
-            # Nothing to aggregate: a pipe ends at one junction.
+            # A role with one neighbour has nothing to aggregate: a pipe ends at one junction.
             singular = role.name.replace(f"{role.steps[-1].target}s", role.steps[-1].target, 1)
             yield named(f"value of the {singular}", role.kind, found.mean, role)
             continue
@@ -89,7 +98,7 @@ def star_series(
 
 @dataclass(frozen=True)
 class _Members:
-    """The sensors in a role around one focus, how many neighbours there are, and whether every one has a sensor."""
+    """The sensors in a role around one focus, the number of neighbours, and whether each of them has a sensor."""
 
     sensors: tuple[str, ...]
     neighbours: int
@@ -97,10 +106,10 @@ class _Members:
 
 
 def _members(
-    role: Neighbours, focus: npt.NDArray[np.int64], carriers: Carriers, numeric: Mapping[str, int]
+    role: StarRole, focus: npt.NDArray[np.int64], carriers: Carriers, numeric: Mapping[str, int]
 ) -> list[_Members]:
-    """The members of a role around each focus; states cannot be summed, so only sensors that read numbers count."""
-    origin, nodes = role_members(role.steps, focus, carriers.index)
+    """Find the members of a role around each focus; only numeric sensors count, since states cannot be summed."""
+    origin, nodes = find_role_members(role.steps, focus, carriers.index)
     all_carried = carriers.sensors.get(role.kind, {})
     numbers = {node: tuple(s for s in sensors if s in numeric) for node, sensors in all_carried.items()}
     carried = {node: sensors for node, sensors in numbers.items() if sensors}
@@ -117,9 +126,9 @@ def _members(
     ]
 
 
-def _overlaps(members: dict[Neighbours, list[_Members]]) -> dict[Neighbours, list[str]]:
-    """A mark for every pair of roles that share sensors around most foci: rules between them would be empty words."""
-    marks: dict[Neighbours, list[str]] = {role: [] for role in members}
+def _overlaps(members: dict[StarRole, list[_Members]]) -> dict[StarRole, list[str]]:
+    """Mark pairs of roles that share sensors around most foci, since rules between them would be trivial."""
+    marks: dict[StarRole, list[str]] = {role: [] for role in members}
     roles = list(members)
     for at, first in enumerate(roles):
         for second in roles[at + 1 :]:

@@ -1,4 +1,7 @@
-"""What the graph says around a sensor: its node, the node's classes, properties and neighbours."""
+"""The part of the graph around sensors: their nodes, and the classes, properties and neighbours of these.
+
+This module looks things up and names features; it builds no columns.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,27 @@ from dataclasses import dataclass
 
 from thence.graph.binding import Binding
 from thence.graph.knowledge_graph import KnowledgeGraph
-from thence.graph.matching import most_specific, upward
+from thence.graph.matching import most_specific_label, with_ancestors
 from thence.graph.ontology import Ontology
 from thence.readings.sensors import Sensor
 from thence.rules.items import Aspect, Feature, Role
 
-__all__ = ["ADMINISTRATIVE", "Surroundings"]
+__all__ = ["NAMING_PROPERTIES", "Surroundings"]
 
-ADMINISTRATIVE = frozenset({"name", "iri", "label", "x", "y", "comment"})
-"""Properties that name or place a node instead of describing it: never items unless they are asked for."""
+NAMING_PROPERTIES = frozenset({"name", "iri", "label", "x", "y", "comment"})
+"""Properties that name or locate a node instead of describing it; they become items only on request."""
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Graph, binding and ontology together, and which properties are looked at."""
+    """A graph with binding and ontology, and the properties to use.
+
+    Args:
+        graph: The knowledge graph.
+        binding: The node of each sensor.
+        ontology: Class and relation hierarchies.
+        properties: Names of the properties to use; by default all that describe a node.
+    """
 
     graph: KnowledgeGraph | None
     binding: Binding | None
@@ -27,30 +37,30 @@ class Surroundings:
     properties: tuple[str, ...] | None = None
 
     def node_of(self, sensor_id: str) -> str:
-        """The node that a sensor is bound to, or an empty text where nothing is bound."""
+        """Return the node to which a sensor is bound, or an empty string."""
         return "" if self.binding is None else self.binding.get(sensor_id, "")
 
     def classes_of(self, node_id: str) -> frozenset[str]:
-        """The labels of a node with all their ancestors."""
+        """Return the labels of a node and all their ancestors."""
         if self.graph is None or not node_id:
             return frozenset()
-        return upward(self.graph.node(node_id).labels, self.ontology)
+        return with_ancestors(self.graph.node(node_id).labels, self.ontology)
 
     def label_of(self, node_id: str) -> str:
-        """The most specific label of a node, the first by name where several are."""
+        """Return the most specific label of a node; of several, the first in alphabetical order."""
         assert self.graph is not None
-        return most_specific(self.graph.node(node_id).labels, self.ontology)
+        return most_specific_label(self.graph.node(node_id).labels, self.ontology)
 
     def properties_of(self, node_id: str) -> list[str]:
-        """The properties of a node that describe it, those that it has from some date on included, in order of name."""
+        """Return the names of the properties to use of a node, including dated ones, in alphabetical order."""
         assert self.graph is not None
         names = sorted({*self.graph.node(node_id).properties, *self.graph.histories(node_id)})
         if self.properties is not None:
             return [name for name in names if name in self.properties]
-        return [name for name in names if name not in ADMINISTRATIVE]
+        return [name for name in names if name not in NAMING_PROPERTIES]
 
     def nodes_around(self, sensor_ids: tuple[str, ...], hops: int) -> list[str]:
-        """The nodes of these sensors and their neighbours up to so many hops, in a fixed order."""
+        """Return the nodes of sensors and their neighbours within ``hops`` edges, in a fixed order."""
         assert self.graph is not None
         found: dict[str, None] = {}
         for sensor_id in sensor_ids:
@@ -64,7 +74,7 @@ class Surroundings:
         return list(found)
 
     def reading(self, sensor: Sensor, name: str = "") -> Feature:
-        """The feature of a sensor's reading (or of something derived from it)."""
+        """Return the feature of a sensor's reading, or of the quantity ``name`` derived from it."""
         place = self.node_of(sensor.id)
         return Feature(
             sensor.id,
@@ -77,7 +87,7 @@ class Surroundings:
         )
 
     def property(self, node_id: str, name: str, *, role: Role = Role.NODE) -> Feature:
-        """The feature of a node's property."""
+        """Return the feature of a property of a node."""
         assert self.graph is not None
         return Feature(
             node_id,
