@@ -1,4 +1,4 @@
-"""Bindings: the rules over names, what a graph says of its own series, and errors that list everything."""
+"""Bindings: rules over names, series references in the graph, and errors that list every problem."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def names(*words: str) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Readings:
-    """Stands for SensorData: all that a binding may ask of it is its ids."""
+    """A stand-in for SensorData: bindings use only its ids."""
 
     ids: tuple[str, ...]
 
@@ -59,7 +59,7 @@ def test_default_rules(network: KnowledgeGraph, sensor: str, node: str) -> None:
 
 def test_takes_anything_with_ids(network: KnowledgeGraph) -> None:
     assert bind(Readings(("flow_12",)), network)["flow_12"] == "Pipe 12"
-    with pytest.raises(BindingError, match="given as one text, 'flow_12'"):
+    with pytest.raises(BindingError, match="must be a list of sensor ids, got the string 'flow_12'"):
         bind("flow_12", network)
 
 
@@ -84,19 +84,19 @@ def test_rules_of_every_form(network: KnowledgeGraph, rule: object, sensor: str,
 @given(
     st.lists(st.text("ab_", min_size=1, max_size=4), min_size=1, max_size=4, unique=True), st.text("ab_", min_size=1)
 )
-def test_a_template_finds_exactly_the_readings_that_fit(ids: list[str], sensor: str) -> None:
+def test_a_template_finds_exactly_the_nodes_that_match(ids: list[str], sensor: str) -> None:
     graph = KnowledgeGraph([Node(i) for i in ids])
     cuts = [i for i in range(1, len(sensor) - 1) if sensor[i] == "_"]
-    fitting = {sensor[cut + 1 :] for cut in cuts if sensor[cut + 1 :] in ids}
+    matching = {sensor[cut + 1 :] for cut in cuts if sensor[cut + 1 :] in ids}
     bound = bind([sensor], graph, rule="{kind}_{node}", partial=True)
-    assert dict(bound) == ({sensor: fitting.pop()} if len(fitting) == 1 else {})
+    assert dict(bound) == ({sensor: matching.pop()} if len(matching) == 1 else {})
 
 
 def test_a_table_comes_first_and_is_enough(network: KnowledgeGraph) -> None:
     assert dict(bind(["a", "b"], network, table={"a": "Pipe 12", "b": "v1"})) == {"a": "Pipe 12", "b": "Valve v1"}
     mixed = bind(["a", "flow_12"], network, table={"a": "Tank 1"}, rule="{kind}_{node}")
     assert dict(mixed) == {"a": "Tank 1", "flow_12": "Pipe 12"}
-    with pytest.raises(BindingError, match="flow_12: no node is called that"):
+    with pytest.raises(BindingError, match="flow_12: no node has this name"):
         bind(["a", "flow_12"], network, table={"a": "Tank 1"})
 
 
@@ -105,10 +105,10 @@ def test_every_sensor_that_fails_is_listed(network: KnowledgeGraph) -> None:
         bind(["12", "flow_12", "Node_99_pressure", "Node_n5_level", "zzz"], network)
     text = str(caught.value)
     assert "4 of 5 sensors cannot be bound" in text
-    assert "12: fits several nodes: Junction 12, Pipe 12" in text
+    assert "12: matches several nodes: Junction 12, Pipe 12" in text
     assert "Node_99_pressure: there is no node '99'" in text
     assert "Node_n5_level: there is no node 'n5'" in text and "did you mean 'n_5'?" in text
-    assert "zzz: no node is called that\n" in text
+    assert "zzz: no node has this name\n" in text
     assert "partial=True" in text and "flow_12:" not in text
 
 
@@ -116,31 +116,31 @@ def test_every_wrong_row_of_a_table_is_listed(network: KnowledgeGraph) -> None:
     with pytest.raises(BindingError) as caught:
         bind(["flow"], network, table={"flow": "Pip 12", "flov": "Pipe 12"})
     assert "flow: there is no node 'Pip 12' (did you mean 'Pipe 12'?)" in str(caught.value)
-    assert "flov: is in the table but is no sensor of the data (did you mean 'flow'?)" in str(caught.value)
+    assert "flov: is in the table but not in the data (did you mean 'flow'?)" in str(caught.value)
 
 
 def test_partial_binds_the_rest_and_says_so(network: KnowledgeGraph) -> None:
     bound = bind(["flow_12", "12", "zzz"], network, partial=True, table={"ghost": "Tank 1"}, rule="{kind}_{node}")
     assert dict(bound) == {"flow_12": "Pipe 12"}
     assert set(bound.left_out) == {"12", "zzz", "ghost"}
-    assert bound.report.splitlines()[0] == "1 sensors bound to 1 nodes, 3 left out:"
-    assert "  ghost: is in the table but is no sensor of the data" in bound.report
+    assert bound.summary().splitlines()[0] == "1 sensors bound to 1 nodes, 3 left out:"
+    assert "  ghost: is in the table but not in the data" in bound.summary()
     assert repr(bound) == "Binding(1 sensors at 1 nodes, 3 left out)"
-    with pytest.raises(BindingError, match="sensor 'zzz' is not bound to a node \\(no node is called that"):
+    with pytest.raises(BindingError, match="sensor 'zzz' is not bound to a node \\(no node has this name"):
         bound["zzz"]
 
 
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ("{kind}", "has {node} once"),
-        ("{node}{node}", "has {node} once"),
-        ("{node}_{room}", "may have {kind} and {label}"),
-        ("{node", "is not a template"),
+        ("{kind}", "use {node} once"),
+        ("{node}{node}", "use {node} once"),
+        ("{node}_{room}", "optionally {kind} and {label}"),
+        ("{node", "is not a valid template"),
         (r"(?P<x>\d+)", "has no group 'node'"),
-        (r"(?P<node>\d+", "is not a regular expression"),
-        ({r"q(?P<n>\d+)": "Pipe {m}"}, "uses m, which"),
-        (7, "a rule cannot be a int"),
+        (r"(?P<node>\d+", "is not a valid regular expression"),
+        ({r"q(?P<n>\d+)": "Pipe {m}"}, "uses m, which is not a group of"),
+        (7, "a rule cannot be of type int"),
     ],
 )
 def test_a_rule_that_cannot_work_is_refused(network: KnowledgeGraph, rule: object, message: str) -> None:
@@ -149,7 +149,7 @@ def test_a_rule_that_cannot_work_is_refused(network: KnowledgeGraph, rule: objec
 
 
 def test_a_function_must_return_names(network: KnowledgeGraph) -> None:
-    with pytest.raises(BindingError, match="the rule gave 5 for sensor 'x'"):
+    with pytest.raises(BindingError, match="must return a string or None, got 5 for sensor 'x'"):
         bind(["x"], network, rule=lambda sensor: 5)  # type: ignore[arg-type, return-value]
 
 
@@ -202,29 +202,30 @@ def test_check_lists_both_directions() -> None:
     for part in (
         "4 problems",
         "sensor 'a' is not bound to a node (did you mean 'aa'?)",
-        "'aa' is bound to 'n1' but is no sensor of the data (did you mean 'a'?)",
-        "sensor 'b' is bound to 'n2', which is no node of the graph",
-        "sensor 'c' is bound to 'n2', which is no node of the graph",
+        "'aa' is bound to 'n1' but is not in the data (did you mean 'a'?)",
+        "sensor 'b' is bound to 'n2', which is not a node of the graph",
+        "sensor 'c' is bound to 'n2', which is not a node of the graph",
     ):
         assert part in str(caught.value)
     Binding({"a": "n1", "other": "n2"}).check(["a"], graph, allow_extra=True)
 
 
-def test_tables_with_anything_but_texts_are_refused(network: KnowledgeGraph) -> None:
-    """Numbers, None and NaN in a table were errors of Python's."""
+def test_tables_with_anything_but_strings_are_refused(network: KnowledgeGraph) -> None:
+    """Numbers, None and NaN in a table raised built-in exceptions."""
     with pytest.raises(BindingError) as caught:
         bind(["a", "b", "c"], network, table={"a": 12, "b": None, "c": float("nan")})  # type: ignore[dict-item]
-    assert "a: the table gives 12, which is no text" in str(caught.value)
-    assert "b: the table gives no node" in str(caught.value) and "c: the table gives no node" in str(caught.value)
-    with pytest.raises(BindingError, match="12: is in the table but is no sensor"):
+    assert "a: the node id in the table must be a string, got 12" in str(caught.value)
+    for sensor in "bc":
+        assert f"{sensor}: the node id in the table is missing" in str(caught.value)
+    with pytest.raises(BindingError, match="12: is in the table but not in the data"):
         bind(["a"], network, table={"a": "Pipe 12", 12: "Pipe 12"})  # type: ignore[dict-item]
-    with pytest.raises(BindingError, match="sensor id 12 is no text"):
+    with pytest.raises(BindingError, match="sensor id must be a string, got 12"):
         bind([12], network)  # type: ignore[list-item]
-    with pytest.raises(BindingError, match="bound to '12', which is no node"):
+    with pytest.raises(BindingError, match="bound to '12', which is not a node"):
         Binding({"a": 12}).check(["a"], network)  # type: ignore[dict-item]
 
 
-def test_rows_of_a_table_without_a_sensor_are_not_called_sensors_that_fail(network: KnowledgeGraph) -> None:
+def test_table_rows_for_unknown_sensors_are_counted_apart(network: KnowledgeGraph) -> None:
     """The message was '0 of 1 sensors cannot be bound'."""
     with pytest.raises(BindingError, match="the table names 1 sensor that the data does not have:") as caught:
         bind(["a"], network, table={"a": "Pipe 12", "b": "Pipe 12"})

@@ -1,4 +1,4 @@
-"""The ontology: reasoning over classes and relations, the schema, and the breaches of a broken graph."""
+"""The ontology: reasoning over classes and relations, the schema, and the violations of a broken graph."""
 
 from __future__ import annotations
 
@@ -175,12 +175,12 @@ def test_two_ontologies_together(ontology: Ontology) -> None:
     assert repr(other) == "Ontology(other: 3 classes, 2 relations, 3 properties)"
 
 
-def test_loose_ends_are_all_named() -> None:
+def test_all_undeclared_names_are_listed() -> None:
     with pytest.raises(GraphError) as caught:
         Ontology({"A": ("B",)}, {"r": Relation(names("C"), names("D"), names("q"))}, {"p": ("E",)}, name="loose")
     for part in (
-        "loose: the ontology has loose ends",
-        "class 'A' has the parent 'B', which is not declared",
+        "loose: the ontology refers to names that are not declared",
+        "class 'A' has the parent 'B'",
         "relation 'r' has the domain 'C'",
         "relation 'r' has the range 'D'",
         "relation 'r' has the parent 'q'",
@@ -201,12 +201,12 @@ def test_a_schema_with_mistakes_lists_them() -> None:
             where="mine.toml",
         )
     for part in (
-        "mine.toml: the schema is not understood",
-        "'clases' is unknown (did you mean 'classes'?)",
-        "'classes.A.parent' is unknown (did you mean 'parents'?)",
-        "classes.B is 'yes', not a table",
-        "classes.C.parents is 3; write a list of names",
-        "'relations' is [], not a table",
+        "mine.toml: the schema is not valid",
+        "unknown key 'clases' (did you mean 'classes'?)",
+        "unknown key 'classes.A.parent' (did you mean 'parents'?)",
+        "'classes.B' must be a table, got 'yes'",
+        "'classes.C.parents' must be a list of names, got 3",
+        "'relations' must be a table, got []",
     ):
         assert part in str(caught.value)
 

@@ -1,4 +1,4 @@
-"""Patterns: the text form, its errors, symmetries, and where they match."""
+"""Patterns: the text form and its errors, automorphisms, embeddings and discovery."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tests.helpers.networks import graph
 from thence.errors import BindingError, PatternError
 from thence.graph.discovery import Carriers, discover
 from thence.graph.knowledge_graph import Edge, KnowledgeGraph, Node
-from thence.graph.matching import GraphIndex, embeddings, role_members
+from thence.graph.matching import GraphIndex, find_embeddings, find_role_members
 from thence.graph.ontology import Ontology
-from thence.graph.patterns import Link, NodeVariable, Pattern, Role, SensorVariable, Step
+from thence.graph.patterns import Link, NodeVariable, Pattern, SensorVariable, StarRole, Step
 
 
 @pytest.mark.parametrize(
@@ -40,11 +40,11 @@ def test_text_reads_back(text: str) -> None:
         ("(a:X)-[r->(b)", "character 7"),
         ("(a:X", "character 1"),
         ("(a:X)-[r]->(b:Y) nonsense", "character 18"),
-        ("(a:X)<-[r]->(b:Y)", "one way"),
+        ("(a:X)<-[r]->(b:Y)", "one way only"),
         ("(a:X)-[r]->(a:Y)", "already has the label 'X'"),
         ("(s:flow)-[in]-(p:Pipe)", "from the sensor to its node"),
         ("(s:flow)-[in]->(p:Pipe), (s)-[r]->(q:Pipe)", "is a sensor"),
-        ("(a:X)-[r?]->(b:Y)", "only \\[in\\?\\]"),
+        ("(a:X)-[r?]->(b:Y)", "only \\[in\\?\\] can be optional"),
         ("(a:X) | role:", "needs a path"),
     ],
 )
@@ -53,50 +53,50 @@ def test_errors_say_where(text: str, message: str) -> None:
         Pattern.parse(text)
 
 
-def test_a_sensor_bound_in_capitals_is_told_of() -> None:
-    """``[IN]`` is an edge of the graph, and that no node is a 'flow' did not say so."""
+def test_a_sensor_bound_in_capitals_is_explained() -> None:
+    """``[IN]`` is an edge of the graph; the message only said that no node is a 'flow'."""
     index = GraphIndex(graph())
     for text in ("(f:flow)-[IN]->(p:Pipe)", "(f:flow)-[:IN]->(p:Pipe)"):
         with pytest.raises(
-            PatternError, match=r"no node of the graph is a 'flow' .*a sensor is bound by \[in\], in small"
+            PatternError, match=r"no node of the graph has the label 'flow' .*bind a sensor with \[in\] in lower case"
         ):
-            embeddings(Pattern.parse(text), index)
+            find_embeddings(Pattern.parse(text), index)
     with pytest.raises(PatternError) as caught:
-        embeddings(Pattern.parse("(f:flow)-[ends_at]->(p:Pipe)"), index)
-    assert "small letters" not in str(caught.value)
+        find_embeddings(Pattern.parse("(f:flow)-[ends_at]->(p:Pipe)"), index)
+    assert "lower case" not in str(caught.value)
 
 
 def test_unknown_labels_name_the_nearest() -> None:
     index = GraphIndex(graph())
     with pytest.raises(PatternError, match="did you mean 'Pipe'"):
-        embeddings(Pattern.parse("(p:Pip)"), index)
+        find_embeddings(Pattern.parse("(p:Pip)"), index)
     with pytest.raises(PatternError, match="did you mean 'ends_at'"):
-        embeddings(Pattern.parse("(p:Pipe)-[end_at]->(j:Junction)"), index)
-    with pytest.raises(PatternError, match="not linked"):
-        embeddings(Pattern.parse("(p:Pipe), (q:Pipe)"), index)
+        find_embeddings(Pattern.parse("(p:Pipe)-[end_at]->(j:Junction)"), index)
+    with pytest.raises(PatternError, match="not connected"):
+        find_embeddings(Pattern.parse("(p:Pipe), (q:Pipe)"), index)
     with pytest.raises(PatternError, match="more than 2 embeddings"):
-        embeddings(Pattern.parse("(p:Pipe)-[ends_at]->(j:Junction)"), index, limit=2)
+        find_embeddings(Pattern.parse("(p:Pipe)-[ends_at]->(j:Junction)"), index, limit=2)
 
 
 def test_labels_and_relations_match_through_the_ontology() -> None:
     index = GraphIndex(graph(), Ontology.water())
-    assert len(embeddings(Pattern.parse("(p:Pipe)-[starts_at]->(n:Node)"), index)) == 6
-    assert len(embeddings(Pattern.parse("(p:Pipe)-[starts_at]->(n:Junction)"), index)) == 5
-    assert len(embeddings(Pattern.parse("(p:Link)-[connected]-(n:Node)"), index)) == 12
+    assert len(find_embeddings(Pattern.parse("(p:Pipe)-[starts_at]->(n:Node)"), index)) == 6
+    assert len(find_embeddings(Pattern.parse("(p:Pipe)-[starts_at]->(n:Junction)"), index)) == 5
+    assert len(find_embeddings(Pattern.parse("(p:Link)-[connected]-(n:Node)"), index)) == 12
 
 
 def test_symmetric_embeddings_are_counted_once() -> None:
     index = GraphIndex(graph(), Ontology.water())
     across = Pattern.parse("(a:Junction)-[connected]-(p:Pipe)-[connected]-(b:Junction)")
     assert len(list(across.automorphisms())) == 2
-    assert len(embeddings(across, index)) == 5
+    assert len(find_embeddings(across, index)) == 5
     directed = Pattern.parse("(a:Junction)<-[starts_at]-(p:Pipe)-[ends_at]->(b:Junction)")
     assert len(list(directed.automorphisms())) == 1
-    assert len(embeddings(directed, index)) == 5
+    assert len(find_embeddings(directed, index)) == 5
 
 
 def _naive(pattern: Pattern, g: KnowledgeGraph) -> set[tuple[str, ...]]:
-    """Every injective assignment that satisfies all links, one per class of symmetric ones."""
+    """Every injective assignment that satisfies all links, one per orbit of the automorphisms."""
     names = [v.name for v in pattern.nodes]
     edges = {(e.source, e.target, label) for e in g.edges.values() for label in e.labels}
     found = set()
@@ -120,9 +120,9 @@ def small_graphs(draw: st.DrawFn) -> KnowledgeGraph:
     nodes = [Node(f"n{i}", frozenset([draw(st.sampled_from("AB"))]), {}) for i in range(n)]
     pairs = draw(st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1), st.sampled_from("rs")), max_size=10))
     edges = [Edge(f"e{k}", f"n{a}", f"n{b}", frozenset([r]), {}) for k, (a, b, r) in enumerate(pairs)]
-    kept = {label for node in nodes for label in node.labels}
-    if kept != {"A", "B"}:
-        nodes += [Node("extra", frozenset({"A", "B"} - kept), {})]
+    used = {label for node in nodes for label in node.labels}
+    if used != {"A", "B"}:
+        nodes += [Node("extra", frozenset({"A", "B"} - used), {})]
     edges += [Edge("er", "n0", "n1", frozenset(["r"]), {}), Edge("es", "n1", "n0", frozenset(["s"]), {})]
     return KnowledgeGraph(nodes, edges)
 
@@ -142,7 +142,7 @@ def small_graphs(draw: st.DrawFn) -> KnowledgeGraph:
 )
 def test_embeddings_equal_those_of_nested_loops(g: KnowledgeGraph, text: str) -> None:
     pattern, index = Pattern.parse(text), GraphIndex(g)
-    rows = embeddings(pattern, index)
+    rows = find_embeddings(pattern, index)
     found = [tuple(index.ids[i] for i in row) for row in rows.tolist()]
     assert len(found) == len(set(found))
     assert set(found) == _naive(pattern, g)
@@ -152,7 +152,7 @@ def test_members_of_a_role_are_never_the_focus_itself() -> None:
     index = GraphIndex(graph(), Ontology.water())
     focus = np.array([index.number["A"]])
     steps = (Step("connected", "any", "Pipe"), Step("connected", "any", "Node"))
-    _, members = role_members(steps, focus, index)
+    _, members = find_role_members(steps, focus, index)
     assert sorted(index.ids[m] for m in members) == ["B", "C", "R"]
 
 
@@ -172,17 +172,17 @@ def test_discovery_finds_paths_and_stars() -> None:
         assert Pattern.parse(str(pattern)) == pattern
 
 
-def test_discovery_leaves_out_what_is_too_frequent_and_says_so() -> None:
+def test_discovery_leaves_out_frequent_paths_with_a_note() -> None:
     index = GraphIndex(graph(), Ontology.water())
     kinds = {f"flow_P{k}": "flow" for k in range(1, 7)}
     places = {name: name.split("_")[1] for name in kinds}
     _, notes = discover(Carriers.of(index, kinds, places), max_embeddings=4, stars=False)
-    assert any("more than 4: left out" in note for note in notes)
+    assert any("left out" in note and "more than 4" in note for note in notes)
 
 
 @pytest.mark.parametrize("relation", ["IN", "In", "`in`"])
 def test_only_the_bare_word_in_binds_a_sensor(relation: str) -> None:
-    """A relation called IN, as Neo4j graphs have it, was taken for the binding, even in backticks."""
+    """A relation called IN, as in Neo4j graphs, was taken for the binding, even in backticks."""
     pattern = Pattern.parse(f"(t:Temperature)-[in]->(a:Room)-[{relation}]->(b:Floor)")
     assert [(s.kind, s.host) for s in pattern.sensors] == [("Temperature", "a")]
     assert [(k.source, k.target, k.label) for k in pattern.links] == [("a", "b", relation.strip("`"))]
@@ -195,7 +195,7 @@ _NAMES = st.sampled_from(["in", "IN", "Temperature", "relative humidity", "a`b",
 @settings(max_examples=100)
 @given(st.lists(_NAMES, min_size=6, max_size=6), st.lists(_NAMES.filter(bool), min_size=5, max_size=5), _NAMES, _NAMES)
 def test_every_discovered_pattern_reads_back(labels: list[str], relations: list[str], warm: str, wet: str) -> None:
-    """Kinds were read back in small letters, so no pattern of a kind with capitals was equal to its text."""
+    """Kinds were parsed in lower case, so a pattern of a kind with capitals was not equal to its parsed text."""
     nodes = [Node(f"n{i}", frozenset([label] if label else [])) for i, label in enumerate(labels)]
     edges = [Edge(f"e{i}", f"n{i}", f"n{i + 1}", frozenset([r])) for i, r in enumerate(relations)]
     kinds = {f"{kind}{i}": kind for i in range(6) for kind in (warm, wet)}
@@ -207,13 +207,13 @@ def test_every_discovered_pattern_reads_back(labels: list[str], relations: list[
 
 
 def test_a_sensor_at_an_unknown_node_is_named() -> None:
-    """It was a KeyError."""
-    with pytest.raises(BindingError, match=r"sensor 's' is bound to 'P11', which is no node .*did you mean 'P1'"):
+    """It raised a KeyError."""
+    with pytest.raises(BindingError, match=r"sensor 's' is bound to 'P11', which is not a node .*did you mean 'P1'"):
         Carriers.of(GraphIndex(graph()), {"s": "flow"}, {"s": "P11"})
 
 
 def _all_symmetries(pattern: Pattern) -> list[dict[str, str]]:
-    """Every renaming that leaves the pattern as it is, by trying all."""
+    """Every renaming that leaves the pattern unchanged, by brute force."""
 
     def content(mapping: dict[str, str]) -> tuple[object, ...]:
         return (
@@ -250,17 +250,17 @@ def test_symmetries_are_all_found_and_no_others(links: list, labels: list[str], 
         tuple(NodeVariable(name, label) for name, label in zip("abcde", labels, strict=True)),
         tuple(Link(*link) for link in links if link[0] != link[1]),
         tuple(SensorVariable(f"s{i}", "flow", host) for i, host in enumerate(hosts)),
-        (Role("near", (Step("r", "out", ""),), "flow"),) if star else (),
+        (StarRole("near", (Step("r", "out", ""),), "flow"),) if star else (),
     )
     assert list(pattern.automorphisms()) == _all_symmetries(pattern)
 
 
 def test_long_patterns_are_matched() -> None:
-    """All orders of the variables were tried, 479 million of twelve."""
+    """All permutations of the variables were tried: 479 million for twelve variables."""
     names = "abcdefghijkl"
     chain = ", ".join(f"({a}:X)-[to]-({b}:X)" for a, b in pairwise(names))
     nodes = [Node(f"n{i}", frozenset({"X"})) for i in range(13)]
     edges = [Edge(f"e{i}", f"n{i}", f"n{i + 1}", frozenset({"to"})) for i in range(12)]
     pattern = Pattern.parse(chain)
     assert len(list(pattern.automorphisms())) == 2
-    assert len(embeddings(pattern, GraphIndex(KnowledgeGraph(nodes, edges)))) == 2
+    assert len(find_embeddings(pattern, GraphIndex(KnowledgeGraph(nodes, edges)))) == 2

@@ -1,9 +1,9 @@
-"""Patterns that a graph has by itself: paths between nodes that carry sensors, and stars around them.
+"""Discovery of patterns in a graph: paths between nodes with sensors, and stars around such nodes.
 
-Paths are sequences of classes and relations between two sensor-carrying nodes. Stars gather, around a focus, the
-readings of its neighbours by role (relation, direction, class). Which patterns are worth a rule is decided later, by
-counting; here everything with enough embeddings is kept. This module looks at the graph and at which node carries
-which kind of sensor, never at readings.
+A path is a sequence of classes and relations between two nodes with sensors. A star aggregates, around a focus node,
+the readings of its neighbours by role (relation, direction, class). All patterns with enough embeddings are returned;
+which of them give rules is decided later, by counting. This module looks at the graph and at which nodes have which
+kinds of sensors. It must not look at readings.
 """
 
 from __future__ import annotations
@@ -16,14 +16,12 @@ import numpy.typing as npt
 
 from thence.errors import BindingError, PatternError, nearest
 from thence.graph.knowledge_graph import KnowledgeGraph
-from thence.graph.matching import GraphIndex, most_specific, role_members, upward
+from thence.graph.matching import GraphIndex, Ints, find_role_members, most_specific_label, with_ancestors
 from thence.graph.ontology import Ontology
-from thence.graph.patterns import Link, NodeVariable, Pattern, Role, SensorVariable, Step
+from thence.graph.patterns import Link, NodeVariable, Pattern, SensorVariable, StarRole, Step
 from thence.readings.sensors import SensorData
 
 __all__ = ["Carriers", "discover", "discover_patterns"]
-
-Ints = npt.NDArray[np.int64]
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _DIRECTIONS = ("out", "in")
@@ -31,21 +29,35 @@ _DIRECTIONS = ("out", "in")
 
 @dataclass(frozen=True)
 class Carriers:
-    """Which nodes carry which kinds of sensors: ``sensors[kind][node number]`` lists sensor ids."""
+    """The nodes that carry sensors.
+
+    Args:
+        index: The graph.
+        sensors: Sensor ids by kind and node number: ``sensors[kind][node]``.
+    """
 
     index: GraphIndex
     sensors: Mapping[str, Mapping[int, tuple[str, ...]]]
 
     @staticmethod
     def of(index: GraphIndex, kind_of: Mapping[str, str], node_of: Mapping[str, str]) -> Carriers:
-        """From the kind of each sensor and the node it is bound to."""
+        """Group sensors by kind and node.
+
+        Args:
+            index: The graph.
+            kind_of: Sensor id to kind.
+            node_of: Sensor id to node id; sensors without a node are ignored.
+
+        Raises:
+            BindingError: If a node is not in the graph.
+        """
         found: dict[str, dict[int, list[str]]] = {}
         for sensor, kind in kind_of.items():
             node = node_of.get(sensor)
             if node is not None:
                 if node not in index.number:
                     raise BindingError(
-                        f"sensor '{sensor}' is bound to '{node}', which is no node of the graph",
+                        f"sensor '{sensor}' is bound to '{node}', which is not a node of the graph",
                         hint=nearest(str(node), index.ids),
                     )
                 found.setdefault(kind, {}).setdefault(index.number[node], []).append(sensor)
@@ -53,7 +65,14 @@ class Carriers:
         return Carriers(index, frozen)
 
     def with_known_kinds(self, pattern: Pattern) -> Pattern:
-        """The pattern with its kinds as the sensors spell them, where only capitals differ."""
+        """Return a pattern whose kinds have the case of the sensors' kinds.
+
+        Args:
+            pattern: The pattern.
+
+        Raises:
+            PatternError: If a kind differs from several known kinds by its case only.
+        """
         return replace(
             pattern,
             sensors=tuple(replace(s, kind=self._known_kind(s.kind)) for s in pattern.sensors),
@@ -65,11 +84,14 @@ class Carriers:
         if kind in alike or not alike:
             return kind
         if len(alike) > 1:
-            raise PatternError(f"the kind '{kind}' may be {' or '.join(alike)}", hint="write it with its capitals")
+            raise PatternError(
+                f"the kind '{kind}' is ambiguous: {' or '.join(alike)}",
+                hint="write the kind in the case of the sensors",
+            )
         return alike[0]
 
     def mask(self, kind: str | None = None) -> npt.NDArray[np.bool_]:
-        """The nodes that carry a kind, or any sensor."""
+        """Return which nodes carry a sensor of ``kind``, or any sensor if it is ``None``."""
         out = np.zeros(len(self.index.ids), bool)
         for name, nodes in self.sensors.items():
             if kind is None or name == kind:
@@ -77,21 +99,21 @@ class Carriers:
         return out
 
     def kinds_at(self, nodes: Iterable[int]) -> tuple[str, ...]:
-        """The kinds that some of these nodes carry."""
+        """Return the kinds of sensors that at least one of ``nodes`` carries."""
         wanted = set(map(int, nodes))
         return tuple(kind for kind, where in self.sensors.items() if not wanted.isdisjoint(where))
 
 
 @dataclass
-class _Found:
-    """Patterns so far, without those that match the same nodes."""
+class _Discoveries:
+    """The patterns found so far, without duplicates that match the same nodes."""
 
     patterns: list[Pattern] = field(default_factory=list)
     seen: set[bytes] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
 
     def add(self, pattern: Pattern, rows: Ints) -> None:
-        # A relation and its inverse describe the same embeddings; the first description is enough.
+        # A relation and its inverse give the same embeddings; only the first pattern is kept.
         ordered = np.sort(rows, axis=1)
         key = np.unique(ordered, axis=0).tobytes() + str(sorted(s.kind for s in pattern.sensors)).encode()
         if key not in self.seen:
@@ -108,12 +130,24 @@ def discover(
     paths: bool = True,
     stars: bool = True,
 ) -> tuple[list[Pattern], list[str]]:
-    """All patterns up to ``hops`` edges with enough embeddings, and notes on what was left out and why."""
-    found = _Found()
+    """Find all paths and stars with enough embeddings.
+
+    Args:
+        carriers: The graph and the nodes that carry sensors.
+        hops: The greatest length of a path, in edges.
+        min_embeddings: The smallest number of embeddings of a pattern.
+        max_embeddings: The greatest number of embeddings of a path; paths with more are left out, with a note.
+        paths: Whether to find paths.
+        stars: Whether to find stars.
+
+    Returns:
+        The patterns, and notes on what was left out and why.
+    """
+    found = _Discoveries()
     if stars:
-        _stars(carriers, hops, min_embeddings, found)
+        _find_stars(carriers, hops, min_embeddings, found)
     if paths:
-        _paths(carriers, hops, min_embeddings, max_embeddings, found)
+        _find_paths(carriers, hops, min_embeddings, max_embeddings, found)
     return found.patterns, found.notes
 
 
@@ -129,13 +163,31 @@ def discover_patterns(
     paths: bool = True,
     stars: bool = True,
 ) -> tuple[Pattern, ...]:
-    """The patterns that a graph has by itself: label paths between sensors, and stars around them.
+    """Find the patterns of a graph: label paths between nodes with sensors, and stars around such nodes.
 
-    >>> import thence as th
-    >>> data = th.datasets.load("toy")
-    >>> found = th.discover_patterns(data.graph, data.sensors, data.binding, ontology=data.ontology, min_embeddings=2)
-    >>> all(isinstance(pattern, th.Pattern) for pattern in found)
-    True
+    Args:
+        graph: The knowledge graph.
+        sensors: The sensors; only their ids and kinds are used.
+        binding: Sensor id to node id.
+        ontology: The ontology, by which similar classes share one star and relations are generalised.
+        hops: The greatest length of a path, in edges.
+        min_embeddings: The smallest number of embeddings of a pattern.
+        max_embeddings: The greatest number of embeddings of a path; paths with more are left out.
+        paths: Whether to find paths.
+        stars: Whether to find stars.
+
+    Returns:
+        The patterns, stars first.
+
+    Raises:
+        BindingError: If a sensor is bound to a node that is not in the graph.
+
+    Examples:
+        >>> import thence as th
+        >>> data = th.datasets.load("toy")
+        >>> found = th.discover_patterns(data.graph, data.sensors, data.binding, min_embeddings=2)
+        >>> all(isinstance(pattern, th.Pattern) for pattern in found)
+        True
     """
     index = GraphIndex(graph, ontology)
     kinds = {sensor.id: sensor.kind for sensor in sensors.sensors}
@@ -152,19 +204,16 @@ def discover_patterns(
 
 
 def _specific_labels(index: GraphIndex) -> npt.NDArray[np.object_]:
+    """The most specific label of each node."""
     known: dict[frozenset[str], str] = {}
     for node in index.graph.nodes.values():
         if node.labels not in known:
-            known[node.labels] = most_specific(node.labels, index.ontology)
+            known[node.labels] = most_specific_label(node.labels, index.ontology)
     return np.array([known[node.labels] for node in index.graph.nodes.values()], dtype=object)
 
 
-def _base_relations(graph: KnowledgeGraph) -> list[str]:
-    return sorted({label for edge in graph.edges.values() for label in edge.labels})
-
-
-def _name(label: str, taken: Iterable[str]) -> str:
-    """A short variable name: the first letter of the class, or the next one that is free."""
+def _variable_name(label: str, taken: Iterable[str]) -> str:
+    """A short variable name: the first letter of the class, or the next letter that is free."""
     used = set(taken)
     first = (label[:1] or "n").lower()
     if first not in _LETTERS:
@@ -177,13 +226,13 @@ def _name(label: str, taken: Iterable[str]) -> str:
 
 
 def _sensor_variables(host: str, kinds: tuple[str, ...]) -> list[SensorVariable]:
-    """A variable for each kind; where there are several, a node may lack some of them."""
+    """A sensor variable for each kind; optional if there are several kinds."""
     return [SensorVariable(f"{kind}_{host}", kind, host, optional=len(kinds) > 1) for kind in kinds]
 
 
 @dataclass(frozen=True)
 class _Path:
-    """A sequence of classes joined by (relation, direction), and the node numbers that follow it."""
+    """A sequence of classes and (relation, direction) steps, and its embeddings as rows of node numbers."""
 
     labels: tuple[str, ...]
     steps: tuple[tuple[str, str], ...]
@@ -202,11 +251,11 @@ class _Path:
         return _Path(self.labels[::-1], flipped, self.rows).key
 
 
-def _paths(carriers: Carriers, hops: int, least: int, most: int, found: _Found) -> None:
+def _find_paths(carriers: Carriers, hops: int, least: int, most: int, found: _Discoveries) -> None:
     index = carriers.index
     labels = _specific_labels(index)
     carrying = carriers.mask()
-    relations = _base_relations(index.graph)
+    relations = index.graph.edge_labels
     frontier = [
         _Path((str(label),), (), np.flatnonzero(carrying & (labels == label))[:, None])
         for label in sorted(set(labels[carrying]))
@@ -232,8 +281,9 @@ def _extend(
     index: GraphIndex,
     least: int,
     most: int,
-    found: _Found,
+    found: _Discoveries,
 ) -> list[_Path]:
+    """The path extended by one step, once for each class that the step reaches."""
     origin, reached = index.adjacency(relation, direction).expand(path.rows[:, -1])
     fresh = ~(path.rows[origin] == reached[:, None]).any(axis=1)
     origin, reached = origin[fresh], reached[fresh]
@@ -242,7 +292,7 @@ def _extend(
         chosen = labels[reached] == label
         count = int(chosen.sum())
         if count > most:
-            found.notes.append(f"a path over {relation} to {label} has {count:,} matches, more than {most:,}: left out")
+            found.notes.append(f"path over {relation} to {label} left out: {count:,} matches, more than {most:,}")
         elif count >= least:
             rows = np.column_stack([path.rows[origin[chosen]], reached[chosen]])
             out.append(_Path((*path.labels, str(label)), (*path.steps, (relation, direction)), rows))
@@ -252,7 +302,7 @@ def _extend(
 def _path_pattern(path: _Path, rows: Ints, carriers: Carriers) -> Pattern:
     names: list[str] = []
     for label in path.labels:
-        names.append(_name(label, names))
+        names.append(_variable_name(label, names))
     links = []
     for at, (relation, direction) in enumerate(path.steps):
         ends = (names[at], names[at + 1]) if direction == "out" else (names[at + 1], names[at])
@@ -270,15 +320,16 @@ def _path_pattern(path: _Path, rows: Ints, carriers: Carriers) -> Pattern:
 
 
 def _focus_classes(carriers: Carriers, labels: npt.NDArray[np.object_]) -> list[tuple[str, Ints]]:
-    """Classes whose members are alike: same relations around them, a kind in common. Each with its nodes.
+    """The classes of focus nodes, each with its nodes.
 
-    Junctions, tanks and reservoirs all have pipes that start and end there and a pressure, so they are one class of
-    foci: their nearest common ancestor. Without an ontology every class stands for itself.
+    Classes with the same relations around their nodes, a kind of sensor in common and a common ancestor are treated as
+    that ancestor: junctions, tanks and reservoirs all have a pressure and pipes that start and end there. Without an
+    ontology every class is its own.
     """
     index = carriers.index
     around: dict[str, set[tuple[str, str]]] = {}
     for edge in index.graph.edges.values():
-        for relation in {_highest(label, index.ontology) for label in edge.labels}:
+        for relation in {_most_general_relation(label, index.ontology) for label in edge.labels}:
             around.setdefault(str(labels[index.number[edge.source]]), set()).add((relation, "out"))
             around.setdefault(str(labels[index.number[edge.target]]), set()).add((relation, "in"))
     carrying = carriers.mask()
@@ -288,8 +339,8 @@ def _focus_classes(carriers: Carriers, labels: npt.NDArray[np.object_]) -> list[
         for group in groups:
             member = group[0]
             alike = around.get(member) == around.get(label)
-            shared = kinds & set(carriers.kinds_at(np.flatnonzero(np.isin(labels, group))))
-            if alike and shared and _common_ancestor([*group, label], index.ontology):
+            common_kinds = kinds & set(carriers.kinds_at(np.flatnonzero(np.isin(labels, group))))
+            if alike and common_kinds and _common_ancestor([*group, label], index.ontology):
                 group.append(label)
                 break
         else:
@@ -301,15 +352,16 @@ def _focus_classes(carriers: Carriers, labels: npt.NDArray[np.object_]) -> list[
 
 
 def _common_ancestor(labels: list[str], ontology: Ontology | None) -> str | None:
+    """The most specific class that includes all ``labels``, or ``None``."""
     if len(labels) == 1:
         return labels[0]
-    shared = frozenset.intersection(*(upward([label], ontology) for label in labels))
-    if not shared or ontology is None:
+    common = frozenset.intersection(*(with_ancestors([label], ontology) for label in labels))
+    if not common or ontology is None:
         return None
-    return min(shared, key=lambda name: (len(ontology.descendants(name)) if name in ontology.classes else 0, name))
+    return min(common, key=lambda name: (len(ontology.descendants(name)) if name in ontology.classes else 0, name))
 
 
-def _stars(carriers: Carriers, hops: int, least: int, found: _Found) -> None:
+def _find_stars(carriers: Carriers, hops: int, least: int, found: _Discoveries) -> None:
     labels = _specific_labels(carriers.index)
     for label, nodes in _focus_classes(carriers, labels):
         if len(nodes) < least:
@@ -318,21 +370,21 @@ def _stars(carriers: Carriers, hops: int, least: int, found: _Found) -> None:
         kinds = carriers.kinds_at(nodes)
         if not roles or not kinds:
             continue
-        name = _name(label, ())
+        name = _variable_name(label, ())
         pattern = Pattern((NodeVariable(name, label),), (), tuple(_sensor_variables(name, kinds)), tuple(roles))
         found.add(pattern, nodes[:, None])
 
 
 def _roles(
     carriers: Carriers, labels: npt.NDArray[np.object_], focus: str, nodes: Ints, hops: int, least: int
-) -> list[Role]:
-    """Roles one edge away by relation and direction; two edges away along a relation as general as the ontology has."""
+) -> list[StarRole]:
+    """Roles one edge away, by relation and direction, and two edges away, along the most general relations."""
     index = carriers.index
-    made: list[Role] = []
+    roles: list[StarRole] = []
     taken: set[tuple[str, str]] = set()
 
     def consider(steps: tuple[Step, ...]) -> None:
-        origin, members = role_members(steps, nodes, index)
+        origin, members = find_role_members(steps, nodes, index)
         for kind in carriers.kinds_at(members):
             carried = carriers.mask(kind)[members]
             if len(np.unique(origin[carried])) < least:
@@ -340,10 +392,10 @@ def _roles(
             name = _role_name(steps, focus)
             if (name, kind) not in taken:
                 taken.add((name, kind))
-                made.append(Role(name, steps, kind))
+                roles.append(StarRole(name, steps, kind))
 
     first: list[Step] = []
-    for relation in _base_relations(index.graph):
+    for relation in index.graph.edge_labels:
         for direction in _DIRECTIONS:
             _, reached = index.adjacency(relation, direction).expand(nodes)
             if len(reached):
@@ -358,20 +410,20 @@ def _roles(
             if np.isin(reached, nodes).any():
                 between = Step(relation, "any", _covering_class(labels[middle], index.ontology))
                 consider((between, Step(relation, "any", focus)))
-    return made
+    return roles
 
 
 def _covering_class(labels: npt.NDArray[np.object_], ontology: Ontology | None) -> str:
-    """The most specific class that all of these are; any node where there is none."""
+    """The most specific class that includes all ``labels``, or an empty string, which matches every node."""
     return _common_ancestor(sorted(set(map(str, labels))), ontology) or ""
 
 
 def _general_relations(index: GraphIndex) -> list[str]:
-    """Each relation by its highest ancestor, once: ``starts_at`` and ``ends_at`` are both ``connected``."""
-    return sorted({_highest(relation, index.ontology) for relation in _base_relations(index.graph)})
+    """The most general relations of the edges, each once: ``connected`` for both ``starts_at`` and ``ends_at``."""
+    return sorted({_most_general_relation(relation, index.ontology) for relation in index.graph.edge_labels})
 
 
-def _highest(relation: str, ontology: Ontology | None) -> str:
+def _most_general_relation(relation: str, ontology: Ontology | None) -> str:
     if ontology is None:
         return relation
     above = [name for name in ontology.relations if ontology.is_relation(relation, name)]
@@ -379,7 +431,7 @@ def _highest(relation: str, ontology: Ontology | None) -> str:
 
 
 def _role_name(steps: tuple[Step, ...], focus: str) -> str:
-    """A role in words, from the point of view of the focus: ``Pipes that end there``, ``Junctions one Pipe away``."""
+    """The name of a role as seen from the focus: ``Pipes that end there``, ``Junctions one Pipe away``."""
     if len(steps) == 2 and all(step.direction == "any" for step in steps):
         return f"{steps[1].target or 'node'}s one {steps[0].target or 'node'} away"
     return " by ".join(_step_name(step) for step in reversed(steps))
@@ -400,6 +452,6 @@ def _step_name(step: Step) -> str:
 
 
 def _words(relation: str) -> list[str]:
-    """``hasPoint`` and ``has_point`` are both "has point"."""
+    """The words of a relation: both ``hasPoint`` and ``has_point`` are "has point"."""
     spaced = "".join(f" {c.lower()}" if c.isupper() else c for c in relation).replace("_", " ")
     return spaced.split() or ["linked"]

@@ -1,8 +1,8 @@
 """The knowledge graph: nodes and edges with labels and properties, read-only once built.
 
-This is the paper's property graph G. A property may change: a ``DatedValue`` says which value holds from which
-moment on. This module holds the types and their look-ups; it must not read files (see ``loaders``) and knows
-nothing of ontologies, sensors or rules.
+This is the paper's property graph G. Properties may change over time: a ``DatedValue`` is valid from a moment on. This
+module checks and indexes the records and answers look-ups. It must not read files (see ``thence.graph.loaders``) and
+must not depend on ontologies, sensors or rules.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from thence.errors import GraphError, nearest, require
-from thence.graph.records import DatedValue, Edge, Moment, Node, Value, as_instant, is_value
+from thence.graph.records import VALUE_RULE, DatedValue, Edge, Moment, Node, Value, as_instant, is_value
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -29,18 +29,28 @@ _NO_HISTORY: Mapping[str, History] = MappingProxyType({})
 
 
 class KnowledgeGraph:
-    """Nodes and edges with labels, properties and indexes over them. Read-only: build a new one to change it.
+    """A property graph: nodes and edges with labels and properties, indexed for look-ups.
 
-    Raises ``GraphError`` listing every duplicate id, every edge that leads nowhere and every
-    property value that is not text, a finite number or a truth value.
+    A graph is read-only; build a new one to change it.
 
-    >>> graph = KnowledgeGraph(
-    ...     [Node("Pipe 1", frozenset({"Pipe"}), {"length": 820.0}), Node("Junction 2", frozenset({"Junction"}))],
-    ...     [Edge("e1", "Pipe 1", "Junction 2", frozenset({"ends_at"}))],
-    ...     property_units={"length": "m"},
-    ... )
-    >>> graph.with_label("Pipe"), graph.neighbours("Junction 2"), graph.value("Pipe 1", "length")
-    (('Pipe 1',), {'Pipe 1': 1}, 820.0)
+    Args:
+        nodes: The nodes.
+        edges: The edges between them.
+        dated: Property values of nodes and edges that change over time.
+        property_units: The unit of each property where it is known, such as ``{"length": "m"}``.
+
+    Raises:
+        GraphError: If ids are duplicate, an edge refers to a missing node, or a property value is not a string, a
+            finite number or a boolean. The error lists every problem.
+
+    Examples:
+        >>> graph = KnowledgeGraph(
+        ...     [Node("Pipe 1", frozenset({"Pipe"}), {"length": 820.0}), Node("Junction 2", frozenset({"Junction"}))],
+        ...     [Edge("e1", "Pipe 1", "Junction 2", frozenset({"ends_at"}))],
+        ...     property_units={"length": "m"},
+        ... )
+        >>> graph.with_label("Pipe"), graph.neighbours("Junction 2"), graph.value("Pipe 1", "length")
+        (('Pipe 1',), {'Pipe 1': 1}, 820.0)
     """
 
     def __init__(
@@ -60,7 +70,7 @@ class KnowledgeGraph:
             *self._dated_problems(dated_list),
         ]
         if problems:
-            raise GraphError(_listing("the graph is not well formed", problems))
+            raise GraphError(_list_problems("the graph is not valid", problems))
         self._units = dict(property_units or {})
         self._out: dict[str, list[Edge]] = defaultdict(list)
         self._in: dict[str, list[Edge]] = defaultdict(list)
@@ -73,7 +83,7 @@ class KnowledgeGraph:
                 by_label[label].append(node.id)
         self._by_label = {label: tuple(ids) for label, ids in by_label.items()}
         self._histories = _histories(dated_list)
-        self._carriers: dict[str, tuple[str, ...]] | None = None
+        self._by_property: dict[str, tuple[str, ...]] | None = None
         self._by_value: dict[str, dict[tuple[bool, Value], tuple[str, ...]]] = {}
 
     def _dated_problems(self, dated: list[DatedValue]) -> list[str]:
@@ -81,9 +91,9 @@ class KnowledgeGraph:
         seen: dict[tuple[str, str, datetime], Value | None] = {}
         for item in dated:
             if item.subject not in self._nodes and item.subject not in self._edges:
-                problems.append(f"a dated '{item.property}' is about '{item.subject}', which is neither node nor edge")
+                problems.append(f"dated value of '{item.property}': '{item.subject}' is not a node or edge")
             if item.value is not None and not is_value(item.value):
-                problems.append(f"{item.subject}: dated '{item.property}' has the value {item.value!r}")
+                problems.append(f"{item.subject}: dated '{item.property}' {VALUE_RULE}, got {item.value!r}")
             key = (item.subject, item.property, item.start)
             if key in seen:
                 problems.append(
@@ -105,12 +115,12 @@ class KnowledgeGraph:
 
     @property
     def property_units(self) -> Mapping[str, str]:
-        """The unit of a property where it is known, such as ``{"length": "m"}``."""
+        """The unit of each property where it is known, such as ``{"length": "m"}``."""
         return MappingProxyType(self._units)
 
     @property
     def dated(self) -> tuple[DatedValue, ...]:
-        """Every dated value, ordered by subject and property as first given, then by start."""
+        """All dated values, ordered by subject and property as first given, then by start."""
         return tuple(
             DatedValue(subject, name, start, value)
             for subject, properties in self._histories.items()
@@ -120,63 +130,86 @@ class KnowledgeGraph:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels that nodes carry, sorted."""
+        """The labels of the nodes, sorted."""
         return tuple(sorted(self._by_label))
 
     @property
     def edge_labels(self) -> tuple[str, ...]:
-        """The labels that edges carry, sorted."""
+        """The labels of the edges, sorted."""
         return tuple(sorted({label for edge in self._edges.values() for label in edge.labels}))
 
     def node(self, node_id: str) -> Node:
-        """The node of that id; an error names the nearest id when there is none."""
+        """Return a node by its id.
+
+        Args:
+            node_id: The id of the node.
+
+        Raises:
+            GraphError: If there is no such node; the hint names the nearest id.
+        """
         try:
             return self._nodes[node_id]
         except KeyError:
             raise GraphError(f"there is no node '{node_id}'", hint=nearest(node_id, self._nodes)) from None
 
     def with_label(self, label: str) -> tuple[str, ...]:
-        """Ids of the nodes that carry the label itself (see ``Ontology.instances`` for subclasses too)."""
+        """Return the ids of the nodes that have a label.
+
+        Args:
+            label: The label itself; ``Ontology.instances`` also finds nodes of its subclasses.
+        """
         return self._by_label.get(label, ())
 
     def with_property(self, name: str, value: Value | None = None, *, at: Moment | None = None) -> tuple[str, ...]:
-        """Ids of the nodes that have the property at all, or with this value (in force at ``at``)."""
-        if self._carriers is None:
-            carriers: dict[str, dict[str, None]] = defaultdict(dict)
+        """Return the ids of the nodes that have a property.
+
+        Args:
+            name: The property.
+            value: Only nodes where the property has this value; ``None`` for any value. ``True`` does not match 1.
+            at: The moment at which dated values are read; ``None`` for the last known value.
+        """
+        if self._by_property is None:
+            by_property: dict[str, dict[str, None]] = defaultdict(dict)
             for node in self._nodes.values():
                 for key in node.properties:
-                    carriers[key][node.id] = None
+                    by_property[key][node.id] = None
             for subject, histories in self._histories.items():
                 if subject in self._nodes:
                     for key in histories:
-                        carriers[key][subject] = None
-            self._carriers = {key: tuple(ids) for key, ids in carriers.items()}
-        holders = self._carriers.get(name, ())
+                        by_property[key][subject] = None
+            self._by_property = {key: tuple(ids) for key, ids in by_property.items()}
+        holders = self._by_property.get(name, ())
         if value is None:
             return holders
-        wanted = _exact(value)
+        wanted = _typed_key(value)
         if at is not None and self._histories:
-            return tuple(i for i in holders if (v := self.value(i, name, at)) is not None and _exact(v) == wanted)
+            return tuple(i for i in holders if (v := self.value(i, name, at)) is not None and _typed_key(v) == wanted)
         if name not in self._by_value:
             index: dict[tuple[bool, Value], list[str]] = defaultdict(list)
             for holder in holders:
                 held = self.value(holder, name)
                 if held is not None:
-                    index[_exact(held)].append(holder)
+                    index[_typed_key(held)].append(holder)
             self._by_value[name] = {key: tuple(ids) for key, ids in index.items()}
         return self._by_value[name].get(wanted, ())
 
     def out_edges(self, node_id: str, label: Labels = None) -> tuple[Edge, ...]:
-        """Edges that leave the node, all or those with (one of) the label(s)."""
+        """Return the edges that start at a node.
+
+        Args:
+            node_id: The id of the node.
+            label: Only edges with this label, or with one of these labels; ``None`` for all edges.
+        """
         return _labelled(self._out.get(self.node(node_id).id, ()), label)
 
     def in_edges(self, node_id: str, label: Labels = None) -> tuple[Edge, ...]:
-        """Edges that arrive at the node, all or those with (one of) the label(s)."""
-        return _labelled(self._in.get(self.node(node_id).id, ()), label)
+        """Return the edges that end at a node.
 
-    def edges_between(self, source: str, target: str, label: Labels = None) -> tuple[Edge, ...]:
-        """Edges from ``source`` to ``target``, in that direction."""
-        return tuple(edge for edge in self.out_edges(source, label) if edge.target == target)
+        Args:
+            node_id: The id of the node.
+            label: Only edges with this label, or with one of these labels; ``None`` for all edges.
+        """
+        return _labelled(self._in.get(self.node(node_id).id, ()), label)
 
     def neighbours(
         self,
@@ -186,9 +219,19 @@ class KnowledgeGraph:
         label: Labels = None,
         direction: Direction = "any",
     ) -> dict[str, int]:
-        """Nodes within ``hops`` edges and their distance, nearest first, without the node itself."""
+        """Return the nodes within a number of hops and their distances, nearest first.
+
+        Args:
+            node_id: The node to start from; it is not part of the result.
+            hops: The greatest distance, in edges.
+            label: Follow only edges with this label, or with one of these labels; ``None`` for all edges.
+            direction: Follow edges ``"out"`` (forward), ``"in"`` (backward), or ``"any"`` (both).
+
+        Returns:
+            Node id to distance.
+        """
         if direction not in ("any", "out", "in"):
-            raise GraphError(f"direction is '{direction}'", hint="use 'any', 'out' or 'in'")
+            raise GraphError(f"unknown direction '{direction}'", hint="use 'any', 'out' or 'in'")
         wanted = None if label is None else frozenset((label,) if isinstance(label, str) else label)
         distance = {self.node(node_id).id: 0}
         frontier = [node_id]
@@ -212,33 +255,51 @@ class KnowledgeGraph:
         return distance
 
     def value(self, subject_id: str, name: str, at: Moment | None = None) -> Value | None:
-        """The property's value in force at ``at``, or ``None`` where there is none.
+        """Return the value of a property, or ``None`` if it has none.
 
-        Before the first dated value the undated one holds. Without ``at`` the last known value is given.
+        Before the first dated value, the undated value applies.
 
-        >>> graph = KnowledgeGraph(
-        ...     [Node("p", properties={"roughness": 130.0})],
-        ...     dated=[DatedValue("p", "roughness", as_instant("2024-03-01"), 110.0)],
-        ... )
-        >>> graph.value("p", "roughness", "2023-12-31"), graph.value("p", "roughness")
-        (130.0, 110.0)
+        Args:
+            subject_id: The id of a node or edge.
+            name: The property.
+            at: The moment at which dated values are read; ``None`` for the last known value.
+
+        Examples:
+            >>> graph = KnowledgeGraph(
+            ...     [Node("p", properties={"roughness": 130.0})],
+            ...     dated=[DatedValue("p", "roughness", as_instant("2024-03-01"), 110.0)],
+            ... )
+            >>> graph.value("p", "roughness", "2023-12-31"), graph.value("p", "roughness")
+            (130.0, 110.0)
         """
-        element = self._edges.get(subject_id) or self.node(subject_id)
+        record = self._edges.get(subject_id) or self.node(subject_id)
         history = self._histories.get(subject_id, {}).get(name)
         if history is None:
-            return element.properties.get(name)
+            return record.properties.get(name)
         starts, values = history
         position = len(starts) if at is None else bisect_right(starts, as_instant(at))
-        return element.properties.get(name) if position == 0 else values[position - 1]
+        return record.properties.get(name) if position == 0 else values[position - 1]
 
     def histories(self, subject_id: str) -> Mapping[str, History]:
-        """The properties of a node or edge that change: for each the starts in order and the values from then on."""
+        """Return the properties of a node or edge that change over time.
+
+        Args:
+            subject_id: The id of a node or edge.
+
+        Returns:
+            For each property its start times in order, and the value from each start time on.
+        """
         return self._histories.get(subject_id, _NO_HISTORY)
 
     def properties_at(self, subject_id: str, at: Moment | None = None) -> dict[str, Value]:
-        """All properties of a node or edge with the values in force at ``at`` (see ``value``)."""
-        element = self._edges.get(subject_id) or self.node(subject_id)
-        found = dict(element.properties)
+        """Return all properties of a node or edge at one moment.
+
+        Args:
+            subject_id: The id of a node or edge.
+            at: The moment at which dated values are read; ``None`` for the last known value.
+        """
+        record = self._edges.get(subject_id) or self.node(subject_id)
+        found = dict(record.properties)
         for name in self._histories.get(subject_id, ()):
             value = self.value(subject_id, name, at)
             if value is None:
@@ -248,19 +309,23 @@ class KnowledgeGraph:
         return found
 
     def subgraph(self, ids: Iterable[str]) -> KnowledgeGraph:
-        """The graph of these nodes and of the edges between them."""
-        kept = {node_id: self.node(node_id) for node_id in ids}
-        edges = [e for e in self._edges.values() if e.source in kept and e.target in kept]
-        subjects = kept.keys() | {edge.id for edge in edges}
+        """Return the graph of some nodes and of the edges between them.
+
+        Args:
+            ids: The ids of the nodes.
+        """
+        nodes = {node_id: self.node(node_id) for node_id in ids}
+        edges = [e for e in self._edges.values() if e.source in nodes and e.target in nodes]
+        subjects = nodes.keys() | {edge.id for edge in edges}
         dated = [item for item in self.dated if item.subject in subjects]
-        return KnowledgeGraph(kept.values(), edges, dated=dated, property_units=self._units)
+        return KnowledgeGraph(nodes.values(), edges, dated=dated, property_units=self._units)
 
     def to_dict(self) -> dict[str, Any]:
-        """The graph as property-graph JSON, which ``read_graph`` reads back."""
+        """Return the graph as property-graph JSON, which ``read_graph`` reads back."""
 
-        def properties(element: Node | Edge) -> dict[str, Any]:
-            content: dict[str, Any] = dict(element.properties)
-            for name, (starts, values) in self._histories.get(element.id, {}).items():
+        def properties(record: Node | Edge) -> dict[str, Any]:
+            content: dict[str, Any] = dict(record.properties)
+            for name, (starts, values) in self._histories.get(record.id, {}).items():
                 undated = [{"from": None, "value": content[name]}] if name in content else []
                 dated = [{"from": s.isoformat(), "value": v} for s, v in zip(starts, values, strict=True)]
                 content[name] = undated + dated
@@ -284,16 +349,21 @@ class KnowledgeGraph:
         }
 
     def to_networkx(self) -> nx.MultiDiGraph[str]:
-        """A networkx multigraph: ``labels`` and the properties as attributes, edge ids as keys.
+        """Return the graph as a networkx multigraph.
 
-        Dated values and units travel as the graph attributes ``dated`` and ``property_units``.
+        Labels (as ``labels``) and properties become attributes, edge ids become keys. Dated values and units become the
+        graph attributes ``dated`` and ``property_units``.
+
+        Raises:
+            GraphError: If a property is called ``labels``.
+            MissingExtraError: If networkx is not installed.
         """
         networkx = require("networkx", extra="networkx")
         taken = [n.id for n in self._nodes.values() if "labels" in n.properties]
         taken += [e.id for e in self._edges.values() if "labels" in e.properties]
         if taken:
             raise GraphError(
-                f"a property is called 'labels', which networkx needs for the labels: {', '.join(taken)}",
+                f"the property name 'labels' is reserved for the labels in networkx, used by: {', '.join(taken)}",
                 hint="rename the property, or use to_dict()",
             )
         result: nx.MultiDiGraph[str] = networkx.MultiDiGraph()
@@ -310,23 +380,44 @@ class KnowledgeGraph:
         ]
         return result
 
-    def describe(self) -> str:
-        """What is in the graph: counts by label and the properties, as text."""
+    def describe(self) -> dict[str, Any]:
+        """Return the size of the graph as a dict that JSON can hold.
 
-        def tally(counts: Counter[str]) -> str:
-            return ", ".join(f"{name} {count}" for name, count in counts.most_common()) or "none"
+        Returns:
+            The numbers of ``nodes``, ``edges`` and ``dated_values``; and for ``labels``, ``edge_labels`` and
+            ``properties`` (of nodes) the number of nodes or edges that have each, the most frequent first.
 
+        Examples:
+            >>> KnowledgeGraph([Node("Pipe 1", frozenset({"Pipe"}), {"length": 820.0})]).describe()["labels"]
+            {'Pipe': 1}
+        """
         labels = Counter(label for node in self._nodes.values() for label in node.labels)
-        relations = Counter(label for edge in self._edges.values() for label in edge.labels)
+        edge_labels = Counter(label for edge in self._edges.values() for label in edge.labels)
         properties = Counter(name for node in self._nodes.values() for name in node.properties)
+        return {
+            "nodes": len(self._nodes),
+            "edges": len(self._edges),
+            "labels": dict(labels.most_common()),
+            "edge_labels": dict(edge_labels.most_common()),
+            "properties": dict(properties.most_common()),
+            "dated_values": len(self.dated),
+        }
+
+    def summary(self) -> str:
+        """Return what ``describe`` returns, as text for people."""
+
+        def tally(counts: Mapping[str, int]) -> str:
+            return ", ".join(f"{name} {count}" for name, count in counts.items()) or "none"
+
+        content = self.describe()
         lines = [
-            f"{len(self._nodes)} nodes, {len(self._edges)} edges",
-            f"  labels:     {tally(labels)}",
-            f"  edges:      {tally(relations)}",
-            f"  properties: {tally(properties)}",
+            f"{content['nodes']} nodes, {content['edges']} edges",
+            f"  labels:     {tally(content['labels'])}",
+            f"  edges:      {tally(content['edge_labels'])}",
+            f"  properties: {tally(content['properties'])}",
         ]
-        if self._histories:
-            lines.append(f"  dated:      {len(self.dated)} values")
+        if content["dated_values"]:
+            lines.append(f"  dated:      {content['dated_values']} values")
         return "\n".join(lines)
 
     def __len__(self) -> int:
@@ -339,12 +430,13 @@ class KnowledgeGraph:
         return f"KnowledgeGraph({len(self._nodes)} nodes, {len(self._edges)} edges)"
 
 
-def _exact(value: Value) -> tuple[bool, Value]:
-    # 1, 1.0 and True are equal in Python; a graph that says "true" does not say "one".
+def _typed_key(value: Value) -> tuple[bool, Value]:
+    """A look-up key that keeps ``True`` apart from 1 and 1.0, which are equal in Python."""
     return isinstance(value, bool), value
 
 
 def _histories(dated: list[DatedValue]) -> dict[str, dict[str, History]]:
+    """Dated values by subject and property, in order of time."""
     grouped: dict[str, dict[str, list[tuple[datetime, Value | None]]]] = defaultdict(lambda: defaultdict(list))
     for item in dated:
         grouped[item.subject][item.property].append((item.start, item.value))
@@ -364,7 +456,7 @@ def _labelled(edges: Iterable[Edge], label: Labels) -> tuple[Edge, ...]:
     return tuple(edge for edge in edges if wanted & edge.labels)
 
 
-def _listing(headline: str, problems: list[str]) -> str:
+def _list_problems(headline: str, problems: list[str]) -> str:
     return "\n  ".join([f"{headline}: {len(problems)} problem{'s' * (len(problems) > 1)}", *problems])
 
 
@@ -382,10 +474,10 @@ def _identity_problems(nodes: list[Node], edges: list[Edge]) -> list[str]:
     return problems
 
 
-def _value_problems(elements: list[Node | Edge]) -> list[str]:
+def _value_problems(records: list[Node | Edge]) -> list[str]:
     return [
-        f"{element.id}: property '{name}' is {value!r}, not a text, a finite number or a truth value"
-        for element in elements
-        for name, value in element.properties.items()
+        f"{record.id}: property '{name}' {VALUE_RULE}, got {value!r}"
+        for record in records
+        for name, value in record.properties.items()
         if not is_value(value)
     ]

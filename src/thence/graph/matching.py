@@ -1,8 +1,8 @@
-"""Where a pattern occurs in a graph: its embeddings, found by joining index arrays.
+"""The embeddings of a pattern in a graph, found by joining index arrays.
 
-Variables are injective: two variables never stand for the same node. Labels match through subclass-of when an ontology
-is given. Embeddings that a symmetry of the pattern turns into one another are counted once. This module reads graphs
-and returns arrays of node numbers; it knows nothing of readings.
+Embeddings are injective: two variables never match the same node. With an ontology, labels also match subclasses and
+sub-relations. Embeddings that differ only by an automorphism of the pattern are counted once. This module reads graphs
+and returns arrays of node numbers; it must not depend on readings.
 """
 
 from __future__ import annotations
@@ -19,13 +19,21 @@ from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.graph.ontology import Ontology
 from thence.graph.patterns import BINDING, Link, Pattern, Step
 
-__all__ = ["GraphIndex", "embeddings", "most_specific", "role_members", "upward", "upward_relations"]
+__all__ = [
+    "GraphIndex",
+    "Ints",
+    "find_embeddings",
+    "find_role_members",
+    "most_specific_label",
+    "with_ancestors",
+    "with_general_relations",
+]
 
 Ints = npt.NDArray[np.int64]
 
 
-def upward(labels: Iterable[str], ontology: Ontology | None) -> frozenset[str]:
-    """Labels of a node with all their ancestors; labels that the ontology does not know stand for themselves."""
+def with_ancestors(labels: Iterable[str], ontology: Ontology | None) -> frozenset[str]:
+    """Return node ``labels`` and their superclasses; labels that ``ontology`` does not declare have none."""
     found = set(labels)
     if ontology is not None:
         for label in tuple(found):
@@ -34,15 +42,15 @@ def upward(labels: Iterable[str], ontology: Ontology | None) -> frozenset[str]:
     return frozenset(found)
 
 
-def most_specific(labels: Iterable[str], ontology: Ontology | None) -> str:
-    """The label of a node that is not above another one; the first by name where several are."""
+def most_specific_label(labels: Iterable[str], ontology: Ontology | None) -> str:
+    """Return the label that is not a superclass of another one in ``labels``; of several the first in the alphabet."""
     ordered = sorted(labels)
-    below = [x for x in ordered if not any(x in upward([y], ontology) for y in ordered if y != x)]
+    below = [x for x in ordered if not any(x in with_ancestors([y], ontology) for y in ordered if y != x)]
     return (below or ordered or [""])[0]
 
 
-def upward_relations(labels: Iterable[str], ontology: Ontology | None) -> frozenset[str]:
-    """Labels of an edge with all relations above them."""
+def with_general_relations(labels: Iterable[str], ontology: Ontology | None) -> frozenset[str]:
+    """Return edge ``labels`` and all more general relations of ``ontology``."""
     found = set(labels)
     if ontology is not None:
         for label in tuple(found):
@@ -52,13 +60,13 @@ def upward_relations(labels: Iterable[str], ontology: Ontology | None) -> frozen
 
 @dataclass(frozen=True)
 class _Adjacency:
-    """Compressed rows: the neighbours of node ``v`` are ``targets[starts[v] : starts[v + 1]]``."""
+    """Compressed sparse rows: the neighbours of node ``v`` are ``targets[starts[v] : starts[v + 1]]``."""
 
     starts: Ints
     targets: Ints
 
     def expand(self, nodes: Ints) -> tuple[Ints, Ints]:
-        """For each node its neighbours: positions into ``nodes`` and the neighbours themselves."""
+        """Return the neighbours of ``nodes``: the position of each in ``nodes``, and the neighbour."""
         counts = self.starts[nodes + 1] - self.starts[nodes]
         origin = np.repeat(np.arange(len(nodes)), counts)
         within = np.arange(len(origin)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -67,14 +75,19 @@ class _Adjacency:
 
 @dataclass(frozen=True)
 class GraphIndex:
-    """A graph as arrays: nodes are numbers, labels are masks, each relation is an adjacency."""
+    """A graph as arrays: nodes are numbers, labels are boolean masks, relations are adjacency lists.
+
+    Args:
+        graph: The knowledge graph.
+        ontology: Superclasses and general relations to add to the labels.
+    """
 
     graph: KnowledgeGraph
     ontology: Ontology | None = None
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
-        """Node ids in order."""
+        """The node ids, in the order of the graph."""
         return tuple(self.graph.nodes)
 
     @cached_property
@@ -88,7 +101,7 @@ class GraphIndex:
         closed: dict[frozenset[str], frozenset[str]] = {}
         for i, node in enumerate(self.graph.nodes.values()):
             if node.labels not in closed:
-                closed[node.labels] = upward(node.labels, self.ontology)
+                closed[node.labels] = with_ancestors(node.labels, self.ontology)
             for label in closed[node.labels]:
                 if label not in masks:
                     masks[label] = np.zeros(len(self.ids), bool)
@@ -97,18 +110,25 @@ class GraphIndex:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """All labels that some node has, ancestors included."""
+        """The labels of all nodes, including superclasses."""
         return tuple(sorted(self._label_masks))
 
     def has_label(self, label: str) -> npt.NDArray[np.bool_]:
-        """Which nodes have a label, directly or through a subclass; an unknown label is an error."""
+        """Return which nodes have a label, directly or through a subclass.
+
+        Args:
+            label: The label; an empty string for all nodes.
+
+        Raises:
+            PatternError: If neither the graph nor the ontology has the label.
+        """
         if not label:
             return np.ones(len(self.ids), bool)
         found = self._label_masks.get(label)
         if found is None:
             if self.ontology is not None and label in self.ontology.classes:
                 return np.zeros(len(self.ids), bool)
-            raise PatternError(f"no node of the graph is a '{label}'", hint=nearest(label, self._label_masks))
+            raise PatternError(f"no node of the graph has the label '{label}'", hint=nearest(label, self._label_masks))
         return found
 
     @cached_property
@@ -117,7 +137,7 @@ class GraphIndex:
         closed: dict[frozenset[str], frozenset[str]] = {}
         for edge in self.graph.edges.values():
             if edge.labels not in closed:
-                closed[edge.labels] = upward_relations(edge.labels, self.ontology)
+                closed[edge.labels] = with_general_relations(edge.labels, self.ontology)
             for label in [*closed[edge.labels], ""]:
                 sources, targets = pairs.setdefault(label, ([], []))
                 sources.append(self.number[edge.source])
@@ -126,11 +146,19 @@ class GraphIndex:
 
     @property
     def relations(self) -> tuple[str, ...]:
-        """All edge labels, ancestors included."""
+        """The labels of all edges, including more general relations."""
         return tuple(sorted(label for label in self._edges if label))
 
     def adjacency(self, label: str, direction: str) -> _Adjacency:
-        """The neighbours along a relation: ``out``, ``in`` or ``any``."""
+        """Return the neighbours along a relation.
+
+        Args:
+            label: The relation; an empty string for all edges.
+            direction: ``"out"``, ``"in"`` or ``"any"``.
+
+        Raises:
+            PatternError: If neither the graph nor the ontology has the relation.
+        """
         key = (label, direction)
         if key not in self._adjacencies:
             self._adjacencies[key] = self._make_adjacency(label, direction)
@@ -145,7 +173,7 @@ class GraphIndex:
             if self.ontology is not None and label in self.ontology.relations:
                 sources = targets = np.zeros(0, np.int64)
             else:
-                raise PatternError(f"no edge of the graph is labelled '{label}'", hint=nearest(label, self.relations))
+                raise PatternError(f"no edge of the graph has the label '{label}'", hint=nearest(label, self.relations))
         else:
             sources, targets = self._edges[label]
         if direction == "in":
@@ -157,24 +185,35 @@ class GraphIndex:
         return _Adjacency(starts, pairs[:, 1])
 
 
-def embeddings(
+def find_embeddings(
     pattern: Pattern,
     index: GraphIndex,
     *,
     allowed: Mapping[str, npt.NDArray[np.bool_]] | None = None,
     limit: int = 10_000_000,
 ) -> Ints:
-    """All embeddings of a pattern: a row per match, a column per node variable (``pattern.nodes``), node numbers in it.
+    """Find all embeddings of a pattern.
 
-    ``allowed`` narrows variables to some nodes (those that carry the sensors that the pattern asks for).
+    Args:
+        pattern: The pattern.
+        index: The graph.
+        allowed: For some node variables, which nodes they may match (those with the required sensors).
+        limit: The greatest number of embeddings.
 
-    >>> from thence.graph.knowledge_graph import Edge, KnowledgeGraph, Node
-    >>> def node(name, label): return Node(name, frozenset([label]), {})
-    >>> def edge(name, a, b): return Edge(name, a, b, frozenset(["to"]), {})
-    >>> nodes = [node("p", "Pipe"), node("j", "J"), node("k", "J")]
-    >>> g = KnowledgeGraph(nodes, [edge("1", "p", "j"), edge("2", "p", "k")])
-    >>> embeddings(Pattern.parse("(a:J)<-[to]-(p:Pipe)-[to]->(b:J)"), GraphIndex(g)).tolist()
-    [[0, 1, 2]]
+    Returns:
+        Node numbers: a row per embedding, a column per node variable (``pattern.nodes``).
+
+    Raises:
+        PatternError: If a label is unknown, the pattern is not connected, or there are more than ``limit`` embeddings.
+
+    Examples:
+        >>> from thence.graph.knowledge_graph import Edge, KnowledgeGraph, Node
+        >>> def node(name, label): return Node(name, frozenset([label]), {})
+        >>> def edge(name, a, b): return Edge(name, a, b, frozenset(["to"]), {})
+        >>> nodes = [node("p", "Pipe"), node("j", "J"), node("k", "J")]
+        >>> g = KnowledgeGraph(nodes, [edge("1", "p", "j"), edge("2", "p", "k")])
+        >>> find_embeddings(Pattern.parse("(a:J)<-[to]-(p:Pipe)-[to]->(b:J)"), GraphIndex(g)).tolist()
+        [[0, 1, 2]]
     """
     names = [v.name for v in pattern.nodes]
     masks = _label_masks(pattern, index)
@@ -187,37 +226,38 @@ def embeddings(
         rows = _join(rows, bound, link, masks, index)
         if len(rows) > limit:
             raise PatternError(
-                f"the pattern {pattern} has more than {limit:,} embeddings", hint="make it more specific, or shorter"
+                f"the pattern {pattern} has more than {limit:,} embeddings",
+                hint="use more specific labels or a shorter pattern",
             )
     for name in names:
         if name not in bound:
-            raise PatternError(f"variable '{name}' is not linked to the rest of the pattern {pattern}")
+            raise PatternError(f"variable '{name}' is not connected to the rest of the pattern {pattern}")
     rows = rows[:, [bound[name] for name in names]]
-    return _once(rows, pattern, names)
+    return _drop_symmetric(rows, pattern, names)
 
 
 def _label_masks(pattern: Pattern, index: GraphIndex) -> dict[str, npt.NDArray[np.bool_]]:
-    """Which nodes each variable may stand for by its label."""
+    """Which nodes each variable may match by its label."""
     try:
         return {v.name: index.has_label(v.label) for v in pattern.nodes}
     except PatternError as error:
-        # (f:flow)-[IN]->(p:Pipe) asks for an edge between two nodes; who wrote it may have meant a sensor.
+        # (f:flow)-[IN]->(p:Pipe) requires an edge between two nodes, but its author may have meant a sensor.
         capital = next((x.label for x in pattern.links if x.label != BINDING and x.label.lower() == BINDING), None)
         if capital is not None:
-            bound = f"[{capital}] is an edge of the graph; a sensor is bound by [{BINDING}], in small letters"
-            error.hint = "; ".join(filter(None, (error.hint, bound)))
+            advice = f"[{capital}] is an edge of the graph; bind a sensor with [{BINDING}] in lower case"
+            error.hint = "; ".join(filter(None, (error.hint, advice)))
         raise
 
 
 def _join_order(pattern: Pattern, masks: Mapping[str, npt.NDArray[np.bool_]]) -> tuple[str, list[Link]]:
-    """Start at the rarest variable and follow links that touch what is bound already."""
+    """The variable with the fewest nodes, and the links in an order that always extends the variables bound so far."""
     first = min((v.name for v in pattern.nodes), key=lambda name: int(masks[name].sum()))
-    bound, left, order = {first}, list(pattern.links), []
-    while left:
-        ready = next((link for link in left if link.source in bound or link.target in bound), None)
+    bound, remaining, order = {first}, list(pattern.links), []
+    while remaining:
+        ready = next((link for link in remaining if link.source in bound or link.target in bound), None)
         if ready is None:
             break
-        left.remove(ready)
+        remaining.remove(ready)
         order.append(ready)
         bound |= {ready.source, ready.target}
     return first, order
@@ -226,6 +266,7 @@ def _join_order(pattern: Pattern, masks: Mapping[str, npt.NDArray[np.bool_]]) ->
 def _join(
     rows: Ints, bound: dict[str, int], link: Link, masks: Mapping[str, npt.NDArray[np.bool_]], index: GraphIndex
 ) -> Ints:
+    """Extend rows by the variable at the other end of a link, or filter them if both ends are bound already."""
     forward = link.source in bound
     known, new = (link.source, link.target) if forward else (link.target, link.source)
     direction = "any" if not link.directed else "out" if forward else "in"
@@ -239,8 +280,8 @@ def _join(
     return np.column_stack([rows[origin[keep]], reached[keep]])
 
 
-def _once(rows: Ints, pattern: Pattern, names: list[str]) -> Ints:
-    """Of rows that a symmetry turns into one another keep the smallest; all rows in order."""
+def _drop_symmetric(rows: Ints, pattern: Pattern, names: list[str]) -> Ints:
+    """Of rows that an automorphism maps to one another keep the smallest; sort the rows."""
     for mapping in pattern.automorphisms():
         moved = rows[:, [names.index(mapping[name]) for name in names]]
         smaller = np.zeros(len(rows), bool)
@@ -252,8 +293,17 @@ def _once(rows: Ints, pattern: Pattern, names: list[str]) -> Ints:
     return np.asarray(np.unique(rows, axis=0)) if len(rows) else rows
 
 
-def role_members(steps: Iterable[Step], focus: Ints, index: GraphIndex) -> tuple[Ints, Ints]:
-    """The nodes that each focus reaches by a path, once each and never itself: positions into ``focus``, and nodes."""
+def find_role_members(steps: Iterable[Step], focus: Ints, index: GraphIndex) -> tuple[Ints, Ints]:
+    """Find the nodes that each focus reaches along a path, each once and without the focus itself.
+
+    Args:
+        steps: The path.
+        focus: The numbers of the focus nodes.
+        index: The graph.
+
+    Returns:
+        For each node reached, the position of its focus in ``focus``, and its number.
+    """
     origin, at = np.arange(len(focus)), focus
     for step in steps:
         where, reached = index.adjacency(step.label, step.direction).expand(at)

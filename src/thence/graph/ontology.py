@@ -1,7 +1,7 @@
-"""The ontology: classes, relations and properties, and the check that a graph keeps to them.
+"""The ontology: classes, relations and properties, and the validation of a graph against them.
 
-Subclass reasoning walks the declared parents and remembers what it found; nothing is added to graph or ontology. This
-module must not parse files (see ``thence.graph.loaders``), apart from the water ontology that ships with the package.
+Subclass reasoning walks the declared parents and caches the result; nothing is added to the graph or the ontology. This
+module must not parse files (see ``thence.graph.loaders``), except the water ontology that ships with the package.
 """
 
 from __future__ import annotations
@@ -25,19 +25,25 @@ ADMINISTRATIVE = frozenset(
         *("isDefinedBy", "identifier", "created", "modified", "creator", "license"),
     }
 )
-"""Properties that say what something is called or where it is written, exempt from ``Ontology.validate``."""
+"""Properties with names, comments and sources, which ``Ontology.validate`` skips by default."""
 
 
 @dataclass(frozen=True)
 class Relation:
-    """What a relation may connect: one of the classes of ``domain`` to one of ``range``; empty means anything.
+    """The declaration of a relation: which classes it may connect.
 
-    ``ranges`` narrows the targets for sources of one class only (SHACL property shapes, OWL ``allValuesFrom``); an
-    empty set there forbids the relation for that class. ``parents`` are wider relations: ``starts_at`` is a kind of
-    ``connected``, and what holds for ``connected`` holds for it.
+    Args:
+        domain: The classes at which the relation may start; empty for any.
+        range: The classes at which it may end; empty for any.
+        parents: More general relations, whose domain and range apply too: ``starts_at`` has the parent ``connected``.
+        inverse: The name of the inverse relation, or an empty string.
+        symmetric: Whether the relation also holds in the other direction.
+        ranges: For some source classes, the only target classes allowed (SHACL property shapes, OWL
+            ``allValuesFrom``); an empty set forbids the relation for that class.
 
-    >>> Relation(domain=frozenset({"Link"}), range=frozenset({"Node"})).symmetric
-    False
+    Examples:
+        >>> Relation(domain=frozenset({"Link"}), range=frozenset({"Node"})).symmetric
+        False
     """
 
     domain: frozenset[str] = frozenset()
@@ -48,7 +54,7 @@ class Relation:
     ranges: Mapping[str, frozenset[str]] = field(default_factory=dict, hash=False)
 
     def joined(self, other: Relation) -> Relation:
-        """Both descriptions of one relation together; what one of them leaves open is open."""
+        """Combine two declarations of one relation; a domain or range that one of them leaves open stays open."""
         ranges = dict(self.ranges)
         for holder, allowed in other.ranges.items():
             ranges[holder] = ranges[holder] | allowed if holder in ranges else allowed
@@ -64,12 +70,16 @@ class Relation:
 
 @dataclass(frozen=True)
 class Breach:
-    """One way in which a graph departs from an ontology.
+    """One violation of an ontology by a graph.
 
-    ``kind`` is ``label``, ``property``, ``owner``, ``domain``, ``range`` or ``deprecated``.
+    Args:
+        kind: ``label``, ``property``, ``owner``, ``domain``, ``range`` or ``deprecated``.
+        subject: Id of the node or edge.
+        detail: What is wrong, in words.
 
-    >>> print(Breach("label", "Pipe 1", "'Pip' is neither a class nor a relation"))
-    Pipe 1: 'Pip' is neither a class nor a relation
+    Examples:
+        >>> print(Breach("label", "Pipe 1", "'Pip' is neither a class nor a relation"))
+        Pipe 1: 'Pip' is neither a class nor a relation
     """
 
     kind: str
@@ -81,13 +91,23 @@ class Breach:
 
 
 class Ontology:
-    """Classes with their parents, relations with domain and range, properties with the classes that own them.
+    """The schema of a knowledge graph: classes, relations and properties. Read-only.
 
-    Owners of a property are classes or relations; an empty set of owners means that anything may have it.
+    Args:
+        classes: Each class with its parent classes.
+        relations: Each relation with its declaration.
+        properties: Each property with the classes or relations that may have it; empty if anything may have it.
+        name: The name of the ontology, for messages.
+        units: The unit of each property where it is known.
+        deprecated: Each deprecated class with the class that replaces it, or an empty string.
 
-    >>> water = Ontology.water()
-    >>> water.is_a("Pipe", "Link"), water.is_relation("starts_at", "connected"), water.validate(KnowledgeGraph([]))
-    (True, True, ())
+    Raises:
+        GraphError: If a parent, domain, range or owner is not declared. The error lists all of them.
+
+    Examples:
+        >>> water = Ontology.water()
+        >>> water.is_a("Pipe", "Link"), water.is_relation("starts_at", "connected"), water.validate(KnowledgeGraph([]))
+        (True, True, ())
     """
 
     def __init__(
@@ -111,33 +131,45 @@ class Ontology:
         self._down: dict[str, frozenset[str]] = {}
         self._children: dict[str, set[str]] | None = None
         self._advice: dict[tuple[str, str], str] = {}
-        self._refuse_loose_ends()
+        self._check_references()
 
-    def _refuse_loose_ends(self) -> None:
+    def _check_references(self) -> None:
         known = self.classes.keys() | self.relations.keys()
-        loose = [(f"class '{c}' has the parent", p) for c, ps in self.classes.items() for p in ps if p not in known]
+        undeclared = [
+            (f"class '{c}' has the parent", p) for c, ps in self.classes.items() for p in ps if p not in known
+        ]
         for name, relation in self.relations.items():
             ends = [("domain", relation.domain), ("range", relation.range), ("parent", relation.parents)]
-            loose += [(f"relation '{name}' has the {end}", c) for end, cs in ends for c in cs if c not in known]
-        loose += [
+            undeclared += [(f"relation '{name}' has the {end}", c) for end, cs in ends for c in cs if c not in known]
+        undeclared += [
             (f"property '{p}' has the owner", o) for p, os in self.properties.items() for o in os if o not in known
         ]
-        if loose:
-            listed = (f"{what} '{target}', which is not declared" for what, target in sorted(loose))
-            raise GraphError("\n  ".join(["the ontology has loose ends:", *listed]), where=self.name or None)
+        if undeclared:
+            listed = (f"{what} '{target}'" for what, target in sorted(undeclared))
+            raise GraphError(
+                "\n  ".join(["the ontology refers to names that are not declared:", *listed]), where=self.name or None
+            )
 
     @classmethod
     def water(cls) -> Ontology:
-        """The ontology of EPANET networks that ships with Thence."""
+        """Return the ontology of EPANET networks that ships with Thence."""
         text = resources.files("thence.graph").joinpath("data/water.toml").read_text(encoding="utf-8")
         return cls.from_dict(tomllib.loads(text), where="water.toml")
 
     @classmethod
     def from_dict(cls, schema: Mapping[str, Any], *, where: str = "schema") -> Ontology:
-        """An ontology from the small schema (TOML or JSON) that the guide documents.
+        """Build an ontology from the schema that the guide on knowledge graphs documents.
 
-        >>> Ontology.from_dict({"classes": {"Asset": {}, "Pump": {"parents": ["Asset"]}}}).is_a("Pump", "Asset")
-        True
+        Args:
+            schema: The content of a schema file in TOML or JSON.
+            where: The name of the file, for messages; also the name of the ontology if the schema has no ``name``.
+
+        Raises:
+            GraphError: If the schema has unknown keys or wrong types. The error lists every problem.
+
+        Examples:
+            >>> Ontology.from_dict({"classes": {"Asset": {}, "Pump": {"parents": ["Asset"]}}}).is_a("Pump", "Asset")
+            True
         """
         problems: list[str] = []
         _check_keys("", schema, {"name", "classes", "relations", "properties"}, problems)
@@ -155,7 +187,7 @@ class Ontology:
             if isinstance(value, str):
                 value = [value]
             if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-                problems.append(f"{part}.{entry}.{key} is {value!r}; write a list of names")
+                problems.append(f"'{part}.{entry}.{key}' must be a list of names, got {value!r}")
                 return frozenset()
             return frozenset(value)
 
@@ -172,7 +204,7 @@ class Ontology:
         }
         properties = {entry: names("properties", entry, "owners") for entry in entries["properties"]}
         if problems:
-            raise GraphError("\n  ".join(["the schema is not understood:", *problems]), where=where)
+            raise GraphError("\n  ".join(["the schema is not valid:", *problems]), where=where)
         return cls(
             classes,
             relations,
@@ -182,14 +214,55 @@ class Ontology:
             deprecated={c: str(e["deprecated"]) for c, e in entries["classes"].items() if "deprecated" in e},
         )
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the ontology as the schema that ``from_dict`` reads back.
+
+        The schema cannot express a range that applies to one class only; such ranges are left out.
+
+        Examples:
+            >>> Ontology({"Asset": [], "Pump": ["Asset"]}).to_dict()["classes"]["Pump"]
+            {'parents': ['Asset']}
+        """
+        classes: dict[str, dict[str, Any]] = {name: _sorted_names(parents=own) for name, own in self.classes.items()}
+        for name, replacement in self.deprecated.items():
+            classes.setdefault(name, {})["deprecated"] = replacement
+        relations: dict[str, dict[str, Any]] = {}
+        for name, relation in self.relations.items():
+            relations[name] = _sorted_names(domain=relation.domain, range=relation.range, parents=relation.parents)
+            if relation.inverse:
+                relations[name]["inverse"] = relation.inverse
+            if relation.symmetric:
+                relations[name]["symmetric"] = True
+        properties: dict[str, dict[str, Any]] = {
+            name: _sorted_names(owners=own) for name, own in self.properties.items()
+        }
+        for name, unit in self.units.items():
+            if name in properties:
+                properties[name]["unit"] = unit
+        return {"name": self.name, "classes": classes, "relations": relations, "properties": properties}
+
     def ancestors(self, name: str) -> frozenset[str]:
-        """All classes above a class, itself not included (but equivalent classes are)."""
-        self._known(name)
+        """Return all superclasses of a class, including equivalent classes but not the class itself.
+
+        Args:
+            name: The class.
+
+        Raises:
+            GraphError: If there is no such class.
+        """
+        self._check_class(name)
         return self._above(name) - {name}
 
     def descendants(self, name: str) -> frozenset[str]:
-        """All classes below a class, itself not included (but equivalent classes are)."""
-        self._known(name)
+        """Return all subclasses of a class, including equivalent classes but not the class itself.
+
+        Args:
+            name: The class.
+
+        Raises:
+            GraphError: If there is no such class.
+        """
+        self._check_class(name)
         if self._children is None:
             self._children = defaultdict(set)
             for child, parents in self.classes.items():
@@ -201,15 +274,32 @@ class Ontology:
         return self._down[name] - {name}
 
     def is_a(self, name: str, ancestor: str) -> bool:
-        """Whether a class is the other one or below it; an undeclared class is only itself."""
+        """Whether a class is another class or a subclass of it.
+
+        Args:
+            name: The class. An undeclared class has no superclasses.
+            ancestor: The other class.
+        """
         return name == ancestor or ancestor in self._above(name)
 
     def is_relation(self, name: str, ancestor: str) -> bool:
-        """Whether a relation is the other one or a kind of it."""
+        """Whether a relation is another relation or a sub-relation of it.
+
+        Args:
+            name: The relation. An undeclared relation has no parents.
+            ancestor: The other relation.
+        """
         return name == ancestor or ancestor in self._above_relation(name)
 
     def relations_within(self, name: str) -> frozenset[str]:
-        """A relation and all kinds of it: ``connected`` gives ``starts_at`` and ``ends_at`` too."""
+        """Return a relation and all its sub-relations.
+
+        Args:
+            name: The relation, such as ``connected``, which includes ``starts_at`` and ``ends_at``.
+
+        Raises:
+            GraphError: If there is no such relation.
+        """
         if name not in self.relations:
             raise GraphError(
                 f"there is no relation '{name}'", where=self.name or None, hint=nearest(name, self.relations)
@@ -217,12 +307,27 @@ class Ontology:
         return frozenset(relation for relation in self.relations if self.is_relation(relation, name))
 
     def instances(self, graph: KnowledgeGraph, name: str) -> tuple[str, ...]:
-        """Ids of the nodes of a class or of any class below it, in the order of the graph."""
+        """Return the ids of the nodes of a class or of its subclasses, in the order of the graph.
+
+        Args:
+            graph: The graph.
+            name: The class.
+
+        Raises:
+            GraphError: If there is no such class.
+        """
         wanted = self.descendants(name) | {name}
         return tuple(node.id for node in graph.nodes.values() if node.labels & wanted)
 
     def merged(self, *others: Ontology) -> Ontology:
-        """This ontology and others as one; what two of them say of the same name holds together."""
+        """Return the union of this ontology and others.
+
+        Declarations of the same name are combined: parents and owners are united, and what one of them leaves open
+        (a domain, a range, the owners of a property) is open.
+
+        Args:
+            *others: The other ontologies.
+        """
         parts = (self, *others)
         classes: dict[str, set[str]] = defaultdict(set)
         properties: dict[str, set[str] | None] = {}
@@ -231,7 +336,7 @@ class Ontology:
             for name, parents in part.classes.items():
                 classes[name] |= parents
             for name, owners in part.properties.items():
-                # Owned by no one in particular in one of them: anything may have it.
+                # Without owners in one of them, anything may have the property.
                 before = properties.get(name, set())
                 properties[name] = {*before, *owners} if owners and before is not None else None
             for name, relation in part.relations.items():
@@ -248,19 +353,27 @@ class Ontology:
     def validate(
         self, graph: KnowledgeGraph, *, exempt: Iterable[str] = ADMINISTRATIVE, deprecated: bool = False
     ) -> tuple[Breach, ...]:
-        """Every breach of the ontology by the graph; an empty tuple when it keeps to it.
+        """List every violation of the ontology by a graph.
 
-        Labels must be classes or relations, properties must be declared and be owned by (a parent of) what carries
-        them, and an edge must connect its domain to its range. What has no known label is not judged by domain and
-        range, because nothing is known about it. A relation may also be carried as a property, where its target was a
-        mere value. With ``deprecated=True`` the use of deprecated classes is listed too.
+        Labels must be classes or relations. Properties must be declared, and owned by a class (or superclass) of the
+        node or edge that has them. An edge must connect a class of its domain to a class of its range. Nodes without a
+        known label are not checked against domain, range and owners. A relation may also appear as a property, when its
+        target was a plain value.
+
+        Args:
+            graph: The graph to validate.
+            exempt: Properties that are not checked.
+            deprecated: Whether to list the use of deprecated classes too.
+
+        Returns:
+            The violations; an empty tuple if the graph is valid.
         """
         exempted = frozenset(exempt)
         breaches: list[Breach] = []
         for node in graph.nodes.values():
-            breaches += self._element_breaches(node, exempted, deprecated)
+            breaches += self._record_breaches(node, exempted, deprecated)
         for edge in graph.edges.values():
-            breaches += self._element_breaches(edge, exempted, deprecated)
+            breaches += self._record_breaches(edge, exempted, deprecated)
             for label in sorted(edge.labels & self.relations.keys()):
                 breaches += self._edge_breaches(edge, label, graph)
         known = self.properties.keys() | self.relations.keys() | exempted
@@ -269,25 +382,25 @@ class Ontology:
                 breaches.append(Breach("property", item.subject, self._unknown("property", item.property)))
         return tuple(dict.fromkeys(breaches))
 
-    def _element_breaches(self, element: Node | Edge, exempt: frozenset[str], deprecated: bool) -> list[Breach]:
+    def _record_breaches(self, record: Node | Edge, exempt: frozenset[str], deprecated: bool) -> list[Breach]:
         found: list[Breach] = []
-        for label in sorted(element.labels):
+        for label in sorted(record.labels):
             if label not in self.classes and label not in self.relations:
-                found.append(Breach("label", element.id, self._unknown("label", label)))
+                found.append(Breach("label", record.id, self._unknown("label", label)))
             elif deprecated and label in self.deprecated:
                 successor = self.deprecated[label]
                 detail = f"'{label}' is deprecated" + (f", use '{successor}'" if successor else "")
-                found.append(Breach("deprecated", element.id, detail))
-        own = self._types(element.labels)
-        for name in element.properties:
+                found.append(Breach("deprecated", record.id, detail))
+        own = self._types(record.labels)
+        for name in record.properties:
             if name in exempt or name in self.relations:
                 continue
             owners = self.properties.get(name)
             if owners is None:
-                found.append(Breach("property", element.id, self._unknown("property", name)))
+                found.append(Breach("property", record.id, self._unknown("property", name)))
             elif owners and own and not owners & own:
-                detail = f"'{name}' belongs to {_either(owners)}, not to {_either(element.labels)}"
-                found.append(Breach("owner", element.id, detail))
+                detail = f"'{name}' belongs to {_either(owners)}, not to {_either(record.labels)}"
+                found.append(Breach("owner", record.id, detail))
         return found
 
     def _edge_breaches(self, edge: Edge, label: str, graph: KnowledgeGraph) -> list[Breach]:
@@ -312,7 +425,7 @@ class Ontology:
         return found
 
     def _types(self, labels: Iterable[str]) -> frozenset[str]:
-        """All declared classes and relations that these labels stand for."""
+        """All declared classes and relations that these labels imply."""
         found: set[str] = set()
         for label in labels:
             if label in self.classes:
@@ -322,22 +435,24 @@ class Ontology:
         return frozenset(found)
 
     def _above(self, name: str) -> frozenset[str]:
+        """A class and its superclasses."""
         if name not in self._up:
             self._up[name] = _closure(name, lambda c: self.classes.get(c, ()))
         return self._up[name]
 
     def _above_relation(self, name: str) -> frozenset[str]:
+        """A relation and all its parents, direct and indirect."""
         if name not in self._up_relations:
             relations = self.relations
             self._up_relations[name] = _closure(name, lambda r: relations[r].parents if r in relations else ())
         return self._up_relations[name]
 
-    def _known(self, name: str) -> None:
+    def _check_class(self, name: str) -> None:
         if name not in self.classes:
             raise GraphError(f"there is no class '{name}'", where=self.name or None, hint=nearest(name, self.classes))
 
     def _unknown(self, kind: str, name: str) -> str:
-        # Looking for near misses among thousands of classes is slow, and a graph repeats its mistakes.
+        # Searching thousands of classes for the nearest name is slow, and a graph repeats its mistakes.
         if (kind, name) not in self._advice:
             known = self.properties if kind == "property" else (*self.classes, *self.relations)
             hint = nearest(name, known)
@@ -351,6 +466,7 @@ class Ontology:
 
 
 def _closure(start: str, step: Any) -> frozenset[str]:
+    """Everything that repeated steps reach from ``start``, itself included."""
     seen = {start}
     waiting = [start]
     while waiting:
@@ -370,12 +486,12 @@ def _check_keys(place: str, content: Mapping[str, Any], known: set[str], problem
         if key not in known:
             hint = nearest(key, known)
             path = f"{place}.{key}" if place else key
-            problems.append(f"'{path}' is unknown ({hint or 'known are ' + ', '.join(sorted(known))})")
+            problems.append(f"unknown key '{path}' ({hint or 'known: ' + ', '.join(sorted(known))})")
 
 
 def _entries(part: str, content: Any, known: set[str], problems: list[str]) -> dict[str, Mapping[str, Any]]:
     if not isinstance(content, Mapping):
-        problems.append(f"'{part}' is {content!r}, not a table")
+        problems.append(f"'{part}' must be a table, got {content!r}")
         return {}
     found: dict[str, Mapping[str, Any]] = {}
     for entry, inner in content.items():
@@ -383,5 +499,10 @@ def _entries(part: str, content: Any, known: set[str], problems: list[str]) -> d
             _check_keys(f"{part}.{entry}", inner, known, problems)
             found[entry] = inner
         else:
-            problems.append(f"{part}.{entry} is {inner!r}, not a table")
+            problems.append(f"'{part}.{entry}' must be a table, got {inner!r}")
     return found
+
+
+def _sorted_names(**sets: Iterable[str]) -> dict[str, Any]:
+    """Each set of names as a sorted list; empty sets are left out."""
+    return {key: names for key, values in sets.items() if (names := sorted(values))}

@@ -1,18 +1,19 @@
 """Patterns: small graphs with variables, and their text form.
 
-A pattern says *where* a lifted rule speaks: which nodes, how they are linked, which of them carry which readings. The
-text form follows Cypher::
+A pattern defines *where* a lifted rule applies: which nodes, how they are linked, and which sensors they have. The text
+form follows Cypher::
 
     (f:flow)-[in]->(p:Pipe)-[connected]-(j:Junction)<-[in]-(g:pressure)
 
-Nodes that hang on ``[in]`` are sensors, by kind; all others are nodes of the graph, by class. ``[in?]`` is a sensor
-that the node may lack, but a node with such sensors has at least one of them. Capitals count: ``[IN]`` is a relation of
-the graph, and so is ``in`` in backticks. A *star* adds roles: sets of neighbours
-of a focus whose readings are aggregated, behind a bar, each a path from the focus and a kind::
+A variable with an outgoing edge ``[in]`` is a sensor, given by its kind; all other variables are nodes of the graph,
+given by their class. With ``[in?]`` the sensor is optional, but of all optional sensors of a node at least one must
+exist. Case matters: ``[IN]`` is a relation of the graph, and so is ``in`` in backticks. A *star* adds roles: groups of
+neighbours of the focus (the first variable) whose readings are aggregated. Each role follows a bar and consists of a
+name, a path from the focus, and a kind::
 
     (j:Junction)<-[in]-(d:demand) | arriving: <-[ends_at]-(Pipe).flow | leaving: <-[starts_at]-(Pipe).flow
 
-This module reads and writes patterns; finding them in a graph is the job of ``thence.graph.matching``.
+This module parses and writes patterns. It must not look at a graph: ``thence.graph.matching`` finds the embeddings.
 """
 
 from __future__ import annotations
@@ -24,14 +25,20 @@ from dataclasses import dataclass
 from thence.errors import PatternError
 from thence.rules.items import quote
 
-__all__ = ["Link", "NodeVariable", "Pattern", "Role", "SensorVariable", "Step"]
+__all__ = ["BINDING", "Link", "NodeVariable", "Pattern", "SensorVariable", "StarRole", "Step"]
 
 BINDING = "in"
+"""The label that binds a sensor to its node."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class NodeVariable:
-    """A node of the graph, by class (an empty label matches every node)."""
+    """A variable for a node of the graph.
+
+    Args:
+        name: The name of the variable.
+        label: The class of the node; an empty string matches every node.
+    """
 
     name: str
     label: str = ""
@@ -42,7 +49,14 @@ class NodeVariable:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Link:
-    """An edge between two variables; an undirected one may run either way. An empty label matches every edge."""
+    """An edge between two node variables.
+
+    Args:
+        source: The variable where the edge starts.
+        target: The variable where the edge ends.
+        label: The relation; an empty string matches every edge.
+        directed: Whether the direction matters; an undirected link matches edges in both directions.
+    """
 
     source: str
     target: str
@@ -52,7 +66,14 @@ class Link:
 
 @dataclass(frozen=True, slots=True, order=True)
 class SensorVariable:
-    """A sensor of a kind that is bound to the node of a variable (an empty kind matches every sensor)."""
+    """A variable for a sensor that is bound to the node of another variable.
+
+    Args:
+        name: The name of the variable.
+        kind: The kind of the sensor; an empty string matches every sensor.
+        host: The node variable to which the sensor is bound.
+        optional: Whether the node may lack this sensor.
+    """
 
     name: str
     kind: str
@@ -65,7 +86,13 @@ class SensorVariable:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Step:
-    """One edge of the path to a role: ``out`` follows an edge forward, ``in`` backward, ``any`` either way."""
+    """One edge of the path from the focus of a star to the nodes of a role.
+
+    Args:
+        label: The relation to follow; an empty string follows every edge.
+        direction: ``"out"`` follows edges forward, ``"in"`` backward, ``"any"`` both ways.
+        target: The class of the node that is reached; an empty string matches every node.
+    """
 
     label: str
     direction: str
@@ -78,8 +105,14 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Role:
-    """Neighbours of the focus that are reached by a path, and the kind of reading that is aggregated over them."""
+class StarRole:
+    """A group of neighbours of the focus of a star, whose readings are aggregated.
+
+    Args:
+        name: The name of the role, such as ``"Pipes that end there"``.
+        steps: The path from the focus to the neighbours.
+        kind: The kind of sensor whose readings are aggregated.
+    """
 
     name: str
     steps: tuple[Step, ...]
@@ -91,44 +124,62 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Variables, links between them, their sensors and, for a star, the roles around its first variable.
+    """A small graph with variables; usually created by ``Pattern.parse``.
 
-    >>> p = Pattern.parse("(f:flow)-[in]->(p:Pipe)-[starts_at]->(j:Junction)<-[in]-(g:pressure)")
-    >>> [v.name for v in p.nodes], [(s.kind, s.host) for s in p.sensors]
-    (['p', 'j'], [('flow', 'p'), ('pressure', 'j')])
-    >>> Pattern.parse(str(p)) == p
-    True
+    Args:
+        nodes: The node variables.
+        links: The edges between them.
+        sensors: The sensor variables.
+        roles: For a star, the groups of neighbours around its focus, the first node variable.
+
+    Examples:
+        >>> p = Pattern.parse("(f:flow)-[in]->(p:Pipe)-[starts_at]->(j:Junction)<-[in]-(g:pressure)")
+        >>> [v.name for v in p.nodes], [(s.kind, s.host) for s in p.sensors]
+        (['p', 'j'], [('flow', 'p'), ('pressure', 'j')])
+        >>> Pattern.parse(str(p)) == p
+        True
     """
 
     nodes: tuple[NodeVariable, ...]
     links: tuple[Link, ...] = ()
     sensors: tuple[SensorVariable, ...] = ()
-    roles: tuple[Role, ...] = ()
+    roles: tuple[StarRole, ...] = ()
 
     def __post_init__(self) -> None:
-        # Variables stand in the order in which the text form names them, so that it reads back to an equal pattern.
+        # Variables are ordered as in the text form, so that parsing the text gives an equal pattern.
         named = dict.fromkeys(end for link in self.links for end in (link.source, link.target))
-        focus = [self.nodes[0].name] if self.roles else []  # roles start at the variable that was named first
+        focus = [self.nodes[0].name] if self.roles else []  # the first variable is the focus
         order = list(dict.fromkeys([*focus, *named, *(v.name for v in self.nodes)]))
         object.__setattr__(self, "nodes", tuple(sorted(self.nodes, key=lambda v: order.index(v.name))))
 
     @staticmethod
     def parse(text: str) -> Pattern:
-        """Read the text form; an error points at the character where reading stopped."""
-        return _Reader(text).pattern()
+        """Parse the text form of a pattern.
+
+        Args:
+            text: The pattern, such as ``"(f:flow)-[in]->(p:Pipe)"``.
+
+        Raises:
+            PatternError: If the text is not a pattern; the message points at the character.
+        """
+        return _PatternParser(text).pattern()
 
     @property
     def is_star(self) -> bool:
-        """Whether readings of neighbours are aggregated."""
+        """Whether the pattern has roles, over which readings are aggregated."""
         return bool(self.roles)
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Names of the node variables, then of the sensor variables."""
+        """The names of the node variables, then of the sensor variables."""
         return (*(v.name for v in self.nodes), *(s.name for s in self.sensors))
 
     def label_of(self, variable: str) -> str:
-        """The class of a node variable."""
+        """Return the class of a node variable.
+
+        Args:
+            variable: The name of the variable.
+        """
         return next(v.label for v in self.nodes if v.name == variable)
 
     def __str__(self) -> str:
@@ -153,7 +204,7 @@ class Pattern:
 
     @property
     def english(self) -> str:
-        """Where the pattern holds, in words."""
+        """Where the pattern applies, in words."""
         names = {v.name: f"{v.label or 'node'} {v.name}" for v in self.nodes}
         if not self.links:
             return f"for every {names[self.nodes[0].name]}" if self.nodes else ""
@@ -166,9 +217,9 @@ class Pattern:
         return f"for every {', '.join(names.values())} where {' and '.join(clauses)}"
 
     def automorphisms(self) -> Iterator[dict[str, str]]:
-        """Renamings of the node variables that leave the pattern as it is, the identity first."""
+        """Yield the renamings of node variables that leave the pattern unchanged, the identity first."""
         names = [v.name for v in self.nodes]
-        looks = {name: self._look(name) for name in names}
+        invariants = {name: self._invariants(name) for name in names}
         links = {_canonical(link) for link in self.links}
         closing: dict[str, list[Link]] = {name: [] for name in names}
         for link in links:
@@ -179,7 +230,7 @@ class Pattern:
                 yield dict(mapping)
                 return
             name = names[len(mapping)]
-            for other in [n for n in names if looks[n] == looks[name] and n not in mapping.values()]:
+            for other in [n for n in names if invariants[n] == invariants[name] and n not in mapping.values()]:
                 mapping[name] = other
                 moved = (Link(mapping[k.source], mapping[k.target], k.label, k.directed) for k in closing[name])
                 if all(_canonical(link) in links for link in moved):
@@ -188,8 +239,8 @@ class Pattern:
 
         yield from extend({})
 
-    def _look(self, name: str) -> tuple[object, ...]:
-        """What a symmetry cannot change in a variable: class, kinds, links, and being the focus of a star."""
+    def _invariants(self, name: str) -> tuple[object, ...]:
+        """What an automorphism cannot change about a variable: class, kinds, links, being the focus of a star."""
         ends = [
             (link.label, link.directed, link.directed and end == link.source)
             for link in {_canonical(link) for link in self.links}
@@ -201,6 +252,7 @@ class Pattern:
 
 
 def _canonical(link: Link) -> Link:
+    """An undirected link with its ends in order; a directed link as it is."""
     if link.directed or link.source <= link.target:
         return link
     return Link(link.target, link.source, link.label, False)
@@ -208,31 +260,31 @@ def _canonical(link: Link) -> Link:
 
 _NAME = r"[^\W\d]\w*|`(?:[^`]|``)*`"
 _NODE = re.compile(rf"\(\s*(?P<name>{_NAME})?\s*(?::\s*(?P<label>{_NAME}))?\s*\)")
-_EDGE = re.compile(rf"(?P<left><)?-\s*(?:\[\s*:?\s*(?P<label>{_NAME})?(?P<maybe>\?)?\s*\]\s*)?-?(?P<right>>)?")
+_EDGE = re.compile(rf"(?P<left><)?-\s*(?:\[\s*:?\s*(?P<label>{_NAME})?(?P<optional>\?)?\s*\]\s*)?-?(?P<right>>)?")
 _SPACE = re.compile(r"\s*")
 
 
 @dataclass(frozen=True, slots=True)
-class _Written:
-    """An edge as it stands in the text: whether it binds a sensor, whether with a question mark, and where."""
+class _ParsedEdge:
+    """An edge in the text: whether it binds a sensor, whether it has a question mark, and its position."""
 
     link: Link
     binding: bool
-    maybe: bool
+    optional: bool
     at: int
 
 
-class _Reader:
-    """A hand-written reader: the grammar is small, and errors must point at a character."""
+class _PatternParser:
+    """A hand-written parser: the grammar is small, and errors must point at a character."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
         self.nodes: dict[str, str] = {}
-        self.links: list[_Written] = []
+        self.edges: list[_ParsedEdge] = []
         self.anonymous = 0
 
-    def fail(self, message: str, at: int | None = None) -> PatternError:
+    def error(self, message: str, at: int | None = None) -> PatternError:
         place = self.at if at is None else at
         pointer = " " * place + "^"
         return PatternError(f"{message} at character {place + 1} of the pattern\n  {self.text}\n  {pointer}")
@@ -246,7 +298,7 @@ class _Reader:
         self.skip()
         match = expression.match(self.text, self.at)
         if match is None:
-            raise self.fail(f"expected {expected}")
+            raise self.error(f"expected {expected}")
         self.at = match.end()
         return match
 
@@ -266,7 +318,7 @@ class _Reader:
             self.anonymous += 1
             name = f"_{self.anonymous}"
         if self.nodes.get(name) and label and self.nodes[name] != label:
-            raise self.fail(f"variable '{name}' already has the label '{self.nodes[name]}'", start)
+            raise self.error(f"variable '{name}' already has the label '{self.nodes[name]}'", start)
         self.nodes[name] = label or self.nodes.get(name, "")
         return name
 
@@ -279,17 +331,17 @@ class _Reader:
                 return
             match = self.take(_EDGE, "an edge such as -[connected]->")
             if match["left"] and match["right"]:
-                raise self.fail("an edge points one way only", start)
+                raise self.error("an edge can point one way only", start)
             right = self.node()
             ends = (right, left) if match["left"] else (left, right)
             link = Link(*ends, _unquote(match["label"]), bool(match["left"] or match["right"]))
-            # A relation of the graph may be called `in` too, and is then written in backticks.
-            self.links.append(_Written(link, match["label"] == BINDING, bool(match["maybe"]), start))
+            # A relation of the graph that is called `in` is written in backticks.
+            self.edges.append(_ParsedEdge(link, match["label"] == BINDING, bool(match["optional"]), start))
             left = right
 
     def pattern(self) -> Pattern:
         if not self.text.strip():
-            raise PatternError("the pattern is empty", hint="for example (f:flow)-[in]->(p:Pipe)")
+            raise PatternError("the pattern is empty", hint="write, for example, (f:flow)-[in]->(p:Pipe)")
         self.chain()
         while self.more(","):
             self.chain()
@@ -298,10 +350,10 @@ class _Reader:
             roles.append(self.role())
         self.skip()
         if self.at < len(self.text):
-            raise self.fail("unexpected text")
+            raise self.error("unexpected text")
         return self.build(tuple(roles))
 
-    def role(self) -> Role:
+    def role(self) -> StarRole:
         match = self.take(re.compile(rf"(?P<name>{_NAME})\s*:"), "a role such as arriving: <-[ends_at]-(Pipe).flow")
         steps = []
         while True:
@@ -313,35 +365,35 @@ class _Reader:
             direction = "in" if edge["left"] else "out" if edge["right"] else "any"
             steps.append(Step(_unquote(edge["label"]), direction, _unquote(target["label"])))
         if not steps:
-            raise self.fail("a role needs a path such as <-[ends_at]-(Pipe)")
+            raise self.error("a role needs a path such as <-[ends_at]-(Pipe)")
         kind = self.take(re.compile(rf"\.\s*(?P<kind>{_NAME})"), "a kind such as .flow")
-        return Role(_unquote(match["name"]), tuple(steps), _unquote(kind["kind"]))
+        return StarRole(_unquote(match["name"]), tuple(steps), _unquote(kind["kind"]))
 
-    def build(self, roles: tuple[Role, ...]) -> Pattern:
+    def build(self, roles: tuple[StarRole, ...]) -> Pattern:
         sensors: dict[str, SensorVariable] = {}
         links: list[Link] = []
-        for written in self.links:
-            link, source = written.link, written.link.source
-            if written.binding:
+        for edge in self.edges:
+            link, source = edge.link, edge.link.source
+            if edge.binding:
                 if not link.directed:
-                    raise self.fail("[in] points from the sensor to its node", written.at)
+                    raise self.error("[in] must point from the sensor to its node", edge.at)
                 if source in sensors:
-                    raise self.fail(f"sensor '{source}' can be in one node only", written.at)
-                sensors[source] = SensorVariable(source, self.nodes[source], link.target, written.maybe)
+                    raise self.error(f"sensor '{source}' can be bound to one node only", edge.at)
+                sensors[source] = SensorVariable(source, self.nodes[source], link.target, edge.optional)
             else:
-                if written.maybe:
-                    raise self.fail("only [in?] may be optional", written.at)
+                if edge.optional:
+                    raise self.error("only [in?] can be optional", edge.at)
                 links.append(link)
         for link in links:
             for end in (link.source, link.target):
                 if end in sensors:
                     raise PatternError(
-                        f"'{end}' is a sensor and takes part in the edge '{link.label}'",
-                        hint="sensors only have the edge [in]",
+                        f"'{end}' is a sensor and cannot have the edge '{link.label}'",
+                        hint="sensors can only have the edge [in]",
                     )
         for sensor in sensors.values():
             if sensor.host in sensors:
-                raise PatternError(f"sensor '{sensor.name}' is in '{sensor.host}', which is a sensor itself")
+                raise PatternError(f"sensor '{sensor.name}' is bound to '{sensor.host}', which is a sensor itself")
         nodes = tuple(NodeVariable(name, label) for name, label in self.nodes.items() if name not in sensors)
         return Pattern(nodes, tuple(links), tuple(sensors.values()), roles)
 

@@ -1,6 +1,7 @@
-"""What a knowledge graph is made of: nodes, edges and values that hold from a date on.
+"""The records of a knowledge graph: nodes, edges and dated property values.
 
-Plain frozen records with no look-ups; ``thence.graph.knowledge_graph`` puts them together and checks them.
+Frozen dataclasses without look-ups. ``thence.graph.knowledge_graph`` checks and indexes them; this module must not
+import it.
 """
 
 from __future__ import annotations
@@ -14,24 +15,33 @@ from typing import Any, TypeAlias
 
 from thence.errors import GraphError
 
-__all__ = ["DatedValue", "Edge", "Moment", "Node", "Value", "as_instant", "is_value"]
+__all__ = ["VALUE_RULE", "DatedValue", "Edge", "Moment", "Node", "Value", "as_instant", "is_value"]
 
 Value: TypeAlias = str | float | int | bool
 Moment: TypeAlias = str | date | datetime
+VALUE_RULE = "must be a string, a finite number or a boolean"
+"""What ``is_value`` checks, for messages."""
 
 
-def _freeze(element: Node | Edge) -> None:
-    labels = element.labels
-    object.__setattr__(element, "labels", frozenset((labels,) if isinstance(labels, str) else labels))
-    object.__setattr__(element, "properties", MappingProxyType(dict(element.properties)))
+def _freeze(record: Node | Edge) -> None:
+    """Store the labels as a frozen set and the properties as a read-only copy."""
+    labels = record.labels
+    object.__setattr__(record, "labels", frozenset((labels,) if isinstance(labels, str) else labels))
+    object.__setattr__(record, "properties", MappingProxyType(dict(record.properties)))
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A thing in the graph: a pipe, a room, a sensor.
+    """A node of the graph, such as a pipe, a room or a sensor.
 
-    >>> Node("Pipe 12", frozenset({"Pipe"}), {"length": 820.0}).properties["length"]
-    820.0
+    Args:
+        id: Unique among all nodes and edges of a graph.
+        labels: The classes of the node.
+        properties: Property values by name: strings, finite numbers or booleans.
+
+    Examples:
+        >>> Node("Pipe 12", frozenset({"Pipe"}), {"length": 820.0}).properties["length"]
+        820.0
     """
 
     id: str
@@ -48,10 +58,18 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A directed relation between two nodes.
+    """A directed edge between two nodes.
 
-    >>> Edge("e1", "Pipe 12", "Junction 7", frozenset({"starts_at"})).target
-    'Junction 7'
+    Args:
+        id: Unique among all nodes and edges of a graph.
+        source: Id of the node where the edge starts.
+        target: Id of the node where the edge ends.
+        labels: The relations that the edge stands for.
+        properties: Property values by name: strings, finite numbers or booleans.
+
+    Examples:
+        >>> Edge("e1", "Pipe 12", "Junction 7", frozenset({"starts_at"})).target
+        'Junction 7'
     """
 
     id: str
@@ -69,12 +87,17 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class DatedValue:
-    """A property value of a node or edge that holds from ``start`` until the next one.
+    """A property value of a node or edge that is valid from ``start`` until the next dated value.
 
-    ``start`` is kept in UTC. The value ``None`` says that from then on the property is unknown.
+    Args:
+        subject: Id of the node or edge.
+        property: Name of the property.
+        start: When the value becomes valid; stored in UTC.
+        value: The value; ``None`` means that the property is unknown from ``start`` on.
 
-    >>> DatedValue("Pipe 12", "roughness", as_instant("2024-03-01"), 110.0).start.year
-    2024
+    Examples:
+        >>> DatedValue("Pipe 12", "roughness", as_instant("2024-03-01"), 110.0).start.year
+        2024
     """
 
     subject: str
@@ -87,10 +110,17 @@ class DatedValue:
 
 
 def as_instant(moment: Moment) -> datetime:
-    """A moment in UTC from ISO text, a date (its midnight) or a datetime; without a zone it is taken as UTC.
+    """Convert an ISO 8601 string, a date (its midnight) or a datetime to a datetime in UTC.
 
-    >>> as_instant("2024-03-01").isoformat()
-    '2024-03-01T00:00:00+00:00'
+    Args:
+        moment: The moment; without a time zone it is taken as UTC.
+
+    Raises:
+        GraphError: If a string is not an ISO 8601 date or time.
+
+    Examples:
+        >>> as_instant("2024-03-01").isoformat()
+        '2024-03-01T00:00:00+00:00'
     """
     if isinstance(moment, str):
         try:
@@ -103,9 +133,10 @@ def as_instant(moment: Moment) -> datetime:
 
 
 def is_value(value: object) -> bool:
-    """Whether this can be the value of a property: text, a finite number or a truth value.
+    """Whether ``value`` can be a property value: a string, a finite number or a boolean.
 
-    >>> is_value(2.5), is_value(float("nan")), is_value([1])
-    (True, False, False)
+    Examples:
+        >>> is_value(2.5), is_value(float("nan")), is_value([1])
+        (True, False, False)
     """
     return isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))

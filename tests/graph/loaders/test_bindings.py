@@ -1,4 +1,4 @@
-"""Bindings from files, and the public data sets bound whole."""
+"""Bindings from files, and complete bindings of the public data sets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from thence.errors import BindingError
+from thence.errors import BindingError, GraphError
 from thence.graph.binding import bind
 from thence.graph.loaders import read_binding, read_graph
 
@@ -38,11 +38,11 @@ def test_csv(tmp_path: Path) -> None:
     assert read_binding(file) == {"flow": "Pipe 1", "level": "Tank 1"}
     file.write_text("tag;place\nflow;Pipe 1\nflow;Pipe 1\n", encoding="utf-8")
     assert read_binding(file, sensor="tag", node="place") == {"flow": "Pipe 1"}
-    assert "there is no column 'sensor'" in message(file) and "sensor= and node= name the columns" in message(file)
+    assert "missing column 'sensor'" in message(file) and "name the columns with sensor= and node=" in message(file)
     file.write_text("sensor,node\nflow,Pipe 1\nflow,Pipe 2\nlevel,\n", encoding="utf-8")
     text = message(file)
     assert "line 3: sensor 'flow' is bound to 'Pipe 2' and to 'Pipe 1'" in text
-    assert "line 4: sensor is 'level' and node is ''; both must be texts" in text
+    assert "line 4: sensor and node must be non-empty strings, got 'level' and ''" in text
 
 
 def test_json(tmp_path: Path) -> None:
@@ -54,16 +54,25 @@ def test_json(tmp_path: Path) -> None:
     file.write_text('{"flow": "Pipe 1", "flow": "Pipe 2", "level": 3}', encoding="utf-8")
     text = message(file)
     assert "key 'flow': sensor 'flow' is bound to 'Pipe 2' and to 'Pipe 1'" in text
-    assert "key 'level': sensor is 'level' and node is 3" in text
+    assert "key 'level': sensor and node must be non-empty strings, got 'level' and 3" in text
     file.write_text('[{"sensor": "flow"}]', encoding="utf-8")
-    assert "[0]: sensor is 'flow' and node is None" in message(file)
+    assert "[0]: sensor and node must be non-empty strings, got 'flow' and None" in message(file)
     file.write_text("3", encoding="utf-8")
-    assert "this JSON is no binding" in message(file)
+    assert "this JSON is not a binding" in message(file)
     file.write_text("{\n", encoding="utf-8")
-    assert "line 2: this is not valid JSON" in message(file)
-    other = tmp_path / "b.xyz"
-    other.write_text("", encoding="utf-8")
-    assert "the suffix does not say how the binding is written" in message(other)
+    assert "line 2: not valid JSON" in message(file)
+
+
+def test_the_format_is_the_suffix_or_given(tmp_path: Path) -> None:
+    file = tmp_path / "b.xyz"
+    file.write_text("sensor,node\nflow,Pipe 1\n", encoding="utf-8")
+    assert f"no binding format has the suffix of {file} (known suffixes are .csv, .json, .ttl" in message(file)
+    assert read_binding(file, format="csv") == {"flow": "Pipe 1"}
+    assert "unknown binding format 'cvs' (did you mean 'csv'?)" in message(file, format="cvs")
+    other = tmp_path / "b.csv"
+    other.write_text("sensor,node\nflow,Pipe 1\n", encoding="utf-8")
+    with pytest.raises(GraphError, match="a binding takes one file, got 2"):
+        read_binding([other, other])
 
 
 def test_references_in_rdf(tmp_path: Path) -> None:
@@ -84,7 +93,7 @@ def test_references_in_rdf(tmp_path: Path) -> None:
     file.write_text(prefixes + ':s ref:hasTimeseriesId "x" . :t ref:hasTimeseriesId "x" .', encoding="utf-8")
     assert "series 'x' belongs to s and t" in message(file)
     file.write_text(prefixes + ":s a brick:Point .", encoding="utf-8")
-    assert "refers to no time series" in message(file)
+    assert "has no time series references" in message(file)
 
 
 def test_the_fan_coil_binding(data: Path) -> None:

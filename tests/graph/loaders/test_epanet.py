@@ -1,4 +1,4 @@
-"""EPANET networks as graphs, against WNTR's own numbers and against files with mistakes."""
+"""Graphs from EPANET networks: compared with WNTR, and errors about files with mistakes."""
 
 from __future__ import annotations
 
@@ -183,25 +183,25 @@ def test_mistakes_are_listed_by_line(tmp_path: Path) -> None:
     )
     for part in (
         "bad.inp: EPANET file cannot be read",
-        "does not name the units: add a line such as 'Units  LPS'",
+        "missing units in the section [OPTIONS]: add a line such as 'Units  LPS'",
         "line 2: [JUNCTIONS] 'high' of 'J1' is not a number",
-        "line 5: [PIPES] 'P1' leads to 'J9', which is not a node",
-        "line 6: [PIPES] row has 2 fields and needs 3",
-        "line 7: [PIPES] 'P3' leads to 'J8', which is not a node",
+        "line 5: [PIPES] 'P1' refers to 'J9', which is not a node",
+        "line 6: [PIPES] row has 2 fields, needs 3",
+        "line 7: [PIPES] 'P3' refers to 'J8', which is not a node",
         "line 7: [PIPES] 'wide' of 'P3' is not a number",
-        "line 8: [PIPES] 'P3' exists already (line 7)",
+        "line 8: [PIPES] duplicate name 'P3' (first on line 7)",
     ):
         assert part in text, part
 
 
-def test_a_name_given_twice_is_not_overwritten_in_silence(tmp_path: Path) -> None:
+def test_duplicate_names_are_refused(tmp_path: Path) -> None:
     text = message(tmp_path, "[OPTIONS]\n Units CMH\n[JUNCTIONS]\n J1 1\n J1 2\n[TANKS]\n J1 1 1 1 1 1 0\n")
-    assert "names are given twice" in text
-    assert "line 5: [JUNCTIONS] 'J1' exists already (line 4)" in text
-    assert "line 7: [TANKS] 'J1' exists already (line 4)" in text
+    assert "duplicate names" in text
+    assert "line 5: [JUNCTIONS] duplicate name 'J1' (first on line 4)" in text
+    assert "line 7: [TANKS] duplicate name 'J1' (first on line 4)" in text
 
 
-def test_what_is_no_network_says_so(tmp_path: Path) -> None:
+def test_files_that_are_not_networks(tmp_path: Path) -> None:
     assert "this does not look like an EPANET file" in message(tmp_path, "hello\n")
     odd = SMALL.format(units="CMH", headloss="H-W").replace("[TAGS]", "[NONSENSE]")
     assert "EPANET file cannot be read" in message(tmp_path, odd)
@@ -231,8 +231,8 @@ def test_l_town_sums_its_demand_categories(data: Path) -> None:
     assert read_ontology("water").validate(graph) == ()
 
 
-def test_files_as_epanet_takes_them(tmp_path: Path) -> None:
-    """A byte order mark, Latin-1 and sections of four letters are EPANET's daily bread, and were refused."""
+def test_files_that_epanet_accepts(tmp_path: Path) -> None:
+    """A byte order mark, Latin-1 and section names of four letters were refused, although EPANET accepts them."""
     file = small(tmp_path)
     expected = read_graph(file).to_dict()
     text = file.read_text(encoding="utf-8")
@@ -248,12 +248,12 @@ def test_files_as_epanet_takes_them(tmp_path: Path) -> None:
 
 
 def test_files_without_a_network_are_refused(tmp_path: Path) -> None:
-    """An empty file was an empty graph without a word."""
+    """An empty file silently became an empty graph."""
     file = tmp_path / "empty.inp"
     for text in ("", "; nothing\n", "[OPTIONS]\nUnits LPS\n"):
         file.write_text(text)
-        with pytest.raises(GraphError, match="there is no junction, reservoir or tank"):
+        with pytest.raises(GraphError, match="no junction, reservoir or tank"):
             read_graph(file)
     file.write_text(SMALL.format(units="LPS", headloss="H-W").replace("[TAGS]", "[FLAGS]"))
-    with pytest.raises(GraphError, match=r"there is no section \[FLAGS\] \(did you mean 'TAGS'\?\)"):
+    with pytest.raises(GraphError, match=r"unknown section \[FLAGS\] \(did you mean 'TAGS'\?\)"):
         read_graph(file)

@@ -1,4 +1,4 @@
-"""RDF as a property graph: names, values, blank nodes, and what is left out."""
+"""Graphs from RDF: names, values, blank nodes, and what is left out."""
 
 from __future__ import annotations
 
@@ -174,15 +174,15 @@ def test_formulas_of_n3_are_not_statements(tmp_path: Path) -> None:
 def test_errors_name_file_and_line(tmp_path: Path) -> None:
     file = tmp_path / "g.ttl"
     file.write_text("@prefix ex: <http://x/> .\nex:a ex:b ex: ex:c .\n", encoding="utf-8")
-    with pytest.raises(GraphError, match=r"g\.ttl, line 2: this is not valid turtle: .*"):
+    with pytest.raises(GraphError, match=r"g\.ttl, line 2: not valid turtle: .*"):
         read_graph(file)
     file.write_text("@prefix owl: <http://www.w3.org/2002/07/owl#> . <http://x/C> a owl:Class .", encoding="utf-8")
-    with pytest.raises(GraphError, match=r"there is no node in this RDF.*read it with read_ontology"):
+    with pytest.raises(GraphError, match=r"no node in this RDF.*read an ontology with read_ontology"):
         read_graph(file)
     file.write_text("<http://x/a> <http://x/p> <<( <http://x/b> <http://x/p> <http://x/c> )>> .", encoding="utf-8")
     with pytest.raises(GraphError, match="a statement about a statement"):
         read_graph(file)
-    with pytest.raises(GraphError, match="the suffix does not say which RDF syntax"):
+    with pytest.raises(GraphError, match="no RDF syntax has the suffix of this file"):
         read_graph(file.rename(tmp_path / "g.dat"), format="rdf")
     folder = tmp_path / "folder.ttl"
     folder.mkdir()
@@ -192,7 +192,7 @@ def test_errors_name_file_and_line(tmp_path: Path) -> None:
 
 
 def test_a_list_that_contains_itself_is_refused(tmp_path: Path) -> None:
-    """It was read for ever; a list whose rest leads back is read once."""
+    """It was read in an endless loop; a list whose rest leads back is read once."""
     head = (
         "@prefix ex: <http://e.org/> . @prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> . ex:a ex:has _:l .\n"
     )

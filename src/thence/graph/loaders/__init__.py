@@ -1,7 +1,27 @@
-"""Graphs, ontologies and bindings from files: the reader is chosen by the suffix of a file or by name.
+"""Read graphs, ontologies and bindings; the format follows from the suffix of a file or is given by name.
 
-One module per format; each is imported when it is needed. Readers return complete, checked objects or raise one error
-that lists what is wrong, with file and line. This package must not know sensors, rules or miners.
+There is one module per format, imported when it is needed. A loader returns a complete, checked object or raises one
+error that lists all problems, with file and line. This package must not depend on sensors, rules or miners.
+
+A new format is one module that defines a ``Loader`` (see ``thence.graph.loaders.loader``) and one line in ``LOADERS``,
+``ONTOLOGY_LOADERS`` or ``BINDING_LOADERS``. The suffixes of the format are declared in its ``Loader``. Another package
+adds a format with an entry point, for which nothing in this package changes. With this module::
+
+    from thence.graph.knowledge_graph import KnowledgeGraph, Node
+    from thence.graph.loaders import Loader
+
+    def read(paths, options):
+        return KnowledgeGraph([Node(line) for line in paths[0].read_text().split()])
+
+    LOADER = Loader(read, suffixes=(".names",))
+
+and this entry point, ``read_graph("rooms.names")`` returns a graph::
+
+    [project.entry-points."thence.loaders"]
+    names = "my_package.names:LOADER"
+
+The groups are ``thence.loaders`` (graphs), ``thence.ontology_loaders`` and ``thence.binding_loaders``. Formats of this
+package take precedence over those of other packages with the same name or suffix.
 """
 
 from __future__ import annotations
@@ -10,19 +30,69 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from thence.errors import GraphError, nearest
-from thence.graph.loaders.triples import SUFFIXES as RDF_SUFFIXES
-from thence.graph.loaders.triples import SYNTAXES as RDF_SYNTAXES
+from thence.errors import BindingError, GraphError
+from thence.graph.loaders.loader import (
+    Loader,
+    LoadOptions,
+    check_format,
+    choose_formats,
+    iterate_loaders,
+    load_loader,
+    only_path,
+)
+from thence.graph.loaders.triples import SYNTAXES
+from thence.settings.registry import Registry
 
 if TYPE_CHECKING:
     from thence.graph.binding import Binding
     from thence.graph.knowledge_graph import KnowledgeGraph
     from thence.graph.ontology import Ontology
 
-__all__ = ["FORMATS", "read_binding", "read_graph", "read_ontology"]
+__all__ = [
+    "BINDING_LOADERS",
+    "LOADERS",
+    "ONTOLOGY_LOADERS",
+    "LoadOptions",
+    "Loader",
+    "read_binding",
+    "read_graph",
+    "read_ontology",
+]
 
 Source: TypeAlias = "str | Path | Sequence[str | Path]"
-FORMATS = ("epanet", "rdf", *RDF_SYNTAXES, "json", "csv", "graphml", "networkx")
+
+LOADERS = Registry(
+    "graph format",
+    {
+        "epanet": "thence.graph.loaders.epanet:LOADER",
+        "rdf": "thence.graph.loaders.rdf:LOADER",
+        **dict.fromkeys(SYNTAXES, "thence.graph.loaders.rdf:LOADER"),
+        "json": "thence.graph.loaders.propertyjson:LOADER",
+        "csv": "thence.graph.loaders.tables:LOADER",
+        "graphml": "thence.graph.loaders.graphml:LOADER",
+        "networkx": "thence.graph.loaders.nxgraph:LOADER",
+    },
+    group="thence.loaders",
+)
+ONTOLOGY_LOADERS = Registry(
+    "ontology format",
+    {
+        "toml": "thence.graph.loaders.schema:LOADER",
+        "json": "thence.graph.loaders.schema:LOADER",
+        "rdf": "thence.graph.loaders.owl:LOADER",
+        **dict.fromkeys(SYNTAXES, "thence.graph.loaders.owl:LOADER"),
+    },
+    group="thence.ontology_loaders",
+)
+BINDING_LOADERS = Registry(
+    "binding format",
+    {
+        "csv": "thence.graph.loaders.bindings:CSV",
+        "json": "thence.graph.loaders.bindings:JSON",
+        "rdf": "thence.graph.loaders.bindings:REFERENCES",
+    },
+    group="thence.binding_loaders",
+)
 
 
 def read_graph(
@@ -30,172 +100,143 @@ def read_graph(
 ) -> KnowledgeGraph:
     """Read a knowledge graph from a file, several files, a folder, or a graph object.
 
-    ``source`` is an EPANET ``.inp`` file or WNTR model; one or more RDF files; property-graph or node-link ``.json``;
-    ``nodes.csv`` with ``edges.csv`` beside it (or the folder of both, or a tuple of the files); ``.graphml``; a
-    networkx graph; or a ``KnowledgeGraph``, which is returned as it is. A folder without
-    ``nodes.csv`` is read as the RDF files in it. ``format`` (one of ``FORMATS``) overrides what the suffix says.
-    ``fold=False`` keeps RDF value nodes as nodes; ``labels`` names the attribute that holds labels in GraphML,
-    node-link JSON and networkx.
+    Args:
+        source: An EPANET ``.inp`` file or WNTR model; one or several RDF files; property-graph or node-link ``.json``;
+            ``nodes.csv``, with ``edges.csv`` and ``values.csv`` beside it (or their folder, or a tuple of the files);
+            ``.graphml``; a networkx graph; or a ``KnowledgeGraph``, which is returned as it is. A folder without
+            ``nodes.csv`` is read as the RDF files in it.
+        format: A name in ``LOADERS``, which overrides the suffix; ``None`` to go by the suffix.
+        fold: Whether RDF nodes that only hold a value, with or without a unit, become properties.
+        labels: The attribute that holds the labels in GraphML, node-link JSON and networkx; by default ``labels``,
+            ``label`` or ``type``.
 
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = (Path(folder) / "nodes.csv").write_text("id,labels,length [m]\\np1,Pipe,820\\nj1,Junction,\\n")
-    ...     _ = (Path(folder) / "edges.csv").write_text("source,target,labels\\np1,j1,starts_at\\n")
-    ...     graph = read_graph(folder)
-    >>> graph.value("p1", "length"), graph.property_units["length"], list(graph.edges)
-    (820, 'm', ['p1 starts_at j1'])
+    Returns:
+        The graph.
+
+    Raises:
+        GraphError: If the source does not exist, is of no known format, or has mistakes. The error lists all of them.
+        MissingExtraError: If the format needs an optional package that is not installed.
+
+    Examples:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = (Path(folder) / "nodes.csv").write_text("id,labels,length [m]\\np1,Pipe,820\\nj1,Junction,\\n")
+        ...     _ = (Path(folder) / "edges.csv").write_text("source,target,labels\\np1,j1,starts_at\\n")
+        ...     graph = read_graph(folder)
+        >>> graph.value("p1", "length"), graph.property_units["length"], list(graph.edges)
+        (820, 'm', ['p1 starts_at j1'])
     """
     from thence.graph.knowledge_graph import KnowledgeGraph
-    from thence.graph.loaders import nxgraph
 
-    if format is not None and format not in FORMATS:
-        raise GraphError(f"there is no graph format '{format}'", hint=nearest(format, FORMATS) or ", ".join(FORMATS))
+    check_format(LOADERS, format)
     if isinstance(source, KnowledgeGraph):
         return source
-    if nxgraph.is_networkx(source):
-        return nxgraph.from_networkx(source, labels=labels)
-    if type(source).__module__.startswith("wntr."):
-        from thence.graph.loaders import epanet
-
-        return epanet.from_model(source)
-    paths = _paths(source)
-    kind = format or _format_of(paths)
-    if kind in ("rdf", *RDF_SYNTAXES):
-        from thence.graph.loaders import rdf
-
-        return rdf.read(_rdf_files(paths), syntax=None if kind == "rdf" else kind, fold=fold)
-    if kind == "csv":
-        return _read_tables(paths)
-    return _read_single(_only(paths, kind), kind, fold=fold, labels=labels)
-
-
-def _read_single(path: Path, kind: str, *, fold: bool, labels: str | None) -> KnowledgeGraph:
-    if kind == "epanet":
-        from thence.graph.loaders import epanet
-
-        return epanet.read(path)
-    if kind == "graphml":
-        from thence.graph.loaders import graphml
-
-        return graphml.read(path, labels=labels)
-    if kind == "json":
-        from thence.graph.loaders import propertyjson, rdf
-
-        content = propertyjson.load_json(path)
-        if propertyjson.is_json_ld(content):
-            return rdf.read([path], syntax="jsonld", fold=fold)
-        return propertyjson.from_content(content, where=str(path), labels=labels)
-    raise GraphError("format 'networkx' is for networkx graphs, not for files", where=str(path))
+    options = LoadOptions(format, fold, labels)
+    if not isinstance(source, str | Path | list | tuple):
+        for _, loader in iterate_loaders(LOADERS):
+            if loader.accepts is not None and loader.convert is not None and loader.accepts(source):
+                graph: KnowledgeGraph = loader.convert(source, options)
+                return graph
+    paths = _existing_paths(source)
+    name = format or _choose_graph_format(paths)
+    loader = load_loader(LOADERS, name)
+    read: KnowledgeGraph = loader.read(paths if loader.several else only_path(paths, name), options)
+    return read
 
 
 def read_ontology(source: Source, *, format: str | None = None) -> Ontology:
-    """Read an ontology: OWL, RDFS or SHACL in any RDF syntax, a small TOML or JSON schema, or ``"water"``.
+    """Read an ontology from files, or the water ontology that ships with Thence.
 
-    Several sources are taken together. ``format`` is an RDF syntax, ``toml`` or ``json``.
+    Args:
+        source: OWL, RDFS or SHACL in any RDF syntax, or a schema in TOML or JSON: a file, a folder of RDF files, or a
+            list of these, which are merged. ``"water"`` for the ontology of EPANET networks.
+        format: A name in ``ONTOLOGY_LOADERS``, which overrides the suffix; ``None`` to go by the suffix.
 
-    >>> read_ontology("water").is_a("Pump", "Link")
-    True
+    Returns:
+        The ontology.
+
+    Raises:
+        GraphError: If a file does not exist, is of no known format, or has mistakes.
+
+    Examples:
+        >>> read_ontology("water").is_a("Pump", "Link")
+        True
     """
-    from thence.graph.loaders import owl, schema
     from thence.graph.ontology import Ontology
 
     if source == "water":
         return Ontology.water()
-    known = ("rdf", *RDF_SYNTAXES, "toml", "json")
-    if format is not None and format not in known:
-        raise GraphError(f"there is no ontology format '{format}'", hint=nearest(format, known) or ", ".join(known))
-    paths = [file for path in _paths(source) for file in (_rdf_files([path]) if path.is_dir() else [path])]
-    small = [p for p in paths if (format or p.suffix.lower().lstrip(".")) in ("toml", "json")]
-    vocabularies = [p for p in paths if p not in small]
-    parts = [schema.read(path) for path in small]
-    if vocabularies:
-        parts.append(owl.read(vocabularies, syntax=None if format == "rdf" else format))
+    check_format(ONTOLOGY_LOADERS, format)
+    paths = _existing_paths(source)
+    names = [format] * len(paths) if format else choose_formats(ONTOLOGY_LOADERS, paths)
+    files: dict[Loader[Ontology], list[Path]] = {}
+    for name, path in zip(names, paths, strict=True):
+        files.setdefault(load_loader(ONTOLOGY_LOADERS, name), []).append(path)
+    parts: list[Ontology] = []
+    # Single files come first; then all files of a format that reads several together, as one part.
+    for loader in sorted(files, key=lambda loader: loader.several):
+        groups = [files[loader]] if loader.several else [[path] for path in files[loader]]
+        parts += [loader.read(group, LoadOptions(format)) for group in groups]
     return parts[0].merged(*parts[1:]) if len(parts) > 1 else parts[0]
 
 
-def read_binding(source: Source, *, sensor: str = "sensor", node: str = "node") -> Binding:
-    """Read which sensor sits at which node: from CSV, JSON, or the references in RDF files.
+def read_binding(source: Source, *, format: str | None = None, sensor: str = "sensor", node: str = "node") -> Binding:
+    """Read which node each sensor belongs to, from CSV, JSON, or the references in RDF files.
 
-    CSV has the columns ``sensor`` and ``node`` (or those named); JSON is an object ``{sensor: node}`` or a list of
-    ``{"sensor": …, "node": …}``; of RDF the time series references are taken (``ref:hasTimeseriesId``,
-    ``brick:timeseries``), or else the identifiers of its SOSA sensors and actuators.
+    Args:
+        source: A CSV file with the columns ``sensor`` and ``node``; a JSON file with an object ``{sensor: node}`` or a
+            list of ``{"sensor": …, "node": …}``; or RDF files, or a folder of them, from which the time series
+            references are taken (``ref:hasTimeseriesId``, ``brick:timeseries``), or else the identifiers of the SOSA
+            sensors and actuators.
+        format: A name in ``BINDING_LOADERS``, which overrides the suffix; ``None`` to go by the suffix.
+        sensor: The column or key of the sensor ids.
+        node: The column or key of the node ids.
 
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "binding.csv"
-    ...     _ = file.write_text("sensor,node\\nflow_1,Pipe 1\\n")
-    ...     read_binding(file)["flow_1"]
-    'Pipe 1'
+    Returns:
+        The binding.
+
+    Raises:
+        BindingError: If the format is unknown, or the file has mistakes. The error lists all of them.
+        GraphError: If a file does not exist, or an RDF file cannot be read.
+
+    Examples:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = Path(folder) / "binding.csv"
+        ...     _ = file.write_text("sensor,node\\nflow_1,Pipe 1\\n")
+        ...     read_binding(file)["flow_1"]
+        'Pipe 1'
     """
-    from thence.graph.loaders import bindings
+    paths = _existing_paths(source)
+    try:
+        check_format(BINDING_LOADERS, format)
+        names = {format} if format else set(choose_formats(BINDING_LOADERS, paths))
+    except GraphError as error:
+        raise BindingError(error.message, hint=error.hint) from None
+    loader = load_loader(BINDING_LOADERS, names.pop())
+    if names or not loader.several:
+        paths = only_path(paths, "a binding")
+    binding: Binding = loader.read(paths, LoadOptions(format, sensor=sensor, node=node))
+    return binding
 
-    paths = _paths(source)
-    if all(path.is_dir() or path.suffix.lower() in RDF_SUFFIXES for path in paths):
-        return bindings.from_graph(read_graph(source), where=", ".join(map(str, paths)))
-    return bindings.read(_only(paths, "binding"), sensor=sensor, node=node)
 
-
-def _paths(source: Any) -> list[Path]:
+def _existing_paths(source: Any) -> list[Path]:
     listed = [source] if isinstance(source, str | Path) else list(source) if isinstance(source, Iterable) else None
     if listed is None or not all(isinstance(entry, str | Path) for entry in listed):
-        raise GraphError(f"cannot read from {type(source).__name__}", hint="give a path, a list of paths, or a graph")
+        raise GraphError(f"cannot read from {type(source).__name__}", hint="pass a path, a list of paths, or a graph")
     paths = [Path(entry).expanduser() for entry in listed]
     if not paths:
-        raise GraphError("no file was given", hint="give a path or a list of paths")
-    absent = [str(path) for path in paths if not path.exists()]
-    if absent:
-        raise GraphError(f"there is no {', no '.join(absent)}", hint="check the path")
+        raise GraphError("no file given", hint="pass a path or a list of paths")
+    missing = [str(path) for path in paths if not path.exists()]
+    if missing:
+        raise GraphError(f"no such file or folder: {', '.join(missing)}", hint="check the path")
     return paths
 
 
-def _format_of(paths: list[Path]) -> str:
-    if len(paths) == 1 and paths[0].is_dir():
-        return "csv" if (paths[0] / "nodes.csv").is_file() else "rdf"
-    known = {
-        ".inp": "epanet",
-        ".json": "json",
-        ".csv": "csv",
-        ".graphml": "graphml",
-        **dict.fromkeys(RDF_SUFFIXES, "rdf"),
-    }
-    kinds = {path: "rdf" if path.is_dir() else known.get(path.suffix.lower()) for path in paths}
-    strange = [str(path) for path, kind in kinds.items() if kind is None]
-    if strange:
-        raise GraphError(
-            f"the suffix does not say which format this is: {', '.join(strange)}",
-            hint=f"known suffixes are {', '.join(known)}; or give format= one of {', '.join(FORMATS)}",
-        )
-    if len(set(kinds.values())) > 1:
-        raise GraphError(f"these files are of different formats: {', '.join(map(str, paths))}", hint="read them apart")
-    return kinds[paths[0]] or ""
-
-
-def _rdf_files(paths: list[Path]) -> list[Path]:
-    files: list[Path] = []
-    for path in paths:
-        inside = sorted(f for f in path.iterdir() if f.suffix.lower() in RDF_SUFFIXES) if path.is_dir() else [path]
-        if not inside:
-            raise GraphError("there is no nodes.csv and no RDF file in this folder", where=str(path))
-        files += inside
-    return files
-
-
-def _read_tables(paths: list[Path]) -> KnowledgeGraph:
-    from thence.graph.loaders import tables
-
-    if len(paths) == 1:
-        folder = paths[0] if paths[0].is_dir() else paths[0].parent
-        nodes = folder / "nodes.csv" if paths[0].is_dir() else paths[0]
-        beside = [folder / name for name in ("edges.csv", "values.csv")]
-        return tables.read(nodes, *(file if file.is_file() else None for file in beside))
-    if len(paths) > 3:
-        raise GraphError("a graph has at most three tables", hint="give nodes.csv, edges.csv and values.csv")
-    return tables.read(*paths)
-
-
-def _only(paths: list[Path], kind: str) -> Path:
-    if len(paths) > 1:
-        raise GraphError(
-            f"{kind} takes one file, not {len(paths)}", hint="only RDF files and CSV tables can be read together"
-        )
-    return paths[0]
+def _choose_graph_format(paths: list[Path]) -> str:
+    if len(paths) == 1 and (paths[0] / "nodes.csv").is_file():
+        return "csv"
+    formats = set(choose_formats(LOADERS, paths))
+    if len(formats) > 1:
+        raise GraphError(f"files of different formats: {', '.join(map(str, paths))}", hint="read them one at a time")
+    return formats.pop()

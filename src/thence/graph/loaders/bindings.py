@@ -1,79 +1,46 @@
-"""Bindings from files: CSV tables, JSON, and the references that an RDF graph carries."""
+"""Bindings from CSV tables, JSON, and the references in RDF graphs.
+
+This module returns bindings as written; ``Binding.check`` compares them with sensors and a graph.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from thence.errors import BindingError, GraphError
 from thence.graph.binding import Binding
 from thence.graph.knowledge_graph import KnowledgeGraph
-from thence.graph.loaders.tables import read_table
-from thence.graph.name_rules import devices, identifiers, series_references
+from thence.graph.loaders.loader import Loader, LoadOptions
+from thence.graph.loaders.tables import read_csv_table
+from thence.graph.loaders.triples import SUFFIXES
+from thence.graph.name_rules import find_devices, find_identifiers, find_series_references
 
-__all__ = ["from_graph", "read"]
-
-
-def read(path: Path, *, sensor: str = "sensor", node: str = "node") -> Binding:
-    """Read a CSV or JSON file of sensors and nodes."""
-    suffix = path.suffix.lower()
-    if suffix == ".csv":
-        pairs = _from_table(path, sensor=sensor, node=node)
-    elif suffix == ".json":
-        pairs = _from_json(path, sensor=sensor, node=node)
-    else:
-        raise BindingError(
-            "the suffix does not say how the binding is written", where=str(path), hint="use .csv, .json or an RDF file"
-        )
-    bound: dict[str, str] = {}
-    problems = []
-    for place, name, target in pairs:
-        if not isinstance(name, str) or not isinstance(target, str) or not name or not target:
-            problems.append(f"{place}: sensor is {name!r} and node is {target!r}; both must be texts")
-        elif bound.setdefault(name, target) != target:
-            problems.append(f"{place}: sensor '{name}' is bound to '{target}' and to '{bound[name]}'")
-    if problems:
-        raise BindingError("\n  ".join(["the binding cannot be used:", *problems]), where=str(path))
-    return Binding(bound)
+__all__ = ["CSV", "JSON", "REFERENCES", "from_graph", "read_csv", "read_json", "read_references"]
 
 
-def from_graph(graph: KnowledgeGraph, *, where: str) -> Binding:
-    """The binding that a graph carries: time series references, or else identifiers of SOSA sensors and actuators."""
-    found = {name: tuple(nodes) for name, nodes in series_references(graph).items()}
-    if not found:
-        names: dict[str, list[str]] = {}
-        for device in devices(graph):
-            for name in identifiers(graph, device) or [device]:
-                names.setdefault(name, []).append(device)
-        found = {name: tuple(nodes) for name, nodes in names.items()}
-    if not found:
-        raise BindingError(
-            "the graph refers to no time series and has no SOSA sensors",
-            where=where,
-            hint="bind(sensors, graph, rule=…) finds nodes by name",
-        )
-    shared = [f"series '{name}' belongs to {' and '.join(nodes)}" for name, nodes in found.items() if len(nodes) > 1]
-    if shared:
-        raise BindingError("\n  ".join(["a series belongs to one node:", *shared]), where=where)
-    return Binding({name: nodes[0] for name, nodes in found.items()})
-
-
-def _from_table(path: Path, *, sensor: str, node: str) -> list[tuple[str, Any, Any]]:
+def read_csv(paths: Sequence[Path], options: LoadOptions) -> Binding:
+    """Read a CSV file; ``options.sensor`` and ``options.node`` are the columns."""
+    (path,) = paths
     try:
-        table = read_table(path, needs=(sensor, node))
+        table = read_csv_table(path, needs=(options.sensor, options.node))
     except GraphError as error:
-        advice = f"{error.hint}; sensor= and node= name the columns" if error.hint else None
+        advice = f"{error.hint}; name the columns with sensor= and node=" if error.hint else None
         raise BindingError(error.message, where=error.where, hint=advice) from error
-    at = [table.position(sensor), table.position(node)]
-    return [(f"line {line}", row[at[0]].strip(), row[at[1]].strip()) for line, row in table.rows]
+    at = [table.position(options.sensor), table.position(options.node)]
+    pairs = ((f"line {line}", row[at[0]].strip(), row[at[1]].strip()) for line, row in table.rows)
+    return _bind_pairs(pairs, where=str(path))
 
 
-def _from_json(path: Path, *, sensor: str, node: str) -> list[tuple[str, Any, Any]]:
+def read_json(paths: Sequence[Path], options: LoadOptions) -> Binding:
+    """Read a JSON file: an object, or a list of objects with the keys ``options.sensor`` and ``options.node``."""
+    (path,) = paths
     repeated: list[tuple[str, Any]] = []
 
     def keep_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        # A JSON object may name a key twice, and the first would be lost.
+        # A JSON object may have a key twice, and Python would drop the first value.
         content: dict[str, Any] = {}
         for key, value in pairs:
             if key in content:
@@ -84,13 +51,68 @@ def _from_json(path: Path, *, sensor: str, node: str) -> list[tuple[str, Any, An
     try:
         content = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=keep_repeated)
     except json.JSONDecodeError as error:
-        raise BindingError(f"this is not valid JSON: {error.msg}", where=f"{path}, line {error.lineno}") from error
+        raise BindingError(f"not valid JSON: {error.msg}", where=f"{path}, line {error.lineno}") from error
     except (OSError, UnicodeDecodeError) as error:
         raise BindingError(f"cannot be read ({error})", where=str(path)) from error
     if isinstance(content, dict):
-        return [(f"key '{key}'", key, value) for key, value in (*content.items(), *repeated)]
+        items = (*content.items(), *repeated)
+        return _bind_pairs(((f"key '{key}'", key, value) for key, value in items), where=str(path))
     if isinstance(content, list) and all(isinstance(entry, dict) for entry in content):
-        return [(f"[{i}]", entry.get(sensor), entry.get(node)) for i, entry in enumerate(content)]
+        entries = enumerate(content)
+        return _bind_pairs(
+            ((f"[{i}]", entry.get(options.sensor), entry.get(options.node)) for i, entry in entries), where=str(path)
+        )
     raise BindingError(
-        "this JSON is no binding", where=str(path), hint='write {"sensor": "node"} or [{"sensor": …, "node": …}]'
+        "this JSON is not a binding", where=str(path), hint='write {"sensor": "node"} or [{"sensor": …, "node": …}]'
     )
+
+
+def read_references(paths: Sequence[Path], options: LoadOptions) -> Binding:
+    """Read a graph and return the binding of ``from_graph``."""
+    from thence.graph.loaders import read_graph
+
+    return from_graph(read_graph(list(paths)), where=", ".join(map(str, paths)))
+
+
+def from_graph(graph: KnowledgeGraph, *, where: str) -> Binding:
+    """Return the binding in ``graph``: its time series references, or else identifiers of SOSA sensors and actuators.
+
+    Raises:
+        BindingError: If there are none, or a series has several nodes; the error names the file ``where``.
+    """
+    found = {name: tuple(nodes) for name, nodes in find_series_references(graph).items()}
+    if not found:
+        names: dict[str, list[str]] = {}
+        for device in find_devices(graph):
+            for name in find_identifiers(graph, device) or [device]:
+                names.setdefault(name, []).append(device)
+        found = {name: tuple(nodes) for name, nodes in names.items()}
+    if not found:
+        raise BindingError(
+            "the graph has no time series references and no SOSA sensors",
+            where=where,
+            hint="find nodes by name with bind(sensors, graph, rule=…)",
+        )
+    ambiguous = [f"series '{name}' belongs to {' and '.join(nodes)}" for name, nodes in found.items() if len(nodes) > 1]
+    if ambiguous:
+        raise BindingError("\n  ".join(["a series can belong to one node only:", *ambiguous]), where=where)
+    return Binding({name: nodes[0] for name, nodes in found.items()})
+
+
+def _bind_pairs(pairs: Iterable[tuple[str, Any, Any]], *, where: str) -> Binding:
+    """The binding of (place, sensor, node) triples, or one error that lists all problems."""
+    bound: dict[str, str] = {}
+    problems = []
+    for place, sensor, node in pairs:
+        if not isinstance(sensor, str) or not isinstance(node, str) or not sensor or not node:
+            problems.append(f"{place}: sensor and node must be non-empty strings, got {sensor!r} and {node!r}")
+        elif bound.setdefault(sensor, node) != node:
+            problems.append(f"{place}: sensor '{sensor}' is bound to '{node}' and to '{bound[sensor]}'")
+    if problems:
+        raise BindingError("\n  ".join(["the binding is not valid:", *problems]), where=where)
+    return Binding(bound)
+
+
+CSV = Loader(read_csv, suffixes=(".csv",))
+JSON = Loader(read_json, suffixes=(".json",))
+REFERENCES = Loader(read_references, suffixes=tuple(SUFFIXES), several=True)

@@ -1,26 +1,27 @@
-"""EPANET networks as graphs: junctions, tanks, reservoirs and also pipes, pumps and valves are nodes.
+"""Graphs from EPANET networks: junctions, tanks, reservoirs, pipes, pumps and valves all become nodes.
 
-A sensor can sit in a pipe, so a pipe is a node; it ``starts_at`` one node and ``ends_at`` another, because a flow
-reading has a sign. EPANET lets a node and a link share a name, so an id is the class and the name (``Pipe 12``) and the
-name stays as a property. Units are metric whatever the file uses: metres, m³/h, kilowatts.
-Reading the file is WNTR's; this module must not simulate.
+A sensor can be in a pipe, so a pipe is a node; it ``starts_at`` one node and ``ends_at`` another, because flow readings
+have a sign. In EPANET a node and a link can have the same name, so an id is the class and the name (``Pipe 12``), and
+the name is also a property. Units are always metric: metres, m³/h, kilowatts. WNTR reads the file; this module must not
+simulate.
 """
 
 from __future__ import annotations
 
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from thence.errors import GraphError, require
 from thence.graph.knowledge_graph import KnowledgeGraph
-from thence.graph.loaders.inp import duplicates, explain, readable_text
+from thence.graph.loaders.epanet_text import explain_failure, find_duplicates, read_text
+from thence.graph.loaders.loader import Loader, LoadOptions
 from thence.graph.records import Edge, Node, Value
 
-__all__ = ["from_model", "read"]
+__all__ = ["LOADER", "from_model", "is_model", "read"]
 
 _SECONDS_PER_HOUR = 3600.0
 _UNITS = {
@@ -37,33 +38,28 @@ _UNITS = {
 }
 
 
-def read(path: Path) -> KnowledgeGraph:
+def read(paths: Sequence[Path], options: LoadOptions) -> KnowledgeGraph:
     """Read an EPANET ``.inp`` file."""
+    (path,) = paths
     wntr = require("wntr", extra="water")
-    if not path.is_file():
-        raise GraphError("there is no such file", where=str(path), hint="check the path")
-    text = readable_text(path)
+    text = read_text(path)
     try:
-        model = _model(wntr, path, text)
+        model = _load_model(wntr, path, text)
     except Exception as error:
-        # WNTR fails with whatever its parser stumbles over; look for the places that made it stumble.
-        raise explain(path, text, error) from error
-    repeated = duplicates(text)
-    if repeated:
-        raise GraphError(
-            "\n  ".join(["names are given twice, and WNTR would keep the last of each:", *repeated]), where=str(path)
-        )
+        # WNTR fails with any type of exception; look for the mistakes in the file that cause it.
+        raise explain_failure(path, text, error) from error
+    duplicates = find_duplicates(text)
+    if duplicates:
+        raise GraphError("\n  ".join(["duplicate names, of which WNTR keeps the last:", *duplicates]), where=str(path))
     if not model.num_nodes:
-        raise GraphError(
-            "there is no junction, reservoir or tank in this EPANET file", where=str(path), hint="is it the right file?"
-        )
+        raise GraphError("no junction, reservoir or tank in this EPANET file", where=str(path), hint="check the path")
     return from_model(model)
 
 
-def _model(wntr: ModuleType, path: Path, text: str) -> Any:
-    """The model of a file; of a copy with the text as WNTR takes it where the file is written in another way."""
+def _load_model(wntr: ModuleType, path: Path, text: str) -> Any:
+    """The WNTR model of a file, or of a temporary copy with ``text`` if WNTR cannot read the file as it is."""
     with warnings.catch_warnings():
-        # WNTR warns about curves and patterns that nothing uses; they are no part of the graph.
+        # WNTR warns about unused curves and patterns, which are not part of the graph.
         warnings.simplefilter("ignore")
         if path.read_bytes() == text.encode("utf-8"):
             return wntr.network.WaterNetworkModel(str(path))
@@ -73,8 +69,13 @@ def _model(wntr: ModuleType, path: Path, text: str) -> Any:
             return wntr.network.WaterNetworkModel(str(copy))
 
 
-def from_model(model: Any) -> KnowledgeGraph:
-    """The graph of a WNTR ``WaterNetworkModel``, as it is now (not as its file was)."""
+def is_model(source: object) -> bool:
+    """Whether ``source`` is an object of WNTR."""
+    return type(source).__module__.startswith("wntr.")
+
+
+def from_model(model: Any, options: LoadOptions | None = None) -> KnowledgeGraph:
+    """Convert a WNTR ``WaterNetworkModel`` in its present state; there are no ``options``."""
     ids = {name: f"{node.node_type} {name}" for name, node in model.nodes()}
     nodes = [Node(ids[name], frozenset((node.node_type,)), _properties(node)) for name, node in model.nodes()]
     edges: list[Edge] = []
@@ -85,7 +86,7 @@ def from_model(model: Any) -> KnowledgeGraph:
             edges.append(Edge(f"{link_id} {label} {end}", link_id, end, frozenset((label,))))
     units = dict(_UNITS)
     if model.options.hydraulic.headloss == "D-W":
-        # Only Darcy-Weisbach roughness is a length; the coefficients of the other formulas have no unit.
+        # Only the Darcy-Weisbach roughness is a length; the coefficients of the other formulas have no unit.
         units["roughness"] = "m"
     present = {name for node in nodes for name in node.properties}
     return KnowledgeGraph(nodes, edges, property_units={k: u for k, u in units.items() if k in present})
@@ -93,11 +94,11 @@ def from_model(model: Any) -> KnowledgeGraph:
 
 def _properties(element: Any) -> dict[str, Value]:
     kind = getattr(element, "node_type", None) or element.link_type
-    found = {"name": element.name, **dict(_READERS[kind](element)), "tag": element.tag}
+    found = {"name": element.name, **dict(_PROPERTIES[kind](element)), "tag": element.tag}
     return {key: value for key, value in found.items() if value is not None and value != ""}
 
 
-def _place(node: Any) -> Iterator[tuple[str, Value]]:
+def _coordinates(node: Any) -> Iterator[tuple[str, Value]]:
     x, y = node.coordinates
     # WNTR puts a node without coordinates at the origin.
     if x or y:
@@ -106,7 +107,7 @@ def _place(node: Any) -> Iterator[tuple[str, Value]]:
 
 
 def _metric(number: float, factor: float = 1.0) -> float:
-    # Unit conversion leaves noise in the last digits (247.21999999999997 for 247.22): keep twelve.
+    # Unit conversion leaves noise in the last digits (247.21999999999997 for 247.22): keep twelve digits.
     return float(f"{number * factor:.12g}")
 
 
@@ -115,10 +116,10 @@ def _junction(node: Any) -> Iterator[tuple[str, Value | None]]:
     demands = list(node.demand_timeseries_list)
     yield "base_demand", _metric(sum(demand.base_value for demand in demands), _SECONDS_PER_HOUR)
     if demands:
-        # A junction may have several categories of demand; the largest one says how it behaves.
+        # A junction may have several categories of demand; the pattern of the largest is kept.
         yield "demand_pattern", max(demands, key=lambda demand: abs(demand.base_value)).pattern_name
     yield "emitter_coefficient", node.emitter_coefficient
-    yield from _place(node)
+    yield from _coordinates(node)
 
 
 def _tank(node: Any) -> Iterator[tuple[str, Value | None]]:
@@ -129,13 +130,13 @@ def _tank(node: Any) -> Iterator[tuple[str, Value | None]]:
     yield "diameter", _metric(node.diameter)
     yield "min_volume", _metric(node.min_vol)
     yield "volume_curve", node.vol_curve_name
-    yield from _place(node)
+    yield from _coordinates(node)
 
 
 def _reservoir(node: Any) -> Iterator[tuple[str, Value | None]]:
     yield "head", _metric(node.base_head)
     yield "head_pattern", node.head_pattern_name
-    yield from _place(node)
+    yield from _coordinates(node)
 
 
 def _pipe(link: Any) -> Iterator[tuple[str, Value | None]]:
@@ -165,7 +166,7 @@ def _valve(link: Any) -> Iterator[tuple[str, Value | None]]:
     if link.valve_type == "GPV":
         yield "curve", link.headloss_curve_name
     else:
-        # The setting is a head in metres, of a flow control valve a flow, of a throttle valve a coefficient.
+        # The setting is a head in metres; for a flow control valve a flow, for a throttle valve a coefficient.
         yield "setting", _metric(link.initial_setting, _SECONDS_PER_HOUR if link.valve_type == "FCV" else 1.0)
     yield "status", _status(link)
 
@@ -174,7 +175,7 @@ def _status(link: Any) -> str:
     return str(getattr(link.initial_status, "name", link.initial_status)).lower()
 
 
-_READERS: Mapping[str, Any] = {
+_PROPERTIES: Mapping[str, Any] = {
     "Junction": _junction,
     "Tank": _tank,
     "Reservoir": _reservoir,
@@ -182,3 +183,5 @@ _READERS: Mapping[str, Any] = {
     "Pump": _pump,
     "Valve": _valve,
 }
+
+LOADER = Loader(read, suffixes=(".inp",), accepts=is_model, convert=from_model)

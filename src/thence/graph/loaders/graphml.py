@@ -1,14 +1,15 @@
-"""GraphML files as graphs, with the line of a mistake in the error.
+"""Graphs from GraphML files; errors name the line.
 
-``key`` elements name and type the attributes; an attribute called ``labels`` (else ``label``, else ``type``, or the one
-named) holds the labels, everything else is a property; Neo4j's ``<node labels=":Pump">`` is understood too. Of yEd's
-drawing the texts are taken: what is written on a node is its ``name``, on an edge its label, unless attributes say
-these. Nested graphs (yEd's groups), ports and hyperedges are refused.
+``key`` elements give names and types to the attributes. The attribute ``labels`` (else ``label``, else ``type``, or the
+one named by the caller) holds the labels, all others are properties. Neo4j's ``<node labels=":Pump">`` is supported.
+From yEd drawings, the text on a node becomes its ``name`` and the text on an edge its label, unless attributes give
+them. Nested graphs (yEd groups), ports and hyperedges are refused.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,17 +17,20 @@ from xml.parsers import expat
 
 from thence.errors import GraphError
 from thence.graph.knowledge_graph import KnowledgeGraph
-from thence.graph.loaders.assemble import Draft
-from thence.graph.loaders.propertyjson import LABEL_KEYS, take_labels
+from thence.graph.loaders.draft import Draft
+from thence.graph.loaders.loader import Loader, LoadOptions
+from thence.graph.loaders.propertyjson import LABEL_KEYS, split_labels
 
-__all__ = ["read"]
+__all__ = ["LOADER", "read"]
 
 _CAPTIONS = ("NodeLabel", "EdgeLabel")
-_TRUTH = {"true": True, "1": True, "false": False, "0": False}
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
 @dataclass
 class _Key:
+    """The declaration of an attribute: its name and type, and the elements that it applies to."""
+
     name: str
     kind: str
     applies: str
@@ -35,6 +39,8 @@ class _Key:
 
 @dataclass
 class _Element:
+    """A ``<node>`` or ``<edge>`` with its data, and the texts drawn on it by yEd."""
+
     tag: str
     line: int
     attributes: dict[str, str]
@@ -42,7 +48,9 @@ class _Element:
     captions: list[str] = field(default_factory=list)
 
 
-class _Reader:
+class _GraphmlParser:
+    """Collects keys, nodes and edges while expat parses the file."""
+
     def __init__(self, path: Path) -> None:
         self.path = path
         self.keys: dict[str, _Key] = {}
@@ -62,7 +70,7 @@ class _Reader:
             self._parser.Parse(self.path.read_bytes(), True)
         except expat.ExpatError as error:
             place = f"{self.path}, line {error.lineno}"
-            raise GraphError(f"this is not valid XML: {expat.ErrorString(error.code)}", where=place) from error
+            raise GraphError(f"not valid XML: {expat.ErrorString(error.code)}", where=place) from error
         except OSError as error:
             raise GraphError(f"cannot be read ({error.strerror})", where=str(self.path)) from error
 
@@ -70,10 +78,10 @@ class _Reader:
         tag = qualified.rpartition(" ")[2]
         line = self._parser.CurrentLineNumber
         if not self._open and tag != "graphml":
-            raise GraphError(f"the file starts with <{tag}>, not with <graphml>", where=f"{self.path}, line {line}")
+            raise GraphError(f"the root element must be <graphml>, got <{tag}>", where=f"{self.path}, line {line}")
         if tag in ("port", "hyperedge") or (tag == "graph" and "graph" in self._open):
             what = "a nested <graph>" if tag == "graph" else f"<{tag}>"
-            self.problems.append(f"line {line}: {what} has no place in a property graph")
+            self.problems.append(f"line {line}: {what} is not supported in a property graph")
         elif tag == "key":
             name = attributes.get("attr.name", attributes.get("id", ""))
             kind, applies = attributes.get("attr.type", "string"), attributes.get("for", "all")
@@ -84,11 +92,11 @@ class _Reader:
         elif tag == "data":
             self._data = attributes.get("key", "")
             if self._data not in self.keys:
-                self.problems.append(f"line {line}: there is no <key> '{self._data}'")
+                self.problems.append(f"line {line}: unknown <key> '{self._data}'")
         if tag in _CAPTIONS:
             self._caption.clear()
         elif self._open[-1:] and self._open[-1] in _CAPTIONS:
-            # yEd puts the geometry of a text inside of it.
+            # yEd puts the geometry of a text inside the text.
             self._caption += self._text
         self._text.clear()
         self._open.append(tag)
@@ -105,6 +113,7 @@ class _Reader:
             self.elements[-1].data[self._data] = text
 
     def properties(self, element: _Element, label_keys: tuple[str, ...]) -> dict[str, Any]:
+        """Return the typed attributes of an element, labels included."""
         found: dict[str, Any] = {k: v for k, v in element.attributes.items() if k in ("labels", "label")}
         for key_id, key in self.keys.items():
             raw = element.data.get(key_id, key.default if key.applies in (element.tag, "all") else None)
@@ -112,12 +121,12 @@ class _Reader:
                 try:
                     found[key.name] = _typed(raw, key.kind)
                 except (ValueError, KeyError):
-                    self.problems.append(f"line {element.line}: '{key.name}' is '{raw}', which is no {key.kind}")
-        written = "; ".join(text for text in element.captions if text)
-        if written and element.tag == "node":
-            found.setdefault("name", written)
-        elif written and not any(key in found for key in label_keys):
-            found[label_keys[0]] = written
+                    self.problems.append(f"line {element.line}: '{key.name}' must be of type {key.kind}, got '{raw}'")
+        caption = "; ".join(text for text in element.captions if text)
+        if caption and element.tag == "node":
+            found.setdefault("name", caption)
+        elif caption and not any(key in found for key in label_keys):
+            found[label_keys[0]] = caption
         return found
 
 
@@ -127,25 +136,27 @@ def _typed(text: str, kind: str) -> Any:
     if kind in ("float", "double"):
         return float(text)
     if kind == "boolean":
-        return _TRUTH[text.lower()]
+        return _BOOLEANS[text.lower()]
     return text
 
 
-def read(path: Path, *, labels: str | None = None) -> KnowledgeGraph:
-    """Read a GraphML file."""
-    reader = _Reader(path)
-    reader.parse()
-    draft = Draft(str(path), problems=reader.problems)
-    counts = Counter(e.attributes.get("id") for e in reader.elements if e.tag == "edge")
-    for element in reader.elements:
+def read(paths: Sequence[Path], options: LoadOptions) -> KnowledgeGraph:
+    """Read a GraphML file; ``options.labels`` is the attribute with the labels."""
+    (path,) = paths
+    labels = options.labels
+    parser = _GraphmlParser(path)
+    parser.parse()
+    draft = Draft(str(path), problems=parser.problems)
+    counts = Counter(e.attributes.get("id") for e in parser.elements if e.tag == "edge")
+    for element in parser.elements:
         place = f"line {element.line}"
         needed = ("id",) if element.tag == "node" else ("source", "target")
-        absent = [name for name in needed if name not in element.attributes]
-        if absent:
-            draft.problems.append(f"{place}: <{element.tag}> without {' and '.join(absent)}")
+        missing = [name for name in needed if name not in element.attributes]
+        if missing:
+            draft.problems.append(f"{place}: <{element.tag}> has no {' and no '.join(missing)}")
             continue
-        found, properties = take_labels(
-            reader.properties(element, (labels,) if labels else LABEL_KEYS),
+        found, properties = split_labels(
+            parser.properties(element, (labels,) if labels else LABEL_KEYS),
             besides=set(),
             key=labels,
             place=f"{path}, {place}",
@@ -156,7 +167,10 @@ def read(path: Path, *, labels: str | None = None) -> KnowledgeGraph:
             source, target = element.attributes["source"], element.attributes["target"]
             name = element.attributes.get("id")
             if name and name.isdigit() and counts[name] > 1:
-                # networkx writes the number of a parallel edge as its id, so every first edge is called 0.
+                # networkx writes the number of a parallel edge as its id, so every first edge has the id 0.
                 name = None
             draft.add_edge(name, source, target, labels=found, properties=properties, place=place)
     return draft.graph()
+
+
+LOADER = Loader(read, suffixes=(".graphml",))

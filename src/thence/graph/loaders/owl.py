@@ -1,17 +1,18 @@
-"""OWL, RDFS and SHACL vocabularies as an ``Ontology``.
+"""Ontologies from OWL, RDFS and SHACL vocabularies.
 
-Names are local names, as in the graphs that ``loaders.rdf`` reads; two vocabularies that share a name share
-the class (Brick's and RealEstateCore's ``Room``). What is read:
+Names are local names, as in the graphs that ``thence.graph.loaders.rdf`` reads; classes of two vocabularies with the
+same name are one class (``Room`` of Brick and of RealEstateCore). What is read:
 
 - classes, ``rdfs:subClassOf``, ``owl:equivalentClass``, members of unions and intersections;
 - object and datatype properties, ``rdfs:subPropertyOf``, ``owl:equivalentProperty``, ``owl:inverseOf``;
 - domain and range from RDFS or schema.org's ``domainIncludes``/``rangeIncludes``; several are alternatives;
-- targets allowed for one class only: SHACL property shapes with ``sh:class`` (or ``sh:or`` of such), OWL restrictions
-  with ``owl:allValuesFrom``; ``sh:maxCount 0`` forbids the relation for the class. A shape declares its property but
-  does not reserve it for its class;
-- deprecated classes count as a kind of the class that replaces them.
+- ranges for one class only: SHACL property shapes with ``sh:class`` (or ``sh:or`` of several), OWL restrictions with
+  ``owl:allValuesFrom``; ``sh:maxCount 0`` forbids the relation for the class. A shape declares its property but does
+  not restrict it to its class;
+- deprecated classes, as subclasses of the class that replaces them.
 
-Everything else (cardinalities, rules, disjointness) is left out: it has no part in the paper's conditions.
+Everything else (cardinalities, rules, disjointness) is ignored, because the paper's conditions do not use it. This
+module must not read graphs.
 """
 
 from __future__ import annotations
@@ -22,38 +23,47 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from thence.errors import GraphError
-from thence.graph.loaders.triples import Object, Triples, local_name, parse
+from thence.graph.loaders.loader import Loader, LoadOptions
+from thence.graph.loaders.triples import (
+    OWL,
+    RDF,
+    RDFS,
+    SHACL,
+    SUFFIXES,
+    XSD,
+    Object,
+    Triples,
+    list_files,
+    local_name,
+    parse_files,
+)
 from thence.graph.ontology import Ontology, Relation
 
-__all__ = ["read"]
+__all__ = ["LOADER", "read"]
 
-_RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-_RDFS = "http://www.w3.org/2000/01/rdf-schema#"
-_OWL = "http://www.w3.org/2002/07/owl#"
-_XSD = "http://www.w3.org/2001/XMLSchema#"
-_SH = "http://www.w3.org/ns/shacl#"
-_BUILT_IN = (_RDF, _RDFS, _OWL, _XSD, _SH)
+_BUILT_IN = (RDF, RDFS, OWL, XSD, SHACL)
 _INCLUDES = ("http://schema.org/", "https://schema.org/")
 _REPLACED_BY = ("https://brickschema.org/schema/Brick#isReplacedBy", "http://purl.org/dc/terms/isReplacedBy")
-_CLASSES = {_OWL + "Class", _RDFS + "Class"}
-_OBJECT_PROPERTIES = {_OWL + kind for kind in ("ObjectProperty", "SymmetricProperty", "TransitiveProperty")}
-_DATA_PROPERTIES = {_OWL + "DatatypeProperty", _OWL + "AnnotationProperty"}
+_CLASSES = {OWL + "Class", RDFS + "Class"}
+_OBJECT_PROPERTIES = {OWL + kind for kind in ("ObjectProperty", "SymmetricProperty", "TransitiveProperty")}
+_DATA_PROPERTIES = {OWL + "DatatypeProperty", OWL + "AnnotationProperty"}
 _Kind: TypeAlias = Literal["object", "data", "either"]
 
 
-def read(paths: Sequence[Path], *, syntax: str | None = None) -> Ontology:
-    """Read vocabulary files together into one ontology."""
-    vocabulary = _Vocabulary(parse(paths, syntax=syntax))
+def read(paths: Sequence[Path], options: LoadOptions) -> Ontology:
+    """Read vocabulary files, and folders of them, together; ``options.format`` is an RDF syntax or ``None``."""
+    files = list_files(paths)
+    vocabulary = _Vocabulary(parse_files(files, format=options.format))
     classes = vocabulary.parents()
     kinds = vocabulary.kinds()
     relations, properties = vocabulary.relations(kinds), vocabulary.owners(kinds)
     if not classes and not relations:
         raise GraphError(
-            "there is no class and no relation in this RDF",
-            where=", ".join(map(str, paths)),
-            hint="read it with read_graph if it is a graph",
+            "no class and no relation in this RDF",
+            where=", ".join(map(str, files)),
+            hint="read a graph with read_graph",
         )
-    # What is only mentioned (a parent or a domain from a vocabulary that was not given) is known by name.
+    # Parents, domains and ranges from vocabularies that were not given become classes without parents.
     mentioned = {parent for parents in classes.values() for parent in parents}
     for relation in relations.values():
         mentioned |= relation.domain | relation.range
@@ -63,13 +73,13 @@ def read(paths: Sequence[Path], *, syntax: str | None = None) -> Ontology:
         classes,
         relations,
         properties,
-        name=", ".join(path.stem for path in paths),
+        name=", ".join(path.stem for path in files),
         deprecated=vocabulary.deprecated(),
     )
 
 
 class _Vocabulary:
-    """RDF statements by subject and predicate; terms are text: IRIs as they are, ``_:x`` blank, ``"x`` a literal."""
+    """RDF statements by subject and predicate. Terms are strings: an IRI, ``_:x`` (blank node) or ``"x`` (literal)."""
 
     def __init__(self, parsed: Triples) -> None:
         import pyoxigraph as ox
@@ -79,33 +89,33 @@ class _Vocabulary:
                 return term.value
             return f"_:{term.value}" if isinstance(term, ox.BlankNode) else f'"{term.value}'
 
-        self._said: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+        self._statements: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
         for subject, predicate, value in parsed.triples:
-            self._said[text(subject)][predicate].append(text(value))
+            self._statements[text(subject)][predicate].append(text(value))
         self._classes = [
             term
-            for term, said in self._said.items()
-            if _is_name(term) and (_CLASSES & set(said.get(_RDF + "type", ())) or _RDFS + "subClassOf" in said)
+            for term, stated in self._statements.items()
+            if _is_name(term) and (_CLASSES & set(stated.get(RDF + "type", ())) or RDFS + "subClassOf" in stated)
         ]
 
     def parents(self) -> dict[str, frozenset[str]]:
-        """Every class with the classes right above it; equivalent classes are above each other."""
+        """Each class with its direct superclasses; equivalent classes are superclasses of each other."""
         found: dict[str, set[str]] = defaultdict(set)
         for term in self._classes:
             name = local_name(term)
-            same = self._get(term, _OWL + "equivalentClass")
-            for above in (*self._get(term, _RDFS + "subClassOf"), *same):
-                found[name] |= _names((above, *self._members(above, _OWL + "intersectionOf")))
+            same = self._get(term, OWL + "equivalentClass")
+            for above in (*self._get(term, RDFS + "subClassOf"), *same):
+                found[name] |= _names((above, *self._members(above, OWL + "intersectionOf")))
             for below in _names(
-                m for expression in same for m in (expression, *self._members(expression, _OWL + "unionOf"))
+                m for expression in same for m in (expression, *self._members(expression, OWL + "unionOf"))
             ):
                 found[below].add(name)
             found[name] |= self._replacements(term)
         return {name: frozenset(above - {name}) for name, above in found.items()}
 
     def deprecated(self) -> dict[str, str]:
-        """Deprecated classes and what replaces them; a name that another vocabulary uses on is not deprecated."""
-        old = {term for term in self._classes if '"true' in self._get(term, _OWL + "deprecated")}
+        """Deprecated classes and their replacements, except names that another vocabulary still uses."""
+        old = {term for term in self._classes if '"true' in self._get(term, OWL + "deprecated")}
         current = _names(term for term in self._classes if term not in old)
         names = {local_name(term): self._replacements(term) for term in self._classes if term in old}
         return {name: min(by, default="") for name, by in names.items() if name not in current}
@@ -114,28 +124,28 @@ class _Vocabulary:
         return _names(successor for predicate in _REPLACED_BY for successor in self._get(term, predicate))
 
     def kinds(self) -> dict[str, _Kind]:
-        """Each property of the vocabulary: to things, to data or, where nothing tells, either."""
+        """Each property of the vocabulary: whether its values are objects, data, or either if that is not stated."""
         kinds: dict[str, _Kind] = {}
-        for term, said in self._said.items():
-            types = set(said.get(_RDF + "type", ()))
+        for term, stated in self._statements.items():
+            types = set(stated.get(RDF + "type", ()))
             if not _is_name(term):
                 continue
             if types & _OBJECT_PROPERTIES:
                 kinds[term] = "object"
             elif types & _DATA_PROPERTIES:
                 kinds[term] = "data"
-            elif _RDF + "Property" in types:
-                literal = [r.startswith(_XSD) or r == _RDFS + "Literal" for r in said.get(_RDFS + "range", ())]
+            elif RDF + "Property" in types:
+                literal = [r.startswith(XSD) or r == RDFS + "Literal" for r in stated.get(RDFS + "range", ())]
                 kinds[term] = "either" if not literal else "data" if all(literal) else "object"
-        for said in list(self._said.values()):
-            for path in said.get(_SH + "path", ()):
+        for stated in list(self._statements.values()):
+            for path in stated.get(SHACL + "path", ()):
                 if _is_name(path) and path not in kinds:
-                    things = _SH + "class" in said or _SH + "node" in said
-                    kinds[path] = "data" if _SH + "datatype" in said else "object" if things else "either"
+                    objects = SHACL + "class" in stated or SHACL + "node" in stated
+                    kinds[path] = "data" if SHACL + "datatype" in stated else "object" if objects else "either"
         return kinds
 
     def owners(self, kinds: dict[str, _Kind]) -> dict[str, frozenset[str]]:
-        """Properties with the classes of their domain; a name that one vocabulary leaves open is open."""
+        """Properties with the classes of their domain; open if one vocabulary leaves the domain open."""
         domains: dict[str, list[frozenset[str]]] = defaultdict(list)
         for term, kind in kinds.items():
             if kind != "object":
@@ -143,7 +153,7 @@ class _Vocabulary:
         return {name: frozenset().union(*found) if all(found) else frozenset() for name, found in domains.items()}
 
     def relations(self, kinds: dict[str, _Kind]) -> dict[str, Relation]:
-        """Relations with what they connect."""
+        """The relations, with domain and range."""
         narrowed = self._ranges_by_class({term for term, kind in kinds.items() if kind != "data"})
         names = _names(term for term, kind in kinds.items() if kind != "data")
         relations: dict[str, Relation] = {}
@@ -151,71 +161,71 @@ class _Vocabulary:
             if kind == "data":
                 continue
             name = local_name(term)
-            wider = (*self._get(term, _RDFS + "subPropertyOf"), *self._get(term, _OWL + "equivalentProperty"))
+            wider = (*self._get(term, RDFS + "subPropertyOf"), *self._get(term, OWL + "equivalentProperty"))
             relation = Relation(
                 self._ends(term, "domain"),
                 self._ends(term, "range"),
                 frozenset(_names(wider) & names - {name}),
-                inverse=min(_names(self._get(term, _OWL + "inverseOf")), default=""),
-                symmetric=_OWL + "SymmetricProperty" in self._get(term, _RDF + "type"),
+                inverse=min(_names(self._get(term, OWL + "inverseOf")), default=""),
+                symmetric=OWL + "SymmetricProperty" in self._get(term, RDF + "type"),
                 ranges=narrowed.get(name, {}),
             )
             relations[name] = relations[name].joined(relation) if name in relations else relation
         return relations
 
     def _ends(self, term: str, which: str) -> frozenset[str]:
-        """Domain or range of a property: alternatives, or nothing where anything goes."""
-        stated = [*self._get(term, _RDFS + which)]
+        """Domain or range of a property: the alternative classes, or an empty set if it is open."""
+        stated = [*self._get(term, RDFS + which)]
         stated += [end for base in _INCLUDES for end in self._get(term, f"{base}{which}Includes")]
         choices = [self._alternatives(end) for end in stated]
         return frozenset().union(*choices) if all(choices) else frozenset()
 
     def _ranges_by_class(self, relations: set[str]) -> dict[str, dict[str, frozenset[str]]]:
-        """For each relation, the targets that sources of one class are held to."""
+        """For each relation, the target classes that are allowed for sources of one class."""
         found: dict[str, dict[str, frozenset[str]]] = defaultdict(dict)
 
         def narrow(relation: str, holders: Iterable[str], allowed: frozenset[str] | None) -> None:
             if relation in relations and allowed is not None:
                 ranges = found[local_name(relation)]
                 for holder in holders:
-                    # Where two shapes of a class speak of a relation, satisfying either is enough: no false alarms.
+                    # If two shapes of a class constrain a relation, satisfying either is enough: no false alarms.
                     ranges[holder] = ranges.get(holder, frozenset()) | allowed
 
         classes = set(self._classes)
         for term in self._classes:
-            for restriction in self._get(term, _RDFS + "subClassOf"):
-                for allowed in self._get(restriction, _OWL + "allValuesFrom"):
-                    for relation in self._get(restriction, _OWL + "onProperty"):
+            for restriction in self._get(term, RDFS + "subClassOf"):
+                for allowed in self._get(restriction, OWL + "allValuesFrom"):
+                    for relation in self._get(restriction, OWL + "onProperty"):
                         narrow(relation, (local_name(term),), self._alternatives(allowed) or None)
-        for shape in list(self._said):
-            holders = _names((*self._get(shape, _SH + "targetClass"), *([shape] if shape in classes else [])))
-            for constraint in self._get(shape, _SH + "property") if holders else ():
-                for path in self._get(constraint, _SH + "path"):
+        for shape in list(self._statements):
+            holders = _names((*self._get(shape, SHACL + "targetClass"), *([shape] if shape in classes else [])))
+            for constraint in self._get(shape, SHACL + "property") if holders else ():
+                for path in self._get(constraint, SHACL + "path"):
                     narrow(path, holders, self._shape_range(constraint))
         return found
 
     def _shape_range(self, shape: str) -> frozenset[str] | None:
-        """Classes that a property shape allows: none at all for ``maxCount 0``, ``None`` where it does not say."""
-        if '"0' in self._get(shape, _SH + "maxCount"):
+        """The classes that a property shape allows: none for ``maxCount 0``, ``None`` if it does not restrict them."""
+        if '"0' in self._get(shape, SHACL + "maxCount"):
             return frozenset()
         choices = [self._value_classes(shape)] if self._value_classes(shape) else []
-        for collection in self._get(shape, _SH + "or"):
+        for collection in self._get(shape, SHACL + "or"):
             choices += [self._value_classes(member) for member in self._list(collection)]
-        # One open choice (a datatype, a shape that is no class) leaves the range open.
+        # One open choice (a datatype, a shape that is not a class) leaves the range open.
         return frozenset().union(*choices) if choices and all(choices) else None
 
     def _value_classes(self, shape: str) -> frozenset[str]:
-        values = [*self._get(shape, _SH + "class"), *self._get(shape, _SH + "node")]
+        values = [*self._get(shape, SHACL + "class"), *self._get(shape, SHACL + "node")]
         return frozenset(_names(values)) if all(map(self._is_class, values)) else frozenset()
 
     def _is_class(self, term: str) -> bool:
-        types = set(self._get(term, _RDF + "type"))
-        # A class of another vocabulary is not described here; a shape that is no class is.
-        return _SH + "NodeShape" not in types or bool(types & _CLASSES)
+        types = set(self._get(term, RDF + "type"))
+        # A class of another vocabulary has no type here; a shape that is not a class has one.
+        return SHACL + "NodeShape" not in types or bool(types & _CLASSES)
 
     def _alternatives(self, expression: str) -> frozenset[str]:
-        """The classes that a class expression lists; nothing where it is open."""
-        members = self._members(expression, _OWL + "unionOf")
+        """The classes that a class expression lists; an empty set if it is open."""
+        members = self._members(expression, OWL + "unionOf")
         if not members:
             return frozenset(_names((expression,)))
         choices = [self._alternatives(member) for member in members]
@@ -228,12 +238,12 @@ class _Vocabulary:
         seen: set[str] = set()
         while cell not in seen:
             seen.add(cell)
-            yield from self._get(cell, _RDF + "first")
-            cell = next(iter(self._get(cell, _RDF + "rest")), cell)
+            yield from self._get(cell, RDF + "first")
+            cell = next(iter(self._get(cell, RDF + "rest")), cell)
 
     def _get(self, subject: str, predicate: str) -> Sequence[str]:
-        said = self._said.get(subject)
-        return said.get(predicate, ()) if said else ()
+        stated = self._statements.get(subject)
+        return stated.get(predicate, ()) if stated else ()
 
 
 def _is_name(term: str) -> bool:
@@ -241,5 +251,8 @@ def _is_name(term: str) -> bool:
 
 
 def _names(terms: Iterable[str]) -> set[str]:
-    """Local names of the terms that a vocabulary declares: no blank nodes, no built-ins."""
+    """Local names of the terms, without blank nodes, literals and built-in terms."""
     return {local_name(term) for term in terms if _is_name(term)}
+
+
+LOADER = Loader(read, suffixes=tuple(SUFFIXES), several=True)

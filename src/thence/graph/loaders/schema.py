@@ -1,31 +1,43 @@
-"""The small ontology schema in TOML or JSON (see the guide on knowledge graphs)."""
+"""Ontologies as a schema in TOML or JSON (see the guide on knowledge graphs).
+
+This module reads the file; ``Ontology.from_dict`` gives its content a meaning.
+"""
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from thence.errors import GraphError
-from thence.graph.loaders.propertyjson import is_json_ld, load_json
+from thence.graph.loaders.loader import Loader, LoadOptions
+from thence.graph.loaders.propertyjson import is_json_ld, read_json
 from thence.graph.ontology import Ontology
 
-__all__ = ["read"]
+__all__ = ["LOADER", "read"]
 
 
-def read(path: Path) -> Ontology:
-    """Read a schema file into an ontology."""
-    if path.suffix.lower() == ".json":
-        content: Any = load_json(path)
+def read(paths: Sequence[Path], options: LoadOptions) -> Ontology:
+    """Read a schema file; ``options.format`` is ``"toml"``, ``"json"``, or ``None`` to go by the suffix."""
+    (path,) = paths
+    if (options.format or path.suffix.lower().removeprefix(".")) == "json":
+        content: Any = read_json(path)
         if is_json_ld(content):
-            raise GraphError("this is JSON-LD", where=str(path), hint="give format='jsonld'")
+            raise GraphError("this is JSON-LD, not a schema", where=str(path), hint="pass format='jsonld'")
     else:
         try:
             content = tomllib.loads(path.read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise GraphError(f"this is not valid TOML: {error}", where=str(path)) from error
+            raise GraphError(f"not valid TOML: {error}", where=str(path)) from error
         except OSError as error:
             raise GraphError(f"cannot be read ({error.strerror})", where=str(path)) from error
     if not isinstance(content, dict):
-        raise GraphError("a schema is a table of classes, relations and properties", where=str(path))
+        raise GraphError(
+            f"a schema must be a table of classes, relations and properties, got {type(content).__name__}",
+            where=str(path),
+        )
     return Ontology.from_dict(content, where=str(path))
+
+
+LOADER = Loader(read, suffixes=(".toml", ".json"))

@@ -1,12 +1,13 @@
-"""A graph as tables: ``nodes.csv``, ``edges.csv`` and, for values that change, ``values.csv``.
+"""Graphs from CSV tables: ``nodes.csv``, ``edges.csv`` and, for values that change over time, ``values.csv``.
 
-``nodes.csv`` has a column ``id``, ``edges.csv`` has ``source`` and ``target`` (and may have ``id``); ``labels`` (or
-``label``) holds labels separated by ``;``, every other column is a property. A column head may carry a unit and a type:
-``length [m]``, ``zip:text``, ``depth [m]:number`` (types: number, text, truth). Without a type a column is numeric when
-all its cells are numbers (``007`` is text), true or false when all are, else text. Numbers may have decimal commas
-where commas do not separate the columns; a file has one decimal sign, and beside decimal points ``1,2`` is text. Cells
-are trimmed; an empty one is missing.
-``values.csv`` has ``subject``, ``property``, ``from`` and ``value``.
+``nodes.csv`` has a column ``id``; ``edges.csv`` has ``source`` and ``target``, and optionally ``id``. ``labels`` (or
+``label``) holds labels separated by ``;``. All other columns are properties. A column head may have a unit and a type:
+``length [m]``, ``zip:text``, ``depth [m]:number`` (types: number, text, truth). Without a type, a column is numeric if
+all its cells are numbers (``007`` is text), boolean if all are true or false, else text. Numbers may have decimal
+commas if commas do not separate the columns. A file has one decimal sign: beside decimal points, ``1,2`` is text. Cells
+are stripped; an empty cell is a missing value. ``values.csv`` has ``subject``, ``property``, ``from`` and ``value``.
+
+This module never guesses a number: ambiguous cells are errors.
 """
 
 from __future__ import annotations
@@ -15,27 +16,35 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from thence.errors import GraphError, nearest
 from thence.graph.knowledge_graph import KnowledgeGraph
-from thence.graph.loaders.assemble import Draft, as_labels
+from thence.graph.loaders.draft import Draft, as_labels
+from thence.graph.loaders.loader import Loader, LoadOptions
 from thence.graph.records import Value
 
-__all__ = ["Table", "read", "read_table"]
+__all__ = ["LOADER", "CsvTable", "read", "read_csv_table"]
 
 _HEAD = re.compile(r"(?P<name>.*?)\s*(\[(?P<unit>[^\]]*)\])?\s*(:\s*(?P<type>number|text|truth))?", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
-_MARKED = re.compile(r"[+-]?\d[\d.,]*")
-_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
-_TRUTH = {"true": True, "false": False}
+_DIGITS_WITH_SIGNS = re.compile(r"[+-]?\d[\d.,]*")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
+_BOOLEANS = {"true": True, "false": False}
 
 
 @dataclass(frozen=True)
-class Table:
-    """The rows of a CSV file as texts, each with its line number."""
+class CsvTable:
+    """The rows of a CSV file as strings.
+
+    Args:
+        path: The file.
+        columns: The column heads.
+        rows: The line number and cells of each row.
+        separator: The separator of the columns.
+    """
 
     path: Path
     columns: tuple[str, ...]
@@ -43,19 +52,28 @@ class Table:
     separator: str = ","
 
     def place(self, line: int) -> str:
+        """Return the name of the file and a ``line``, for messages."""
         return f"{self.path.name}, line {line}"
 
     def position(self, name: str) -> int:
-        """Where a column stands, whatever unit and type its head carries."""
+        """Return the position of the column ``name``, ignoring unit and type in its head."""
         return [_parse_head(column)[0] for column in self.columns].index(name)
 
 
-def read_table(path: Path, *, needs: tuple[str, ...]) -> Table:
-    """Read a CSV file (comma, semicolon or tab) that has these columns."""
+def read_csv_table(path: Path, *, needs: tuple[str, ...]) -> CsvTable:
+    """Read a CSV file, separated by commas, semicolons or tabs.
+
+    Args:
+        path: The file.
+        needs: The columns that it must have.
+
+    Raises:
+        GraphError: If the file cannot be read, or has missing or duplicate columns or rows of the wrong length.
+    """
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise GraphError(f"this is not UTF-8 text ({error.reason})", where=str(path)) from error
+        raise GraphError(f"not UTF-8 text ({error.reason})", where=str(path)) from error
     except OSError as error:
         raise GraphError(f"cannot be read ({error.strerror})", where=str(path)) from error
     head = text.partition("\n")[0]
@@ -63,15 +81,15 @@ def read_table(path: Path, *, needs: tuple[str, ...]) -> Table:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     columns = tuple(cell.strip() for cell in next(reader, []))
     names = [_parse_head(column)[0] for column in columns]
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise GraphError(f"column '{repeated[0]}' appears twice", where=f"{path}, line 1", hint="rename one of them")
+    duplicate = sorted({name for name in names if names.count(name) > 1})
+    if duplicate:
+        raise GraphError(f"duplicate column '{duplicate[0]}'", where=f"{path}, line 1", hint="rename one of them")
     for need in needs:
         if need not in names:
             raise GraphError(
-                f"there is no column '{need}'",
+                f"missing column '{need}'",
                 where=f"{path}, line 1",
-                hint=nearest(need, names) or f"it has {', '.join(names) or 'no columns'}",
+                hint=nearest(need, names) or f"the file has {', '.join(names) or 'no columns'}",
             )
     rows = []
     for cells in reader:
@@ -79,39 +97,53 @@ def read_table(path: Path, *, needs: tuple[str, ...]) -> Table:
             continue
         if len(cells) != len(columns):
             raise GraphError(
-                f"the row has {len(cells)} cells, the head has {len(columns)}",
+                f"the row has {len(cells)} cells, the header has {len(columns)}",
                 where=f"{path}, line {reader.line_num}",
                 hint="quote cells that contain the separator",
             )
         rows.append((reader.line_num, tuple(cells)))
-    return Table(path, columns, tuple(rows), separator)
+    return CsvTable(path, columns, tuple(rows), separator)
 
 
-def read(nodes: Path, edges: Path | None = None, values: Path | None = None) -> KnowledgeGraph:
-    """Read nodes.csv with, where there are such, edges.csv and values.csv."""
+def read(paths: Sequence[Path], options: LoadOptions) -> KnowledgeGraph:
+    """Read the tables of nodes, edges and dated values, in this order; or a folder, or ``nodes.csv`` in its folder."""
+    nodes, edges, values = _find_tables(paths)
     draft = Draft(str(nodes.parent))
-    _add(draft, read_table(nodes, needs=("id",)), keys=("id",))
+    _add_records(draft, read_csv_table(nodes, needs=("id",)), keys=("id",))
     if edges is not None:
-        _add(draft, read_table(edges, needs=("source", "target")), keys=("id", "source", "target"))
+        _add_records(draft, read_csv_table(edges, needs=("source", "target")), keys=("id", "source", "target"))
     if values is not None:
-        _add_values(draft, read_table(values, needs=("subject", "property", "from", "value")))
+        _add_values(draft, read_csv_table(values, needs=("subject", "property", "from", "value")))
     return draft.graph()
 
 
-def _add(draft: Draft, table: Table, *, keys: tuple[str, ...]) -> None:
+def _find_tables(paths: Sequence[Path]) -> tuple[Path, Path | None, Path | None]:
+    """The tables of nodes, edges and dated values; with one path, those beside ``nodes.csv`` if they exist."""
+    if len(paths) > 3:
+        raise GraphError("a graph has at most three tables", hint="pass nodes.csv, edges.csv and values.csv")
+    if len(paths) > 1:
+        return paths[0], paths[1], paths[2] if len(paths) == 3 else None
+    folder = paths[0] if paths[0].is_dir() else paths[0].parent
+    nodes = folder / "nodes.csv" if paths[0].is_dir() else paths[0]
+    edges, values = folder / "edges.csv", folder / "values.csv"
+    return nodes, edges if edges.is_file() else None, values if values.is_file() else None
+
+
+def _add_records(draft: Draft, table: CsvTable, *, keys: tuple[str, ...]) -> None:
+    """Add the nodes or edges of a table to a draft."""
     heads = [_parse_head(column) for column in table.columns]
     names = [name for name, _, _ in heads]
     labels_at = next((names.index(name) for name in ("labels", "label") if name in names), None)
     key_at = {key: names.index(key) for key in keys if key in names}
-    written: list[_Column] = []
+    unconverted: list[_Column] = []
     for position, (name, unit, kind) in enumerate(heads):
         if position == labels_at or name in keys:
             continue
-        written.append(_Column(name, name, unit, kind, [(line, row[position].strip()) for line, row in table.rows]))
+        unconverted.append(_Column(name, name, unit, kind, [(line, row[position].strip()) for line, row in table.rows]))
         if unit:
             draft.property_units[name] = unit
-    decimal = _decimal(draft, table, written)
-    columns = [(column.name, _typed(draft, table, column, decimal)) for column in written]
+    decimal = _find_decimal_sign(draft, table, unconverted)
+    columns = [(column.name, _convert(draft, table, column, decimal)) for column in unconverted]
     for number, (line, row) in enumerate(table.rows):
         place = table.place(line)
         labels = as_labels(row[labels_at]) if labels_at is not None else frozenset[str]()
@@ -127,35 +159,36 @@ def _add(draft: Draft, table: Table, *, keys: tuple[str, ...]) -> None:
             draft.add_edge(edge, ids["source"], ids["target"], labels=labels, properties=properties, place=place)
 
 
-def _add_values(draft: Draft, table: Table) -> None:
+def _add_values(draft: Draft, table: CsvTable) -> None:
     at = {name: table.position(name) for name in ("subject", "property", "from", "value")}
     _, unit, kind = _parse_head(table.columns[at["value"]])
     rows_of: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
     for line, row in table.rows:
         rows_of.setdefault(row[at["property"]].strip(), []).append((line, row))
-    written = [
+    columns = [
         _Column(name, "value", unit, kind, [(line, row[at["value"]].strip()) for line, row in rows])
         for name, rows in rows_of.items()
     ]
-    decimal = _decimal(draft, table, written)
-    for column in written:
-        name, typed = column.name, _typed(draft, table, column, decimal)
-        for (line, row), value in zip(rows_of[name], typed, strict=True):
+    decimal = _find_decimal_sign(draft, table, columns)
+    for column in columns:
+        name, converted = column.name, _convert(draft, table, column, decimal)
+        for (line, row), value in zip(rows_of[name], converted, strict=True):
             draft.add_dated(row[at["subject"]].strip(), name, row[at["from"]], value, place=table.place(line))
         if unit and draft.property_units.setdefault(name, unit) != unit:
             known = draft.property_units[name]
-            draft.problems.append(f"{table.path.name}: '{name}' is in {unit}, in the other tables in {known}")
+            draft.problems.append(f"{table.path.name}: the unit of '{name}' is {unit}, in the other tables {known}")
 
 
 def _parse_head(column: str) -> tuple[str, str | None, str | None]:
+    """The name, unit and type in a column head."""
     found = _HEAD.fullmatch(column)
-    assert found is not None  # the expression matches any text
+    assert found is not None  # the expression matches every string
     return found["name"].strip(), found["unit"], found["type"]
 
 
 @dataclass(frozen=True)
 class _Column:
-    """The cells of one property, trimmed, with their lines; ``head`` is where its type would be written."""
+    """The stripped cells of one property, with their lines; ``head`` is the column whose head would give a type."""
 
     name: str
     head: str
@@ -168,51 +201,55 @@ class _Column:
         return [cell for _, cell in self.cells if cell]
 
     def with_sign(self, sign: str) -> list[str]:
-        """Its cells with this sign, if it may hold numbers and all its cells are such that have no other sign."""
+        """The cells with this decimal sign, if all cells are numbers and none has the other sign."""
         other = "." if sign == "," else ","
         filled = self.filled
         if self.kind not in (None, "number") or any(other in cell for cell in filled):
             return []
         signed = [cell for cell in filled if sign in cell]
-        return signed if signed and all(_number(cell.replace(sign, ".")) is not None for cell in filled) else []
+        return signed if signed and all(_parse_number(cell.replace(sign, ".")) is not None for cell in filled) else []
 
 
-def _decimal(draft: Draft, table: Table, columns: list[_Column]) -> str:
-    """The decimal sign of a table. Beside decimal points a comma is none: ``1,2`` may list two zones."""
+def _find_decimal_sign(draft: Draft, table: CsvTable, columns: list[_Column]) -> str:
+    """The decimal sign of a table. Beside decimal points, commas are not decimal: ``1,2`` may list two zones."""
     commas = {column.name: cells for column in columns if (cells := column.with_sign(","))}
     if table.separator == "," or not commas:
         return "."
     points = {column.name: cells for column in columns if (cells := column.with_sign("."))}
     if not points:
         return ","
-    if all(_GROUPED.fullmatch(cell) for cells in points.values() for cell in cells):
+    if all(_THOUSANDS.fullmatch(cell) for cells in points.values() for cell in cells):
         name, point = next(iter(commas)), next(iter(points))
         draft.problems.append(
-            f"{table.path.name}: '{name}' has decimal commas and '{point}' decimal points, or points between "
-            f"thousands ('{points[point][0]}'); use one of them, or name the type, '{name}:text'"
+            f"{table.path.name}: '{name}' has decimal commas, and '{point}' has decimal points or points between "
+            f"thousands ('{points[point][0]}'); use one decimal sign, or give a type: '{name}:text'"
         )
     return "."
 
 
-def _typed(draft: Draft, table: Table, column: _Column, decimal: str) -> list[Value | None]:
-    """The values of one column, all read as the same type; empty cells are missing."""
-    readers: dict[str, Callable[[str], Value | None]] = {"number": _number, "truth": _truth, "text": str}
+def _convert(draft: Draft, table: CsvTable, column: _Column, decimal: str) -> list[Value | None]:
+    """The values of one column, all converted to the same type; empty cells are missing values."""
+    converters: dict[str, Callable[[str], Value | None]] = {
+        "number": _parse_number,
+        "truth": _parse_boolean,
+        "text": str,
+    }
     cells, filled, kind = column.cells, column.filled, column.kind
     if decimal == "," and (signed := column.with_sign(",")):
-        if all(_GROUPED.fullmatch(cell) for cell in signed):
-            _complain_of_thousands(draft, table, column, signed[0])
+        if all(_THOUSANDS.fullmatch(cell) for cell in signed):
+            _report_thousands(draft, table, column, signed[0])
         cells = [(line, cell.replace(",", ".")) for line, cell in cells]
         kind = "number"
     if kind is None:
-        fitting = (k for k in ("number", "truth") if filled and all(readers[k](cell) is not None for cell in filled))
-        kind = next(fitting, "text")
+        kinds = (k for k in ("number", "truth") if filled and all(converters[k](cell) is not None for cell in filled))
+        kind = next(kinds, "text")
         if kind == "text" and _look_like_numbers(column, table.separator):
-            _complain(draft, table, column)
+            _report_commas(draft, table, column)
     values: list[Value | None] = []
     for line, cell in cells:
-        value = readers[kind](cell) if cell else None
+        value = converters[kind](cell) if cell else None
         if cell and value is None:
-            draft.problems.append(f"{table.place(line)}: '{column.name}' is '{cell}', which is no {kind}")
+            draft.problems.append(f"{table.place(line)}: '{column.name}' must be of type {kind}, got '{cell}'")
         values.append(value)
     if kind == "number" and any(isinstance(value, float) for value in values):
         return [None if value is None else float(value) for value in values]
@@ -220,35 +257,33 @@ def _typed(draft: Draft, table: Table, column: _Column, decimal: str) -> list[Va
 
 
 def _look_like_numbers(column: _Column, separator: str) -> bool:
-    """Whether texts are numbers but for their commas: all of a column with a unit, or points and commas mixed."""
+    """Whether strings would be numbers without their commas, in a column with a unit or with points and commas."""
     filled = column.filled
-    if column.unit and all(_MARKED.fullmatch(cell) for cell in filled):
+    if column.unit and all(_DIGITS_WITH_SIGNS.fullmatch(cell) for cell in filled):
         return True
     mixed = separator != "," and any("." in cell for cell in filled)
-    return mixed and all(_number(cell.replace(",", ".")) is not None for cell in filled)
+    return mixed and all(_parse_number(cell.replace(",", ".")) is not None for cell in filled)
 
 
-def _complain(draft: Draft, table: Table, column: _Column) -> None:
-    """List the cells that are numbers but for their commas: read as text they would be lost to every range."""
+def _report_commas(draft: Draft, table: CsvTable, column: _Column) -> None:
+    """Report cells that would be numbers without their commas: as text, they could not be used in ranges."""
     draft.problems += [
-        f"{table.place(line)}: '{column.name}' is '{cell}': write it with a decimal point, or name the type, "
-        f"'{column.head}:text'"
+        f"{table.place(line)}: '{column.name}' is '{cell}': use a decimal point, or give a type: '{column.head}:text'"
         for line, cell in column.cells
         if "," in cell
     ]
 
 
-def _complain_of_thousands(draft: Draft, table: Table, column: _Column, cell: str) -> None:
-    """Say that 12,500 is twelve and a half or twelve thousand five hundred, and nothing in its column tells which."""
+def _report_thousands(draft: Draft, table: CsvTable, column: _Column, cell: str) -> None:
+    """Report that 12,500 may be 12.5 or 12500, and that no other cell of the column decides it."""
     line = next(line for line, text in column.cells if text == cell)
     draft.problems.append(
-        f"{table.place(line)}: '{column.name}' is '{cell}', with a decimal comma or one between thousands, and "
-        "no other cell of it tells which: write it without signs between thousands, or name the type, "
-        f"'{column.head}:text'"
+        f"{table.place(line)}: '{column.name}' is '{cell}', with a decimal comma or a thousands separator, and no "
+        f"other cell decides which: remove thousands separators, or give a type: '{column.head}:text'"
     )
 
 
-def _number(cell: str) -> int | float | None:
+def _parse_number(cell: str) -> int | float | None:
     if not _NUMBER.fullmatch(cell):
         return None
     if cell.lstrip("+-").isdigit():
@@ -257,5 +292,8 @@ def _number(cell: str) -> int | float | None:
     return number if math.isfinite(number) else None
 
 
-def _truth(cell: str) -> bool | None:
-    return _TRUTH.get(cell.lower())
+def _parse_boolean(cell: str) -> bool | None:
+    return _BOOLEANS.get(cell.lower())
+
+
+LOADER = Loader(read, suffixes=(".csv",), several=True)

@@ -1,8 +1,8 @@
-"""The text of an EPANET file as WNTR takes it, and what is wrong with one that cannot be read: every place, by line.
+"""The text of EPANET files: normalised for WNTR, and searched for mistakes.
 
-EPANET itself looks at the first four letters of a section and does not care about encodings; WNTR wants whole names and
-UTF-8. And it stops at the first thing it cannot digest, often without a line number: this module looks through the file
-for the mistakes that people make in it, and never builds anything.
+EPANET looks only at the first four letters of a section name and accepts any encoding; WNTR needs full names and UTF-8.
+WNTR also stops at the first mistake, often without a line number, so this module lists all common mistakes by line. It
+works on text only and must not import WNTR.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from pathlib import Path
 
 from thence.errors import GraphError, nearest
 
-__all__ = ["duplicates", "explain", "readable_text"]
+__all__ = ["explain_failure", "find_duplicates", "read_text"]
 
 _SECTIONS = (
     *("TITLE", "JUNCTIONS", "RESERVOIRS", "TANKS", "PIPES", "PUMPS", "VALVES", "EMITTERS", "CURVES", "PATTERNS"),
     *("ENERGY", "STATUS", "CONTROLS", "RULES", "DEMANDS", "QUALITY", "REACTIONS", "SOURCES", "MIXING", "TIMES"),
     *("REPORT", "OPTIONS", "COORDINATES", "VERTICES", "LABELS", "BACKDROP", "TAGS", "END"),
 )
-_BY_LETTERS = {name[:4]: name for name in _SECTIONS}
+_BY_FIRST_LETTERS = {name[:4]: name for name in _SECTIONS}
 _NODE_SECTIONS = ("JUNCTIONS", "RESERVOIRS", "TANKS")
 _LINK_SECTIONS = ("PIPES", "PUMPS", "VALVES")
-# How many fields each row needs, and which of them must be numbers.
-_FEWEST = {"JUNCTIONS": 1, "RESERVOIRS": 1, "TANKS": 2, "PIPES": 3, "PUMPS": 3, "VALVES": 5}
+# The smallest number of fields in a row, and the positions of the fields that must be numbers.
+_MIN_FIELDS = {"JUNCTIONS": 1, "RESERVOIRS": 1, "TANKS": 2, "PIPES": 3, "PUMPS": 3, "VALVES": 5}
 _NUMBERS: dict[str, tuple[int, ...]] = {
     "JUNCTIONS": (1, 2),
     "RESERVOIRS": (1,),
@@ -33,62 +33,64 @@ _NUMBERS: dict[str, tuple[int, ...]] = {
 }
 
 
-def readable_text(path: Path) -> str:
-    """The text of a file, whatever its encoding, with the names of sections written out.
+def read_text(path: Path) -> str:
+    """Read the text of the file at ``path`` in any encoding, with full section names.
 
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "a.inp"
-    ...     _ = file.write_bytes(b"[JUNC]\\nM\\xfcnchen 10\\n")
-    ...     readable_text(file)
-    '[JUNCTIONS]\\nMünchen 10\\n'
+    Examples:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = Path(folder) / "a.inp"
+        ...     _ = file.write_bytes(b"[JUNC]\\nM\\xfcnchen 10\\n")
+        ...     read_text(file)
+        '[JUNCTIONS]\\nMünchen 10\\n'
     """
     try:
         raw = path.read_bytes()
-    except OSError as trouble:
-        raise GraphError(f"cannot be read ({trouble.strerror})", where=str(path)) from trouble
+    except OSError as error:
+        raise GraphError(f"cannot be read ({error.strerror})", where=str(path)) from error
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         text = raw.decode("utf-16", errors="replace")
     else:
         try:
             text = raw.decode("utf-8-sig")
         except UnicodeDecodeError:
-            # EPANET for Windows writes the code page of the machine; Latin-1 gives every byte a character.
+            # EPANET for Windows writes in the code page of the machine; Latin-1 decodes every byte.
             text = raw.decode("latin-1")
-    return "".join(map(_written_out, text.splitlines(keepends=True)))
+    return "".join(map(_complete_section_name, text.splitlines(keepends=True)))
 
 
-def _written_out(line: str) -> str:
+def _complete_section_name(line: str) -> str:
     name, bracket, rest = line.lstrip().removeprefix("[").partition("]")
-    known = _BY_LETTERS.get(name.strip().upper()[:4])
+    known = _BY_FIRST_LETTERS.get(name.strip().upper()[:4])
     return f"[{known}]{rest}" if line.lstrip().startswith("[") and bracket and known else line
 
 
-def explain(path: Path, text: str, error: Exception) -> GraphError:
-    """An error that lists what is wrong in the file, or repeats what the reader said where nothing was found."""
-    problems = list(_problems(text))
+def explain_failure(path: Path, text: str, error: Exception) -> GraphError:
+    """Return an error that lists the mistakes in ``text``, or repeats WNTR's ``error`` if none is found."""
+    problems = list(_find_problems(text))
     if not problems:
-        return GraphError(f"EPANET file cannot be read: {error}", where=str(path), hint="does EPANET itself open it?")
+        return GraphError(f"EPANET file cannot be read: {error}", where=str(path), hint="check that EPANET can open it")
     listed = "\n  ".join(problems)
     return GraphError(f"EPANET file cannot be read:\n  {listed}", where=str(path))
 
 
-def duplicates(text: str) -> list[str]:
-    """Names that two nodes or two links of the file share, by line."""
-    return list(_duplicates(list(_rows(text))))
+def find_duplicates(text: str) -> list[str]:
+    """Return the names in ``text`` that two nodes or two links share, with their lines."""
+    return list(_find_duplicates(list(_rows(text))))
 
 
-def _duplicates(rows: list[tuple[int, str, list[str]]]) -> Iterator[str]:
+def _find_duplicates(rows: list[tuple[int, str, list[str]]]) -> Iterator[str]:
     for sections in (_NODE_SECTIONS, _LINK_SECTIONS):
         known: dict[str, int] = {}
         for number, section, fields in rows:
             if section in sections:
                 if fields[0] in known:
-                    yield f"line {number}: [{section}] '{fields[0]}' exists already (line {known[fields[0]]})"
+                    yield f"line {number}: [{section}] duplicate name '{fields[0]}' (first on line {known[fields[0]]})"
                 known.setdefault(fields[0], number)
 
 
 def _rows(text: str) -> Iterator[tuple[int, str, list[str]]]:
+    """Line number, section and fields of each row."""
     section = ""
     for number, line in enumerate(text.splitlines(), start=1):
         content = line.partition(";")[0].strip()
@@ -98,25 +100,25 @@ def _rows(text: str) -> Iterator[tuple[int, str, list[str]]]:
             yield number, section, content.split()
 
 
-def _problems(text: str) -> Iterator[str]:
+def _find_problems(text: str) -> Iterator[str]:
     rows = list(_rows(text))
     nodes = {fields[0] for _, section, fields in rows if section in _NODE_SECTIONS}
     if not any(section in _NODE_SECTIONS for _, section, _ in rows):
-        yield "there is no [JUNCTIONS], [RESERVOIRS] or [TANKS] section: this does not look like an EPANET file"
+        yield "no section [JUNCTIONS], [RESERVOIRS] or [TANKS]: this does not look like an EPANET file"
         return
     if not any(section == "OPTIONS" and fields[0].upper() == "UNITS" for _, section, fields in rows):
-        yield "the [OPTIONS] section does not name the units: add a line such as 'Units  LPS'"
+        yield "missing units in the section [OPTIONS]: add a line such as 'Units  LPS'"
     for number, line in enumerate(text.splitlines(), start=1):
         name = line.strip().partition("]")[0].removeprefix("[")
         if line.strip().startswith("[") and name.upper() not in _SECTIONS:
             advice = nearest(name.upper(), _SECTIONS)
-            yield f"line {number}: there is no section [{name}]" + (f" ({advice})" if advice else "")
-    yield from _duplicates(rows)
+            yield f"line {number}: unknown section [{name}]" + (f" ({advice})" if advice else "")
+    yield from _find_duplicates(rows)
     for number, section, fields in rows:
-        if section not in _FEWEST:
+        if section not in _MIN_FIELDS:
             continue
-        if len(fields) < _FEWEST[section]:
-            yield f"line {number}: [{section}] row has {len(fields)} fields and needs {_FEWEST[section]}"
+        if len(fields) < _MIN_FIELDS[section]:
+            yield f"line {number}: [{section}] row has {len(fields)} fields, needs {_MIN_FIELDS[section]}"
         for position in _NUMBERS.get(section, ()):
             if position < len(fields) and not _is_number(fields[position]):
                 yield f"line {number}: [{section}] '{fields[position]}' of '{fields[0]}' is not a number"
@@ -126,7 +128,7 @@ def _problems(text: str) -> Iterator[str]:
                 if end not in nodes:
                     advice = nearest(end, nodes)
                     yield (
-                        f"line {number}: [{section}] '{fields[0]}' leads to '{end}', which is not a node"
+                        f"line {number}: [{section}] '{fields[0]}' refers to '{end}', which is not a node"
                         + (f" ({advice})" if advice else "")
                     )
 

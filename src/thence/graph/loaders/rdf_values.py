@@ -1,9 +1,9 @@
-"""Values that RDF writes as nodes, folded into properties.
+"""The folding of RDF value nodes into properties.
 
-``:room :area [ qudt:value 12.5 ; qudt:unit unit:M2 ]`` says in three statements that the area is 12.5 m². A node is
-such a value when exactly one statement leads to it, it carries one number or text under a predicate of
-``VALUE_PREDICATES``, at most a unit besides, and no type other than those of ``VALUE_CLASSES``. Chains fold
-too (seas and OPM put an evaluation between the property and its value). Anything richer stays a node.
+``:room :area [ qudt:value 12.5 ; qudt:unit unit:M2 ]`` uses a node to state that the area is 12.5 m². A node is such a
+value if exactly one statement refers to it, it has one number or string under a predicate in ``VALUE_PREDICATES``, at
+most a unit besides, and no types other than ``VALUE_CLASSES``. Chains of value nodes are folded too (SEAS and OPM put
+an evaluation between a property and its value). All other nodes stay nodes. This module must not parse files.
 """
 
 from __future__ import annotations
@@ -34,26 +34,39 @@ _RESULT_LINKS = frozenset({"hasResult"})
 
 @dataclass
 class Description:
-    """What RDF says about one resource: labels, literals by predicate, links (predicate, target) in order."""
+    """The statements about one RDF resource.
+
+    Args:
+        labels: Its types, in order.
+        literals: Its literals by predicate.
+        links: Its links to other resources, as (predicate, target), in order.
+    """
 
     labels: dict[str, None] = field(default_factory=dict)
     literals: dict[str, list[ox.Literal]] = field(default_factory=dict)
     links: dict[tuple[str, Subject], None] = field(default_factory=dict)
 
     def is_empty(self) -> bool:
+        """Whether nothing is stated about the resource."""
         return not (self.labels or self.literals or self.links)
 
 
 def fold_values(described: dict[Subject, Description]) -> dict[str, str]:
-    """Fold value nodes into the properties they are values of, in place; returns the unit of each property.
+    """Fold value nodes into properties, in place.
 
-    A property whose values come in several units has no unit of its own: each node gets a ``<property>_unit``.
+    If the values of a property have different units, each node gets a property ``<property>_unit``.
+
+    Args:
+        described: The statements about each resource; value nodes are removed.
+
+    Returns:
+        The unit of each property whose values all have the same unit.
     """
     import pyoxigraph as ox
 
-    arriving = Counter(target for content in described.values() for _, target in content.links)
+    in_degree = Counter(target for content in described.values() for _, target in content.links)
     units: dict[str, dict[Subject, str]] = defaultdict(dict)
-    carried: dict[Subject, str] = {}
+    inner_units: dict[Subject, str] = {}
     folded: set[Subject] = set()
     before = -1
     while len(folded) > before:
@@ -61,26 +74,26 @@ def fold_values(described: dict[Subject, Description]) -> dict[str, str]:
         for source, content in described.items():
             for predicate, target in list(content.links):
                 value = described[target]
-                if arriving[target] != 1 or not _is_value(value, predicate):
+                if in_degree[target] != 1 or not _is_value(value, predicate):
                     continue
-                unit = _unit(value) or carried.get(target)
+                unit = _unit(value) or inner_units.get(target)
                 content.literals.setdefault(predicate, []).append(_only_value(value))
                 del content.links[predicate, target]
                 folded.add(target)
                 if unit and predicate in VALUE_PREDICATES:
-                    carried[source] = unit
+                    inner_units[source] = unit
                 elif unit:
                     units[predicate][source] = unit
     for term in folded:
         del described[term]
-    settled: dict[str, str] = {}
+    common_units: dict[str, str] = {}
     for predicate, by_node in units.items():
         if len(set(by_node.values())) == 1:
-            settled[predicate] = next(iter(by_node.values()))
+            common_units[predicate] = next(iter(by_node.values()))
         else:
             for node, unit in by_node.items():
                 described[node].literals[f"{predicate}_unit"] = [ox.Literal(unit)]
-    return settled
+    return common_units
 
 
 def _is_value(content: Description, predicate: str) -> bool:

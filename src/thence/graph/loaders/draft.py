@@ -1,6 +1,7 @@
-"""From records with a place in a file to a knowledge graph, with every mistake listed at once.
+"""A graph under construction: records with their place in a file, and all problems found so far.
 
-The loaders of tabular and JSON formats share it, so that a misspelt node id reads the same wherever it was written.
+The loaders of tables, JSON, GraphML and networkx share it, so that the same mistake gives the same message in every
+format. This module must not read files.
 """
 
 from __future__ import annotations
@@ -9,18 +10,28 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NoReturn
+from typing import Any
 
 from thence.errors import GraphError, nearest
 from thence.graph.knowledge_graph import KnowledgeGraph
-from thence.graph.records import DatedValue, Edge, Node, Value, as_instant, is_value
+from thence.graph.records import VALUE_RULE, DatedValue, Edge, Node, Value, as_instant, is_value
 
-__all__ = ["Draft", "as_labels", "fail", "plain"]
+__all__ = ["Draft", "as_labels", "as_plain_value", "is_history"]
 
 
 @dataclass
 class Draft:
-    """Nodes, edges and dated values on their way into a graph, each with the place it was read from."""
+    """Nodes, edges and dated values of a graph under construction, each with the place it was read from.
+
+    Args:
+        where: The file or object, for messages.
+        nodes: The nodes so far.
+        edges: The edges so far.
+        unnamed: The positions of edges without an id of their own.
+        dated: The dated values so far.
+        property_units: The unit of each property where it is known.
+        problems: The problems so far, each with its place.
+    """
 
     where: str
     nodes: list[tuple[Node, str]] = field(default_factory=list)
@@ -31,7 +42,10 @@ class Draft:
     problems: list[str] = field(default_factory=list)
 
     def add_node(self, node_id: str, *, labels: Iterable[str], properties: Mapping[str, Any], place: str) -> None:
-        self.nodes.append((Node(node_id, frozenset(labels), self._static(node_id, properties, place=place)), place))
+        """Add a node that was read from ``place``."""
+        self.nodes.append(
+            (Node(node_id, frozenset(labels), self._split_dated(node_id, properties, place=place)), place)
+        )
 
     def add_edge(
         self,
@@ -43,32 +57,34 @@ class Draft:
         properties: Mapping[str, Any],
         place: str,
     ) -> None:
-        """Add an edge; without an id it is named after what it says, such as ``Pipe 1 ends_at Junction 2``."""
+        """Add an edge that was read from ``place``; without an id it is called ``Pipe 1 ends_at Junction 2``."""
         labels = frozenset(labels)
         if not edge_id:
             edge_id = f"{source} {'/'.join(sorted(labels)) or '→'} {target}"
             self.unnamed.add(len(self.edges))
-        static = self._static(edge_id, properties, place=place)
+        static = self._split_dated(edge_id, properties, place=place)
         self.edges.append((Edge(edge_id, source, target, labels, static), place))
 
     def add_dated(self, subject: str, name: str, start: Any, value: Any, *, place: str) -> None:
+        """Add a value of the property ``name`` of ``subject`` that was read from ``place``."""
         try:
             moment = as_instant(start)
         except GraphError as error:
             self.problems.append(f"{place}: {subject}, '{name}': {error}")
             return
         except (AttributeError, TypeError):
-            self.problems.append(f"{place}: {subject}, '{name}': 'from' is {start!r}, not a date")
+            self.problems.append(f"{place}: {subject}, '{name}': 'from' must be a date, got {start!r}")
             return
         if value is not None and not is_value(value):
-            self.problems.append(f"{place}: {subject}, '{name}': value is {value!r}")
+            self.problems.append(f"{place}: {subject}, '{name}': value {VALUE_RULE}, got {value!r}")
             return
         self.dated.append((DatedValue(subject, name, moment, value), place))
 
-    def _static(self, subject: str, properties: Mapping[str, Any], *, place: str) -> dict[str, Value]:
+    def _split_dated(self, subject: str, properties: Mapping[str, Any], *, place: str) -> dict[str, Value]:
+        """Add the dated values among some properties and return the others."""
         static: dict[str, Value] = {}
         for name, raw in properties.items():
-            value = plain(raw)
+            value = as_plain_value(raw)
             if is_history(value):
                 for entry in value:
                     if entry["from"] is None:
@@ -78,41 +94,40 @@ class Draft:
             elif is_value(value):
                 static[name] = value
             elif value is not None:
-                self.problems.append(
-                    f"{place}: {subject}: property '{name}' is {raw!r}, not a text, a finite number or a truth value"
-                )
+                self.problems.append(f"{place}: {subject}: property '{name}' {VALUE_RULE}, got {raw!r}")
         return static
 
     def graph(self) -> KnowledgeGraph:
-        """The graph, or one error that lists every problem with its place."""
+        """Return the graph, or raise one error that lists every problem with its place."""
         problems = list(self.problems)
         places: dict[str, str] = {}
         for node, place in self.nodes:
             if node.id in places:
-                problems.append(f"{place}: node '{node.id}' exists already ({places[node.id]})")
+                problems.append(f"{place}: duplicate node id '{node.id}' (first at {places[node.id]})")
             places.setdefault(node.id, place)
         node_ids = frozenset(places)
         edges: list[Edge] = []
         for position, (edge, place) in enumerate(self.edges):
             for end in dict.fromkeys((edge.source, edge.target)):
                 if end not in node_ids:
-                    # Near misses are a search over all ids: worth it for some, not for thousands.
+                    # Suggestions search all ids, which is too slow for thousands of problems.
                     advice = nearest(end, node_ids) if len(problems) < 25 else None
                     advice = f" ({advice})" if advice else ""
-                    problems.append(f"{place}: edge '{edge.id}' leads to '{end}', which is not a node{advice}")
+                    problems.append(f"{place}: edge '{edge.id}' refers to '{end}', which is not a node{advice}")
             if edge.id in places and position in self.unnamed:
-                edge = replace(edge, id=_numbered(edge.id, places))
+                edge = replace(edge, id=_number_name(edge.id, places))
             elif edge.id in places:
-                problems.append(f"{place}: id '{edge.id}' exists already ({places[edge.id]})")
+                problems.append(f"{place}: duplicate id '{edge.id}' (first at {places[edge.id]})")
             places.setdefault(edge.id, place)
             edges.append(edge)
         problems += [
-            f"{place}: a dated '{item.property}' is about '{item.subject}', which is neither node nor edge"
+            f"{place}: dated value of '{item.property}': '{item.subject}' is not a node or edge"
             for item, place in self.dated
             if item.subject not in places
         ]
         if problems:
-            fail(problems, where=self.where, hint="correct these places; nothing was loaded")
+            count = f"{len(problems)} problem{'s' * (len(problems) > 1)}"
+            raise GraphError("\n  ".join([count, *problems, "correct these; nothing was loaded"]), where=self.where)
         try:
             return KnowledgeGraph(
                 [node for node, _ in self.nodes],
@@ -124,15 +139,17 @@ class Draft:
             raise GraphError(error.message, where=self.where, hint=error.hint) from error
 
 
-def _numbered(name: str, taken: Mapping[str, str]) -> str:
+def _number_name(name: str, taken: Mapping[str, str]) -> str:
+    """The name with the first number that is free: ``a to b #2``."""
     return next(candidate for n in itertools.count(2) if (candidate := f"{name} #{n}") not in taken)
 
 
-def plain(value: Any) -> Any:
-    """A numpy scalar as the Python value it holds; NaN, which says that a value is missing, as ``None``.
+def as_plain_value(value: Any) -> Any:
+    """Convert a numpy scalar to a Python value, and NaN (a missing value) to ``None``.
 
-    >>> plain(float("nan")) is None, plain(3)
-    (True, 3)
+    Examples:
+        >>> as_plain_value(float("nan")) is None, as_plain_value(3)
+        (True, 3)
     """
     item = getattr(value, "item", None)
     if callable(item) and not isinstance(value, str | int | float) and getattr(value, "shape", None) == ():
@@ -141,7 +158,7 @@ def plain(value: Any) -> Any:
 
 
 def is_history(value: Any) -> bool:
-    """Whether a property is written as dated values: ``[{"from": "2020-01-01", "value": 3}, …]``."""
+    """Whether ``value`` is a list of dated values: ``[{"from": "2020-01-01", "value": 3}, …]``."""
     return (
         isinstance(value, list)
         and bool(value)
@@ -150,14 +167,22 @@ def is_history(value: Any) -> bool:
 
 
 def as_labels(raw: Any, *, place: str = "") -> frozenset[str]:
-    """Labels from a list, or from text that separates them by ``;`` (or, as Neo4j exports them, by ``:``).
+    """Convert a list, or a string separated by ``;`` (or by ``:``, as Neo4j exports it), to a set of labels.
 
-    A number stands for the label of that text.
+    A number or boolean becomes the label of its string form.
 
-    >>> sorted(as_labels("Pipe; Asset")), sorted(as_labels(":Pipe:Asset")), sorted(as_labels(3))
-    (['Asset', 'Pipe'], ['Asset', 'Pipe'], ['3'])
+    Args:
+        raw: The labels as they were read.
+        place: Where they were read, for messages.
+
+    Raises:
+        GraphError: If ``raw`` is neither a string, a number nor a list.
+
+    Examples:
+        >>> sorted(as_labels("Pipe; Asset")), sorted(as_labels(":Pipe:Asset")), sorted(as_labels(3))
+        (['Asset', 'Pipe'], ['Asset', 'Pipe'], ['3'])
     """
-    raw = plain(raw)
+    raw = as_plain_value(raw)
     if raw is None:
         return frozenset()
     if isinstance(raw, str):
@@ -166,11 +191,5 @@ def as_labels(raw: Any, *, place: str = "") -> frozenset[str]:
     if is_value(raw):
         return frozenset((str(raw),))
     if isinstance(raw, Mapping) or not isinstance(raw, Iterable):
-        raise GraphError(f"the labels are {raw!r}", where=place or None, hint="write a text or a list of texts")
+        raise GraphError(f"labels must be a string or a list of strings, got {raw!r}", where=place or None)
     return frozenset(str(part) for part in raw)
-
-
-def fail(problems: list[str], *, where: str, hint: str) -> NoReturn:
-    """Raise one error that lists all problems of a file."""
-    count = f"{len(problems)} problem{'s' * (len(problems) > 1)}"
-    raise GraphError("\n  ".join([count, *problems, hint]), where=where)
