@@ -22,9 +22,11 @@ from thence.atomic import INCOMPLETE
 from thence.cli.app import app
 from thence.cli.check import _combinations
 from thence.cli.demo import SETTINGS
-from thence.cli.screen import assignments
+from thence.cli.options import parse_assignments
 from thence.errors import ConfigError
 from thence.export import find_format
+
+COMMANDS = ("demo", "mine", "check", "show", "export", "generalise", "compare", "reproduce")
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +172,7 @@ def test_patterns_are_a_word_or_texts(tmp_path: Path) -> None:
         assert th.load_run(tmp_path / name).config.enrich.patterns == expected
 
 
-def test_flags_overrule_a_configuration(tmp_path: Path) -> None:
+def test_options_override_a_configuration(tmp_path: Path) -> None:
     path = tmp_path / "job.toml"
     path.write_text('[input]\ndataset = "toy"\n[windows]\nevery = "1h"\n[miner]\nname = "exact"\nmin_support = 0.3\n')
     succeed("mine", path, "--bins", "3", "--min-support", "0.2", "--out", tmp_path / "a", "--quiet")
@@ -206,7 +208,7 @@ def test_ctrl_c_keeps_what_was_found_and_exits_130(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr("thence.progress.bars", lambda enabled: nullcontext(stop))
     told = fail("mine", *TOY, "--out", tmp_path / "a", code=130)
-    assert "thence: interrupted: these are the rules found so far" in told
+    assert "thence: interrupted: only the rules found so far are returned" in told
     summary = json.loads((tmp_path / "a" / "summary.json").read_text())
     assert (summary["complete"], summary["interrupted"]) == (False, True)
     assert "This run was interrupted" in succeed("show", tmp_path / "a")
@@ -273,7 +275,7 @@ def test_export_selects_and_takes_options(run: Path, tmp_path: Path) -> None:
     succeed("export", run, "--to", tmp_path / "m.rq", "--option", "find=matches", "--top", "2", "--quiet")
     assert "!(" not in (tmp_path / "m.rq").read_text()
     assert "does not take these options" in fail("export", run, "--to", tmp_path / "y.csv", "--option", "finds=1")
-    assert "does not say which format" in fail("export", run, "--to", tmp_path / "y.docx")
+    assert "no format has the suffix '.docx'" in fail("export", run, "--to", tmp_path / "y.docx")
 
 
 def test_check_explains_without_mining(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -294,7 +296,7 @@ def test_check_explains_without_mining(files: Path, tmp_path: Path, monkeypatch:
     assert list(tmp_path.iterdir()) == []
     text = succeed("check", *TOY)
     assert "48 of 1h" in text
-    assert "the graph keeps to it" in text
+    assert "the graph conforms to it" in text
     assert succeed("check", *TOY, "--quiet") == ""
 
 
@@ -323,8 +325,8 @@ def test_check_lists_breaches_and_fails_when_strict(files: Path, tmp_path: Path)
     out = succeed("check", *sources)
     assert "Junktion" in out
     assert "colour" in out
-    assert "breaks its ontology" in fail("check", *sources, "--strict")
-    assert "breaks its ontology" in fail("mine", *sources, "--strict", "--out", tmp_path / "a")
+    assert "violates its ontology" in fail("check", *sources, "--strict")
+    assert "violates its ontology" in fail("mine", *sources, "--strict", "--out", tmp_path / "a")
     assert not (tmp_path / "a").exists()
 
 
@@ -369,7 +371,7 @@ def test_a_data_set_as_files_is_the_same_data_set(files: Path) -> None:
 
 
 def test_mistakes_are_one_line_and_exit_1(tmp_path: Path) -> None:
-    assert fail("mine") == "thence: there is nothing to read (give a CONFIG.toml, --dataset NAME or --sensors FILE)\n"
+    assert fail("mine") == "thence: no input is given (pass a CONFIG.toml, --dataset NAME or --sensors FILE)\n"
     assert "did you mean 'toy'" in fail("mine", "--dataset", "toyy")
     assert "did you mean 'min_support'" in fail("mine", "--dataset", "toy", "--set", "min_suport=0.1")
     assert "--set takes key=value" in fail("mine", "--dataset", "toy", "--set", "min_support")
@@ -396,11 +398,15 @@ def test_debug_shows_the_traceback(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [[], ["demo"], ["mine"], ["show"], ["check"], ["export"], ["datasets"]]
-    + [["datasets", one] for one in ("list", "info", "make")],
+    [[], *([one] for one in COMMANDS), ["datasets"], *(["datasets", one] for one in ("list", "info", "make"))],
 )
-def test_every_command_has_help(command: list[str]) -> None:
+def test_every_command_and_every_option_has_help(command: list[str]) -> None:
     out = succeed(*command, "--help")
+    known: Any = typer.main.get_command(app)
+    for name in command:
+        known = known.commands[name]
+    assert known.help
+    assert [option.name for option in known.params if not option.help] == []
     assert "Usage: " in out
     if command and command != ["datasets"]:
         assert "--json" in out
@@ -430,7 +436,7 @@ def test_the_version_is_printed() -> None:
 
 def test_values_on_the_command_line_are_toml_or_text() -> None:
     given = ["a=1", "b=0.5", "c=true", "d=[1, 2]", "e=plain text", 'f="quoted"', "g={kind='flow'}", "h=x=y"]
-    assert assignments(given, flag="--set") == {
+    assert parse_assignments(given, flag="--set") == {
         "a": 1,
         "b": 0.5,
         "c": True,
@@ -441,7 +447,7 @@ def test_values_on_the_command_line_are_toml_or_text() -> None:
         "h": "x=y",
     }
     with pytest.raises(ConfigError, match="--set takes key=value"):
-        assignments(["=3"], flag="--set")
+        parse_assignments(["=3"], flag="--set")
 
 
 def test_the_demo_twice_gives_the_same_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ import pytest
 import thence as th
 from tests.helpers.commands import TOY, fail, succeed, thence
 from thence.atomic import require_writable
-from thence.cli.screen import complain, console, print_rules
+from thence.cli.screen import console, print_error, print_rules
 from thence.runs.configuration import Config
 
 
@@ -27,7 +27,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_seed_overrules_that_of_a_recorded_configuration(tmp_path: Path) -> None:
+def test_a_seed_overrides_that_of_a_recorded_configuration(tmp_path: Path) -> None:
     # The seed that a run records for its miner stayed, so another --seed gave the same rules in silence.
     small = ["--miner", "ts-narm", "--set", "evaluations=300", "--set", "population=30"]
     succeed("mine", *TOY, *small, "--seed", "0", "--out", tmp_path / "a", "--quiet")
@@ -52,13 +52,13 @@ def test_another_enrichment_has_its_own_scope(tmp_path: Path) -> None:
     ("flags", "message"),
     [
         (["--by", "zang"], "unknown measure 'zang' (did you mean 'zhang'?)"),
-        (["--also", "rules.xyz"], "'also' names 'rules.xyz': the suffix '.xyz' does not say"),
-        (["--also", "summary.json"], "which every run holds for itself"),
+        (["--also", "rules.xyz"], "'also' names 'rules.xyz': no format has the suffix '.xyz'"),
+        (["--also", "summary.json"], "which every run writes itself"),
         (["--cover", "2"], "'cover' must lie between 0 and 1"),
         (["--significance", "2"], "'significance' must lie between 0 and 1"),
         (["--seed", "-1"], "'seed' must be an integer >= 0"),
         (["--hops", "-1"], "'hops' must be at least 0"),
-        (["--hops", "2"], "the enrichment 'none' makes no use of 'hops' (it is for grounded, lifted)"),
+        (["--hops", "2"], "the enrichment 'none' does not use 'hops' (only grounded, lifted use it)"),
         (["--pattern", "(x:Pip"], "(x:Pip"),
         (["--enrich", "groundd"], "unknown enrichment 'groundd' (did you mean 'grounded'?)"),
         (["--set", "denominator=foo"], "unknown denominator 'foo'"),
@@ -137,10 +137,10 @@ def test_check_lists_every_repair(tmp_path: Path) -> None:
 def test_compare_says_why_a_method_failed(tmp_path: Path) -> None:
     # It printed dashes, gave no reason and ended well.
     both = ["--dataset", "toy", "--windows", "1h", "--method", "exact", "--method", "fpgrowth"]
-    assert "exact: the number of bins must be between" in fail("compare", *both, "--bins", "0")
+    assert "exact: bins must be an integer between" in fail("compare", *both, "--bins", "0")
     assert "FP-Growth: the published parameters" in succeed("compare", *both, "--bins", "3")
-    assert "there is no such folder" in fail("compare", *both, "--csv", tmp_path / "none" / "x.csv")
-    assert "there is no such folder" in fail("compare", *both, "--plot", tmp_path / "none" / "x.html")
+    assert "no such folder" in fail("compare", *both, "--csv", tmp_path / "none" / "x.csv")
+    assert "no such folder" in fail("compare", *both, "--plot", tmp_path / "none" / "x.html")
     assert "cannot be written as '.pdf'" in fail("compare", *both, "--plot", tmp_path / "x.pdf")
 
 
@@ -149,9 +149,9 @@ def test_values_of_the_wrong_kind_are_one_line(run: Path, tmp_path: Path) -> Non
     assert "takes a number, got ''" in fail("export", run, "--to", tmp_path / "x.csv", "--bound", "min_confidence=")
     assert "'seed' must be" in fail("datasets", "make", "net3", "--option", "seed=-1")
     assert "'days' must be an integer" in fail("datasets", "make", "net3", "--option", "days=abc")
-    assert "one character" in fail("export", run, "--to", tmp_path / "x.csv", "--option", "separator=;;")
+    assert "a single ASCII character" in fail("export", run, "--to", tmp_path / "x.csv", "--option", "separator=;;")
     assert "'limit' must be" in fail("export", run, "--to", tmp_path / "x.md", "--option", "limit=abc")
-    assert "none is named" in fail("generalise", "--dataset", "toy", "--other-option", "a=1")
+    assert "--other-option is given without --other" in fail("generalise", "--dataset", "toy", "--other-option", "a=1")
     for command in ("compare", "generalise"):
         fail(command, "--dataset", "toy", "--seed", "-1", code=2)
 
@@ -178,7 +178,7 @@ def test_kinds_are_found_in_any_case(run: Path) -> None:
 def test_names_that_the_data_do_not_have_are_refused(tmp_path: Path) -> None:
     job = tmp_path / "job.toml"
     job.write_text("[input]\ndataset = 'toy'\n[discretize]\nbin_edges = { presure = [20, 35] }\n")
-    assert "nothing is binned as 'presure', so its edges have no use (did you mean 'pressure'?)" in fail("check", job)
+    assert "'bin_edges' are given for 'presure', which has no bins (did you mean 'pressure'?)" in fail("check", job)
     job.write_text("[input]\ndataset = 'toy'\n[enrich]\nmode = 'grounded'\nproperties = ['lenght']\n")
     assert "no node of the graph has a property 'lenght' (did you mean 'length'?)" in fail("check", job)
     job.write_text("[input]\ndataset = 'toy'\n[enrich]\nmode = 'lifted'\n[discretize]\nbin_edges = { flow = [20] }\n")
@@ -227,7 +227,7 @@ def test_a_full_disk_is_one_line(run: Path) -> None:
     for flag in ("", "--json"):
         done = real(f"thence show {run} {flag} > /dev/full")
         assert done.returncode == 1
-        assert done.stderr == "thence: the output: No space left on device\n"
+        assert done.stderr == "thence: standard output: No space left on device\n"
 
 
 def test_a_reader_that_has_enough_is_no_failure(run: Path) -> None:
@@ -240,9 +240,9 @@ def test_colours_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[str] = []
     monkeypatch.setattr("typer.echo", lambda text, err: shown.append(text))
     monkeypatch.delenv("NO_COLOR", raising=False)
-    complain("no")
+    print_error("no")
     monkeypatch.setenv("NO_COLOR", "1")
-    complain("no")
+    print_error("no")
     assert shown == ["\x1b[31mno\x1b[0m", "no"]
 
 
@@ -250,7 +250,7 @@ def test_ctrl_c_during_refinement_keeps_the_rules(tmp_path: Path, monkeypatch: p
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("thence.runs.pipeline.refined", stop)
+    monkeypatch.setattr("thence.runs.pipeline.refine_rules", stop)
     flags = ["--significance", "0.05", "--by", "p_adjusted", "--out", tmp_path / "a"]
     result = thence("mine", *TOY, *flags)
     assert result.exit_code == 130

@@ -1,7 +1,7 @@
-"""The command line: ``thence demo|mine|show|check|export|datasets|generalise|compare|reproduce``.
+"""The command line: ``thence demo|mine|check|show|export|generalise|compare|reproduce|datasets``.
 
-Commands parse, call the library and print; what they print as tables they also give as JSON. Errors that a user can
-cause are one line on standard error, exit code 1; a wrong usage is 2, Ctrl-C 130.
+Commands parse their options, call the library and print; every result can also be printed as JSON. An error that a user
+can cause is one line on standard error and exit code 1. Wrong usage exits with 2, Ctrl-C with 130.
 """
 
 from __future__ import annotations

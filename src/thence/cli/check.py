@@ -1,4 +1,4 @@
-"""``thence check``: read everything, check everything, say what mining would do, and do not mine."""
+"""``thence check``: read and check all inputs and report what mining would do, without mining."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thence.cli.job import default_folder
-from thence.cli.screen import console, facts, print_json, say
+from thence.cli.screen import console, facts_table, number_notes, print_json, say
 from thence.errors import GraphError, RunError
 
 if TYPE_CHECKING:
-    from thence.runs.configuration import Config
     from thence.graph.system import System
+    from thence.runs.configuration import Config
     from thence.tables.transactions import FeatureTable, TransactionTable
 
 __all__ = ["check", "examine", "refuse_breaches"]
@@ -21,7 +21,14 @@ _SHOWN = 20
 
 
 def check(config: Config, *, as_json: bool, quiet: bool, strict: bool) -> None:
-    """Print what was found; with ``strict`` a graph that breaks its ontology is an error."""
+    """Print what is known of a job before mining.
+
+    Args:
+        config: The configuration.
+        as_json: Whether to print JSON.
+        quiet: Whether to print errors only.
+        strict: Whether a graph that violates its ontology is an error.
+    """
     found = examine(config)
     if as_json:
         print_json(found)
@@ -32,18 +39,18 @@ def check(config: Config, *, as_json: bool, quiet: bool, strict: bool) -> None:
 
 
 def refuse_breaches(system: System) -> None:
-    """Raise if the graph violates its ontology."""
+    """Raise a ``GraphError`` if the graph of a system violates its ontology."""
     _refuse(_ontology(system))
 
 
 def _refuse(ontology: dict[str, Any] | None) -> None:
     if ontology and ontology["breaches"]:
         first = ontology["breaches"][0]
-        raise GraphError(f"the graph breaks its ontology {len(ontology['breaches'])} times, the first: {first}")
+        raise GraphError(f"the graph violates its ontology {len(ontology['breaches'])} times; first: {first}")
 
 
 def examine(config: Config) -> dict[str, Any]:
-    """Everything that can be known of a job before mining, as plain data."""
+    """Return what is known of a job before mining, ready for JSON."""
     from thence.atomic import require_writable
     from thence.runs.inputs import load_system
     from thence.runs.pipeline import plan, prepare
@@ -52,15 +59,15 @@ def examine(config: Config) -> dict[str, Any]:
     target = Path(config.output.path) if config.output.path else default_folder(config)
     try:
         require_writable(target.absolute())
-        room = None
+        refused = None
     except RunError as error:
-        room = error.message
+        refused = error.message
     system = load_system(config.input, config.enrich.mode)
     checked = system.sensors.check()
     readings, table = prepare(system, config, miner)
     described = _describe(table)
     return {
-        "sensors": checked.summary(),
+        "sensors": checked.describe(),
         "graph": None if system.graph is None else {"nodes": len(system.graph.nodes), "edges": len(system.graph.edges)},
         "ontology": _ontology(system),
         "binding": None
@@ -78,7 +85,7 @@ def examine(config: Config) -> dict[str, Any]:
         },
         "table": described,
         "search": _search(table, miner),
-        "output": {"path": str(target), "exists": target.exists()} | ({} if room is None else {"refused": room}),
+        "output": {"path": str(target), "exists": target.exists()} | ({} if refused is None else {"refused": refused}),
     }
 
 
@@ -98,7 +105,7 @@ def _describe(table: TransactionTable | FeatureTable) -> dict[str, Any]:
 
 
 def _search(table: TransactionTable | FeatureTable, miner: Any) -> dict[str, Any]:
-    """How large the space of rules is, and what the bitmaps of the items take."""
+    """The size of the search space, and the memory that the bitmaps of the items need."""
     from thence.tables.transactions import TransactionTable
 
     longest = miner.max_antecedents
@@ -111,7 +118,10 @@ def _search(table: TransactionTable | FeatureTable, miner: Any) -> dict[str, Any
 
 
 def _combinations(sizes: list[int], longest: int) -> int:
-    """Sets of up to so many items, at most one per feature: elementary symmetric polynomials of the sizes."""
+    """The number of sets of up to ``longest`` items with at most one per feature.
+
+    These are elementary symmetric polynomials of the numbers of items per feature.
+    """
     if len(set(sizes)) == 1:
         return sum(comb(len(sizes), k) * sizes[0] ** k for k in range(1, longest + 1))
     ways = [1] + [0] * longest
@@ -126,13 +136,13 @@ def _print(found: dict[str, Any]) -> None:
     kinds = ", ".join(f"{count} {kind}" for kind, count in sensors["kinds"].items())
     period = f"{sensors['start']} to {sensors['end']}" if sensors["start"] else "no readings"
     lines = [("sensors", f"{sensors['sensors']} ({kinds}); {sensors['readings']:,} readings, {period}")]
-    lines += _repairs(sensors["report"])
+    lines += _finding_lines(sensors["report"])
     graph = found["graph"]
     lines.append(("graph", f"{graph['nodes']:,} nodes, {graph['edges']:,} edges" if graph else "none"))
     if found["ontology"]:
         breaches = found["ontology"]["breaches"]
-        kept = f"the graph breaks it {len(breaches):,} times" if breaches else "the graph keeps to it"
-        lines.append(("ontology", f"{found['ontology']['classes']:,} classes; {kept}"))
+        violations = f"the graph violates it {len(breaches):,} times" if breaches else "the graph conforms to it"
+        lines.append(("ontology", f"{found['ontology']['classes']:,} classes; {violations}"))
     if found["binding"]:
         left = found["binding"]["left_out"]
         bound = f"{found['binding']['bound']} sensors at {found['binding']['nodes']} nodes"
@@ -157,8 +167,8 @@ def _print(found: dict[str, Any]) -> None:
         " (exists: needs --force)" if output["exists"] else f" ({output['refused']})" if "refused" in output else ""
     )
     lines.append(("output", output["path"] + exists))
-    lines += [("note" if not number else f"note {number + 1}", note) for number, note in enumerate(table["notes"])]
-    console().print(facts(lines))
+    lines += number_notes(table["notes"])
+    console().print(facts_table(lines))
     if found["ontology"]:
         for breach in found["ontology"]["breaches"][:_SHOWN]:
             say(f"  {breach}")
@@ -166,8 +176,8 @@ def _print(found: dict[str, Any]) -> None:
             say(f"  … and {more:,} more")
 
 
-def _repairs(report: dict[str, Any]) -> list[tuple[str, str]]:
-    """What reading found and did, a line each; two findings may have one name."""
+def _finding_lines(report: dict[str, Any]) -> list[tuple[str, str]]:
+    """The findings of reading, one line each; two findings may have the same name."""
     findings = report["findings"]
     out = [
         (f"  {finding['what']}", f"{finding['count']:,} {finding['sensor'] or finding['where']}".rstrip())
@@ -175,5 +185,4 @@ def _repairs(report: dict[str, Any]) -> list[tuple[str, str]]:
     ]
     if (more := len(findings) - _SHOWN) > 0:
         out.append(("  …", f"and {more:,} more; --json lists all"))
-    notes = enumerate(report["notes"])
-    return out + [("  note" if not number else f"  note {number + 1}", note) for number, note in notes]
+    return out + number_notes(report["notes"], indent="  ")

@@ -1,21 +1,28 @@
-"""``thence datasets``: what there is by name, and a data set as files that ``thence mine`` takes."""
+"""``thence datasets``: list and describe named data sets, and write one as files that ``thence mine`` reads."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from thence.cli.screen import console, facts, print_json, say
+import typer
+
+from thence.cli.options import AsJson, DatasetOptions, Quiet, parse_assignments
+from thence.cli.screen import console, facts_table, print_json, progress_bars, say
 
 if TYPE_CHECKING:
     from thence.graph.system import System
 
-__all__ = ["make", "show_all", "show_one"]
+__all__ = ["app"]
+
+app = typer.Typer(no_args_is_help=True, help="List and describe named data sets, or write one as files.")
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of a data set.", show_default=False)]
 
 
-def show_all(*, as_json: bool) -> None:
+@app.command("list")
+def list_datasets(as_json: AsJson = False) -> None:
     """List the data sets."""
     from thence import datasets
 
@@ -23,70 +30,76 @@ def show_all(*, as_json: bool) -> None:
     if as_json:
         print_json([{"name": one.name, "summary": one.summary, "needs": one.needs} for one in known])
     else:
-        console().print(facts({one.name: f"{one.summary} (needs {one.needs})" for one in known}))
+        console().print(facts_table({one.name: f"{one.summary} (needs {one.needs})" for one in known}))
 
 
-def show_one(name: str, *, as_json: bool) -> None:
-    """Describe a data set without making it."""
+@app.command("info")
+def describe_dataset(name: Name, as_json: AsJson = False) -> None:
+    """Describe a data set: what it is, what it needs and which options it takes."""
     from thence import datasets
 
     found = datasets.info(name)
     if as_json:
-        print_json({"name": found.name, "summary": found.summary, "needs": found.needs, "options": found.options})
+        print_json(found.describe())
     else:
         say(str(found))
 
 
-def make(name: str, options: Mapping[str, Any], out: Path | None, *, force: bool, as_json: bool, quiet: bool) -> None:
-    """Load a data set, describe it, and write it where asked."""
+@app.command("make")
+def make_dataset(
+    name: Name,
+    out: Annotated[Path | None, typer.Option(help="Folder to write the data set to.")] = None,
+    option: DatasetOptions = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the files of a data set.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Simulate or read a data set and describe it; with --out, write it as files that 'thence mine' reads."""
     from thence import datasets
-    from thence.progress import bars
 
-    with bars(enabled=False if quiet or as_json else None) as progress:
-        data = datasets.load(name, progress=progress, **options)
-    files = {} if out is None else _write(data, out, force=force)
-    summary = {"name": data.name, "source": data.source, "description": data.description, **data.sensors.summary()}
-    summary |= {"nodes": len(data.graph.nodes), "edges": len(data.graph.edges)}
-    summary["labelled_periods"] = None if data.labels is None else data.labels.height
-    summary["files"] = files
+    with progress_bars(quiet=quiet or as_json) as progress:
+        system = datasets.load(name, progress=progress, **parse_assignments(option, flag="--option"))
+    files = {} if out is None else _write(system, out, force=force)
     if as_json:
-        print_json(summary)
+        print_json({**system.describe(), **system.sensors.describe(), "files": files})
         return
-    say(repr(data), quiet=quiet)
-    say(data.sensors.describe(), quiet=quiet)
+    say(repr(system), quiet=quiet)
+    say(system.sensors.summary(), quiet=quiet)
     if out is not None:
-        say(f"written to {out}; mine it with: thence mine {out / 'config.toml'}", quiet=quiet)
+        say(f"written to {out}; to mine it, run: thence mine {out / 'config.toml'}", quiet=quiet)
 
 
-def _write(data: System, out: Path, *, force: bool) -> dict[str, str]:
-    """Readings, kinds, graph, binding, labels, and a configuration that names them."""
+def _write(system: System, out: Path, *, force: bool) -> dict[str, str]:
+    """Write readings, kinds, graph, ontology, binding and labels, and a configuration that names them."""
     import polars as pl
 
     from thence.atomic import new_folder
-    from thence.export.graph_json import content, schema
     from thence.runs.run import refuse_foreign
     from thence.settings.toml import toml_text
 
     target = out.absolute()
     refuse_foreign(target, force=force, mark="dataset.json")
     with new_folder(target, force=force) as folder:
-        data.sensors.to_polars().write_parquet(folder / "sensors.parquet")
-        rows = [(sensor.id, sensor.kind, sensor.unit) for sensor in data.sensors.sensors]
-        pl.DataFrame(rows, schema=["sensor", "kind", "unit"], orient="row").write_csv(folder / "kinds.csv")
-        for name, told in (("graph", content(data.graph)), ("ontology", schema(data.ontology))):
-            (folder / f"{name}.json").write_text(json.dumps(told, ensure_ascii=False, indent=1), encoding="utf-8")
-        pairs = list(data.binding.items())
-        pl.DataFrame(pairs, schema=["sensor", "node"], orient="row").write_csv(folder / "binding.csv")
-        if data.labels is not None:
-            data.labels.write_csv(folder / "labels.csv")
-        given = {
-            "sensors": "sensors.parquet",
-            "graph": "graph.json",
-            "ontology": "ontology.json",
-            "binding": "binding.csv",
-            "read_sensors": {"kinds": "kinds.csv"},
-        }
+        given: dict[str, Any] = {"sensors": "sensors.parquet"}
+        system.sensors.to_polars().write_parquet(folder / "sensors.parquet")
+        for name, part in (("graph", system.graph), ("ontology", system.ontology)):
+            if part is not None:
+                given[name] = f"{name}.json"
+                _write_json(folder / f"{name}.json", part.to_dict(), indent=1)
+        if system.binding is not None:
+            given["binding"] = "binding.csv"
+            pairs = list(system.binding.items())
+            pl.DataFrame(pairs, schema=["sensor", "node"], orient="row").write_csv(folder / "binding.csv")
+        if system.labels is not None:
+            system.labels.write_csv(folder / "labels.csv")
+        given["read_sensors"] = {"kinds": "kinds.csv"}
+        kinds = [(sensor.id, sensor.kind, sensor.unit) for sensor in system.sensors.sensors]
+        pl.DataFrame(kinds, schema=["sensor", "kind", "unit"], orient="row").write_csv(folder / "kinds.csv")
         (folder / "config.toml").write_text(toml_text({"input": given}), encoding="utf-8")
-        about = {"name": data.name, "source": data.source, "description": data.description}
-        (folder / "dataset.json").write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+        about = {"name": system.name, "source": system.source, "description": system.description}
+        _write_json(folder / "dataset.json", about, indent=2)
     return {path.stem: str(path) for path in sorted(target.iterdir())}
+
+
+def _write_json(path: Path, content: Any, *, indent: int) -> None:
+    path.write_text(json.dumps(content, ensure_ascii=False, indent=indent), encoding="utf-8")

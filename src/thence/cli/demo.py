@@ -1,15 +1,19 @@
-"""``thence demo``: the main job on a water network that is simulated on the spot.
+"""``thence demo``: mine rules from a simulated water network.
 
-Lifted rules with one antecedent, the fewest that cover the data: general, and readable without knowing the network.
+The rules are lifted, have one antecedent and are reduced to the fewest that cover the data, so that they can be read
+without knowing the network.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from thence.cli.screen import console, facts, print_json, say
+import typer
+
+from thence.cli.options import AsJson, Quiet
+from thence.cli.screen import console, facts_table, print_json, say
 from thence.runs.configuration import Config
 
 if TYPE_CHECKING:
@@ -26,11 +30,17 @@ SETTINGS: dict[str, Any] = {
     "refine": {"cover": True},
     "output": {"also": ["rules.md"]},
 }
-_BEST = 10
+_SHOWN = 10
 
 
-def demo(out: Path | None, *, as_json: bool, quiet: bool) -> None:
-    """Mine and print the ten best rules; the demo's own earlier run is replaced."""
+def demo(
+    out: Annotated[
+        Path | None, typer.Option(help="Run folder to write (default: runs/demo, which is replaced if it exists).")
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Mine a simulated water network and print the ten best rules in plain English."""
     from thence.cli.mine import summary_lines
     from thence.runs.pipeline import mine
 
@@ -38,19 +48,19 @@ def demo(out: Path | None, *, as_json: bool, quiet: bool) -> None:
     target = out or Path("runs") / "demo"
     say("Simulating the water network Net3, 28 days, and mining rules …", quiet=quiet or as_json)
     run = mine(config=config, out=target, force=out is None, progress="off" if quiet or as_json else "auto")
-    best = run.rules.top(_BEST)
+    best = run.rules.top(_SHOWN)
     if as_json:
         print_json({"path": str(run.path), "summary": run.summary, "rules": [rule.english for rule in best]})
     elif not quiet:
-        console().print(facts(summary_lines(run)))
+        console().print(facts_table(summary_lines(run)))
         say("")
         for number, (rule, measures) in enumerate(zip(best, _measures(best), strict=True), start=1):
             say(f"{number:>3}. {rule.english}\n     {measures}")
-        say(f"\nThe run is in {run.path}. Look at all its rules with: thence show {target}")
+        say(f"\nThe run is in {run.path}. To see all its rules, run: thence show {target}")
 
 
 def _measures(rules: RuleSet) -> Iterator[str]:
-    """The numbers of each rule; a lifted one also has a support over time and one over places."""
+    """The measures of each rule; a lifted rule also has a support over time and one over embeddings."""
     support, confidence, zhang = (rules.measure(name) for name in ("support", "confidence", "zhang"))
     for r in range(len(rules)):
         spread = ""

@@ -1,4 +1,4 @@
-"""``thence mine``: run a configuration and say what came out."""
+"""``thence mine``: run a configuration, and print a summary of the run and its best rules."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from thence.cli.check import refuse_breaches
 from thence.cli.job import default_folder
-from thence.cli.screen import complain, console, facts, print_json, print_rules, say
+from thence.cli.screen import console, facts_table, number_notes, print_error, print_json, print_rules, say
 
 if TYPE_CHECKING:
     from thence.runs.configuration import Config
@@ -18,11 +18,18 @@ if TYPE_CHECKING:
 
 __all__ = ["mine", "summary_lines"]
 
-_BEST = 5
+_SHOWN = 5
 
 
 def mine(config: Config, *, as_json: bool, quiet: bool, strict: bool) -> None:
-    """Mine, write the run, and print its summary and its best rules."""
+    """Mine, write the run, and print its summary and its best rules.
+
+    Args:
+        config: The configuration; without an output path a new folder in ``runs`` is used.
+        as_json: Whether to print the summary as JSON.
+        quiet: Whether to print errors only.
+        strict: Whether a graph that violates its ontology is an error.
+    """
     from thence.runs.pipeline import run_config
 
     if config.output.path is None:
@@ -31,30 +38,29 @@ def mine(config: Config, *, as_json: bool, quiet: bool, strict: bool) -> None:
     if as_json:
         print_json({"path": str(run.path), **run.summary})
     elif not quiet:
-        report(run, best=_BEST)
+        _print_run(run)
     if run.interrupted:
-        complain(f"thence: {summary_lines(run)['state']}")
+        print_error(f"thence: {summary_lines(run)['state']}")
         raise typer.Exit(130)
 
 
-def report(run: Run, *, best: int) -> None:
-    """The summary and the best rules of a run."""
+def _print_run(run: Run) -> None:
     screen = console()
-    screen.print(facts(summary_lines(run)))
+    screen.print(facts_table(summary_lines(run)))
     if len(run.rules):
-        # They are in the order asked for already.
-        print_rules(screen, run.rules.take(np.arange(min(best, len(run.rules)))))
+        # The rules of a run are already sorted.
+        print_rules(screen, run.rules.take(np.arange(min(_SHOWN, len(run.rules)))))
     if run.path is not None:
         say(f"thence show {run.path}")
 
 
 def summary_lines(run: Run) -> dict[str, str]:
-    """What there is to say about a run, by name."""
+    """Return the summary of a run for the screen, by name."""
     summary = run.summary
     out = {"run": str(run.path or "in memory")}
     if not run.complete:
-        told = (note for note in summary["notes"] if note.startswith("interrupted"))
-        out["state"] = next(told, "interrupted") if run.interrupted else "incomplete"
+        reasons = (note for note in summary["notes"] if note.startswith("interrupted"))
+        out["state"] = next(reasons, "interrupted") if run.interrupted else "incomplete"
     out["rules"] = f"{summary['rules']:,}" + (
         f" of {summary['rules_found']:,} found" if summary["rules_found"] != summary["rules"] else ""
     )
@@ -73,6 +79,5 @@ def summary_lines(run: Run) -> dict[str, str]:
         out["covered"] = f"{100 * summary['data_coverage']:.1f} % of the transactions"
     out["miner"] = f"{summary['miner']}, enrichment {summary['enrichment']}"
     out["seconds"] = ", ".join(f"{stage} {spent:.2f}" for stage, spent in summary["seconds"].items())
-    for number, note in enumerate(summary["notes"], start=1):
-        out["note" if number == 1 else f"note {number}"] = note
+    out |= number_notes(summary["notes"])
     return {name: value for name, value in out.items() if value}

@@ -1,4 +1,4 @@
-"""What all commands share on the screen: consoles, errors, JSON, and values given as text."""
+"""Output of commands: lines, errors, JSON, tables of facts and of rules. Must not load or compute anything."""
 
 from __future__ import annotations
 
@@ -6,25 +6,32 @@ import json
 import math
 import os
 import sys
-import tomllib
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
-from typer.core import TyperGroup
-
-from thence.errors import ConfigError, ThenceError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from thence.progress import Progress
     from thence.rules.ruleset import RuleSet
 
-__all__ = ["Guarded", "assignments", "complain", "console", "facts", "numbers", "print_json", "print_rules", "say"]
+__all__ = [
+    "console",
+    "facts_table",
+    "number_notes",
+    "print_error",
+    "print_json",
+    "print_rules",
+    "print_warning",
+    "progress_bars",
+    "say",
+]
 
 _PIPE_WIDTH = 200
-# A sentence in a narrower column than this is hard to read.
+# Narrower columns make a sentence hard to read.
 _SENTENCE_WIDTH = 50
 _COLUMNS = {
     "support": "support",
@@ -38,121 +45,72 @@ _COLUMNS = {
 }
 
 
-class Guarded(TyperGroup):
-    """The commands, with every expected failure turned into one line and an exit code."""
-
-    def invoke(self, ctx: Any) -> Any:
-        debug = ctx.params.get("debug")
-        try:
-            out = super().invoke(ctx)
-            sys.stdout.flush()
-            return out
-        except ThenceError as error:
-            if debug:
-                raise
-            complain(f"thence: {error}{_in_a_file(error)}")
-            raise typer.Exit(1) from error
-        except KeyboardInterrupt:
-            if debug:
-                raise
-            complain("thence: interrupted")
-            raise typer.Exit(130) from None
-        except BrokenPipeError:
-            # Somebody read enough (`thence show … | head`).
-            _silence()
-            raise typer.Exit(0) from None
-        except OSError as error:
-            if debug:
-                raise
-            _silence()
-            complain(f"thence: {error.filename or 'the output'}: {error.strerror or error}")
-            raise typer.Exit(1) from error
+def print_error(text: str) -> None:
+    """Print a line on standard error in red."""
+    _echo(text, colour="red", err=True)
 
 
-def _silence() -> None:
-    """Python must not try at its end to flush what could not be written."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def print_warning(text: str) -> None:
+    """Print a line on standard output in yellow."""
+    _echo(text, colour="yellow", err=False)
 
 
-def _in_a_file(error: ThenceError) -> str:
-    """Where a keyword of Python that an error advises stands in a configuration file."""
-    if "on_error='repair'" not in (error.hint or ""):
-        return ""
-    return '; in a CONFIG.toml: [input.read_sensors] on_error = "repair"'
-
-
-def complain(text: str, *, colour: str = "red", err: bool = True) -> None:
-    """A line that stands out, unless colours are not wanted (https://no-color.org)."""
+def _echo(text: str, *, colour: str, err: bool) -> None:
+    """Print in colour, unless ``NO_COLOR`` is set (https://no-color.org)."""
     typer.echo(text if os.environ.get("NO_COLOR") else typer.style(text, fg=colour), err=err)
 
 
 def console() -> Console:
-    """A console on standard output; where nobody looks, lines are long instead of wrapped."""
+    """Return a console on standard output; lines are long instead of wrapped where that is not a terminal."""
     from rich.console import Console
 
-    class Screen(Console):
+    class PipeAwareConsole(Console):
         def on_broken_pipe(self) -> None:
-            # Rich would end the program with an error.
+            # Rich would exit with an error.
             raise BrokenPipeError
 
-    return Screen(highlight=False) if sys.stdout.isatty() else Screen(highlight=False, width=_PIPE_WIDTH)
+    width = None if sys.stdout.isatty() else _PIPE_WIDTH
+    return PipeAwareConsole(highlight=False, width=width)
+
+
+@contextmanager
+def progress_bars(*, quiet: bool) -> Iterator[Progress]:
+    """Yield progress bars on the terminal, or a callback that ignores the progress if ``quiet``."""
+    from thence.progress import bars
+
+    with bars(enabled=False if quiet else None) as progress:
+        yield progress
 
 
 def say(text: str, *, quiet: bool = False) -> None:
-    """A line of text, unless it is to be quiet."""
+    """Print a line, unless ``quiet``."""
     if not quiet:
         typer.echo(text)
 
 
 def print_json(data: Any) -> None:
-    """Data for machines."""
-    typer.echo(json.dumps(_clean(data), ensure_ascii=False, indent=2, allow_nan=False))
+    """Print data as JSON. NaN and infinity become null, other objects strings."""
+    typer.echo(json.dumps(_json_ready(data), ensure_ascii=False, indent=2, allow_nan=False))
 
 
-def _clean(value: Any) -> Any:
+def _json_ready(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {str(key): _clean(inner) for key, inner in value.items()}
+        return {str(key): _json_ready(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_clean(inner) for inner in value]
+        return [_json_ready(inner) for inner in value]
     return value if value is None or isinstance(value, (str, int, bool)) else str(value)
 
 
-def assignments(given: Iterable[str], *, flag: str) -> dict[str, Any]:
-    """``key=value`` texts as a mapping; values are TOML where they can be, texts otherwise.
-
-    >>> assignments(["days=3", "leaks=true", "name=a b"], flag="--option")
-    {'days': 3, 'leaks': True, 'name': 'a b'}
-    """
-    out: dict[str, Any] = {}
-    for text in given:
-        key, found, value = text.partition("=")
-        if not found or not key.strip():
-            raise ConfigError(f"{flag} takes key=value, got '{text}'")
-        try:
-            out[key.strip()] = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
-            out[key.strip()] = value
-    return out
-
-
-def numbers(given: Iterable[str], *, flag: str) -> dict[str, float]:
-    """The same where only numbers make sense.
-
-    >>> numbers(["min_lift=2"], flag="--bound")
-    {'min_lift': 2}
-    """
-    out = assignments(given, flag=flag)
-    for name, value in out.items():
-        if not isinstance(value, (int, float)) or isinstance(value, bool):
-            raise ConfigError(f"{flag} {name} takes a number, got {value!r}")
-    return out
-
-
 def print_rules(screen: Console, rules: RuleSet, *, text: bool = False) -> None:
-    """Rules in plain English or in their exact text: a table, or two lines each where a table would be too narrow."""
+    """Print rules as a table, or on two lines each where a table would be too narrow.
+
+    Args:
+        screen: The console.
+        rules: The rules.
+        text: Whether to print the exact text of each rule instead of its sentence.
+    """
     from thence.rules.measures import MEASURES
 
     known = {name: title for name, title in _COLUMNS.items() if name in MEASURES or name in rules.extras}
@@ -180,7 +138,7 @@ def _rule_table(titles: Sequence[str], lines: Sequence[tuple[str, Sequence[str]]
     for title in titles:
         table.add_column(title, justify="right", no_wrap=True)
     for number, (words, numbers) in enumerate(lines, start=1):
-        table.add_row(str(number), _plain(words), *numbers)
+        table.add_row(str(number), _without_markup(words), *numbers)
     return table
 
 
@@ -192,24 +150,36 @@ def _rule_list(titles: Sequence[str], lines: Sequence[tuple[str, Sequence[str]]]
     table.add_column(overflow="fold")
     for number, (words, numbers) in enumerate(lines, start=1):
         measured = ", ".join(f"{title} {value}" for title, value in zip(titles, numbers, strict=True))
-        table.add_row(str(number), _plain(f"{words}\n{measured}"))
+        table.add_row(str(number), _without_markup(f"{words}\n{measured}"))
     return table
 
 
-def facts(pairs: Mapping[str, str] | Iterable[tuple[str, str]]) -> Any:
-    """Names and values as two columns for the screen; a name may stand more than once in pairs."""
+def facts_table(pairs: Mapping[str, str] | Iterable[tuple[str, str]]) -> Any:
+    """Return names and values as a table of two columns; in pairs a name may occur more than once."""
     from rich.table import Table
 
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     for name, value in pairs.items() if isinstance(pairs, Mapping) else pairs:
-        table.add_row(name, _plain(value))
+        table.add_row(name, _without_markup(value))
     return table
 
 
-def _plain(text: str) -> Any:
-    """Text in which square brackets are just brackets."""
+def number_notes(notes: Iterable[str], *, indent: str = "") -> list[tuple[str, str]]:
+    """Return notes as facts called ``note``, ``note 2``, ``note 3`` and so on.
+
+    >>> number_notes(["a", "b"])
+    [('note', 'a'), ('note 2', 'b')]
+    """
+    return [
+        (f"{indent}note" if number == 1 else f"{indent}note {number}", note)
+        for number, note in enumerate(notes, start=1)
+    ]
+
+
+def _without_markup(text: str) -> Any:
+    """Text in which rich does not take square brackets for markup."""
     from rich.text import Text
 
     return Text(text)

@@ -1,0 +1,65 @@
+"""``thence export``: write the rules of a run in another format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from thence.cli.options import (
+    AsJson,
+    Bounds,
+    By,
+    FeatureText,
+    Kind,
+    Quiet,
+    RunFolder,
+    Top,
+    parse_assignments,
+    parse_numbers,
+)
+from thence.cli.screen import print_json, say
+from thence.cli.selection import Selection
+from thence.errors import ConfigError
+
+__all__ = ["export"]
+
+
+def export(
+    run: RunFolder,
+    to: Annotated[Path, typer.Option("--to", help="File to write; its suffix selects the format.", show_default=False)],
+    format: Annotated[
+        str | None,
+        typer.Option(help="json, parquet, csv, markdown, pmml, sparql, shacl, or a format of another package."),
+    ] = None,
+    top: Top = 0,
+    by: By = "zhang",
+    bound: Bounds = None,
+    feature: FeatureText = None,
+    kind: Kind = None,
+    option: Annotated[
+        list[str] | None, typer.Option(help="Option of the format as key=value; may be repeated.")
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write the rules of a run in another format."""
+    from thence.export import find_format, write_rules
+    from thence.runs.run import load_run
+
+    chosen = find_format(to, format)
+    options = parse_assignments(option, flag="--option")
+    bounds = parse_numbers(bound, flag="--bound")
+    selection = Selection(top=top, by=by, bounds=bounds, feature=feature, kind=kind)
+    rules, _ = selection.apply(load_run(run).rules)
+    try:
+        write_rules(rules, to, format=chosen.name, **options)
+    except TypeError as error:
+        if not options:
+            raise
+        raise ConfigError(f"the format '{chosen.name}' does not take these options ({error})") from error
+    if as_json:
+        print_json({"path": str(to), "format": chosen.name, "rules": len(rules)})
+    else:
+        say(f"{len(rules):,} rules as {chosen.name} in {to}", quiet=quiet)

@@ -1,0 +1,82 @@
+"""Options that several commands share, and the parsing of ``key=value`` options."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from thence.errors import ConfigError
+
+__all__ = [
+    "AsJson",
+    "Bins",
+    "Bounds",
+    "By",
+    "DatasetName",
+    "DatasetOptions",
+    "FeatureText",
+    "Kind",
+    "Quiet",
+    "RunFolder",
+    "Top",
+    "Windows",
+    "parse_assignments",
+    "parse_numbers",
+]
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.", show_default=False)]
+Top = Annotated[int, typer.Option("--top", "-n", help="Number of rules; 0 for all.")]
+By = Annotated[str, typer.Option(help="Measure to sort by.")]
+Bounds = Annotated[
+    list[str] | None, typer.Option(help="Bound on a measure, such as max_leverage=0.2; may be repeated.")
+]
+FeatureText = Annotated[str | None, typer.Option(help="Only rules with this text in an item.")]
+Kind = Annotated[str | None, typer.Option(help="Only rules about this kind of sensor or class of node.")]
+
+DatasetName = Annotated[str, typer.Option("--dataset", help="Name of a data set.", show_default=False)]
+DatasetOptions = Annotated[list[str] | None, typer.Option(help="Option of the data set as key=value; may be repeated.")]
+Windows = Annotated[str, typer.Option(help="Length of a window.")]
+Bins = Annotated[int, typer.Option(help="Number of bins.")]
+
+
+def parse_assignments(given: Iterable[str] | None, *, flag: str) -> dict[str, Any]:
+    """Parse ``key=value`` strings; a value that is not valid TOML is taken as a string.
+
+    Args:
+        given: The strings.
+        flag: The option they were given for, for messages.
+
+    Examples:
+        >>> parse_assignments(["days=3", "leaks=true", "name=a b"], flag="--option")
+        {'days': 3, 'leaks': True, 'name': 'a b'}
+    """
+    out: dict[str, Any] = {}
+    for text in given or ():
+        key, found, value = text.partition("=")
+        if not found or not key.strip():
+            raise ConfigError(f"{flag} takes key=value, got '{text}'")
+        try:
+            out[key.strip()] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            out[key.strip()] = value
+    return out
+
+
+def parse_numbers(given: Iterable[str] | None, *, flag: str) -> dict[str, float]:
+    """Parse ``key=value`` strings whose values must be numbers.
+
+    >>> parse_numbers(["min_lift=2"], flag="--bound")
+    {'min_lift': 2}
+    """
+    out = parse_assignments(given, flag=flag)
+    for name, value in out.items():
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            raise ConfigError(f"{flag} {name} takes a number, got {value!r}")
+    return out
