@@ -97,14 +97,33 @@ class BankRules(NamedTuple):
 def sort_rules(
     bank: Bank, antecedents: npt.NDArray[np.int32], consequents: npt.NDArray[np.int32]
 ) -> tuple[Ints, npt.NDArray[np.uint32], Ints]:
-    """Sort rules by their antecedents; return the order, the antecedents and the consequents."""
+    """Sort rules by their antecedents.
+
+    Args:
+        bank: The bitmaps.
+        antecedents: Matrix (rules × items) of item numbers of the bank, padded with −1.
+        consequents: One item number per rule.
+
+    Returns:
+        The order, and the sorted antecedents and consequents.
+    """
     left = np.array(antecedents, dtype=np.int32, order="C").view(np.uint32)
     order = sort_antecedents(left, len(bank.row_of))
     return order, left[order], np.asarray(consequents, np.int64)[order]
 
 
 def select_rules(bank: Bank, antecedents: npt.NDArray[np.uint32], consequents: Ints, *, complete: bool) -> BankRules:
-    """Prepare sorted rules for a kernel; items are renumbered so that only those that a rule uses are looked up."""
+    """Prepare sorted rules for a kernel.
+
+    Args:
+        bank: The bitmaps.
+        antecedents: Sorted antecedents, as ``sort_rules`` returns them.
+        consequents: Their consequents.
+        complete: Whether missing values are ignored or absent.
+
+    Returns:
+        The rules, with items renumbered so that only those that a rule uses are looked up.
+    """
     real = antecedents[antecedents != ABSENT].astype(np.int64)
     used = np.unique(np.concatenate([real, consequents]))
     renumbered = np.searchsorted(used, antecedents.astype(np.int64)).astype(np.uint32)
@@ -123,7 +142,7 @@ def select_rules(bank: Bank, antecedents: npt.NDArray[np.uint32], consequents: I
 
 @kernel
 def gather_block(words: Words, row_of: npt.NDArray[np.int32], embedding: int, low: int, high: int, out: Words) -> None:
-    """Copy the words ``low … high`` of the bitmaps that an embedding reads."""
+    """Copy the words from ``low`` to before ``high`` of the rows ``row_of[:, embedding]`` of ``words`` into ``out``."""
     for item in range(row_of.shape[0]):
         row = row_of[item, embedding]
         for word in range(low, high):

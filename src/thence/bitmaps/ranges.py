@@ -180,7 +180,16 @@ def count_ranges(
 
 
 def cover_ranges(ranks: Ranks, items: Ranges, antecedents: NDArray[np.int32]) -> Words:
-    """Return the bitmap of the rows in which at least one antecedent (positions in ``items``, padded with −1) holds."""
+    """Find the rows in which at least one antecedent holds.
+
+    Args:
+        ranks: The table.
+        items: The items.
+        antecedents: Matrix (rules × items) of positions in ``items``, padded with −1.
+
+    Returns:
+        One bitmap.
+    """
     held = np.zeros(n_words(ranks.n_rows), np.uint64)
     for _, used, left in _batches(ranks, items, antecedents, antecedents[:, 0]):
         held |= cover_rows(pack_ranges(ranks, items.take(used)), n_rows=ranks.n_rows, antecedents=left[:, 1:])

@@ -90,7 +90,11 @@ class Where:
         return Where(**cleaned)
 
     def matches(self, item: Item) -> bool:
-        """Return whether ``item`` fits the description."""
+        """Return whether an item fits the description.
+
+        Args:
+            item: The item.
+        """
         feature = item.feature
         is_reading = feature.aspect is Aspect.MEASUREMENT
         node = feature.place if is_reading else feature.subject

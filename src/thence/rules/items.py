@@ -54,11 +54,19 @@ class Interval:
             raise ValueError(f"the low end of an interval must be below its high end, got [{self.low}, {self.high})")
 
     def contains(self, value: float) -> bool:
-        """Return whether ``value`` lies in the range; NaN does not."""
+        """Return whether a number lies in the range; NaN does not.
+
+        Args:
+            value: The number.
+        """
         return self.low <= value < self.high
 
     def mask(self, values: FloatArray) -> BoolArray:
-        """Return ``contains`` for each element of ``values``."""
+        """Return whether each of several numbers lies in the range.
+
+        Args:
+            values: The numbers.
+        """
         return np.asarray((values >= self.low) & (values < self.high))
 
     def __str__(self) -> str:
@@ -239,7 +247,11 @@ class Feature:
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Feature:
-        """Create a feature from the ``data`` that ``to_dict`` returned."""
+        """Create a feature from a dict.
+
+        Args:
+            data: The dict that ``to_dict`` returned.
+        """
         return Feature(
             subject=data["subject"],
             aspect=Aspect(data["aspect"]),
@@ -375,7 +387,11 @@ class Item:
         return Interval(*bounds[self.operator]) if self.operator in bounds else None
 
     def holds(self, value: Value | Interval | None) -> bool:
-        """Return whether ``value``, or every number of an interval, satisfies the test; ``None`` and NaN do not."""
+        """Return whether a value satisfies the test.
+
+        Args:
+            value: The value, or an interval of which every number must satisfy the test. ``None`` and NaN never do.
+        """
         if value is None or (isinstance(value, float) and math.isnan(value)):
             return False
         if self.operator in (Operator.NE, Operator.NOT_IN):
@@ -401,7 +417,11 @@ class Item:
         return own is not None and (own.high <= value.low or value.high <= own.low)
 
     def mask(self, values: FloatArray) -> BoolArray:
-        """Return ``holds`` for each number of ``values``; NaN is missing."""
+        """Return whether each of several numbers satisfies the test.
+
+        Args:
+            values: The numbers; NaN is missing and never satisfies it.
+        """
         own = self.interval
         if own is not None:
             return own.mask(values)
@@ -459,7 +479,11 @@ class Item:
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Item:
-        """Create an item from the ``data`` that ``to_dict`` returned."""
+        """Create an item from a dict.
+
+        Args:
+            data: The dict that ``to_dict`` returned.
+        """
         value = data["value"]
         if isinstance(value, dict):
             low = -math.inf if value["low"] is None else value["low"]

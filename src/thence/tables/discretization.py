@@ -366,7 +366,11 @@ class Discretizer:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Discretizer:
-        """Create a discretizer from the ``data`` that ``to_dict`` returned."""
+        """Create a discretizer from a dict.
+
+        Args:
+            data: The dict that ``to_dict`` returned.
+        """
         return Discretizer(
             data["method"],
             data["bins"],

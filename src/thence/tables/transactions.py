@@ -126,7 +126,11 @@ class TransactionTable:
         return found
 
     def select(self, features: Iterable[Feature]) -> TransactionTable:
-        """Return a table with the columns of these features only."""
+        """Return a table with some of the columns only.
+
+        Args:
+            features: The features of these columns.
+        """
         wanted = set(features)
         blocks = tuple(
             replace(block, columns=tuple(c for c in block.columns if c.feature in wanted)) for block in self.blocks
@@ -165,7 +169,11 @@ class TransactionTable:
         return table.discretize(Discretizer(method=method, bins=bins, scope="sensor"))
 
     def save(self, path: str | Path) -> None:
-        """Save the table to the file ``path`` (compressed arrays and JSON, nothing executable)."""
+        """Save the table to a file of compressed arrays and JSON, with nothing executable.
+
+        Args:
+            path: The file to write.
+        """
         arrays: dict[str, npt.NDArray[Any]] = {}
         seen: dict[int, str] = {}
         blocks: list[dict[str, Any]] = []
@@ -356,7 +364,11 @@ class FeatureTable:
         return int(self.numbers.shape[0])
 
     def mask(self, item: Item) -> npt.NDArray[np.bool_]:
-        """Return the rows that satisfy ``item``, as a mask."""
+        """Return the rows that satisfy an item, as a mask.
+
+        Args:
+            item: The item.
+        """
         at = self.column(item.feature)
         values = self.numbers[:, at]
         known = self.categories[at]
@@ -366,7 +378,14 @@ class FeatureTable:
         return np.asarray(np.isin(values, hits))
 
     def column(self, feature: Feature) -> int:
-        """Return the position of ``feature``, or raise a ``MiningError`` that suggests the nearest one."""
+        """Return the position of a feature.
+
+        Args:
+            feature: The feature.
+
+        Raises:
+            MiningError: If the table does not have it; the message suggests the nearest feature.
+        """
         try:
             return self.features.index(feature)
         except ValueError:

@@ -137,7 +137,13 @@ def _binned(feature: Feature, values: npt.NDArray[np.float64], binning: Binning,
 
 
 def property_column(feature: Feature, values: npt.NDArray[Any], discretizer: Discretizer) -> Column:
-    """Build a context column from the values of a property (one, or one per frame): bins of numbers, or categories."""
+    """Build a context column from the values of a property.
+
+    Args:
+        feature: The feature.
+        values: One value, or one per frame; floats are discretized, everything else is categorical.
+        discretizer: The fitted discretizer.
+    """
     if values.dtype == np.float64:
         return _binned(feature, values[None, :], discretizer.binnings[property_group(feature)], context=True)
     codes, known = category_codes(values.tolist(), feature.name)
@@ -152,7 +158,16 @@ def _facts(readings: WindowedReadings, around: Surroundings, hops: int) -> list[
 def node_facts(
     readings: WindowedReadings, around: Surroundings, nodes: Iterable[str]
 ) -> list[tuple[Feature, npt.NDArray[Any]]]:
-    """Return the features and values of all properties of nodes: one value, or one per frame if it is dated."""
+    """Look up the properties of nodes.
+
+    Args:
+        readings: The readings, for the start of each frame.
+        around: The graph around the sensors.
+        nodes: Ids of the nodes.
+
+    Returns:
+        The feature and the values of each property: one value, or one per frame if it is dated.
+    """
     assert around.graph is not None
     found = []
     for node in nodes:
