@@ -25,13 +25,13 @@ from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.graph.loaders.draft import Draft, as_labels
 from thence.graph.loaders.loader import Loader, LoadOptions
 from thence.graph.records import Value
+from thence.readings.decimal_signs import detect_decimal_sign, may_be_thousands
 
 __all__ = ["LOADER", "CsvTable", "read", "read_csv_table"]
 
 _HEAD = re.compile(r"(?P<name>.*?)\s*(\[(?P<unit>[^\]]*)\])?\s*(:\s*(?P<type>number|text|truth))?", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _DIGITS_WITH_SIGNS = re.compile(r"[+-]?\d[\d.,]*")
-_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
 _BOOLEANS = {"true": True, "false": False}
 
 
@@ -212,19 +212,16 @@ class _Column:
 
 def _find_decimal_sign(draft: Draft, table: CsvTable, columns: list[_Column]) -> str:
     """The decimal sign of a table. Beside decimal points, commas are not decimal: ``1,2`` may list two zones."""
-    commas = {column.name: cells for column in columns if (cells := column.with_sign(","))}
-    if table.separator == "," or not commas:
-        return "."
-    points = {column.name: cells for column in columns if (cells := column.with_sign("."))}
-    if not points:
-        return ","
-    if all(_THOUSANDS.fullmatch(cell) for cells in points.values() for cell in cells):
-        name, point = next(iter(commas)), next(iter(points))
+    found = detect_decimal_sign(
+        table.separator, lambda sign: (cell for column in columns for cell in column.with_sign(sign))
+    )
+    if found.point and found.ambiguous:
+        name, point = (next(c.name for c in columns if c.with_sign(sign)) for sign in (",", "."))
         draft.problems.append(
             f"{table.path.name}: '{name}' has decimal commas, and '{point}' has decimal points or points between "
-            f"thousands ('{points[point][0]}'); use one decimal sign, or give a type: '{name}:text'"
+            f"thousands ('{found.point}'); use one decimal sign, or give a type: '{name}:text'"
         )
-    return "."
+    return found.sign
 
 
 def _convert(draft: Draft, table: CsvTable, column: _Column, decimal: str) -> list[Value | None]:
@@ -236,7 +233,7 @@ def _convert(draft: Draft, table: CsvTable, column: _Column, decimal: str) -> li
     }
     cells, filled, kind = column.cells, column.filled, column.kind
     if decimal == "," and (signed := column.with_sign(",")):
-        if all(_THOUSANDS.fullmatch(cell) for cell in signed):
+        if may_be_thousands(signed):
             _report_thousands(draft, table, column, signed[0])
         cells = [(line, cell.replace(",", ".")) for line, cell in cells]
         kind = "number"
