@@ -43,7 +43,7 @@ def with_ancestors(labels: Iterable[str], ontology: Ontology | None) -> frozense
 
 
 def most_specific_label(labels: Iterable[str], ontology: Ontology | None) -> str:
-    """Return the label that is not a superclass of another one in ``labels``; of several the first in the alphabet."""
+    """Return the label in ``labels`` that ``ontology`` does not place above another; of several the first by name."""
     ordered = sorted(labels)
     below = [x for x in ordered if not any(x in with_ancestors([y], ontology) for y in ordered if y != x)]
     return (below or ordered or [""])[0]

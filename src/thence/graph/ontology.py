@@ -54,7 +54,7 @@ class Relation:
     ranges: Mapping[str, frozenset[str]] = field(default_factory=dict, hash=False)
 
     def joined(self, other: Relation) -> Relation:
-        """Combine two declarations of one relation; a domain or range that one of them leaves open stays open."""
+        """Combine this declaration with ``other``; a domain or range that one of them leaves open stays open."""
         ranges = dict(self.ranges)
         for holder, allowed in other.ranges.items():
             ranges[holder] = ranges[holder] | allowed if holder in ranges else allowed

@@ -68,10 +68,10 @@ def read_json(paths: Sequence[Path], options: LoadOptions) -> Binding:
 
 
 def read_references(paths: Sequence[Path], options: LoadOptions) -> Binding:
-    """Read a graph and return the binding of ``from_graph``."""
+    """Read a graph from files or a folder, and return the binding in it; ``options.format`` is that of the graph."""
     from thence.graph.loaders import read_graph
 
-    return from_graph(read_graph(list(paths)), where=", ".join(map(str, paths)))
+    return from_graph(read_graph(list(paths), format=options.format), where=", ".join(map(str, paths)))
 
 
 def from_graph(graph: KnowledgeGraph, *, where: str) -> Binding:

@@ -88,7 +88,11 @@ def check_format(loaders: Registry, name: str | None) -> None:
 
 
 def choose_formats(loaders: Registry, paths: Iterable[Path]) -> list[str]:
-    """Return for each path the first format of ``loaders`` with its suffix; a folder has the format ``"rdf"``.
+    """Return for each path the first format with its suffix.
+
+    Args:
+        loaders: The formats.
+        paths: Files and folders that exist; a folder has the format ``"rdf"``.
 
     Raises:
         GraphError: If no format has the suffix of a path. The error lists all such paths.
@@ -99,11 +103,16 @@ def choose_formats(loaders: Registry, paths: Iterable[Path]) -> list[str]:
     unknown: list[str] = []
     for path in paths:
         suffix = path.suffix.lower()
-        while not path.is_dir() and suffix not in by_suffix and (entry := next(remaining, None)):
-            for known in entry[1].suffixes:
-                by_suffix.setdefault(known, entry[0])
-        if path.is_dir() or suffix in by_suffix:
-            formats.append("rdf" if path.is_dir() else by_suffix[suffix])
+        if path.is_dir():
+            formats.append("rdf")
+            continue
+        # Loaders are imported one by one, until one of them has the suffix.
+        while suffix not in by_suffix and (entry := next(remaining, None)):
+            name, loader = entry
+            for known in loader.suffixes:
+                by_suffix.setdefault(known, name)
+        if suffix in by_suffix:
+            formats.append(by_suffix[suffix])
         else:
             unknown.append(str(path))
     if unknown:
