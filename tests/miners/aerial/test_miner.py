@@ -94,7 +94,7 @@ def test_the_confidence_is_reached_with_assurance_unless_told_otherwise(table, m
     assert list(shown) == list(sure)
     assert shown.measure("assured_confidence").tolist() == sure.measure("assured_confidence").tolist()
     left_out = len(every) - len(shown)
-    told = f"{left_out:,} proposals reach the confidence 0.4, but not with an assurance of 0.95"
+    told = f"{left_out:,} proposals reach a confidence of 0.4, but not with an assurance of 0.95"
     assert any(told in note for note in shown.notes)
     assert "assured_confidence" not in every.extras
     stricter = Aerial(seed=1, similarity=0.4, assurance=0.999).extract(model, table)
@@ -148,9 +148,9 @@ def test_training_goes_on_with_new_rows(table: TransactionTable, model: AerialMo
     further = miner.partial_fit(model, table)
     assert further.blocks[0].features == model.blocks[0].features
     other = TransactionTable.from_frame(pl.DataFrame({"x": ["1", "2"] * 5, "y": ["1", "2"] * 5}))
-    with pytest.raises(MiningError, match="does not know the feature"):
+    with pytest.raises(MiningError, match="was trained without the feature"):
         miner.partial_fit(model, other)
-    with pytest.raises(MiningError, match="other features"):
+    with pytest.raises(MiningError, match="the table has no feature"):
         miner.extract(model, other)
 
 
@@ -173,7 +173,7 @@ def test_locality_keeps_rules_near_each_other() -> None:
 
 @pytest.mark.parametrize("hops", [1.5, -1, "1"])
 def test_hops_are_whole(table: TransactionTable, hops: Any) -> None:
-    with pytest.raises(ConfigError, match="hops must be a whole number"):
+    with pytest.raises(ConfigError, match="hops must be an integer"):
         within_hops(table, network(frames=10).graph, hops=hops)
 
 
@@ -209,7 +209,7 @@ def test_a_network_that_learnt_little_is_named() -> None:
     noise = {name: rng.integers(0, 4, 500).astype(str) for name in map(str, range(60))}
     rules = Aerial(seed=0, epochs=1).mine(TransactionTable.from_frame(pl.DataFrame(noise)))
     assert len(rules) == 0
-    assert any("learnt little" in note for note in rules.notes), rules.notes
+    assert any("learned little" in note for note in rules.notes), rules.notes
 
 
 def test_trivial_tables_give_a_reason() -> None:
@@ -275,14 +275,14 @@ def test_impossible_settings_are_refused(settings: dict) -> None:
 def test_what_stands_in_the_settings_of_training_counts() -> None:
     """Aerial's own defaults overruled it: gaussian noise and a seed that stood there were not used."""
     for said in ({"corruption": "gaussian"}, {"seed": 7}, {"max_antecedents": 4}, {"device": "cuda"}):
-        with pytest.raises(ConfigError, match="in its settings of training"):
+        with pytest.raises(ConfigError, match="in its training settings"):
             Aerial(settings=TrainingSettings(**said))  # type: ignore[arg-type]
     one = Aerial(corruption="gaussian", seed=7, settings={"seed": 7, "noise": 0.2})._training()  # type: ignore[arg-type]
     assert (one.corruption, one.seed, one.noise) == ("gaussian", 7, 0.2)
     assert Aerial(settings=TrainingSettings(epochs=9, learning_rate=0.1), epochs=3)._training().epochs == 3
     assert Aerial(learning_rate=0.1)._training().learning_rate == 0.1
     assert Aerial(widths=[16, 8])._training().widths == (16, 8)  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match=r"no setting 'epoch' \(did you mean 'epochs'"):
+    with pytest.raises(ConfigError, match=r"unknown training setting 'epoch' \(did you mean 'epochs'"):
         Aerial(settings={"epoch": 1})  # type: ignore[arg-type]
 
 
@@ -291,7 +291,7 @@ def test_the_paper_s_settings_can_be_changed_one_by_one() -> None:
     assert training == replace(TrainingSettings.faithful(seed=3), batch_size=64)
     assert replace(Aerial.faithful(seed=3), seed=5)._training().seed == 5
     assert Aerial.faithful(corruption="mask")._training().corruption == "mask"
-    with pytest.raises(ConfigError, match="'faithful' stands for"):
+    with pytest.raises(ConfigError, match="'faithful' sets"):
         Aerial.faithful(settings=TrainingSettings())
 
 
@@ -309,7 +309,7 @@ def test_a_diverged_training_names_a_setting_that_there_is(table: TransactionTab
         ({"consequent": Where(sensor="zzz")}, "constraint on the consequent (sensor can be 'a', 'b', 'c' …)"),
         ({"consequent": Where(sensor="c", value=1)}, "constraint on the consequent (value can be '0', '1')"),
         ({"antecedent": []}, "the constraint on the antecedent is an empty list"),
-        ({"antecedent": Where(sensor="k")}, "all that fits the constraint on the antecedent is constant"),
+        ({"antecedent": Where(sensor="k")}, "all items that match the constraint on the antecedent are constants"),
     ],
 )
 def test_a_constraint_that_nothing_fits_is_the_reason(table, model, settings: dict, reason: str) -> None:

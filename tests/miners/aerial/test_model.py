@@ -82,7 +82,7 @@ def test_rows_that_teach_nothing_leave_the_model_as_it_is(
     assert further.blocks[0].network is model.blocks[0].network
     assert texts(further, table) == texts(model, table)
     notes = Aerial(assurance=0).extract(further, table).notes
-    assert any("the last rows taught the network nothing" in note for note in notes)
+    assert any("nothing was learned from the last rows" in note for note in notes)
     again = STILL.partial_fit(further, table)
     assert again.blocks[0].reason is None
 
@@ -91,23 +91,23 @@ def test_rows_learnt_by_heart_are_said_to_be() -> None:
     rng = np.random.default_rng(0)
     data = pl.DataFrame({f"c{c}": rng.integers(0, 2, 12).astype(str) for c in range(60)})
     rules = Aerial(widths=(8, 4), max_antecedents=1).mine(table_of(data))
-    assert any("learnt by heart" in note for note in rules.notes), rules.notes
+    assert any("are memorised" in note for note in rules.notes), rules.notes
 
 
 def test_missing_and_unknown_features_are_named(table: TransactionTable, model: AerialModel) -> None:
     """IndexError."""
     fewer, more = table_of(frame().select("a", "b")), table_of(frame().with_columns(d=pl.Series(["x", "y"] * 200)))
     for use in (Aerial().partial_fit, Aerial().extract):
-        with pytest.raises(MiningError, match=r"other features than the table has: '\(c\)\.value' is missing"):
+        with pytest.raises(MiningError, match=r"the table has no feature '\(c\)\.value'"):
             use(model, fewer)
-    with pytest.raises(MiningError, match=r"does not know the feature '\(d\)\.value'"):
+    with pytest.raises(MiningError, match=r"was trained without the feature '\(d\)\.value'"):
         Aerial().partial_fit(model, more)
     assert texts(model, more) == texts(model, table)
 
 
 def test_widths_cannot_be_changed_by_further_training(table: TransactionTable, model: AerialModel) -> None:
     """They were ignored."""
-    with pytest.raises(MiningError, match="other widths cannot change"):
+    with pytest.raises(MiningError, match="which cannot be changed"):
         Aerial(widths=(8, 4)).partial_fit(model, table)
     small = Aerial(widths=(8, 4), epochs=1)
     assert small.partial_fit(small.train(table), table).blocks[0].network.widths == (8, 4, 8)  # type: ignore[union-attr]
@@ -148,7 +148,7 @@ def test_blocks_of_another_pattern_are_refused() -> None:
             use(model, turned)
     fewer = replace(table, blocks=table.blocks[:1])
     for use in (Aerial().partial_fit, Aerial().extract):
-        with pytest.raises(MiningError, match=r"blocks, the table has 1"):
+        with pytest.raises(MiningError, match=r"blocks, but the table has 1"):
             use(model, fewer)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.helpers.tables import factorised_tables, plain_tables
 from thence.errors import ConfigError, MiningError
 from thence.evaluate.brute_force import brute_force_rules
-from thence.miners.baselines.exhaustive import FPGrowth, HMine, frequent_sets, half_mean_support
+from thence.miners.baselines.exhaustive import FPGrowth, HMine, find_frequent_sets, half_mean_support
 from thence.miners.exact.miner import Exact
 from thence.rules.constraints import Where
 from thence.rules.items import Feature
@@ -81,7 +81,7 @@ def test_constraints_are_kept(miner):
 def test_too_many_rows_to_write_out_are_refused_with_advice(miner):
     column = Column(Feature("a"), ("x", "y"), np.zeros((1, 500), np.int16), np.zeros(300, np.int32))
     block = Block((column, column), 500, 300, embeddings=tuple((f"e{i}",) for i in range(300)))
-    with pytest.raises(MiningError, match=r"150,000 of them .* the limit is 1,000") as refusal:
+    with pytest.raises(MiningError, match=r"150,000 rows .* the limit is 1,000") as refusal:
         miner(max_rows=1000).mine(TransactionTable((block,)))
     assert "Exact" in str(refusal.value)
 
@@ -98,7 +98,9 @@ def test_half_of_the_mean_support():
 def test_frequent_sets_carry_the_number_of_rows():
     frame = pl.DataFrame({"a": ["x", "x", "y"], "b": ["u", "u", "u"]})
     block = TransactionTable.from_frame(frame).blocks[0]
-    sets = frequent_sets(block, np.arange(3), algorithm="hmine", min_support=0.5, max_length=2, denominator="present")
+    sets = find_frequent_sets(
+        block, np.arange(3), algorithm="hmine", min_support=0.5, max_length=2, denominator="present"
+    )
     assert sets == {(0,): 2, (2,): 3, (0, 2): 2}
 
 

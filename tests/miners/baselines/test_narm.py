@@ -13,7 +13,7 @@ from thence.counting.recount import count_rules_of, data_coverage
 from thence.errors import ConfigError, MiningError
 from thence.evaluate.brute_force import count_rows, plain_rows
 from thence.miners.baselines.narm import TSNARM
-from thence.miners.baselines.narm_fitness import Encoding, count, decode, encode
+from thence.miners.baselines.narm_fitness import Encoding, count_rule, decode, encode
 from thence.rules.constraints import Where
 from thence.rules.items import Feature
 from thence.tables.frames import raw_columns
@@ -58,7 +58,7 @@ def fitness(encoding: Encoding, vector: np.ndarray) -> float:
     rule = decode(encoding, vector)
     if rule is None:
         return -1.0
-    antecedent, both = count(encoding, rule)
+    antecedent, both = count_rule(encoding, rule)
     return both / antecedent if antecedent else 0.0
 
 
@@ -93,7 +93,7 @@ def test_missing_values_are_not_held_against_the_antecedent():
     vector = np.array([0.5, 0.0, 0.1, 1.0, 0.0, 0.2, 0.1, 0.9, 0.0])  # s0 ∈ [1, 1.5] → s1 ∈ [5, 6]
     rule = decode(encoding, vector)
     assert rule is not None and rule.features.tolist() == [0, 1]
-    assert count(encoding, rule) == (1, 1)
+    assert count_rule(encoding, rule) == (1, 1)
 
 
 def test_more_values_than_a_short_rank_can_hold():
@@ -103,7 +103,7 @@ def test_more_values_than_a_short_rank_can_hold():
     vector = np.array([0.0, 0.5, -1.0, 0.5, 1.0, 0.1, 0.1, 0.9, 0.0])
     rule = decode(encoding, vector)
     assert rule is not None
-    assert count(encoding, rule) == (35_000, 35_000)
+    assert count_rule(encoding, rule) == (35_000, 35_000)
 
 
 class _Recorder:
@@ -196,15 +196,15 @@ def test_counts_are_exact_and_agree_with_the_general_count(name):
     table = raw(waves(120, 4))
     rules = TSNARM(algorithm=name, population=15, evaluations=300, seed=2).mine(table)
     assert len(rules) > 10
-    again = count_rules_of(table, list(rules))
+    again = count_rules_of(list(rules), table)
     rows = plain_rows(table)
     for r, rule in enumerate(rules):
         counted = tuple(int(getattr(rules.counts, f)[r]) for f in ("n", "n_antecedent", "n_consequent", "n_both"))
         assert counted == count_rows(rows, rule.antecedent, rule.consequent)
     assert np.array_equal(again.counts.n_both, rules.counts.n_both)
-    assert rules.data_coverage == data_coverage(table, rules)
+    assert rules.data_coverage == data_coverage(rules, table)
     some = rules.take(np.arange(5))
-    assert some.data_coverage == data_coverage(table, some)
+    assert some.data_coverage == data_coverage(some, table)
 
 
 def test_split_rules_are_at_least_as_confident_as_the_whole():

@@ -8,7 +8,7 @@ import pytest
 import thence as th
 from thence.errors import ConfigError, MiningError
 from thence.miners.baselines.exhaustive import FPGrowth
-from thence.miners.baselines.semrl import NaiveSemRL, first_consequent_rules
+from thence.miners.baselines.semrl import NaiveSemRL, make_first_consequent_rules
 from thence.miners.exact.miner import Exact
 
 
@@ -66,7 +66,7 @@ def test_the_published_encoding_has_its_flaws(table):
 def test_long_consequents_are_judged_as_a_whole_and_cut_to_their_first_item():
     both = np.ones(3, bool)
     sets = {(0,): 10, (1,): 9, (2,): 5, (0, 1): 9, (0, 2): 5, (1, 2): 5, (0, 1, 2): 5}
-    antecedents, consequents = first_consequent_rules(sets, both, both, width=2, least=(4, 5))
+    antecedents, consequents = make_first_consequent_rules(sets, both, both, width=2, least=(4, 5))
     found = list(zip(antecedents.tolist(), consequents.tolist(), strict=True))
     # 0 → 1 (9/10) comes from the pair; 0 → 1 ∧ 2 (5/10) is not confident enough and adds nothing.
     assert found.count(([0, -1], 1)) == 1
@@ -90,7 +90,7 @@ def test_other_tables_are_refused(table):
 
 
 def test_impossible_settings_are_refused():
-    with pytest.raises(ConfigError, match="frequent sets"):
+    with pytest.raises(ConfigError, match="frequent itemsets"):
         NaiveSemRL(algorithm="exact", published_encoding=True)
     with pytest.raises(ConfigError, match="unknown algorithm"):
         NaiveSemRL(algorithm="apriori")  # type: ignore[arg-type]

@@ -21,7 +21,7 @@ from thence.miners.aerial.model import AerialModel, BlockModel, digest_columns, 
 from thence.miners.aerial.rows import ArrayRows, BlockRows, compute_marginal_loss
 from thence.miners.aerial.settings import SearchSettings, TrainingSettings
 from thence.miners.base import BaseMiner
-from thence.miners.flat import require_codes
+from thence.miners.codes import require_codes
 from thence.miners.neighbours import Neighbours, near_columns, require_near
 from thence.miners.torch_runtime import one_thread, require_torch
 from thence.progress import Progress, silent

@@ -1,12 +1,12 @@
 """ARM-AE (Berteloot, Khoury & Durand 2023), written from its description.
 
-An autoencoder whose layers are all as wide as the table has items learns to repeat rows. Rules are then read
-backwards: an item put in is taken for a consequent, and what comes out highest for its antecedent. Nothing in the
-network says that the items of a feature exclude each other (no softmax per feature), and nothing in its training asks
-which items *follow* from which: copying the input is a perfect solution. Weak rules are to be expected; see the guide.
+An autoencoder with layers as wide as the number of items learns to reconstruct rows. Rules are then read backwards: an
+input item becomes the consequent, and the items with the highest outputs its antecedent. Nothing in the network says
+that the items of a feature exclude each other (there is no softmax per feature), and nothing in its training rewards
+finding which items *follow* from which: copying the input is a perfect solution. Expect weak rules; see the guide.
 
-Where the description meets the contract of all miners, the contract holds: the items of a rule belong to different
-features, and each rule is returned once.
+Where the description and the contract of all miners differ, the contract applies: the items of a rule belong to
+different features, and each rule is returned once.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ import numpy.typing as npt
 from thence.counting.recount import recount
 from thence.errors import ConfigError
 from thence.miners.base import BaseMiner
-from thence.miners.flat import MAX_ROWS, canonical_order, flat_codes, one_hot, require_codes
-from thence.miners.torch_runtime import one_thread
+from thence.miners.codes import MAX_ROWS, encode_one_hot, expand_codes, order_items, require_codes
+from thence.miners.torch_runtime import one_thread, require_torch
 from thence.progress import Progress, silent
 from thence.rules.constraints import Constraint
 from thence.rules.ruleset import RuleSet
-from thence.tables.admissible import item_masks, trivial_pairs
+from thence.tables.admissibility import item_masks, trivial_pairs
 from thence.tables.transactions import Block, TransactionTable
 
 if TYPE_CHECKING:
@@ -44,17 +44,34 @@ LAYERS = 4
 
 @dataclass(frozen=True, kw_only=True)
 class ARMAE(BaseMiner):
-    """Association rules from an autoencoder read backwards.
+    """Mine rules with an autoencoder that is read backwards (Berteloot, Khoury & Durand 2023).
 
-    For every possible consequent the network grows ``rules_per_consequent`` antecedents item by item, up to
-    ``max_antecedents``; what is there after each item is a rule. Two antecedents of one consequent may share at most
-    the part ``likeness`` of their items. Nothing is thresholded: the exact counts say what the rules are worth.
-    ``loss`` is what training minimises, the absolute error as published or the cross-entropy.
+    For every possible consequent the network grows antecedents item by item; the antecedent after each item gives a
+    rule. There are no thresholds: the exact counts show the quality of the rules. Needs torch
+    (``pip install 'thence[baselines]'``).
 
-    >>> import polars as pl
-    >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "y"] * 50, "b": ["u", "v"] * 50}))
-    >>> len(ARMAE(rules_per_consequent=1, max_antecedents=1).mine(table))
-    4
+    Args:
+        max_antecedents: The largest number of antecedent items.
+        rules_per_consequent: How many antecedents to grow for each consequent.
+        likeness: The largest share of items that two antecedents of one consequent may have in common, from 0 to 1.
+        epochs: Number of passes over the rows.
+        batch_size: Rows per step of training.
+        learning_rate: Learning rate of Adam.
+        loss: What training minimises: ``"absolute"`` error, as published, or ``"cross-entropy"``.
+        antecedent: Which items may be in an antecedent.
+        consequent: Which items may be a consequent.
+        context_consequents: Whether constants and graph context may be consequents.
+        max_rows: The largest number of rows of a block to write out; longer tables are refused.
+        seed: Random seed.
+
+    Raises:
+        ConfigError: If a setting has an impossible value.
+
+    Examples:
+        >>> import polars as pl
+        >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "y"] * 50, "b": ["u", "v"] * 50}))
+        >>> len(ARMAE(rules_per_consequent=1, max_antecedents=1).mine(table))
+        4
     """
 
     name: ClassVar[str] = "arm-ae"
@@ -77,9 +94,9 @@ class ARMAE(BaseMiner):
         for name in ("max_antecedents", "rules_per_consequent", "epochs", "batch_size"):
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1:
-                raise ConfigError(f"{name} must be a whole number from 1 on, got {value!r}")
+                raise ConfigError(f"{name} must be an integer of at least 1, got {value!r}")
         if not 0 <= self.likeness <= 1:
-            raise ConfigError(f"likeness must lie between 0 and 1, got {self.likeness!r}")
+            raise ConfigError(f"likeness must be from 0 to 1, got {self.likeness!r}")
         if self.loss not in ("absolute", "cross-entropy"):
             raise ConfigError(f"unknown loss '{self.loss}'", hint="use 'absolute' or 'cross-entropy'")
         if not self.learning_rate > 0:
@@ -87,13 +104,31 @@ class ARMAE(BaseMiner):
 
     @classmethod
     def sized_like(cls, rules: RuleSet, **settings: Any) -> Self:
-        """A miner with as many rules per consequent as some rules have per feature, as in the published comparison."""
+        """Make a miner with as many rules per consequent as some rules have per feature, as published.
+
+        Args:
+            rules: The rules to compare with.
+            **settings: Other settings of the miner.
+
+        Raises:
+            ConfigError: If a setting has an impossible value.
+        """
         per_feature = len(rules) // max(int(rules.facts.get("n_features") or 1), 1)
         return cls(rules_per_consequent=max(per_feature, 1), **settings)
 
     def mine(self, table: TransactionTable, *, progress: Progress = silent) -> RuleSet:
-        """Train on a table and read rules off the network; blocks of a lifted table have a network each."""
+        """Train a network per block of a table and return its rules, with exact counts.
+
+        Args:
+            table: A discretized table.
+            progress: Called as training advances.
+
+        Raises:
+            MissingExtraError: If torch is not installed.
+            MiningError: If the table is of another kind, or has too many rows.
+        """
         require_codes(table, self.name)
+        require_torch(extra="baselines")
         if table.n_rows == 0:
             return RuleSet.empty("the table has no rows to mine", *table.notes)
         return RuleSet.concat([self._mine_block(table, at, progress) for at in range(len(table.blocks))])
@@ -103,18 +138,18 @@ class ARMAE(BaseMiner):
         left, right = item_masks(
             block, antecedent=self.antecedent, consequent=self.consequent, context_consequents=self.context_consequents
         )
-        # Items in an order of their own, so that the same table with its columns in another order has the same rules.
-        items = canonical_order(block)
+        # Items are ordered by feature, so that the order of the columns in the table does not change the rules.
+        items = order_items(block)
         items = items[block.minable[items]]
         left, right = left[items], right[items]
         if not left.any() or not right.any():
-            return RuleSet.empty("no item may stand in an antecedent, or none as a consequent: constants never do")
-        codes = flat_codes(block, max_rows=self.max_rows, miner=self.name)
+            return RuleSet.empty("no item may be in an antecedent, or none may be a consequent (constants never may)")
+        codes = expand_codes(block, max_rows=self.max_rows, miner=self.name)
         with one_thread():
             layers = self._train(block, codes, items, progress)
             antecedents, consequents = self._extract(layers, left, right, _apart(block, items))
         numbers = np.append(items, -1).astype(np.int32)
-        return recount(table, at, numbers[antecedents], numbers[consequents])
+        return recount(numbers[antecedents], numbers[consequents], table, block=at)
 
     def _train(
         self, block: Block, codes: npt.NDArray[np.int16], items: Indices, progress: Progress
@@ -131,7 +166,7 @@ class ARMAE(BaseMiner):
         optimiser = torch.optim.Adam(parameters, lr=self.learning_rate)
         steps = self.epochs * math.ceil(len(codes) / self.batch_size)
         for step, rows in enumerate(_batches(len(codes), self.batch_size, self.epochs, generator)):
-            held = torch.from_numpy(one_hot(block, codes[rows], items)).float()
+            held = torch.from_numpy(encode_one_hot(block, codes[rows], items)).float()
             loss = measure(_forward(layers, held), held)
             optimiser.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
@@ -144,14 +179,14 @@ class ARMAE(BaseMiner):
     def _extract(
         self, layers: list[tuple[Tensor, Tensor]], left: Flags, right: Flags, apart: Flags
     ) -> tuple[Indices, Indices]:
-        """Grow antecedents for all consequents at once; positions of items, −1 where nothing could be added."""
+        """Grow antecedents for all consequents at once; return positions of items, −1 where none could be added."""
         import torch
 
         consequents = np.flatnonzero(right)
         everyone = np.arange(len(consequents))
         width = self.max_antecedents
         earlier = np.full((len(consequents), self.rules_per_consequent, width), -1, np.int64)
-        # First items with which no antecedent can be completed any more; without this the search would stand still.
+        # First items with which no antecedent can be completed any more; otherwise they would be tried again and again.
         spent = np.zeros((len(consequents), len(left)), bool)
         found: list[Indices] = []
         for number in range(self.rules_per_consequent):
@@ -172,7 +207,7 @@ class ARMAE(BaseMiner):
                 marked[going, best[going]] = 1.0
                 allowed[going] &= apart[best[going]]
                 allowed[best < 0] = False
-                # Descending, so that the −1 of antecedents that are still short comes last.
+                # Descending, so that the −1 of shorter antecedents comes last.
                 antecedents = -np.sort(-grown[going], axis=1)
                 found.append(np.concatenate([consequents[going, None], antecedents], axis=1))
             short = np.flatnonzero((grown[:, 0] >= 0) & (grown[:, -1] < 0))
@@ -184,7 +219,7 @@ class ARMAE(BaseMiner):
 
 
 def _fresh_layers(width: int, generator: Any) -> list[tuple[Tensor, Tensor]]:
-    """Equally wide layers with torch's usual uniform weights, drawn from a generator of their own."""
+    """Make layers of equal width with torch's default uniform weights, drawn from a given generator."""
     import torch
 
     bound = 1 / math.sqrt(max(width, 1))
@@ -213,7 +248,7 @@ def _batches(n_rows: int, size: int, epochs: int, generator: Any) -> Iterator[In
 
 
 def _apart(block: Block, items: Indices) -> Flags:
-    """Which pairs of items may stand in one rule: those of different features that do not say the same."""
+    """Return which pairs of items may be in the same rule: those of different features that do not imply each other."""
     columns = block.column_of_item[items]
     out = columns[:, None] != columns[None, :]
     trivial = trivial_pairs(block)
@@ -221,7 +256,7 @@ def _apart(block: Block, items: Indices) -> Flags:
 
 
 def _too_alike(grown: Indices, earlier: Indices, n_items: int, likeness: float) -> Flags:
-    """Which items would make an antecedent share more than the given part with an earlier one of its consequent.
+    """Return which items would make an antecedent too similar to an earlier one of the same consequent.
 
     ``grown`` is consequents × items, ``earlier`` consequents × antecedents × items, both with −1 for no item.
     """

@@ -1,12 +1,12 @@
-"""The exhaustive baselines: FP-Growth and H-Mine of mlxtend behind the protocol of all miners.
+"""The exhaustive baselines: FP-Growth and H-Mine of mlxtend behind the common protocol of miners.
 
-mlxtend finds frequent sets of items; rules with one-item consequents are made of them here, counted exactly and then
-held against the thresholds. ``Exact`` finds the same rules, far faster: these are here to
-compare with.
+mlxtend finds frequent itemsets; this module makes rules with one consequent from them, counts them exactly and then
+applies the thresholds. ``Exact`` finds the same rules much faster: these miners exist for comparison.
 
-**Missing values.** A missing item is absent from its row for mlxtend, whose support is over all rows. The exact counts
-are over the rows in which all features of a rule are present, so a rule can be frequent enough where mlxtend's number
-is not. mlxtend is therefore asked for sets as rare as that allows, and the thresholds are applied to the exact counts.
+**Missing values.** For mlxtend, a missing item is absent from its row, and support is over all rows. The exact counts
+are over the rows in which all features of a rule are present, so a rule can reach ``min_support`` although mlxtend's
+support does not. mlxtend is therefore called with a lower threshold, and ``min_support`` is applied to the exact
+counts.
 """
 
 from __future__ import annotations
@@ -24,41 +24,48 @@ import numpy.typing as npt
 from thence.counting.recount import recount
 from thence.errors import ConfigError, require
 from thence.miners.base import BaseMiner
+from thence.miners.codes import MAX_ROWS, encode_one_hot, expand_codes, require_codes
 from thence.miners.exact.search import exact_threshold
-from thence.miners.flat import MAX_ROWS, flat_codes, one_hot, require_codes
 from thence.progress import Progress, silent
 from thence.rules.constraints import Constraint
 from thence.rules.ruleset import RuleSet
-from thence.settings.numbers import require_share, require_whole
-from thence.tables.admissible import item_masks, trivial_pairs, without_trivial
+from thence.settings.numbers import require_integer, require_share
+from thence.tables.admissibility import item_masks, trivial_pairs, without_trivial
 from thence.tables.transactions import Block, TransactionTable
 
-__all__ = ["FPGrowth", "HMine", "frequent_sets", "half_mean_support"]
+__all__ = ["FPGrowth", "HMine", "find_frequent_sets", "half_mean_support"]
 
 Itemsets = dict[tuple[int, ...], int]
-"""Frequent sets of item numbers, in order, with the number of rows that have them all."""
+"""Frequent itemsets (ascending item numbers) and the number of rows that have all their items."""
 
 
 def half_mean_support(rules: RuleSet) -> float:
-    """Half of the mean support of a rule set: the threshold that makes exhaustive methods comparable with it.
+    """Return half of the mean support of a rule set, the threshold of exhaustive methods in the published comparison.
 
-    >>> half_mean_support(RuleSet.empty())
-    Traceback (most recent call last):
-    ...
-    thence.errors.ConfigError: a rule set without rules has no mean support (give min_support as a number)
+    Args:
+        rules: The rule set to compare with.
+
+    Raises:
+        ConfigError: If there are no rules.
+
+    Examples:
+        >>> half_mean_support(RuleSet.empty())
+        Traceback (most recent call last):
+        ...
+        thence.errors.ConfigError: a rule set without rules has no mean support (pass min_support as a number)
     """
     if len(rules) == 0:
-        raise ConfigError("a rule set without rules has no mean support", hint="give min_support as a number")
+        raise ConfigError("a rule set without rules has no mean support", hint="pass min_support as a number")
     return float(rules.measure("support").mean()) / 2
 
 
 def check_thresholds(*, min_support: float, min_confidence: float, max_antecedents: int) -> None:
-    """Refuse thresholds outside their range."""
+    """Raise ``ConfigError`` for thresholds outside their range."""
     require_share("min_support", min_support)
     if not min_support:
         raise ConfigError(f"min_support must be above 0, got {min_support!r}")
     require_share("min_confidence", min_confidence)
-    require_whole("max_antecedents", max_antecedents)
+    require_integer("max_antecedents", max_antecedents)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,11 +89,28 @@ class _Exhaustive(BaseMiner):
 
     @classmethod
     def half_of(cls, rules: RuleSet, **settings: Any) -> Self:
-        """A miner whose ``min_support`` is half of the mean support of some rules, as in the published comparison."""
+        """Make a miner whose ``min_support`` is half of the mean support of some rules, as in the published comparison.
+
+        Args:
+            rules: The rules to compare with.
+            **settings: Other settings of the miner.
+
+        Raises:
+            ConfigError: If there are no rules, or a setting has an impossible value.
+        """
         return cls(min_support=half_mean_support(rules), **settings)
 
     def mine(self, table: TransactionTable, *, progress: Progress = silent) -> RuleSet:
-        """All rules of a table that meet the thresholds, each once."""
+        """Return all rules of a table that meet the thresholds, each once, with exact counts.
+
+        Args:
+            table: A discretized table.
+            progress: Called as mining advances.
+
+        Raises:
+            MissingExtraError: If mlxtend is not installed.
+            MiningError: If the table is of another kind, or has too many rows.
+        """
         require_codes(table, self.name)
         if table.n_rows == 0:
             return RuleSet.empty("the table has no rows to mine", *table.notes)
@@ -94,7 +118,7 @@ class _Exhaustive(BaseMiner):
         rules = RuleSet.concat(parts)
         if len(rules) == 0:
             thresholds = f"support ≥ {float(self.min_support):g} and confidence ≥ {float(self.min_confidence):g}"
-            return RuleSet.empty(f"no rule has {thresholds}: lower one", *table.notes, facts=parts[0].facts)
+            return RuleSet.empty(f"no rule has {thresholds}: lower one of them", *table.notes, facts=parts[0].facts)
         return rules
 
     def _mine_block(self, table: TransactionTable, at: int, progress: Progress) -> RuleSet:
@@ -103,8 +127,8 @@ class _Exhaustive(BaseMiner):
             block, antecedent=self.antecedent, consequent=self.consequent, context_consequents=self.context_consequents
         )
         stage = f"{self.name} {at + 1}/{len(table.blocks)}" if len(table.blocks) > 1 else self.name
-        progress(stage, 0, 2, "frequent sets")
-        sets = frequent_sets(
+        progress(stage, 0, 2, "frequent itemsets")
+        sets = find_frequent_sets(
             block,
             np.flatnonzero(left | right),
             algorithm=self.name,
@@ -113,29 +137,44 @@ class _Exhaustive(BaseMiner):
             denominator=self.denominator,
             max_rows=self.max_rows,
         )
-        progress(stage, 1, 2, f"{len(sets):,} frequent sets")
-        antecedents, consequents = one_consequent_rules(sets, left, right, width=self.max_antecedents)
+        progress(stage, 1, 2, f"{len(sets):,} frequent itemsets")
+        antecedents, consequents = make_one_consequent_rules(sets, left, right, width=self.max_antecedents)
         trivial = trivial_pairs(block)
         if trivial is not None:
             keep = without_trivial(antecedents, consequents, trivial)
             antecedents, consequents = antecedents[keep], consequents[keep]
-        rules = recount(table, at, antecedents, consequents, denominator=self.denominator)
-        rules = rules.take(meets(rules, "n", self.min_support) & meets(rules, "n_antecedent", self.min_confidence))
+        rules = recount(antecedents, consequents, table, block=at, denominator=self.denominator)
+        rules = rules.take(reaches(rules, "n", self.min_support) & reaches(rules, "n_antecedent", self.min_confidence))
         progress(stage, 2, 2, f"{len(rules):,} rules")
         return rules
 
 
 @dataclass(frozen=True, kw_only=True)
 class FPGrowth(_Exhaustive):
-    """FP-Growth (Han, Pei & Yin 2000) as mlxtend implements it.
+    """Mine every rule that meets the thresholds with FP-Growth (Han, Pei & Yin 2000), as mlxtend implements it.
 
-    ``max_rows`` bounds how many rows of a lifted table are written out; beyond it mining is refused.
+    Needs mlxtend (``pip install 'thence[baselines]'``). ``Exact`` finds the same rules much faster.
 
-    >>> import polars as pl
-    >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y", "y"], "b": ["u", "u", "v", "v"]}))
-    >>> print(FPGrowth(min_support=0.1).mine(table).take(np.arange(1)))
-    1 rule
-      1. if b reads u, then a reads x  [support 0.500, confidence 1.000, Zhang 1.000]
+    Args:
+        min_support: The lowest support of a rule, above 0 and at most 1.
+        min_confidence: The lowest confidence of a rule, from 0 to 1.
+        max_antecedents: The largest number of antecedent items.
+        antecedent: Which items may be in an antecedent.
+        consequent: Which items may be a consequent.
+        context_consequents: Whether constants and graph context may be consequents.
+        denominator: Which rows a rule is counted over: ``"present"`` are those in which all its features are present,
+            ``"all"`` are all rows.
+        max_rows: The largest number of rows of a block to write out; longer tables are refused.
+
+    Raises:
+        ConfigError: If a setting has an impossible value.
+
+    Examples:
+        >>> import polars as pl
+        >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y", "y"], "b": ["u", "u", "v", "v"]}))
+        >>> print(FPGrowth(min_support=0.1).mine(table).take(np.arange(1)))
+        1 rule
+          1. if b reads u, then a reads x  [support 0.500, confidence 1.000, Zhang 1.000]
     """
 
     name: ClassVar[str] = "fpgrowth"
@@ -143,10 +182,27 @@ class FPGrowth(_Exhaustive):
 
 @dataclass(frozen=True, kw_only=True)
 class HMine(_Exhaustive):
-    """H-Mine (Pei et al. 2001) as mlxtend implements it: the rules of ``FPGrowth``, in another time.
+    """Mine every rule that meets the thresholds with H-Mine (Pei et al. 2001), as mlxtend implements it.
 
-    >>> HMine(min_support=0.1).max_antecedents
-    2
+    Needs mlxtend (``pip install 'thence[baselines]'``). It finds the rules of ``FPGrowth`` with another algorithm.
+
+    Args:
+        min_support: The lowest support of a rule, above 0 and at most 1.
+        min_confidence: The lowest confidence of a rule, from 0 to 1.
+        max_antecedents: The largest number of antecedent items.
+        antecedent: Which items may be in an antecedent.
+        consequent: Which items may be a consequent.
+        context_consequents: Whether constants and graph context may be consequents.
+        denominator: Which rows a rule is counted over: ``"present"`` are those in which all its features are present,
+            ``"all"`` are all rows.
+        max_rows: The largest number of rows of a block to write out; longer tables are refused.
+
+    Raises:
+        ConfigError: If a setting has an impossible value.
+
+    Examples:
+        >>> HMine(min_support=0.1).max_antecedents
+        2
     """
 
     name: ClassVar[str] = "hmine"
@@ -154,13 +210,13 @@ class HMine(_Exhaustive):
 
 def _mlxtend(algorithm: str) -> Callable[..., Any]:
     with warnings.catch_warnings():
-        # Importing mlxtend sets a filter for the whole process; that is for the process to decide.
+        # mlxtend changes the warning filters of the whole process when it is imported; this undoes it.
         warnings.simplefilter("ignore")
         module = require("mlxtend.frequent_patterns", extra="baselines")
     return getattr(module, algorithm)  # type: ignore[no-any-return]
 
 
-def frequent_sets(
+def find_frequent_sets(
     block: Block,
     items: npt.NDArray[np.int64],
     *,
@@ -170,15 +226,28 @@ def frequent_sets(
     denominator: str,
     max_rows: int = MAX_ROWS,
 ) -> Itemsets:
-    """The sets of items of a block that a rule with this support can be made of, found by mlxtend."""
-    codes = flat_codes(block, max_rows=max_rows, miner=algorithm)
-    held = one_hot(block, codes, items)
+    """Find the itemsets of a block that a rule with this support can consist of, with mlxtend.
+
+    Args:
+        block: A block of a table.
+        items: The items to combine.
+        algorithm: ``"fpgrowth"`` or ``"hmine"``.
+        min_support: The lowest support of a rule.
+        max_length: The largest number of items of an itemset.
+        denominator: ``"present"`` or ``"all"``.
+        max_rows: The largest number of rows to write out.
+
+    Returns:
+        The itemsets and the number of rows that have all their items.
+    """
+    codes = expand_codes(block, max_rows=max_rows, miner=algorithm)
+    held = encode_one_hot(block, codes, items)
     least = _least_rows(codes, min_support, max_length, denominator)
     items, held = items[held.sum(axis=0) >= least], held[:, held.sum(axis=0) >= least]
     if held.shape[0] == 0 or held.shape[1] == 0:
         return {}
     pandas = require("pandas", extra="baselines")
-    # Half a row less: mlxtend rounds min_support × rows up, and the product may lie a hair above the number meant.
+    # Half a row less: mlxtend rounds min_support × rows up, and the product may be slightly above the exact number.
     found = _mlxtend(algorithm)(
         pandas.DataFrame(held), min_support=(least - 0.5) / len(held), use_colnames=False, max_len=max_length
     )
@@ -189,23 +258,33 @@ def frequent_sets(
 
 
 def _least_rows(codes: npt.NDArray[np.int16], min_support: float, max_length: int, denominator: str) -> int:
-    """How many rows at least have all items of a rule with this support, whatever is missing elsewhere."""
+    """Return the smallest number of rows that can have all items of a rule with this support."""
     fewest = len(codes)
     if denominator == "present":
-        # A rule of k features is counted over the rows that lack none: at worst their gaps do not overlap.
+        # A rule of k features is counted over the rows that have them all. At worst no two are missing in one row.
         fewest -= int(np.sort((codes < 0).sum(axis=0))[-max_length:].sum())
     threshold = exact_threshold(min_support, max_denominator=max(len(codes), 1))
     return max(math.ceil(threshold * max(fewest, 0)), 1)
 
 
-def one_consequent_rules(
+def make_one_consequent_rules(
     sets: Mapping[tuple[int, ...], int], left: npt.NDArray[np.bool_], right: npt.NDArray[np.bool_], *, width: int
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """Every way to read a set as "all but one item → that item" that the masks of the two sides allow.
+    """Make all rules "all items but one → that item" from itemsets.
 
-    >>> left, right = np.array([True, True]), np.array([False, True])
-    >>> one_consequent_rules({(0,): 5, (0, 1): 3}, left, right, width=1)
-    (array([[0]], dtype=int32), array([1], dtype=int32))
+    Args:
+        sets: The itemsets.
+        left: For each item, whether it may be in an antecedent.
+        right: For each item, whether it may be a consequent.
+        width: The number of antecedent columns of the result, which are padded with −1.
+
+    Returns:
+        The antecedents and the consequents.
+
+    Examples:
+        >>> left, right = np.array([True, True]), np.array([False, True])
+        >>> make_one_consequent_rules({(0,): 5, (0, 1): 3}, left, right, width=1)
+        (array([[0]], dtype=int32), array([1], dtype=int32))
     """
     antecedents, consequents = [np.zeros((0, width), np.int32)], [np.zeros(0, np.int32)]
     for size, group in itertools.groupby(sorted(sets, key=lambda members: (len(members), members)), key=len):
@@ -218,8 +297,8 @@ def one_consequent_rules(
     return np.concatenate(antecedents), np.concatenate(consequents)
 
 
-def meets(rules: RuleSet, base: str, least: float) -> npt.NDArray[np.bool_]:
-    """Which rules hold in at least this share of the rows counted by ``base``, compared in whole numbers."""
+def reaches(rules: RuleSet, base: str, least: float) -> npt.NDArray[np.bool_]:
+    """Return which rules have ``n_both / base ≥ least``, compared in integers; ``base`` is the name of a count."""
     rows = np.asarray(getattr(rules.counts, base))
     threshold = exact_threshold(least, max_denominator=max(int(rows.max(initial=1)), 1))
     both = rules.counts.n_both

@@ -1,10 +1,10 @@
-"""TS-NARM: numerical association rules without bins, searched by an optimiser (Fister et al. 2023).
+"""TS-NARM: numerical association rules without bins, found by an optimiser (Fister et al. 2023).
 
-Optimisers are NiaPy's, the encoding of rules is NiaARM's, the fitness is our own compiled one. The miner reads the raw
-``FeatureTable`` and its rules carry real ranges. A closed range [low, high] of the encoding
-is written half-open, up to the next number after ``high``, so both hold the same rows.
+The optimisers are NiaPy's, the encoding of rules is NiaARM's, and the fitness is compiled code of our own. The miner
+reads the raw ``FeatureTable``, and its rules have real-valued ranges. A closed range [low, high] of the encoding is
+written half-open, up to the next number after ``high``, so that both contain the same rows.
 
-NiaARM's consequents may have several items, a rule here has one: see ``TSNARM.consequents``.
+Consequents of NiaARM may have several items, a rule here has one: see ``TSNARM.consequents``.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from thence.bitmaps.ranges import Ranges, Ranks, count_ranges, cover_ranges
 from thence.counting.recount import data_coverage
 from thence.errors import ConfigError, MiningError, require
 from thence.miners.base import BaseMiner
-from thence.miners.baselines.narm_fitness import Decoded, encode
+from thence.miners.baselines.narm_fitness import DecodedRule, encode
 from thence.progress import Progress, silent
-from thence.rules.constraints import Constraint, Where, alternatives
+from thence.rules.constraints import Constraint, Where, list_alternatives
 from thence.rules.items import Feature, Interval, Item
 from thence.rules.measures import Counts
 from thence.rules.ruleset import Ending, RuleSet
@@ -36,24 +36,37 @@ ALGORITHMS = ("de", "ga", "pso", "lshade", "jde")
 
 @dataclass(frozen=True, kw_only=True)
 class TSNARM(BaseMiner):
-    """Numerical association rule mining by optimisation of the standard confidence.
+    """Mine numerical association rules by maximising their confidence with an optimiser (Fister et al. 2023).
 
-    ``algorithm`` is one of ``de``, ``ga``, ``pso``, ``lshade`` and ``jde``, with the parameters of the published
-    comparison. Every rule that the search meets and that holds somewhere is kept once. ``consequents="split"`` turns
-    p → q ∧ r into p → q and p → r, each at least as confident as the whole; ``"single"`` keeps only the rules whose
-    consequent has one item. The confidence of the whole, which the search maximises, is in the column
-    ``joint_confidence``. ``time_limit`` is in seconds; a search that it cuts short need not be reproducible.
+    Every rule that the search encounters and that holds in at least one row is kept once. The miner reads a raw
+    ``FeatureTable``. Needs NiaPy (``pip install 'thence[baselines]'``).
 
-    ``antecedent`` and ``consequent`` limit the features of each side; since the ranges are the search's own,
-    constraints on values are refused.
+    Args:
+        algorithm: The optimiser: ``"de"``, ``"ga"``, ``"pso"``, ``"lshade"`` or ``"jde"``, with the parameters of the
+            published comparison.
+        population: The size of the optimiser's population, at least 5.
+        evaluations: The number of rules to evaluate.
+        consequents: ``"split"`` turns p → q ∧ r into p → q and p → r, each at least as confident as the whole;
+            ``"single"`` keeps only the rules whose consequent has one item. The confidence of the whole, which the
+            search maximises, is in the column ``joint_confidence``.
+        antecedent: Which features may be in an antecedent. Constraints on values are refused, since the search chooses
+            the ranges itself.
+        consequent: Which features may be a consequent. Constraints on values are refused.
+        context_consequents: Whether constants and graph context may be consequents.
+        time_limit: The search ends after this many seconds. Its result may then not be reproducible.
+        seed: Random seed.
 
-    >>> import polars as pl
-    >>> from thence.tables.frames import raw_columns
-    >>> flow = [float(i % 24) for i in range(240)]
-    >>> table = FeatureTable(*raw_columns(pl.DataFrame({"flow": flow, "double": [2 * x for x in flow]}), units={}))
-    >>> miner = TSNARM(population=20, evaluations=400, seed=1)
-    >>> list(miner.mine(table)) == list(miner.mine(table))
-    True
+    Raises:
+        ConfigError: If a setting has an impossible value.
+
+    Examples:
+        >>> import polars as pl
+        >>> from thence.tables.frames import raw_columns
+        >>> flow = [float(i % 24) for i in range(240)]
+        >>> table = FeatureTable(*raw_columns(pl.DataFrame({"flow": flow, "double": [2 * x for x in flow]}), units={}))
+        >>> miner = TSNARM(population=20, evaluations=400, seed=1)
+        >>> list(miner.mine(table)) == list(miner.mine(table))
+        True
     """
 
     name: ClassVar[str] = "ts-narm"
@@ -75,30 +88,39 @@ class TSNARM(BaseMiner):
         if self.algorithm not in ALGORITHMS:
             raise ConfigError(f"unknown optimiser '{self.algorithm}'", hint="known: " + ", ".join(ALGORITHMS))
         if self.consequents not in ("split", "single"):
-            raise ConfigError(f"consequents cannot be '{self.consequents}'", hint="use 'split' or 'single'")
+            raise ConfigError(f"consequents must be 'split' or 'single', got '{self.consequents}'")
         if self.population < 5:
-            raise ConfigError(f"a population of {self.population} is too small", hint="use at least 5")
+            raise ConfigError(f"population must be at least 5, got {self.population}")
         if self.evaluations < 1:
-            raise ConfigError(f"{self.evaluations} evaluations find nothing", hint="use at least 1")
+            raise ConfigError(f"evaluations must be at least 1, got {self.evaluations}")
         if self.time_limit is not None and self.time_limit <= 0:
-            raise ConfigError(f"a time limit of {self.time_limit} s leaves no time", hint="use a positive number")
+            raise ConfigError(f"time_limit must be positive, got {self.time_limit}")
 
     @property
     def label(self) -> str:
-        """How the method is called in tables of results."""
+        """The name of the method in tables of results."""
         return {"jde": "jDE"}.get(self.algorithm, self.algorithm.upper())
 
     def mine(self, table: FeatureTable, *, progress: Progress = silent) -> RuleSet:
-        """Search the raw table; rules come in the order in which they were found."""
+        """Return the rules that the search finds in a raw table, in the order of discovery, with exact counts.
+
+        Args:
+            table: A raw table.
+            progress: Called as the search advances.
+
+        Raises:
+            MissingExtraError: If NiaPy is not installed.
+            MiningError: If the table is of another kind, or a constraint names a value.
+        """
         if not isinstance(table, FeatureTable):
             raise MiningError(
-                f"{self.name} finds ranges by itself and reads raw numbers, not a {type(table).__name__}",
-                hint="give it the feature table: th.feature_table(…)",
+                f"{self.name} finds ranges itself and reads raw numbers, not a {type(table).__name__}",
+                hint="pass th.feature_table(…)",
             )
         left, right = self._sides(table)
         chosen = _usable(table, left | right)
         if len(chosen) < 2 or not (left[chosen].any() and right[chosen].any()):
-            return RuleSet.empty("a rule needs two features with readings, one of which may be a consequent")
+            return RuleSet.empty("a rule needs two features with values, one of which may be a consequent")
         require("niapy", extra="baselines")
         from thence.miners.baselines import narm_search as _narm_search
 
@@ -124,7 +146,7 @@ class TSNARM(BaseMiner):
         return replace(counted, ending=Ending.LIMIT if found.out_of_time else Ending.COMPLETE)
 
     def _sides(self, table: FeatureTable) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """Which features may stand in an antecedent, and which as a consequent."""
+        """Return which features may be in an antecedent, and which may be a consequent."""
         left = _matching(table.features, self.antecedent, "antecedent")
         right = _matching(table.features, self.consequent, "consequent")
         if not self.context_consequents:
@@ -135,13 +157,13 @@ class TSNARM(BaseMiner):
 
 
 def _matching(features: tuple[Feature, ...], constraint: Constraint, side: str) -> npt.NDArray[np.bool_]:
-    choices = alternatives(constraint)
+    choices = list_alternatives(constraint)
     if choices is None:
         return np.ones(len(features), bool)
     if any(choice.value is not None for choice in choices):
         raise MiningError(
-            f"ts-narm chooses the ranges of a rule itself and cannot keep to a value in the constraint on the {side}",
-            hint="leave out 'value' and filter the rules afterwards, or use a miner over bins",
+            f"ts-narm chooses the ranges of a rule itself and cannot apply the value in the constraint on the {side}",
+            hint="leave out 'value' and filter the rules afterwards, or use a miner that reads bins",
         )
     return np.array([_fits(choices, feature) for feature in features], bool)
 
@@ -157,19 +179,19 @@ def _is_constant(values: npt.NDArray[np.float64]) -> bool:
 
 
 def _usable(table: FeatureTable, allowed: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-    """Features with readings that may stand somewhere, in an order that does not depend on that of the columns."""
+    """Return the allowed features that have values, in an order that does not depend on that of the columns."""
     known = ~np.isnan(table.numbers).all(axis=0) if table.n_rows else np.zeros(len(table.features), bool)
     chosen = np.flatnonzero(known & allowed)
     return np.array(sorted(chosen, key=lambda at: table.features[at].key), np.int64)
 
 
-def _n_consequents(rule: Decoded) -> int:
+def _n_consequents(rule: DecodedRule) -> int:
     return len(rule.features) - rule.n_antecedent
 
 
 @dataclass(frozen=True)
 class _Collected:
-    """Rules with one-item consequents over distinct ranges; the borders of a range are those it was first met with."""
+    """Rules with one consequent over distinct ranges; ranges with the same values keep the bounds found first."""
 
     ranges: Ranges
     low: npt.NDArray[np.float64]
@@ -179,8 +201,8 @@ class _Collected:
     joint_confidence: npt.NDArray[np.float64]
 
     @staticmethod
-    def of(rules: list[Decoded], confidences: npt.NDArray[np.float64]) -> _Collected:
-        """Split the consequents, number the ranges and drop repetitions, keeping the order of discovery."""
+    def of(rules: list[DecodedRule], confidences: npt.NDArray[np.float64]) -> _Collected:
+        """Split the consequents, number the ranges and drop duplicates, in the order of discovery."""
         if not rules:
             none, nowhere, nothing = np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 1), np.int32)
             return _Collected(Ranges(none, none, none), nowhere, nowhere, nothing, nothing[:, 0], nowhere)
@@ -209,7 +231,7 @@ class _Collected:
         )
 
     def counted(self, table: FeatureTable, chosen: npt.NDArray[np.int64], ranks: Ranks, notes: list[str]) -> RuleSet:
-        """The rule set, with exact counts over the rows in which all features of a rule are present."""
+        """Return the rule set, with exact counts over the rows in which all features of a rule are present."""
         items = tuple(
             _item(table, int(chosen[column]), float(low), float(high))
             for column, low, high in zip(self.ranges.columns, self.low, self.high, strict=True)
@@ -237,7 +259,7 @@ def _item(table: FeatureTable, at: int, low: float, high: float) -> Item:
 
 @dataclass(frozen=True, eq=False)
 class _Coverage:
-    """Data coverage from the ranks at hand, for the rules of this search and every selection of them."""
+    """Computes the data coverage of the rules of this search, or a selection of them, from the ranks."""
 
     table: FeatureTable
     items: tuple[Item, ...]
@@ -247,4 +269,4 @@ class _Coverage:
     def __call__(self, rules: RuleSet) -> float:
         if rules.items is self.items:
             return int(popcount(cover_ranges(self.ranks, self.ranges, rules.antecedents))) / self.table.n_rows
-        return data_coverage(self.table, rules)
+        return data_coverage(rules, self.table)

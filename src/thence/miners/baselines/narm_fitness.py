@@ -1,13 +1,14 @@
 """The fitness of numerical association rules: vector → rule → confidence, in compiled code.
 
-A vector of numbers in [0, 1] stands for a rule in NiaARM's encoding (Stupan & Fister 2022). A number feature owns three
-entries (one border, the other border, a threshold), a category feature two (which category, a threshold); then comes
-one entry per feature, whose order is the order of the features in the rule; the last entry cuts that order into
-antecedent and consequent. A feature takes part where its first entry exceeds its threshold. The same vector gives the
-same rule here and there, to the last bit.
+A vector of numbers in [0, 1] represents a rule in NiaARM's encoding (Stupan & Fister 2022). A numerical feature has
+three entries (one bound, the other bound, a threshold), a categorical feature two (the category, a threshold). One
+entry per feature follows, which gives the order of the features in the rule, and the last entry splits that order into
+antecedent and consequent. A feature is part of the rule if its first entry exceeds its threshold. A vector gives
+exactly the rule that it gives in NiaARM.
 
 Numbers are replaced by their ranks once, so that a closed range of numbers is a range of small integers and one
-comparison tests dozens of rows at a time. This module works on plain arrays; it knows no tables, items or optimisers.
+comparison tests dozens of rows at a time. This module works on plain arrays; it must not know tables, items or
+optimisers.
 """
 
 from __future__ import annotations
@@ -22,19 +23,27 @@ import numpy.typing as npt
 from thence.bitmaps.bits import kernel
 from thence.bitmaps.ranges import Ranks, rank_columns
 
-__all__ = ["Decoded", "Encoding", "count", "decode", "encode"]
+__all__ = ["DecodedRule", "Encoding", "count_rule", "decode", "encode"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-# Rows per round: the mask of a round stays in the first-level cache while all features narrow it.
+# Rows per round: the mask of a round stays in the first-level cache while all features are applied to it.
 _ROUND = 4096
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """A raw table, ready to be searched; every column has at least one value, and may stand on some side of a rule."""
+    """A raw table in ranks, ready to be searched. Every column has at least one value.
+
+    Args:
+        ranks: The ranks of the values.
+        is_category: Whether each feature is categorical.
+        antecedent_ok: Whether each feature may be in an antecedent.
+        consequent_ok: Whether each feature may be a consequent.
+        has_missing: Whether each feature has missing values.
+    """
 
     ranks: Ranks
     is_category: Flags
@@ -44,7 +53,7 @@ class Encoding:
 
     @property
     def n_features(self) -> int:
-        """How many features can take part in a rule."""
+        """The number of features."""
         return len(self.is_category)
 
     @cached_property
@@ -60,11 +69,16 @@ class Encoding:
 
 
 @dataclass(frozen=True)
-class Decoded:
-    """A rule: features in order with their closed ranges, the first ``n_antecedent`` of them being the antecedent.
+class DecodedRule:
+    """A rule: features in order with their closed ranges.
 
-    ``low`` and ``high`` are numbers, or codes where the feature is a category; ``first`` and ``last`` are the same
-    ranges in ranks (empty where ``first > last``).
+    Args:
+        features: The features.
+        low: Lower bounds, or codes of categorical features.
+        high: Upper bounds, or codes of categorical features.
+        first: Lower bounds in ranks.
+        last: Upper bounds in ranks; a range is empty if ``first > last``.
+        n_antecedent: How many of the features, from the first on, are the antecedent.
     """
 
     features: Ints
@@ -78,10 +92,17 @@ class Decoded:
 def encode(
     numbers: Floats, is_category: Flags, *, antecedent_ok: Flags | None = None, consequent_ok: Flags | None = None
 ) -> Encoding:
-    """Rank every column of a matrix (rows × features); each needs at least one value that is not NaN.
+    """Rank every column of a matrix.
 
-    >>> encode(np.array([[5.0, 0.0], [7.0, 1.0], [5.0, np.nan]]), np.array([False, True])).dimension
-    8
+    Args:
+        numbers: Values, rows × features, NaN where missing. Every column needs at least one value.
+        is_category: Whether each feature is categorical; its values are then codes.
+        antecedent_ok: Whether each feature may be in an antecedent. By default every feature may.
+        consequent_ok: Whether each feature may be a consequent. By default every feature may.
+
+    Examples:
+        >>> encode(np.array([[5.0, 0.0], [7.0, 1.0], [5.0, np.nan]]), np.array([False, True])).dimension
+        8
     """
     everything = np.ones(numbers.shape[1], bool)
     return Encoding(
@@ -93,11 +114,11 @@ def encode(
     )
 
 
-def decode(encoding: Encoding, vector: Floats) -> Decoded | None:
-    """The rule behind a vector, or ``None`` where one of its sides is empty.
+def decode(encoding: Encoding, vector: Floats) -> DecodedRule | None:
+    """Return the rule that a vector represents, or ``None`` if one of its sides is empty.
 
-    >>> made = encode(np.array([[5.0, 0.0], [7.0, 1.0]]), np.array([False, True]))
-    >>> rule = decode(made, np.array([0.9, 0.2, 0.1, 1.0, 0.0, 0.3, 0.6, 0.0]))
+    >>> encoding = encode(np.array([[5.0, 0.0], [7.0, 1.0]]), np.array([False, True]))
+    >>> rule = decode(encoding, np.array([0.9, 0.2, 0.1, 1.0, 0.0, 0.3, 0.6, 0.0]))
     >>> rule.features.tolist(), rule.low.tolist(), rule.high.tolist(), rule.n_antecedent
     ([0, 1], [5.4, 1.0], [6.8, 1.0], 1)
     """
@@ -112,15 +133,15 @@ def decode(encoding: Encoding, vector: Floats) -> Decoded | None:
     )
     if n_antecedent == 0 or n_antecedent == len(features):
         return None
-    return Decoded(features, low, high, first, last, int(n_antecedent))
+    return DecodedRule(features, low, high, first, last, int(n_antecedent))
 
 
-def count(encoding: Encoding, rule: Decoded) -> tuple[int, int]:
-    """Rows in which the antecedent holds (and the consequent is known), and rows in which the whole rule holds.
+def count_rule(encoding: Encoding, rule: DecodedRule) -> tuple[int, int]:
+    """Count the rows in which the antecedent holds and the consequent is present, and those in which the rule holds.
 
-    >>> made = encode(np.array([[5.0, 0.0], [7.0, 1.0], [6.0, np.nan]]), np.array([False, True]))
-    >>> rule = decode(made, np.array([1.0, 0.2, 0.1, 1.0, 0.0, 0.3, 0.6, 0.0]))
-    >>> count(made, rule)
+    >>> encoding = encode(np.array([[5.0, 0.0], [7.0, 1.0], [6.0, np.nan]]), np.array([False, True]))
+    >>> rule = decode(encoding, np.array([1.0, 0.2, 0.1, 1.0, 0.0, 0.3, 0.6, 0.0]))
+    >>> count_rule(encoding, rule)
     (1, 1)
     """
     n_antecedent, n_both = _count(
@@ -131,7 +152,7 @@ def count(encoding: Encoding, rule: Decoded) -> tuple[int, int]:
 
 @kernel
 def _cut(share: float, n_features: int) -> int:
-    """NiaARM's cut point, with its habit of stepping back two at the upper end."""
+    """Return NiaARM's cut point, which at the upper end is two less than the number of features."""
     cut = int(share * n_features)
     if cut == 0:
         cut = 1

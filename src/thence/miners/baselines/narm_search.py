@@ -1,11 +1,11 @@
-"""The search of TS-NARM: NiaPy's optimisers over our own fitness.
+"""The search of TS-NARM: NiaPy's optimisers with our own fitness.
 
 NiaPy evaluates one vector at a time and builds each trial vector number by number in Python. The operators here replace
-those loops by array operations that draw the *same random numbers in the same order*, so a seed gives exactly the
-vectors that NiaPy's own operators give, several times faster. Selection, adaptation and parameters stay NiaPy's.
+these loops by array operations that draw the *same random numbers in the same order*, so that a seed gives exactly the
+vectors of NiaPy's own operators, several times faster. Selection, adaptation and parameters are NiaPy's.
 
-Importing this module imports NiaPy (extra ``baselines``); nothing else of the package does. It knows vectors and
-ranges, no tables, items or rule sets.
+Importing this module imports NiaPy (extra ``baselines``); no other module of the package does. It must not know tables,
+items or rule sets.
 """
 
 from __future__ import annotations
@@ -30,37 +30,50 @@ from niapy.problems import Problem
 from niapy.task import OptimizationType, Task
 
 from thence.errors import ConfigError
-from thence.miners.baselines.narm_fitness import Decoded, Encoding, Floats, count, decode
+from thence.miners.baselines.narm_fitness import DecodedRule, Encoding, Floats, count_rule, decode
 from thence.progress import Progress
 
-__all__ = ["ALGORITHMS", "Found", "make_algorithm", "search"]
+__all__ = ["ALGORITHMS", "SearchResult", "make_algorithm", "search"]
 
 Rng = np.random.Generator
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a search found: distinct rules in the order of discovery, each with its confidence."""
+class SearchResult:
+    """The result of a search.
 
-    rules: tuple[Decoded, ...]
+    Args:
+        rules: Distinct rules in the order of discovery.
+        confidences: The confidence of each rule.
+        evaluations: The number of vectors that were evaluated.
+        out_of_time: Whether the time limit ended the search.
+    """
+
+    rules: tuple[DecodedRule, ...]
     confidences: Floats
     evaluations: int
     out_of_time: bool
 
 
 class ConfidenceProblem(Problem):  # type: ignore[misc]
-    """Standard confidence of the rule behind a vector; −1 where a side is empty. Keeps every rule that ever held."""
+    """The confidence of the rule that a vector represents, or −1 if a side is empty.
+
+    It keeps every rule that holds in at least one row.
+
+    Args:
+        encoding: The table to search.
+    """
 
     def __init__(self, encoding: Encoding) -> None:
         super().__init__(encoding.dimension, 0.0, 1.0)
         self.encoding = encoding
-        self.rules: dict[bytes, tuple[Decoded, float]] = {}
+        self.rules: dict[bytes, tuple[DecodedRule, float]] = {}
 
     def _evaluate(self, x: Floats) -> float:
         rule = decode(self.encoding, x)
         if rule is None:
             return -1.0
-        n_antecedent, n_both = count(self.encoding, rule)
+        n_antecedent, n_both = count_rule(self.encoding, rule)
         if n_both == 0:
             return 0.0
         confidence = n_both / n_antecedent
@@ -68,10 +81,10 @@ class ConfidenceProblem(Problem):  # type: ignore[misc]
         return confidence
 
 
-def fingerprint(rule: Decoded) -> bytes:
-    """Equal for rules with the same sides and the same rows, in whatever order their features stand.
+def fingerprint(rule: DecodedRule) -> bytes:
+    """Return a key that is equal for equal rules, whatever the order of their features.
 
-    Ranges that hold the same values of the data are the same range: the data cannot tell them apart.
+    Two ranges are equal if they contain the same values of the data.
     """
     side = np.arange(len(rule.features)) < rule.n_antecedent
     columns = np.stack([rule.features, side, rule.first, rule.last])
@@ -79,7 +92,13 @@ def fingerprint(rule: Decoded) -> bytes:
 
 
 class TimedTask(Task):  # type: ignore[misc]
-    """A NiaPy task that also ends at a deadline."""
+    """A NiaPy task that also ends at a deadline.
+
+    Args:
+        problem: The problem to solve.
+        evaluations: The largest number of evaluations.
+        deadline: When to end, in seconds of ``time.perf_counter``, or ``None``.
+    """
 
     def __init__(self, problem: Problem, *, evaluations: int, deadline: float | None) -> None:
         super().__init__(problem, max_evals=evaluations, optimization_type=OptimizationType.MAXIMIZATION)
@@ -91,16 +110,23 @@ class TimedTask(Task):  # type: ignore[misc]
         return self.deadline is not None and time.perf_counter() >= self.deadline
 
     def stopping_condition(self) -> bool:
-        """Whether the budget of evaluations or of time is spent."""
+        """Return whether the evaluations or the time are used up."""
         return self.evals >= self.max_evals or self.out_of_time
 
 
 def search(
     encoding: Encoding, algorithm: Algorithm, *, evaluations: int, seconds: float | None, progress: Progress
-) -> Found:
-    """Run an optimiser to the end of its budget and hand back every rule it met.
+) -> SearchResult:
+    """Run an optimiser until its budget is used up, and return every rule that it encountered.
 
-    The loop is that of ``Algorithm.run``, which cannot be used: outside the main thread it swallows every error.
+    The loop is that of ``Algorithm.run``, which cannot be used because it hides errors outside the main thread.
+
+    Args:
+        encoding: The table to search.
+        algorithm: The optimiser.
+        evaluations: The number of vectors to evaluate.
+        seconds: Time limit in seconds, or ``None``.
+        progress: Called before each iteration.
     """
     problem = ConfidenceProblem(encoding)
     deadline = None if seconds is None else time.perf_counter() + seconds
@@ -115,7 +141,7 @@ def search(
         task.next_iter()
     progress("searching", task.evals, evaluations, f"{len(problem.rules):,} rules")
     found = list(problem.rules.values())
-    return Found(
+    return SearchResult(
         tuple(rule for rule, _ in found),
         np.array([confidence for _, confidence in found], np.float64),
         int(task.evals),
@@ -124,52 +150,52 @@ def search(
 
 
 @lru_cache(maxsize=64)
-def _steps(size: int, without: int, out: int) -> tuple[float, ...]:
-    """The cumulative chances of those of ``size`` that are not out, where each had 1 / (size − without)."""
+def _accumulate_chances(size: int, without: int, out: int) -> tuple[float, ...]:
+    """Return the cumulative probabilities of ``size - out`` numbers, each with probability 1 / (size − without)."""
     sums = np.cumsum(np.full(size - out, 1 / (size - float(without))))
     return tuple((sums / sums[-1]).tolist())
 
 
-def _one_of(rng: Rng, size: int, without: tuple[int, ...], out: tuple[int, ...] = ()) -> int:
-    """One number below ``size`` that is not among some, all others being equally likely.
+def _draw_one(rng: Rng, size: int, without: tuple[int, ...], out: tuple[int, ...] = ()) -> int:
+    """Draw a number below ``size`` that is neither in ``without`` nor in ``out``; all others are equally likely.
 
-    The number that ``rng.choice(size, p=…)`` gives with a zero for each of those, at a fraction of its cost.
+    It is the number that ``rng.choice(size, p=…)`` draws if the excluded ones have probability zero, but faster.
     """
     gone = sorted((*without, *out))
-    found = bisect_right(_steps(size, len(without), len(gone)), rng.random())
+    found = bisect_right(_accumulate_chances(size, len(without), len(gone)), rng.random())
     for position in gone:
         found += found >= position
     return found
 
 
-def _three_of(rng: Rng, size: int, without: int) -> list[int]:
-    """Three different numbers below ``size`` other than one; again what ``rng.choice`` gives.
+def _draw_three(rng: Rng, size: int, without: int) -> list[int]:
+    """Draw three different numbers below ``size`` other than ``without``, again as ``rng.choice`` does.
 
-    It draws all that are still needed at once, keeps the first of each, and draws again for the rest.
+    ``rng.choice`` draws all numbers that are still needed at once, drops duplicates, and draws again for the rest.
     """
     kept: list[int] = []
     while len(kept) < 3:
         known = tuple(kept)
         for _ in range(3 - len(known)):
-            found = _one_of(rng, size, (without,), known)
+            found = _draw_one(rng, size, (without,), known)
             if found not in kept:
                 kept.append(found)
     return kept
 
 
-def _crossing(rng: Rng, size: int, rate: float, sure: int) -> npt.NDArray[np.bool_]:
-    """Where a trial vector takes the mutant's entry: by chance, and in one sure place."""
+def _draw_crossing(rng: Rng, size: int, rate: float, sure: int) -> npt.NDArray[np.bool_]:
+    """Draw where a trial vector takes the mutant's entry: at random positions, and always at ``sure``."""
     crossing = rng.random(size) < rate
     crossing[sure] = True
     return crossing
 
 
 def rand_1(population: Any, at: int, f: float, cr: float, rng: Rng, **_: Any) -> Floats:
-    """DE/rand/1/bin, as NiaPy's ``cross_rand1`` draws it."""
+    """Make a trial vector by DE/rand/1/bin, with the random numbers of NiaPy's ``cross_rand1``."""
     own = population[at].x
     sure = int(rng.integers(len(own)))
-    a, b, c = _three_of(rng, len(population), at)
-    crossing = _crossing(rng, len(own), cr, sure)
+    a, b, c = _draw_three(rng, len(population), at)
+    crossing = _draw_crossing(rng, len(own), cr, sure)
     mutant = population[a].x + f * (population[b].x - population[c].x)
     return np.asarray(np.where(crossing, mutant, own))
 
@@ -177,13 +203,13 @@ def rand_1(population: Any, at: int, f: float, cr: float, rng: Rng, **_: Any) ->
 def current_to_pbest_1(
     population: Any, at: int, f: float, cr: float, rng: Rng, *, n_best: int, archive: Floats, n_archive: int, task: Task
 ) -> Floats:
-    """DE/current-to-pbest/1/bin with an archive, as NiaPy's ``cross_curr2pbest1`` draws it."""
+    """Make a trial vector by DE/current-to-pbest/1/bin with an archive, as NiaPy's ``cross_curr2pbest1`` does."""
     own, size = population[at].x, len(population)
     best = population[rng.integers(n_best)].x
-    a = _one_of(rng, size, (at,))
-    b = _one_of(rng, size + n_archive, (at, a))
+    a = _draw_one(rng, size, (at,))
+    b = _draw_one(rng, size + n_archive, (at, a))
     sure = int(rng.integers(task.dimension))
-    crossing = _crossing(rng, task.dimension, cr, sure)
+    crossing = _draw_crossing(rng, task.dimension, cr, sure)
     other = archive[b - size] if b >= size else population[b].x
     mutant = own + f * (best - own) + f * (population[a].x - other)
     trial = parent_medium(np.where(crossing, mutant, own), own, task.lower, task.upper)
@@ -191,20 +217,20 @@ def current_to_pbest_1(
 
 
 def tournament(population: Any, _at: int, size: int, _best: Floats, rng: Rng) -> Floats:
-    """The best of a few, as NiaPy's ``tournament_selection`` draws them."""
+    """Select the best of a few individuals, with the random numbers of NiaPy's ``tournament_selection``."""
     rivals = [population[i] for i in rng.choice(len(population), size, replace=False)]
     return np.asarray(min(rivals, key=lambda rival: rival.f).x)
 
 
 def uniform_crossover(population: Any, at: int, _rate: float, rng: Rng) -> Floats:
-    """What NiaPy's ``uniform_crossover`` comes to: it crosses an individual with itself."""
+    """Return the individual itself: NiaPy's ``uniform_crossover`` crosses each individual with itself."""
     rng.integers(len(population[at].x))
     rng.random(len(population[at].x))
     return np.asarray(population[at].x)
 
 
 def uniform_mutation(population: Any, at: int, rate: float, task: Task, rng: Rng) -> Floats:
-    """Fresh entries by chance and in one sure place, as NiaPy's ``uniform_mutation`` draws them."""
+    """Replace entries at random and always at one position, with the random numbers of NiaPy's ``uniform_mutation``."""
     sure = rng.integers(task.dimension)
     mutant, draw = population[at].x.copy(), rng.random
     for i in range(task.dimension):
@@ -219,7 +245,7 @@ class Lshade(LpsrSuccessHistoryAdaptiveDifferentialEvolution):  # type: ignore[m
     def evolve(
         self, pop: Any, hist_cr: Floats, hist_f: Floats, archive: Floats, arc_ind_cnt: int, task: Task, **_: Any
     ) -> Any:
-        """The trial vectors of a generation, evaluated."""
+        """Make and evaluate the trial vectors of a generation; the arguments are NiaPy's."""
         trials = [self.gen_ind_params(own, hist_cr, hist_f) for own in pop]
         n_best = max(round(len(pop) * self.pbest_factor), 2)
         for at, trial in enumerate(trials):
@@ -246,7 +272,7 @@ def _de(**settings: Any) -> Algorithm:
 
 
 def _jde(**settings: Any) -> Algorithm:
-    # NiaPy starts jDE at F = 2, CR = 0.5; the published start is set through the type of the individuals.
+    # NiaPy starts jDE at F = 2, CR = 0.5; the published initial values are set through the type of the individuals.
     start = partial(SolutionJDE, differential_weight=0.5, crossover_probability=0.9)
     return SelfAdaptiveDifferentialEvolution(tao1=0.1, tao2=0.1, individual_type=start, strategy=rand_1, **settings)
 
@@ -277,7 +303,16 @@ ALGORITHMS: dict[str, Callable[..., Algorithm]] = {"de": _de, "ga": _ga, "pso": 
 
 
 def make_algorithm(name: str, *, population: int, seed: int) -> Algorithm:
-    """An optimiser with the parameters of the published comparison."""
+    """Make an optimiser with the parameters of the published comparison.
+
+    Args:
+        name: A name of ``ALGORITHMS``.
+        population: The size of the population.
+        seed: Random seed.
+
+    Raises:
+        ConfigError: If the name is unknown.
+    """
     if name not in ALGORITHMS:
-        raise ConfigError(f"unknown optimiser '{name}'", hint="known: " + ", ".join(ALGORITHMS))
+        raise ConfigError(f"unknown optimiser '{name}'", hint="use one of: " + ", ".join(ALGORITHMS))
     return ALGORITHMS[name](population_size=population, seed=seed)

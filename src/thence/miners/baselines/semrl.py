@@ -1,22 +1,22 @@
 """Naive SemRL (Karabulut et al. 2023): existential enrichment and an exhaustive miner, as one named method.
 
 An item of an existential table says "some flow sensor in a pipe of length 843–895 m reads 23–31 m³/h", so a rule holds
-for whichever sensor is the witness. Mining such a table exhaustively is Naive SemRL. By default that is done cleanly:
-one-item consequents, each rule once, and no rule that follows from what its items say.
+if any sensor makes it true. Naive SemRL mines such a table exhaustively. By default the rules have one consequent, each
+rule is returned once, and rules that follow from their items alone are left out.
 
-The published code did it otherwise, and its rows in tables of results cannot be compared with others without knowing
-how. ``published_encoding=True`` does what it did, on the same table:
+The published code differs, and its results can only be compared with others if the differences are known.
+``published_encoding=True`` reproduces them on the same table:
 
 * it keeps an attributed item and the bare item that it implies ("some flow sensor in a pipe reads 23–31") in one rule,
   which gives rules that cannot fail, with confidence 1;
-* it splits every frequent set in all ways, also into consequents of several items, holds *these* against
-  ``min_confidence``, and then writes down only the first item of the consequent;
-* it does not remove the repetitions that this makes;
-* it counts over all rows, whether or not a value is known.
+* it splits every frequent itemset in all ways, also into consequents of several items, applies ``min_confidence`` to
+  *these* rules, and then keeps only the first item of the consequent;
+* it does not remove the duplicates that result;
+* it counts over all rows, including those with missing values.
 
-What the published code did before there was a table is not repeated here: gaps read as zero, averages rounded to whole
-numbers, bins closed at both ends. And note that its comparison "with semantics" against "without" changes two things at
-once: existential items drop the identity of the sensors, plain items keep it.
+What the published code does before it has a table is not reproduced: missing values become zero, averages are rounded
+to integers, and bins are closed at both ends. Note also that its comparison of "with semantics" and "without" changes
+two things at once: existential items drop the identity of the sensors, plain items keep it.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ import numpy.typing as npt
 from thence.counting.recount import recount
 from thence.errors import ConfigError, MiningError
 from thence.miners.base import BaseMiner
-from thence.miners.baselines.exhaustive import FPGrowth, HMine, check_thresholds, frequent_sets, half_mean_support
+from thence.miners.baselines.exhaustive import FPGrowth, HMine, check_thresholds, find_frequent_sets, half_mean_support
+from thence.miners.codes import require_codes
 from thence.miners.exact.miner import Exact
 from thence.miners.exact.search import exact_threshold
-from thence.miners.flat import require_codes
 from thence.progress import Progress, silent
 from thence.rules.constraints import Constraint
 from thence.rules.ruleset import RuleSet
-from thence.tables.admissible import item_masks
+from thence.tables.admissibility import item_masks
 from thence.tables.transactions import TransactionTable
 
 __all__ = ["NaiveSemRL"]
@@ -47,13 +47,25 @@ __all__ = ["NaiveSemRL"]
 
 @dataclass(frozen=True, kw_only=True)
 class NaiveSemRL(BaseMiner):
-    """Exhaustive mining of an existential table.
+    """Mine every rule of an existential table that meets the thresholds (Karabulut et al. 2023).
 
-    ``algorithm`` is ``"fpgrowth"``, ``"hmine"`` or ``"exact"``; all three find the same rules. ``published_encoding``
-    repeats what the published code did (see the module's text), for comparison only.
+    Args:
+        algorithm: ``"fpgrowth"``, ``"hmine"`` or ``"exact"``; all three find the same rules. The first two need mlxtend
+            (``pip install 'thence[baselines]'``).
+        published_encoding: Whether to reproduce the flaws of the published code, for comparison only. The guide on
+            baselines lists them.
+        min_support: The lowest support of a rule, above 0 and at most 1.
+        min_confidence: The lowest confidence of a rule, from 0 to 1.
+        max_antecedents: The largest number of antecedent items.
+        antecedent: Which items may be in an antecedent.
+        consequent: Which items may be a consequent.
 
-    >>> NaiveSemRL(algorithm="exact", min_support=0.1).label
-    'Naive SemRL (exact)'
+    Raises:
+        ConfigError: If a setting has an impossible value.
+
+    Examples:
+        >>> NaiveSemRL(algorithm="exact", min_support=0.1).label
+        'Naive SemRL (exact)'
     """
 
     name: ClassVar[str] = "naive-semrl"
@@ -70,11 +82,11 @@ class NaiveSemRL(BaseMiner):
 
     def __post_init__(self) -> None:
         if self.algorithm not in ("fpgrowth", "hmine", "exact"):
-            raise ConfigError(f"unknown algorithm '{self.algorithm}'", hint="known: fpgrowth, hmine, exact")
+            raise ConfigError(f"unknown algorithm '{self.algorithm}'", hint="use 'fpgrowth', 'hmine' or 'exact'")
         if self.published_encoding and self.algorithm == "exact":
             raise ConfigError(
-                "the published encoding is made of frequent sets, which the exact miner does not list",
-                hint="use algorithm='fpgrowth' or 'hmine' with it",
+                "published_encoding needs frequent itemsets, which the exact miner does not list",
+                hint="use algorithm='fpgrowth' or 'hmine'",
             )
         check_thresholds(
             min_support=self.min_support, min_confidence=self.min_confidence, max_antecedents=self.max_antecedents
@@ -82,21 +94,38 @@ class NaiveSemRL(BaseMiner):
 
     @classmethod
     def half_of(cls, rules: RuleSet, **settings: Any) -> Self:
-        """A miner whose ``min_support`` is half of the mean support of some rules, as in the published comparison."""
+        """Make a miner whose ``min_support`` is half of the mean support of some rules, as in the published comparison.
+
+        Args:
+            rules: The rules to compare with.
+            **settings: Other settings of the miner.
+
+        Raises:
+            ConfigError: If there are no rules, or a setting has an impossible value.
+        """
         return cls(min_support=half_mean_support(rules), **settings)
 
     @property
     def label(self) -> str:
-        """How the method is called in tables of results."""
+        """The name of the method in tables of results."""
         return f"Naive SemRL ({self.algorithm}{', published encoding' if self.published_encoding else ''})"
 
     def mine(self, table: TransactionTable, *, progress: Progress = silent) -> RuleSet:
-        """All rules of an existential table that meet the thresholds."""
+        """Return all rules of an existential table that meet the thresholds, with exact counts.
+
+        Args:
+            table: A discretized table with existential enrichment.
+            progress: Called as mining advances.
+
+        Raises:
+            MissingExtraError: If mlxtend is needed and not installed.
+            MiningError: If the table is of another kind or has another enrichment.
+        """
         require_codes(table, self.name)
         if table.enrichment != "existential":
             raise MiningError(
-                f"{self.name} mines existential tables, this one was enriched by '{table.enrichment}'",
-                hint="make the table with th.transactions(…, enrich='existential')",
+                f"{self.name} needs an existential table, got the enrichment '{table.enrichment}'",
+                hint="pass th.transactions(…, enrich='existential')",
             )
         if table.n_rows == 0:
             return RuleSet.empty("the table has no rows to mine", *table.notes)
@@ -117,8 +146,8 @@ class NaiveSemRL(BaseMiner):
         left, right = item_masks(
             block, antecedent=self.antecedent, consequent=self.consequent, context_consequents=True
         )
-        progress(self.name, 0, 2, "frequent sets")
-        sets = frequent_sets(
+        progress(self.name, 0, 2, "frequent itemsets")
+        sets = find_frequent_sets(
             block,
             np.flatnonzero(left | right),
             algorithm=self.algorithm,
@@ -126,18 +155,18 @@ class NaiveSemRL(BaseMiner):
             max_length=self.max_antecedents + 1,
             denominator="all",
         )
-        progress(self.name, 1, 2, f"{len(sets):,} frequent sets")
+        progress(self.name, 1, 2, f"{len(sets):,} frequent itemsets")
         threshold = exact_threshold(self.min_confidence, max_denominator=max(block.n_rows, 1))
-        antecedents, consequents = first_consequent_rules(
+        antecedents, consequents = make_first_consequent_rules(
             sets, left, right, width=self.max_antecedents, least=(threshold.numerator, threshold.denominator)
         )
-        note = "published encoding: implied items, first item of long consequents and repetitions are kept"
-        rules = recount(table, 0, antecedents, consequents, denominator="all", notes=(note,))
+        note = "published encoding: implied items, the first item of long consequents, and duplicates are kept"
+        rules = recount(antecedents, consequents, table, denominator="all", notes=(note,))
         progress(self.name, 2, 2, f"{len(rules):,} rules")
         return rules
 
 
-def first_consequent_rules(
+def make_first_consequent_rules(
     sets: Mapping[tuple[int, ...], int],
     left: npt.NDArray[np.bool_],
     right: npt.NDArray[np.bool_],
@@ -145,15 +174,26 @@ def first_consequent_rules(
     width: int,
     least: tuple[int, int],
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """Every split of every set that is confident enough as a whole, with its consequent cut to the first item.
+    """Make rules from all splits of itemsets that are confident as a whole, and keep the first item of the consequent.
 
-    The published code took the first item in the order of a hash; here it is the one with the lowest number.
+    The published code takes the first item in the order of a hash; here it is the one with the lowest number.
 
-    >>> both = np.ones(3, bool)
-    >>> sets = {(0,): 4, (1,): 4, (2,): 4, (0, 1): 4, (0, 2): 4, (1, 2): 4, (0, 1, 2): 4}
-    >>> antecedents, consequents = first_consequent_rules(sets, both, both, width=2, least=(4, 5))
-    >>> len(consequents), len({(*a, c) for a, c in zip(antecedents.tolist(), consequents.tolist())})
-    (12, 9)
+    Args:
+        sets: The itemsets and their numbers of rows.
+        left: For each item, whether it may be in an antecedent.
+        right: For each item, whether it may be a consequent.
+        width: The number of antecedent columns of the result, which are padded with −1.
+        least: The lowest confidence, as numerator and denominator.
+
+    Returns:
+        The antecedents and the consequents.
+
+    Examples:
+        >>> both = np.ones(3, bool)
+        >>> sets = {(0,): 4, (1,): 4, (2,): 4, (0, 1): 4, (0, 2): 4, (1, 2): 4, (0, 1, 2): 4}
+        >>> antecedents, consequents = make_first_consequent_rules(sets, both, both, width=2, least=(4, 5))
+        >>> len(consequents), len({(*a, c) for a, c in zip(antecedents.tolist(), consequents.tolist())})
+        (12, 9)
     """
     antecedents, consequents = [], []
     numerator, denominator = least

@@ -1,7 +1,7 @@
-"""The exact miner: every rule that meets the thresholds, as fast as the best compiled code.
+"""The exact miner: every rule that meets the thresholds.
 
-It searches depth first over bitmaps (``thence.miners.exact.search``), with thresholds compared as exact fractions.
-Tables with many embeddings are laid end to end as bitmaps, within a bound on memory.
+It searches depth first over bitmaps (``thence.miners.exact.search``) and compares thresholds as exact fractions. The
+bitmaps of all embeddings of a lifted table are concatenated, up to a limit on memory.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ import numpy.typing as npt
 from thence.counting.recount import recount
 from thence.errors import ConfigError, MiningError, nearest
 from thence.miners.base import BaseMiner
+from thence.miners.codes import require_codes
 from thence.miners.exact.neighbourhoods import mine_near
 from thence.miners.exact.search import RuleBlock, mine_exact
-from thence.miners.flat import require_codes
 from thence.miners.neighbours import near_columns
 from thence.progress import Progress, silent
-from thence.rules.constraints import Constraint, why_nothing_fits
+from thence.rules.constraints import Constraint, explain_no_match
 from thence.rules.measures import MEASURES, Counts
 from thence.rules.ruleset import Ending, RuleSet
-from thence.settings.numbers import require_share, require_whole
-from thence.tables.admissible import item_masks, trivial_pairs, without_trivial
+from thence.settings.numbers import require_integer, require_share
+from thence.tables.admissibility import item_masks, trivial_pairs, without_trivial
 from thence.tables.transactions import TransactionTable
 
 __all__ = ["Exact"]
@@ -36,19 +36,32 @@ MAX_BITMAP_BYTES = 6 << 30
 
 @dataclass(frozen=True, kw_only=True)
 class Exact(BaseMiner):
-    """All rules with one consequent, up to ``max_antecedents`` items, at least this frequent and this confident.
+    """Mine every rule with one consequent that meets the thresholds.
 
-    ``bounds`` are further limits on any measure (``{"min_zhang": 0.5}``); ``antecedent`` and ``consequent`` say which
-    items may stand on which side; constants and graph context are never consequents unless ``context_consequents``.
-    ``near`` says, per block, which features may stand together (``within_hops`` makes it from a graph);
-    the time then grows with the number of features and not with its third power. ``max_rules`` stops a search that
-    finds more, with a note.
+    Args:
+        max_antecedents: The largest number of antecedent items.
+        min_support: The lowest support of a rule, from 0 to 1.
+        min_confidence: The lowest confidence of a rule, from 0 to 1.
+        antecedent: Which items may be in an antecedent.
+        consequent: Which items may be a consequent.
+        context_consequents: Whether constants and graph context may be consequents.
+        bounds: Further bounds on any measure, such as ``{"min_zhang": 0.5}``.
+        near: Which features may appear in the same rule, per block (made by ``within_hops``). Through ``th.mine`` and
+            in a configuration also a number of hops. The time then grows with the number of features instead of its
+            third power.
+        max_rules: The search ends after this many rules, with a note.
+        denominator: Which rows a rule is counted over: ``"present"`` are those in which all its features are present,
+            ``"all"`` are all rows.
 
-    >>> import polars as pl
-    >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y", "y"], "b": ["u", "u", "v", "v"]}))
-    >>> rules = Exact(min_support=0.1).mine(table)
-    >>> len(rules)
-    4
+    Raises:
+        ConfigError: If a setting has an impossible value.
+
+    Examples:
+        >>> import polars as pl
+        >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y", "y"], "b": ["u", "u", "v", "v"]}))
+        >>> rules = Exact(min_support=0.1).mine(table)
+        >>> len(rules)
+        4
     """
 
     name: ClassVar[str] = "exact"
@@ -66,12 +79,12 @@ class Exact(BaseMiner):
     denominator: str = "present"
 
     def __post_init__(self) -> None:
-        require_whole("max_antecedents", self.max_antecedents)
+        require_integer("max_antecedents", self.max_antecedents)
         require_share("min_support", self.min_support)
         require_share("min_confidence", self.min_confidence)
-        require_whole("max_rules", self.max_rules)
+        require_integer("max_rules", self.max_rules)
         if self.denominator not in ("present", "all"):
-            raise ConfigError(f"unknown denominator {self.denominator!r}", hint="'present' or 'all'")
+            raise ConfigError(f"unknown denominator {self.denominator!r}", hint="use 'present' or 'all'")
         for name in self.bounds:
             side, _, measure = name.partition("_")
             if side not in ("min", "max") or measure not in MEASURES:
@@ -81,7 +94,17 @@ class Exact(BaseMiner):
                 )
 
     def mine(self, table: TransactionTable, *, progress: Progress = silent) -> RuleSet:
-        """All rules of a table; an interrupted search returns what it has, with a note."""
+        """Return all rules of a table that meet the thresholds, with exact counts.
+
+        An interrupted search returns the rules found so far, with a note.
+
+        Args:
+            table: A discretized table.
+            progress: Called as the search advances.
+
+        Raises:
+            MiningError: If the table is of another kind, or its bitmaps need too much memory.
+        """
         require_codes(table, self.name)
         parts: list[RuleSet] = []
         room = self.max_rules
@@ -107,7 +130,7 @@ class Exact(BaseMiner):
         if size > MAX_BITMAP_BYTES:
             raise MiningError(
                 f"the bitmaps of {block.n_items:,} items × {block.n_rows:,} rows need {size / 2**30:.1f} GiB",
-                hint="use Aerial, which samples rows, or fewer bins, frames or embeddings",
+                hint="use Aerial, which samples rows, or use fewer bins, frames or embeddings",
             )
         bitmaps, present, n_rows = block.bank.flat()
         found: list[RuleBlock] = []
@@ -136,19 +159,21 @@ class Exact(BaseMiner):
                 if piece.capped:
                     ending = Ending.LIMIT
                     notes.append(
-                        f"stopped at {self.max_rules:,} rules: there are more; raise min_support or min_confidence, "
-                        "constrain the items, or raise max_rules"
+                        f"stopped at {self.max_rules:,} rules, but there are more: raise min_support or "
+                        "min_confidence, constrain the items, or raise max_rules"
                     )
         except KeyboardInterrupt:
             ending = Ending.INTERRUPTED
-            notes.append("interrupted: these are the rules found so far")
+            notes.append("interrupted: only the rules found so far are returned")
         width = self.max_antecedents
         antecedents = np.concatenate([p.antecedents for p in found]) if found else np.zeros((0, width), np.int32)
         consequents = np.concatenate([p.consequents for p in found]) if found else np.zeros(0, np.int32)
         counts = np.concatenate([p.counts for p in found]) if found else np.zeros((0, 4), np.int64)
-        # A lifted block is recounted: its rules also need their supports over frames and embeddings.
+        # A lifted block is recounted, because its rules also need their supports over frames and embeddings.
         own = None if block.is_lifted else Counts.from_matrix(counts, n_rows=n_rows)
-        rules = recount(table, at, antecedents, consequents, counts=own, notes=notes, denominator=self.denominator)
+        rules = recount(
+            antecedents, consequents, table, block=at, counts=own, notes=notes, denominator=self.denominator
+        )
         return replace(rules, ending=ending)
 
     def _why_empty(self, table: TransactionTable) -> list[str]:
@@ -157,20 +182,20 @@ class Exact(BaseMiner):
             reasons.append("the table has no rows")
         elif table.n_features < 2:
             reasons.append(
-                "a rule needs two features, the table has one" if table.n_features else "the table has no features"
+                "a rule needs two features, but the table has one" if table.n_features else "the table has no features"
             )
         elif all(column.is_constant for block in table.blocks for column in block.columns):
             reasons.append("every feature is constant")
         elif unfit := [
             reason
             for side in ("antecedent", "consequent")
-            if (reason := why_nothing_fits(table.iter_items(), side, getattr(self, side))) is not None
+            if (reason := explain_no_match(table.iter_items(), side, getattr(self, side))) is not None
         ]:
             reasons += unfit
         else:
             reasons.append(
                 f"no rule has support ≥ {float(self.min_support):g} and confidence ≥ {float(self.min_confidence):g}: "
-                "lower one"
+                "lower one of them"
             )
         return reasons
 
