@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import thence as th
+from tests.helpers.distributions import add_distribution
 from thence.errors import GraphError
 from thence.graph.loaders import BINDING_LOADERS, LOADERS, ONTOLOGY_LOADERS
 
@@ -44,26 +45,20 @@ ONTOLOGY = Loader(read_ontology, suffixes=(".names",), several=True)
 BINDING = Loader(read_binding, suffixes=(".pairs",))
 WRONG = 3
 """
-ENTRY_POINTS = """
-[thence.loaders]
-pairs = thence_example_pairs:GRAPH
-wrong = thence_example_pairs:WRONG
-[thence.ontology_loaders]
-names = thence_example_pairs:ONTOLOGY
-[thence.binding_loaders]
-pairs = thence_example_pairs:BINDING
-"""
+NAME = "thence_example_pairs"
+ENTRY_POINTS = {
+    "thence.loaders": {"pairs": f"{NAME}:GRAPH", "wrong": f"{NAME}:WRONG"},
+    "thence.ontology_loaders": {"names": f"{NAME}:ONTOLOGY"},
+    "thence.binding_loaders": {"pairs": f"{NAME}:BINDING"},
+}
 
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An installed package ``x`` with loaders: a module, and the metadata that pip would write."""
+    """An installed package with loaders."""
     site = tmp_path / "site"
-    metadata = site / "x-1.0.dist-info"
-    metadata.mkdir(parents=True)
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: x\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
-    (site / "thence_example_pairs.py").write_text(MODULE)
+    site.mkdir()
+    add_distribution(site, NAME, MODULE, ENTRY_POINTS)
     monkeypatch.syspath_prepend(site)
 
 
