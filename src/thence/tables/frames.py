@@ -1,17 +1,21 @@
-"""Frames (polars, pandas, Arrow) as the columns of a feature table. No frame of the caller is changed."""
+"""Frames (polars, pandas, Arrow) as the columns of a feature table. No frame of the caller is changed.
+
+polars is imported when a frame is converted, so that tables can be used without it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from thence.errors import InputError
-from thence.readings.frames import from_pandas, is_pandas
 from thence.rules.items import Feature, Value
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["raw_columns", "to_polars_frame"]
 
@@ -26,6 +30,10 @@ def to_polars_frame(frame: Any) -> pl.DataFrame:
         >>> to_polars_frame(pd.DataFrame({"a": [1, 2]})).shape
         (2, 1)
     """
+    import polars as pl
+
+    from thence.readings.frames import from_pandas, is_pandas
+
     if isinstance(frame, pl.DataFrame):
         return frame
     if isinstance(frame, pl.LazyFrame):
@@ -50,6 +58,8 @@ def raw_columns(
         The features, the numbers (rows × features; codes for categories, NaN for missing values), and the categories of
         each feature or ``None`` for numbers.
     """
+    import polars as pl
+
     table = to_polars_frame(frame)
     if not table.width:
         raise InputError("the frame has no columns", hint="pass a frame with one column per feature")
@@ -76,6 +86,8 @@ def raw_columns(
 
 
 def _to_text(series: pl.Series) -> pl.Series:
+    import polars as pl
+
     try:
         return series.cast(pl.String)
     except pl.exceptions.PolarsError as error:
