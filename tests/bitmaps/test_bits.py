@@ -32,7 +32,7 @@ def test_pack_codes(n_rows: int, dtype: type, order: str) -> None:
     else:
         assert present is not None
         assert np.array_equal(bits.unpack(present, n_rows=n_rows), (codes >= 0).T)
-        assert bits.popcount(present).tolist() == (codes >= 0).sum(axis=0).tolist()  # no bits behind the last row
+        assert bits.popcount(present).tolist() == (codes >= 0).sum(axis=0).tolist()  # no bits after the last row
 
 
 def test_present_is_none_only_where_nothing_is_missing() -> None:

@@ -96,7 +96,7 @@ def count_big(codes: np.ndarray, antecedents: np.ndarray, consequents: np.ndarra
 
 @pytest.mark.parametrize("denominator", ["present", "all"])
 def test_counts_of_row_blocks_add_up(denominator: str) -> None:
-    """The promise behind tables larger than memory: any cut, whole words or not, gives the same sums."""
+    """Tables larger than memory rely on this: any split, at word boundaries or not, gives the same sums."""
     codes, antecedents, consequents = big_table()
     whole = count_big(codes, antecedents, consequents, denominator=denominator)
     parts = [codes[:1], codes[1:6401], codes[6401:6401], codes[6401:]]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from thence.bitmaps import ranges as _range_bits
 from thence.bitmaps.bits import unpack
-from thence.bitmaps.ranges import Ranges, pack_ranges, count_ranges, cover_ranges, rank_columns
+from thence.bitmaps.ranges import Ranges, count_ranges, cover_ranges, pack_ranges, rank_columns
 
 
 @st.composite

@@ -1,4 +1,4 @@
-"""How sure a confidence is: counted exactly per stretch, and a bound that keeps what it promises on slow series."""
+"""Lower confidence bounds: counts per stretch against plain loops, and the coverage of the bound on slow series."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_what_was_seen_once_is_not_sure_at_all() -> None:
 
 
 def test_the_bound_keeps_its_promise_on_slow_series_where_independent_rows_do_not() -> None:
-    """The true confidence lies below the bound in one of twenty worlds, not in more than one of four."""
+    """The true confidence should lie below the bound in one of twenty samples, and does so in at most one of four."""
     rng = np.random.default_rng(2)
     worlds, frames, length = 400, 2000, 20
     true, kept, naive = 0.85, 0, 0
@@ -165,7 +165,7 @@ def test_rules_carry_the_bound_and_it_can_be_asked_for() -> None:
     assert list(some) == list(sure.filter(min_assured_confidence=0.8))
     assert 0 < len(some) < len(rules)
     assert len(th.assured(RuleSet.empty("none"), table, min_confidence=0.8)) == 0
-    # Counted on other rows, the old bound would be wrong: it is gone.
+    # The bound is dropped when the rules are counted on other rows, where it would be wrong.
     assert "assured_confidence" not in th.count_rules_of(sure, table.frames(slice(0, 700))).extras
 
 

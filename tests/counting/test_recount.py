@@ -1,4 +1,4 @@
-"""Counts equal those made by hand: plain and factorised tables, joined bins, raw intervals, blocks of rows."""
+"""Counts against plain Python: plain and factorised tables, joined bins, raw intervals, blocks of rows."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def _lifted(n_embeddings: int = 2) -> TransactionTable:
 
 
 def test_rules_that_word_their_place_otherwise_are_covered_once() -> None:
-    """They were two groups of one block, and its rows were counted twice: a coverage of 2."""
+    """Regression: one block became two groups, so its rows were counted twice and the coverage was 2."""
     table = _lifted()
     rules = recount(np.array([[0], [1]]), np.array([2, 3]), table)
     plain = RuleSet.from_rules([Rule(rule.antecedent, rule.consequent, rule.pattern) for rule in rules], rules.counts)

@@ -1,4 +1,4 @@
-"""Items: all five forms, all operators, text and JSON both ways."""
+"""Items: all five forms, all operators, and round trips through text and JSON."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def items(draw: st.DrawFn) -> Item:
     kind = draw(st.sampled_from(["compare", "range", "set", "word", "flag"]))
     if kind == "compare":
         operator = draw(st.sampled_from([o for o in Operator if o not in (Operator.IN, Operator.NOT_IN)]))
-        # No number is larger than the largest.
+        # No number is greater than the largest float.
         return Item.compare(feature, operator, draw(numbers.filter(lambda number: number < sys.float_info.max)))
     if kind == "range":
         low, high = sorted([draw(numbers), draw(numbers)])
@@ -144,7 +144,7 @@ def test_an_existential_statement_reads_back() -> None:
         ("(a).value in [3, 1)", 20),
         ("(a).value = 3 4", 15),
         ("(a:B).length", 13),
-        # Comparisons that mean nothing came out as a ValueError, or not at all.
+        # Regression: meaningless comparisons raised a bare ValueError, or nothing.
         ("(a).value > 'x'", 13),
         ("(a).value < true", 13),
         ("(a).value > inf", 13),

@@ -20,7 +20,7 @@ from thence.rules import measures
 from thence.rules.measures import MEASURES, Counts
 from thence.rules.ruleset import MLXTEND_COLUMNS
 
-# Seven rows of ten hold X, six hold Y, five both: b = 5, x = 7, y = 6, n = 10.
+# Of ten rows X holds in seven, Y in six, both in five: b = 5, x = 7, y = 6, n = 10.
 HAND = Counts.from_matrix([[10, 7, 6, 5]], n_rows=12)
 BY_HAND = {
     "support": Fraction(5, 10),
@@ -52,7 +52,7 @@ def test_cosine_by_hand() -> None:
     assert MEASURES["cosine"](HAND)[0] == pytest.approx(5 / sqrt(42), rel=1e-15)
 
 
-# (n, x, y, b) for every way in which a denominator can vanish.
+# (n, x, y, b) for every way in which a denominator can be zero.
 NOTHING, NEVER_X, NEVER_Y, ALWAYS_X, ALWAYS_Y, NEVER_BOTH, ALWAYS_BOTH, SAME = (
     (0, 0, 0, 0),
     (8, 0, 3, 0),
@@ -154,7 +154,7 @@ def random_table(*, missing: float = 0.0) -> tuple[np.ndarray, list[int]]:
 
 @pytest.mark.parametrize("missing", [0.0, 0.15])
 def test_agrees_with_mlxtend(missing: float) -> None:
-    """Every column of mlxtend's association_rules; with missing values, those that it counts as we do."""
+    """Every column of mlxtend's association_rules; with missing values, those with the same denominator."""
     pd = pytest.importorskip("pandas")
     patterns = pytest.importorskip("mlxtend.frequent_patterns")
     codes, cardinalities = random_table(missing=missing)

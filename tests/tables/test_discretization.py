@@ -1,4 +1,4 @@
-"""Bins: they partition the line, none is dead, missing stays missing."""
+"""Bins: they partition the numbers, none is empty, missing values stay missing, and plug-ins add methods."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_equal_frequency_is_equal_where_there_are_no_ties() -> None:
 
 
 def test_a_heavy_value_has_a_bin_of_its_own() -> None:
-    """Zero most of the time, as a pump's flow: the quantiles all fall on 0, yet 0 and the rest stay apart."""
+    """A signal that is mostly 0, such as the flow of a pump: all quantiles are 0, yet 0 gets a bin of its own."""
     data = np.array([0.0] * 90 + list(range(1, 11)))
     binning = fit_binning(data, bins=4)
     assert binning.bin_edges.tolist() == [1.0]

@@ -1,4 +1,4 @@
-"""Tables: from frames, selection, saving, and what they say of themselves."""
+"""Tables: creation from frames, selection, saving, and ``describe``."""
 
 from __future__ import annotations
 
@@ -78,12 +78,12 @@ def test_bad_frames_are_refused() -> None:
     ],
 )
 def test_categories_of_pandas_stay_categories(column: object, values: tuple[object, ...]) -> None:
-    """Whole numbers that pandas calls categories were binned, and ranges of ``pd.cut`` could not be read."""
+    """Regression: integer categories of pandas were binned, and intervals of ``pd.cut`` could not be read."""
     assert TransactionTable.from_frame(pd.DataFrame({"a": column})).blocks[0].columns[0].values == values
 
 
 def test_categories_of_pandas_are_read_by_their_codes() -> None:
-    """Every cell was turned into text in Python, one by one: a second for five million."""
+    """Regression: every cell was converted to a string in Python, which took a second for five million."""
 
     class Kind:
         times = 0
@@ -138,7 +138,7 @@ def test_foreign_files_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("left", [0, 30, 200])
 def test_a_damaged_file_is_no_table(tmp_path: Path, left: int) -> None:
-    """A cut-off archive was a bare BadZipFile or EOFError."""
+    """Regression: a truncated archive raised a bare BadZipFile or EOFError."""
     path = tmp_path / "table.npz"
     TransactionTable.from_frame(pl.DataFrame({"a": ["x", "y"]})).save(path)
     path.write_bytes(path.read_bytes()[:left])

@@ -1,13 +1,14 @@
-"""Properties that change over time, in each enrichment: the value in force at the start of each frame."""
+"""Dated properties in each enrichment: the value that is valid at the start of each frame."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from tests.helpers.networks import Network, network
+from tests.helpers.networks import network
 from thence.errors import InputError
 from thence.graph.knowledge_graph import DatedValue, KnowledgeGraph, Node
+from thence.graph.system import System
 from thence.miners.exact.miner import Exact
 from thence.readings.windows import window
 from thence.rules.items import Aspect
@@ -18,7 +19,7 @@ from thence.tables.transactions import TransactionTable
 FRAMES = 8
 
 
-def dated_network() -> Network:
+def dated_network() -> System:
     """Pipe P1 is relined in the third frame; the state of P2 is known from the second frame until the sixth only."""
     net = network(frames=FRAMES)
     dated = [
@@ -28,7 +29,7 @@ def dated_network() -> Network:
         DatedValue("P2", "state", "2024-01-01T02:30", None),
         DatedValue("P3", "state", "2030-01-01", "open"),
     ]
-    return Network(
+    return System(
         net.sensors,
         KnowledgeGraph(net.graph.nodes.values(), net.graph.edges.values(), dated=dated),
         net.binding,
@@ -49,7 +50,7 @@ LENGTHS = [100.0, 100.0, *[999.0] * 6]
 
 
 def holds(column: object, series: int, expected: list) -> bool:
-    """Whether the codes of a column say these values, frame by frame."""
+    """Return whether the codes of a column stand for these values, frame by frame."""
     codes = np.broadcast_to(column.codes[series], (FRAMES,)).tolist()  # type: ignore[attr-defined]
     return all(
         code < 0 if value is None else code >= 0 and column.item(code).holds(value)  # type: ignore[attr-defined]
@@ -58,7 +59,7 @@ def holds(column: object, series: int, expected: list) -> bool:
 
 
 def test_grounded_knows_properties_that_have_dates_only() -> None:
-    """A property without an undated value was left out; one that has no value in any frame still is."""
+    """Regression: a property without an undated value was left out. One without a value in any frame still is."""
     columns = {str(c.feature): c for c in table("grounded").blocks[0].columns}
     assert holds(columns["(P2:Pipe).state"], 0, STATES)
     assert holds(columns["(P1:Pipe).length"], 0, LENGTHS)
@@ -73,7 +74,7 @@ def test_raw_tables_follow_dates_too() -> None:
 
 
 def test_lifted_follows_dates() -> None:
-    """Dates were ignored without a word: every frame had the undated value."""
+    """Regression: dates were ignored silently, and every frame had the undated value."""
     made = table("lifted", patterns="(f:flow)-[in]->(p:Pipe)")
     (block,) = made.blocks
     columns = {c.feature.name: c for c in block.columns if c.feature.aspect is Aspect.PROPERTY}
@@ -87,7 +88,7 @@ def test_lifted_follows_dates() -> None:
 
 
 def test_existential_conditions_hold_while_their_value_is_in_force() -> None:
-    """The value at the first frame was taken for all frames."""
+    """Regression: the value of the first frame was used for all frames."""
     made = table("existential")
     flows = window(dated_network().sensors, "30min")
     at = next(i for i, s in enumerate(flows.numeric) if s.id == "flow_P2")
@@ -103,7 +104,7 @@ def test_existential_conditions_hold_while_their_value_is_in_force() -> None:
 
 
 def test_a_property_of_too_many_texts_is_refused() -> None:
-    """Codes of 16 bits cannot hold them."""
+    """16-bit codes cannot hold them."""
     many = 33_000
     graph = KnowledgeGraph([Node(f"P{i}", frozenset({"Pipe"}), {"serial": f"n{i}"}) for i in range(many)])
     net = network(frames=2)

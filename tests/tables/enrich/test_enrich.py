@@ -1,4 +1,4 @@
-"""The four enrichments on a small network whose laws are known."""
+"""The four enrichments on a small network with known dependencies."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.helpers.networks import Network, network
+from tests.helpers.networks import network
 from thence.counting.recount import count_rules_of
 from thence.errors import ConfigError, PatternError
 from thence.graph.knowledge_graph import DatedValue, KnowledgeGraph
+from thence.graph.system import System
 from thence.miners.exact.miner import Exact
 from thence.readings.windows import window
 from thence.rules.items import Aspect, Role
@@ -19,8 +20,8 @@ from thence.tables.enrich import build, features
 from thence.tables.transactions import TransactionTable
 
 
-def table(net: Network, mode: str, **options: object) -> TransactionTable:
-    """A table of the network."""
+def table(net: System, mode: str, **options: object) -> TransactionTable:
+    """Build a table of the network."""
     scope = options.pop("scope", "sensor" if mode == "lifted" else "kind")
     bins = options.pop("bins", 5)
     derive = options.pop("derive", ())
@@ -79,7 +80,7 @@ def test_dated_properties_follow_the_value_in_force() -> None:
         net.graph.edges.values(),
         dated=[DatedValue("P1", "length", "2024-01-01T01:00", 999.0)],
     )
-    net = Network(net.sensors, graph, net.binding, net.ontology)
+    net = System(net.sensors, graph, net.binding, net.ontology)
     made = table(net, "grounded", bins=6)
     column = next(c for c in made.blocks[0].columns if str(c.feature) == "(P1:Pipe).length")
     assert column.context
@@ -127,9 +128,9 @@ def test_aggregates_of_the_same_sensors_never_meet_in_a_rule() -> None:
 
 
 def test_a_total_needs_every_neighbour() -> None:
-    """Without the flow of P1 the inflow of A is not known; a balance over the other pipes would be wrong."""
+    """Without the flow of P1 the inflow of A is missing; a balance over the other pipes would be wrong."""
     net = network()
-    blind = Network(
+    blind = System(
         net.sensors.select([s.id for s in net.sensors.sensors if s.id != "flow_P1"]),
         net.graph,
         net.binding,
@@ -158,11 +159,11 @@ def test_given_patterns_and_context_of_variables() -> None:
 
 
 def test_kinds_are_found_whatever_their_capitals(tmp_path: Path) -> None:
-    """Kinds of written patterns were made small, so a kind 'Temperature' could not be asked for at all."""
+    """Regression: kinds in patterns were lower-cased, so that a kind 'Temperature' never matched."""
     net = network(frames=10)
     names = {"flow": "Flow", "pressure": "FLOW", "demand": "demand"}
     sensors = net.sensors.with_kinds({s.id: names[s.kind] for s in net.sensors.sensors})
-    loud = Network(sensors, net.graph, net.binding, net.ontology)
+    loud = System(sensors, net.graph, net.binding, net.ontology)
     made = table(loud, "lifted", patterns="(f:Flow)-[in]->(p:Pipe)")
     made.save(tmp_path / "t.npz")
     again = TransactionTable.load(tmp_path / "t.npz")
@@ -209,7 +210,7 @@ def test_bins_are_fitted_on_the_training_frames_alone() -> None:
 
 
 def test_edges_that_are_given_are_used_or_said_not_to_be() -> None:
-    """Edges of a kind were refused in lifted tables with absolute ranges, and ignored without a word in ranked ones."""
+    """Regression: bin edges of a kind were refused with absolute ranges, and ignored silently with ranks."""
     net = network()
     given = {"flow": (1.0, 2.0), "Pipe.length": (200.0,)}
 

@@ -1,4 +1,4 @@
-"""Who stands where: sensors of one node, optional ones, stars with links, and statements about some sensor."""
+"""Sensors for variables: several in one node, optional ones, stars with links, and existential statements."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def places(sensors: SensorData, net: KnowledgeGraph, where: dict[str, str], patt
 
 
 def test_a_symmetry_that_optional_sensors_break_loses_no_place() -> None:
-    """``[in]`` and ``[in?]`` were taken for the same, and the place whose mirror image does not fit was dropped."""
+    """Regression: ``[in]`` and ``[in?]`` were treated alike, and a place whose mirror image does not match was lost."""
     net = graph(dict.fromkeys(("n1", "n2", "n3", "n4"), "P"), ("n1", "c", "n2"), ("n3", "c", "n4"))
     sensors = readings(f2="flow", f3="flow", q1="pressure", q2="pressure", q3="pressure", q4="pressure")
     where = {name: f"n{name[1]}" for name in sensors.ids}
@@ -46,7 +46,7 @@ def test_a_symmetry_that_optional_sensors_break_loses_no_place() -> None:
 
 @pytest.mark.parametrize(("n_sensors", "expected"), [(1, 0), (2, 1), (3, 3)])
 def test_sensors_of_one_node_that_could_be_exchanged_are_chosen_once(n_sensors: int, expected: int) -> None:
-    """(f1, f2) and (f2, f1) were two places."""
+    """Regression: (f1, f2) and (f2, f1) were two places."""
     sensors = readings(**{f"f{at}": "flow" for at in range(n_sensors)})
     where = dict.fromkeys(sensors.ids, "p")
     found = places(sensors, graph({"p": "Pipe"}), where, "(f:flow)-[in]->(p:Pipe)<-[in]-(g:flow)")
@@ -60,7 +60,7 @@ def test_an_optional_sensor_may_be_lacking_where_another_variable_has_the_only_o
 
 
 def test_the_roles_of_a_star_start_at_the_variable_that_is_named_first() -> None:
-    """With a link they started at the link's source, found nothing, and no column came of them."""
+    """Regression: with a link they started at the source of the link, found nothing, and gave no column."""
     text = "(j:J)<-[ends_at]-(p:Pipe)<-[in]-(f:flow) | out: <-[starts_at]-(Pipe).flow"
     pattern = Pattern.parse(text)
     assert [variable.name for variable in pattern.nodes] == ["j", "p"]
@@ -82,7 +82,7 @@ def test_the_roles_of_a_star_start_at_the_variable_that_is_named_first() -> None
 
 
 def test_some_sensor_that_never_shows_a_state_is_evidence_against_it() -> None:
-    """B, which is always shut, said nothing of "open", so that A alone decided and a rule looked certain."""
+    """Regression: B, always shut, was missing for "open", so that A alone decided and a rule seemed certain."""
     a = ["open", "shut", None, None, None, None, "open", "shut"]
     frame = pl.DataFrame({"time": TIMES, "A": a, "B": ["shut"] * 8, "x": [1.0, 2.0] * 4})
     kinds = [Sensor("A", "valve", categorical=True), Sensor("B", "valve", categorical=True), Sensor("x", "flow")]
@@ -97,7 +97,7 @@ def test_some_sensor_that_never_shows_a_state_is_evidence_against_it() -> None:
 
 
 def test_existential_tables_keep_the_bins_of_properties() -> None:
-    """Made like another table, one cut its pipes' lengths anew: its conditions were other ones."""
+    """Regression: with a fitted discretizer the lengths of pipes were binned again, which changed the conditions."""
     lengths = [1.0, 2.0, 3.0, 4.0, 100.0, 200.0, 300.0, 400.0]
     net = KnowledgeGraph([Node(f"p{at}", frozenset({"Pipe"}), {"length": value}) for at, value in enumerate(lengths)])
     first, later = ([f"s{at}" for at in part] for part in (range(4), range(4, 8)))

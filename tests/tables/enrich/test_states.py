@@ -1,4 +1,4 @@
-"""Sensors that read states: beside numbers of the same kind, and with more states than a column can hold."""
+"""Categorical sensors: beside numeric ones of the same kind, and with more states than a column can hold."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FRAMES = 40
 
 
 def rooms(kind: str) -> tuple[th.SensorData, KnowledgeGraph, Binding]:
-    """Four rooms in a row, each with a sensor that reads numbers and one that reads states, both of one kind."""
+    """Four rooms in a row, each with a numeric and a categorical sensor of the same kind."""
     rng = np.random.default_rng(0)
     graph = KnowledgeGraph(
         [Node(f"r{i}", frozenset({"Room"})) for i in range(4)],
@@ -36,7 +36,7 @@ def rooms(kind: str) -> tuple[th.SensorData, KnowledgeGraph, Binding]:
 @pytest.mark.parametrize("scope", ["sensor", "kind"])
 @pytest.mark.parametrize("patterns", ["auto", "paths", "(s)-[in]->(a:Room)-[adj]->(b:Room)"])
 def test_numbers_and_states_of_one_kind_are_both_read(kind: str, scope: str, patterns: str) -> None:
-    """The states used to take the place of the numbers, which were lost, and stars failed with a KeyError."""
+    """Regression: states replaced the numbers, which were lost, and stars failed with a KeyError."""
     sensors, graph, binding = rooms(kind)
     table = th.transactions(
         sensors, graph, binding, windows="30min", enrich="lifted", patterns=patterns, min_embeddings=1, scope=scope
@@ -83,7 +83,7 @@ def test_aggregates_are_over_the_numbers_alone() -> None:
 
 
 def test_more_states_than_a_column_holds_are_refused() -> None:
-    """Codes of 16 bits wrapped around: wrong states, and gaps where there were readings."""
+    """Regression: 16-bit codes overflowed, which gave wrong states and missing values."""
     many = 40_000
     times = pl.datetime_range(pl.datetime(2020, 1, 1), interval="1m", end=pl.datetime(2021, 1, 1), eager=True)[:many]
     frame = pl.DataFrame({"time": times, "serial": [f"n{i}" for i in range(many)]})
