@@ -79,6 +79,10 @@ def tidy_wide(frames: Sequence[pl.DataFrame], policy: ErrorPolicy) -> tuple[pl.D
 
     Gaps and order are counted frame by frame: a sensor is not missing where its frame has no column for it.
 
+    Args:
+        frames: Frames with ``time`` and one column per sensor.
+        policy: What to do about conflicting readings.
+
     Returns:
         The merged frame and the findings.
     """
@@ -104,6 +108,11 @@ def tidy_wide(frames: Sequence[pl.DataFrame], policy: ErrorPolicy) -> tuple[pl.D
 
 def tidy_long(frame: pl.DataFrame, ids: Sequence[str], policy: ErrorPolicy) -> tuple[pl.DataFrame, list[Finding]]:
     """Sort a long frame by sensor and time and drop gaps and duplicates.
+
+    Args:
+        frame: Columns ``time``, ``sensor`` (an ``Enum`` of the ids), ``value`` and, optionally, ``state``.
+        ids: All sensors, including those without rows.
+        policy: What to do about conflicting readings.
 
     Returns:
         The cleaned frame and the findings.
@@ -313,7 +322,7 @@ def time_to_utc(dtype: pl.DataType, source: str) -> pl.Expr:
 
 
 def require_columns(columns: Collection[str], needed: Iterable[str], source: str) -> None:
-    """Raise for the first of the ``needed`` columns that is not among ``columns``."""
+    """Raise an ``InputError`` that names ``source`` for the first of the ``needed`` names not in ``columns``."""
     for name in needed:
         if name not in columns:
             raise InputError(
@@ -335,7 +344,7 @@ def require_ids(ids: Iterable[str], source: str) -> None:
 
 
 def require_reading_type(name: str, dtype: pl.DataType, source: str) -> None:
-    """Raise for a column whose type can hold neither numbers nor categories."""
+    """Raise an ``InputError`` if a column ``name`` of type ``dtype`` cannot hold numbers or categories."""
     if not (dtype.is_numeric() or is_categorical(dtype) or dtype == pl.Null):
         raise InputError(
             f"column '{name}' must hold numbers or categories, got {dtype}",

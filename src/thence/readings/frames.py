@@ -48,10 +48,16 @@ def collect(lazy: pl.LazyFrame, *, source: str) -> pl.DataFrame:
 
 
 def iter_batches(lazy: pl.LazyFrame, *, rows: int, ordered: bool, source: str) -> Iterator[pl.DataFrame]:
-    """Yield a lazy frame in batches of about ``rows`` rows, in file order if ``ordered``.
+    """Yield a lazy frame in batches.
+
+    Args:
+        lazy: The frame.
+        rows: Approximate number of rows of a batch.
+        ordered: Whether the batches come in the order of the rows.
+        source: Name of the data in messages.
 
     Raises:
-        InputError: If the data cannot be read to the end; it names ``source``.
+        InputError: If the data cannot be read to the end.
     """
     try:
         yield from lazy.collect_batches(chunk_size=rows, maintain_order=ordered, lazy=True)

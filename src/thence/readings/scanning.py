@@ -252,7 +252,13 @@ def merge_findings(readings: Readings, *scans: tuple[Sequence[str], ScanCounts])
 
 
 def iter_numbers(readings: Readings, ids: Sequence[str], counts: ScanCounts) -> Iterator[Series]:
-    """Yield the numeric sensors one by one, sorted and without duplicates; only a block of them is in memory."""
+    """Yield the numeric sensors one by one, sorted and without duplicates; only a block of them is in memory.
+
+    Args:
+        readings: The readings to scan.
+        ids: Ids of the numeric sensors.
+        counts: Updated with what the scan finds.
+    """
     scan = _wide_blocks if readings.layout == "wide" else _long_blocks
     for position, times, column in scan(readings, ids, "value", counts):
         values = column.to_numpy().astype(np.float64, copy=False)
@@ -262,7 +268,13 @@ def iter_numbers(readings: Readings, ids: Sequence[str], counts: ScanCounts) -> 
 
 
 def iter_states(readings: Readings, ids: Sequence[str], counts: ScanCounts) -> Iterator[Series]:
-    """Yield the categorical sensors one by one, as codes of their sorted categories."""
+    """Yield the categorical sensors one by one, as codes of their sorted categories.
+
+    Args:
+        readings: The readings to scan.
+        ids: Ids of the categorical sensors.
+        counts: Updated with what the scan finds.
+    """
     scan = _wide_blocks if readings.layout == "wide" else _long_blocks
     for position, times, column in scan(readings, ids, "state", counts):
         categories = column.drop_nulls().unique().sort()
@@ -392,7 +404,7 @@ def _long_blocks(readings: Readings, ids: Sequence[str], column: str, counts: Sc
 
 
 def _rows_of(lazy: pl.LazyFrame, ids: Sequence[str], column: str, *, only: bool = False) -> pl.LazyFrame:
-    """Select times, sensors and one column; rows of other sensors are filtered out only where there can be some."""
+    """Select times, sensors and one column; filter by sensor only if there may be rows of other sensors."""
     if only or "state" in lazy.collect_schema():
         lazy = lazy.filter(pl.col("sensor").is_in(list(ids)))
     return lazy.select("time", "sensor", column)

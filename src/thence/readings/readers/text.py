@@ -2,7 +2,7 @@
 
 ``.encoding`` and ``.dialect`` detect how the file is written. A column is read as numbers if all its cells are numbers,
 and as strings otherwise; times stay strings. Lines with too many or too few fields are detected here, because later
-they could not be told from empty cells.
+they could not be distinguished from empty cells.
 """
 
 from __future__ import annotations
