@@ -17,6 +17,7 @@ from thence.bitmaps.bits import Integer, Words, and_count, kernel
 __all__ = [
     "TOLERANCE",
     "BankArrays",
+    "RuleArrays",
     "Totals",
     "count_hits",
     "count_longer",
@@ -50,6 +51,22 @@ class BankArrays(NamedTuple):
     present_of: Indices
 
 
+class RuleArrays(NamedTuple):
+    """Rules to count; rules with equal antecedents must be adjacent.
+
+    Args:
+        antecedents: Items of each antecedent, padded with −1.
+        consequents: The item of each consequent.
+        column: The column of each consequent.
+        share: Share of frames in which each consequent is expected to hold: rules × embeddings.
+    """
+
+    antecedents: Indices
+    consequents: Indices
+    column: Indices
+    share: Floats
+
+
 class Totals(NamedTuple):
     """Counts of rules, summed over embeddings.
 
@@ -71,7 +88,7 @@ def zero_totals(*shape: int) -> Totals:
 
 @kernel
 def signed_root(both: float, held: float, expected: float) -> float:
-    """Compute the test statistic of one rule; ``signed_roots`` is the same over arrays."""
+    """Compute the statistic of one rule from its totals; ``signed_roots`` is the same over arrays."""
     if expected <= 0.0 or expected >= held:
         return 0.0
     total = 0.0
@@ -117,88 +134,76 @@ def _add(totals: Totals, rule: int, both: Integer, held: Integer, share: float) 
 
 
 @kernel
-def count_with_permuted_consequent(
-    bank: BankArrays,
-    permuted: Words,
-    antecedents: Indices,
-    consequents: Indices,
-    column: Indices,
-    share: Floats,
-    totals: Totals,
-) -> None:
+def count_with_permuted_consequent(bank: BankArrays, permuted: Words, rules: RuleArrays, totals: Totals) -> None:
     """Count rules whose consequents are read from the permuted bitmaps.
 
     Args:
         bank: The bitmaps as observed.
         permuted: The permuted words of the bank.
-        antecedents: Items of each rule, padded with −1; equal antecedents must be adjacent.
-        consequents: The item of each consequent.
-        column: The column of each consequent.
-        share: Share of the known frames in which each consequent holds: rules × embeddings.
+        rules: The rules.
         totals: The counts, to which is added.
     """
     buffer = np.empty(bank.words.shape[1], np.uint64)
     for embedding in range(bank.row_of.shape[1]):
         size = np.int64(0)
-        for rule in range(consequents.size):
-            if rule == 0 or not _is_same_row(antecedents, rule, rule - 1):
-                _intersect(bank, antecedents[rule], embedding, buffer)
+        for rule in range(rules.consequents.size):
+            if rule == 0 or not _is_same_row(rules.antecedents, rule, rule - 1):
+                _intersect(bank, rules.antecedents[rule], embedding, buffer)
                 size = and_count(buffer, buffer)
             if size == 0:
                 continue
-            known = bank.present_of[column[rule], embedding]
+            known = bank.present_of[rules.column[rule], embedding]
             held = size if known == 1 else and_count(buffer, permuted[known])
-            both = and_count(buffer, permuted[bank.row_of[consequents[rule], embedding]])
-            _add(totals, rule, both, held, share[rule, embedding])
+            both = and_count(buffer, permuted[bank.row_of[rules.consequents[rule], embedding]])
+            _add(totals, rule, both, held, rules.share[rule, embedding])
 
 
 @kernel
 def count_with_permuted_item(
-    bank: BankArrays,
-    permuted: Words,
-    others: Indices,
-    item: Indices,
-    consequents: Indices,
-    column: Indices,
-    share: Floats,
-    totals: Totals,
+    bank: BankArrays, permuted: Words, rules: RuleArrays, item: Indices, totals: Totals
 ) -> None:
     """Count rules of which a single antecedent item is read from the permuted bitmaps.
 
     Args:
         bank: The bitmaps as observed.
         permuted: The permuted words of the bank.
-        others: The other items of each antecedent, padded with −1; tests with equal ``others`` and ``consequents``
-            must be adjacent.
-        item: The permuted item of each antecedent.
-        consequents: The item of each consequent.
-        column: The column of each consequent.
-        share: Share of the frames with the other items in which each consequent holds: rules × embeddings.
+        rules: The rules without that item; those with equal antecedents and consequents must be adjacent.
+        item: The permuted item of each rule.
         totals: The counts, to which is added.
     """
     hits = np.empty(bank.words.shape[1], np.uint64)
     known = np.empty(bank.words.shape[1], np.uint64)
     for embedding in range(bank.row_of.shape[1]):
-        for rule in range(consequents.size):
+        for rule in range(rules.consequents.size):
             moved = permuted[bank.row_of[item[rule], embedding]]
-            if rule == 0 or consequents[rule] != consequents[rule - 1] or not _is_same_row(others, rule, rule - 1):
-                _intersect(bank, others[rule], embedding, known)
-                consequent = bank.words[bank.row_of[consequents[rule], embedding]]
+            target = rules.consequents[rule]
+            if (
+                rule == 0
+                or target != rules.consequents[rule - 1]
+                or not _is_same_row(rules.antecedents, rule, rule - 1)
+            ):
+                _intersect(bank, rules.antecedents[rule], embedding, known)
+                consequent = bank.words[bank.row_of[target, embedding]]
                 for word in range(known.size):
                     hits[word] = known[word] & consequent[word]
-                present = bank.present_of[column[rule], embedding]
+                present = bank.present_of[rules.column[rule], embedding]
                 if present != 1:
                     for word in range(known.size):
                         known[word] &= bank.words[present, word]
-            _add(totals, rule, and_count(hits, moved), and_count(known, moved), share[rule, embedding])
+            _add(totals, rule, and_count(hits, moved), and_count(known, moved), rules.share[rule, embedding])
 
 
 @kernel
 def count_hits(bank: BankArrays, antecedents: Indices, consequents: Indices, column: Indices, out: Ints) -> None:
     """Count, per rule and embedding, the frames in which it holds, and those in which it could.
 
-    ``out[0]`` receives the frames in which antecedent and consequent hold, ``out[1]`` those in which the antecedent
-    holds and the consequent is known.
+    Args:
+        bank: The bitmaps.
+        antecedents: Items of each antecedent, padded with −1.
+        consequents: The item of each consequent.
+        column: The column of each consequent.
+        out: The counts (2 × rules × embeddings): ``out[0]`` is set to the frames in which antecedent and consequent
+            hold, ``out[1]`` to those in which the antecedent holds and the consequent is known.
     """
     buffer = np.empty(bank.words.shape[1], np.uint64)
     for embedding in range(bank.row_of.shape[1]):

@@ -24,6 +24,7 @@ from thence.bitmaps.bits import Words, as_kernel_array, popcount
 from thence.refinement.encoding import EncodedRules, encode_rules
 from thence.refinement.significance.kernels import (
     BankArrays,
+    RuleArrays,
     count_hits,
     count_with_permuted_consequent,
     count_with_permuted_item,
@@ -95,7 +96,13 @@ def signed_roots(both: npt.NDArray[np.number], held: npt.NDArray[np.number], exp
 
 @dataclass(frozen=True)
 class PreparedBank:
-    """A bank as kernels read it, with the number of frames in which each item holds."""
+    """A bank as kernels read it, with the number of frames in which each item holds.
+
+    Args:
+        arrays: The arrays of the bank.
+        column_of_item: The column of each item.
+        n_frames: Number of frames.
+    """
 
     arrays: BankArrays
     column_of_item: Indices
@@ -125,6 +132,15 @@ class PreparedBank:
         known = self.ones[self.arrays.present_of[self.column_of_item[items]]]
         return as_kernel_array(self.sizes(items) / np.maximum(known, 1), np.float64)
 
+    def to_arrays(self, antecedents: Indices, consequents: Indices, share: Floats) -> RuleArrays:
+        """Return rules as kernels read them (see ``RuleArrays``)."""
+        return RuleArrays(
+            as_kernel_array(antecedents, np.int32),
+            as_kernel_array(consequents, np.int32),
+            as_kernel_array(self.column_of_item[consequents], np.int32),
+            as_kernel_array(share, np.float64),
+        )
+
     def hits(self, antecedents: Indices, consequents: Indices) -> tuple[Ints, Ints]:
         """Count the frames in which rules hold, and in which they could: rules × embeddings each.
 
@@ -146,82 +162,92 @@ class PreparedBank:
 
 @dataclass(frozen=True)
 class TimeTests:
-    """Tests of association in time between antecedent and consequent: the consequent is permuted."""
+    """Tests of association in time between antecedent and consequent: the consequent is permuted.
+
+    Args:
+        bank: The bitmaps.
+        rules: Positions of the tested rules in the rule set.
+        arrays: The tested rules.
+    """
 
     bank: PreparedBank
     rules: Ints
-    antecedents: Indices
-    consequents: Indices
-    column: Indices
-    share: Floats
+    arrays: RuleArrays
 
     @staticmethod
     def of(bank: PreparedBank, encoded: EncodedRules, chosen: Ints) -> TimeTests:
-        """Build the tests of the chosen rules."""
+        """Build the tests of some rules of a block.
+
+        Args:
+            bank: The bitmaps.
+            encoded: The rules of the block.
+            chosen: The rules to test, as indices into ``encoded``.
+        """
         antecedents = encoded.numbers[encoded.antecedents[chosen]]
         order = np.lexsort(antecedents.T[::-1])  # equal antecedents become adjacent and are intersected once
         consequents = encoded.numbers[encoded.consequents[chosen[order]]]
-        return TimeTests(
-            bank,
-            encoded.rules[chosen[order]],
-            as_kernel_array(antecedents[order], np.int32),
-            as_kernel_array(consequents, np.int32),
-            as_kernel_array(bank.column_of_item[consequents], np.int32),
-            bank.frequency(consequents),
-        )
+        arrays = bank.to_arrays(antecedents[order], consequents, bank.frequency(consequents))
+        return TimeTests(bank, encoded.rules[chosen[order]], arrays)
 
     def statistics(self, permuted: Words | None, draw: int) -> Floats:
         """Compute the statistic of each rule (see ``Tests``)."""
         arrays, totals = self.bank.arrays, zero_totals(len(self.rules))
         words = arrays.words if permuted is None else permuted
-        count_with_permuted_consequent(
-            arrays, words, self.antecedents, self.consequents, self.column, self.share, totals
-        )
+        count_with_permuted_consequent(arrays, words, self.arrays, totals)
         return signed_roots(*totals)
 
 
 @dataclass(frozen=True)
 class ItemTests:
-    """Tests of what one item adds to the others of its antecedent: only that item is permuted."""
+    """Tests of what one item adds to the others of its antecedent: only that item is permuted.
+
+    Args:
+        bank: The bitmaps.
+        rules: Positions of the tested rules in the rule set.
+        arrays: The tested rules without the item.
+        item: The tested item of each rule.
+    """
 
     bank: PreparedBank
     rules: Ints
-    others: Indices
+    arrays: RuleArrays
     item: Indices
-    consequents: Indices
-    column: Indices
-    share: Floats
 
     @staticmethod
     def of(bank: PreparedBank, rules: Ints, others: Indices, item: Indices, consequents: Indices) -> ItemTests:
-        """Build the tests of single items: one row of ``others`` and one consequent per item."""
+        """Build the tests of single items.
+
+        Args:
+            bank: The bitmaps.
+            rules: Positions of the tested rules in the rule set.
+            others: The other items of each antecedent, padded with −1.
+            item: The tested item of each rule.
+            consequents: The consequent of each rule.
+        """
         # Tests with the same other items and consequent become adjacent and are intersected once.
         order = np.lexsort([item, consequents, *others.T[::-1]])
         rules, others, item, consequents = rules[order], others[order], item[order], consequents[order]
         hits, rows = bank.hits(others, consequents)
-        return ItemTests(
-            bank,
-            rules,
-            as_kernel_array(others, np.int32),
-            as_kernel_array(item, np.int32),
-            as_kernel_array(consequents, np.int32),
-            as_kernel_array(bank.column_of_item[consequents], np.int32),
-            as_kernel_array(hits / np.maximum(rows, 1), np.float64),
-        )
+        arrays = bank.to_arrays(others, consequents, hits / np.maximum(rows, 1))
+        return ItemTests(bank, rules, arrays, as_kernel_array(item, np.int32))
 
     def statistics(self, permuted: Words | None, draw: int) -> Floats:
         """Compute the statistic of each item (see ``Tests``)."""
         arrays, totals = self.bank.arrays, zero_totals(len(self.rules))
         words = arrays.words if permuted is None else permuted
-        count_with_permuted_item(
-            arrays, words, self.others, self.item, self.consequents, self.column, self.share, totals
-        )
+        count_with_permuted_item(arrays, words, self.arrays, self.item, totals)
         return signed_roots(*totals)
 
 
 @dataclass(frozen=True)
 class PlacePermutations:
-    """Permutations of the places of a block; static columns of the same variable are permuted together."""
+    """Permutations of the places of a block; static columns of the same variable are permuted together.
+
+    Args:
+        block: The block.
+        orders: The permutations of each set of columns (draws × places), by the bytes of their ``series``.
+        n_draws: Number of permutations.
+    """
 
     block: Block
     orders: Mapping[bytes, Ints]
@@ -229,7 +255,7 @@ class PlacePermutations:
 
     @staticmethod
     def of(block: Block, n_draws: int, rng: np.random.Generator) -> PlacePermutations:
-        """Draw the permutations of a block."""
+        """Draw ``n_draws`` permutations of a block with the random generator ``rng``."""
         orders: dict[bytes, Ints] = {}
         for column in block.columns:
             key = column.series.tobytes()
@@ -289,7 +315,14 @@ class PlaceTests:
 
 @dataclass(frozen=True)
 class ArrayCache:
-    """The prepared bank of each bank and the place permutations of each block, created on first use."""
+    """The prepared bank of each bank and the place permutations of each block, created on first use.
+
+    Args:
+        n_draws: Number of permutations.
+        rng: Random generator.
+        by_bank: Prepared banks by the id of their words.
+        by_block: Place permutations by the id of their block.
+    """
 
     n_draws: int
     rng: np.random.Generator
