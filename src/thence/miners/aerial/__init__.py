@@ -1,5 +1,7 @@
-"""Aerial: neural rule learning with an autoencoder and an exact, algebraic search.
+"""Aerial: rule learning with an autoencoder and an exact, algebraic search.
 
-The modules below work on plain arrays and need only numpy and torch; ``thence.miners.aerial.miner`` joins them to
-tables and rule sets.
+``miner`` is the miner, ``model`` its trained model, ``settings`` its settings; they do not import torch. Training
+(``training``, ``rows``, ``corruption``, ``loss``, ``adam``) and extraction (``extraction``, ``antecedents``,
+``mutual_gate``, ``combinations``, ``consequents``, ``query_network``, ``sketch``, ``likely_classes``) work on plain
+arrays and on the network (``autoencoder``, ``storage``).
 """

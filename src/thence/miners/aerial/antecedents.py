@@ -75,15 +75,15 @@ def find_antecedents(
     Yields:
         Batches of combinations.
     """
-    asker = _Asker(network, gate, batch_bytes)
+    checker = _Gate(network, gate, batch_bytes)
     universe = _Universe.of(network, antecedent_ok, near)
     if search == "grow":
-        yield from _grow(asker, universe, near=near, most=most, first=first)
+        yield from _grow(checker, universe, near=near, most=most, first=first)
         return
     start = universe.ranks(first)
     for size in range(1, most + 1):
         for ranks in _combinations(universe, start, size - 1):
-            yield from asker.grid(universe, ranks)
+            yield from checker.grid(universe, ranks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +196,7 @@ def _combinations(universe: _Universe, prefixes: NDArray[np.int64], more: int) -
 
 
 @dataclass(frozen=True, eq=False)
-class _Asker:
+class _Gate:
     """Queries the network and keeps the combinations that pass the gate."""
 
     network: QueryNetwork
@@ -290,14 +290,14 @@ def _items_of(
 
 
 def _grow(
-    asker: _Asker, universe: _Universe, *, near: Neighbours | None, most: int, first: range
+    checker: _Gate, universe: _Universe, *, near: Neighbours | None, most: int, first: range
 ) -> Iterator[PassedBatch]:
     """Search level by level, each level built on the combinations that passed before.
 
     If ``first`` does not cover all features, the search also queries the smaller combinations of later features that
     its own combinations are built from; it yields only its own.
     """
-    network, layout = asker.network, asker.network.layout
+    network, layout = checker.network, checker.network.layout
     onwards = range(first.start, layout.n_features)
     end = int(layout.offsets[min(first.stop, layout.n_features)])
     levels: list[Level] = []
@@ -305,16 +305,16 @@ def _grow(
         span = first if size == most else onwards
         if size == 1:
             singles = universe.ranks(onwards)
-            answers = asker.grid(universe, singles) if len(singles) else iter(())
+            answers = checker.grid(universe, singles) if len(singles) else iter(())
         elif size == 2:
             reached = np.zeros(layout.n_items, np.bool_)
             reached[levels[0].items[:, 0]] = True
             narrowed = _Universe.of(network, reached, near)
             pairs = _combinations(narrowed, narrowed.ranks(span), 1)
-            answers = (answer for ranks in pairs for answer in asker.grid(narrowed, ranks))
+            answers = (answer for ranks in pairs for answer in checker.grid(narrowed, ranks))
         else:
             joined = join_combinations(levels, near, layout.feature_of_item, end if size == most else layout.n_items)
-            answers = (answer for items in joined for answer in asker.listed(items))
+            answers = (answer for items in joined for answer in checker.listed(items))
         found = []
         for answer in answers:
             if size < most:

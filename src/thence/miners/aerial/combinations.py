@@ -23,7 +23,7 @@ COMBINATIONS = 1 << 20
 
 
 def iterate_ragged(counts: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield each row number as often as its count says, with the running number within the row, in bounded pieces."""
+    """Yield each row number ``counts`` times, with the running number within the row, in bounded pieces."""
     totals = np.cumsum(counts)
     low = 0
     while low < len(counts):

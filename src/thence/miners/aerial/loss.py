@@ -211,14 +211,7 @@ class _Mean:
 
 
 def compute_loss(model: Autoencoder, first: Tensor, codes: Tensor, output: Output) -> Tensor:
-    """Compute the mean binary cross-entropy over the outputs whose target is known.
-
-    Args:
-        model: The network.
-        first: First pre-activations of the rows, which are overwritten.
-        codes: The targets, −1 where a value is missing.
-        output: Which outputs count.
-    """
+    """Compute the mean binary cross-entropy; the arguments are those of ``compute_gradients``."""
     states = model.through(first)
     mean = _Mean(first.device)
     for tile in output.tiles(model, states, codes):

@@ -62,18 +62,18 @@ def find_mutual_antecedents(
     batch = max(1, batch_bytes // (8 * network.widest))
     allowed = np.flatnonzero(antecedent_ok & (layout.feature_of_item >= first.start))
     with full_precision():
-        judge = _Judge.of(network, allowed, gate, batch)
-    singles, mine = judge.items[:, None], judge.items < end
+        pair_gate = _PairGate.of(network, allowed, gate, batch)
+    singles, mine = pair_gate.items[:, None], pair_gate.items < end
     done = int(weights[first.start : first.stop].sum()) if most == 1 else 0
-    yield from _asked(network, singles[mine], judge.own.exp().cpu().numpy()[mine], batch, done)
+    yield from _asked(network, singles[mine], pair_gate.own.exp().cpu().numpy()[mine], batch, done)
     if most == 1 or not len(singles):
         return
     kept, means, reached = [np.empty((0, 2), np.int64)], [np.empty(0, np.float32)], first.start
-    for features in _ranges(layout.feature_of_item[judge.items], FIRST_ITEMS):
+    for features in _ranges(layout.feature_of_item[pair_gate.items], FIRST_ITEMS):
         if most == 2 and features.start >= first.stop:
             break
         with full_precision():
-            pairs, mean = judge.pairs(features, near)
+            pairs, mean = pair_gate.pairs(features, near)
         if most > 2:
             kept.append(pairs)
             means.append(mean)
@@ -97,7 +97,7 @@ def find_mutual_antecedents(
 
 
 @dataclass(frozen=True, eq=False)
-class _Judge:
+class _PairGate:
     """Decides pairs of items from the network's outputs for single items.
 
     It holds the items that passed alone, in order, and their states.
@@ -111,7 +111,7 @@ class _Judge:
     own: Tensor  # logarithm of the probability with which each item is reconstructed
 
     @staticmethod
-    def of(network: QueryNetwork, allowed: Items, gate: float, batch: int) -> _Judge:
+    def of(network: QueryNetwork, allowed: Items, gate: float, batch: int) -> _PairGate:
         states, own = [network.origin.new_empty((0, network.exit.shape[1]))], [network.origin.new_empty(0)]
         for low in range(0, len(allowed), batch):
             part = allowed[low : low + batch]
@@ -125,7 +125,7 @@ class _Judge:
             exact = network.exact
             keep[close] = (exact.marked_probability(exact.states(allowed[close, None]), allowed[close]) >= gate).cpu()
         rows = torch.from_numpy(np.flatnonzero(keep)).to(network.device)
-        return _Judge(network, gate, batch, allowed[keep], torch.cat(states)[rows], share[rows].log())
+        return _PairGate(network, gate, batch, allowed[keep], torch.cat(states)[rows], share[rows].log())
 
     def pairs(self, features: range, near: Neighbours | None) -> tuple[Items, Means]:
         """Return the pairs that pass and begin in a range of features, in lexicographic order, and their means."""

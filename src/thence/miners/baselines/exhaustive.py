@@ -68,8 +68,25 @@ def check_thresholds(*, min_support: float, min_confidence: float, max_anteceden
     require_integer("max_antecedents", max_antecedents)
 
 
+class SupportFromRules(BaseMiner):
+    """A miner whose ``min_support`` can be taken from the rules of another one."""
+
+    @classmethod
+    def half_of(cls, rules: RuleSet, **settings: Any) -> Self:
+        """Make a miner whose ``min_support`` is half of the mean support of some rules, as in the published comparison.
+
+        Args:
+            rules: The rules to compare with.
+            **settings: Other settings of the miner.
+
+        Raises:
+            ConfigError: If there are no rules, or a setting has an impossible value.
+        """
+        return cls(min_support=half_mean_support(rules), **settings)  # type: ignore[call-arg]
+
+
 @dataclass(frozen=True, kw_only=True)
-class _Exhaustive(BaseMiner):
+class _Exhaustive(SupportFromRules):
     name: ClassVar[str]
     exhaustive: ClassVar[bool] = True
 
@@ -86,19 +103,6 @@ class _Exhaustive(BaseMiner):
         check_thresholds(
             min_support=self.min_support, min_confidence=self.min_confidence, max_antecedents=self.max_antecedents
         )
-
-    @classmethod
-    def half_of(cls, rules: RuleSet, **settings: Any) -> Self:
-        """Make a miner whose ``min_support`` is half of the mean support of some rules, as in the published comparison.
-
-        Args:
-            rules: The rules to compare with.
-            **settings: Other settings of the miner.
-
-        Raises:
-            ConfigError: If there are no rules, or a setting has an impossible value.
-        """
-        return cls(min_support=half_mean_support(rules), **settings)
 
     def mine(self, table: TransactionTable, *, progress: Progress = silent) -> RuleSet:
         """Return all rules of a table that meet the thresholds, each once, with exact counts.

@@ -24,15 +24,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from thence.counting.recount import recount
 from thence.errors import ConfigError, MiningError
-from thence.miners.base import BaseMiner
-from thence.miners.baselines.exhaustive import FPGrowth, HMine, check_thresholds, find_frequent_sets, half_mean_support
+from thence.miners.baselines.exhaustive import FPGrowth, HMine, SupportFromRules, check_thresholds, find_frequent_sets
 from thence.miners.codes import require_codes
 from thence.miners.exact.miner import Exact
 from thence.miners.exact.search import exact_threshold
@@ -46,7 +45,7 @@ __all__ = ["NaiveSemRL"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class NaiveSemRL(BaseMiner):
+class NaiveSemRL(SupportFromRules):
     """Mine every rule of an existential table that meets the thresholds (Karabulut et al. 2023).
 
     Args:
@@ -91,19 +90,6 @@ class NaiveSemRL(BaseMiner):
         check_thresholds(
             min_support=self.min_support, min_confidence=self.min_confidence, max_antecedents=self.max_antecedents
         )
-
-    @classmethod
-    def half_of(cls, rules: RuleSet, **settings: Any) -> Self:
-        """Make a miner whose ``min_support`` is half of the mean support of some rules, as in the published comparison.
-
-        Args:
-            rules: The rules to compare with.
-            **settings: Other settings of the miner.
-
-        Raises:
-            ConfigError: If there are no rules, or a setting has an impossible value.
-        """
-        return cls(min_support=half_mean_support(rules), **settings)
 
     @property
     def label(self) -> str:
