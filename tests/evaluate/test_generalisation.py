@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from tests.helpers.networks import Network, network
+from tests.helpers.networks import network
 from thence.errors import ConfigError
 from thence.evaluate.generalisation import generalisation
 from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.graph.ontology import Ontology
+from thence.graph.system import System
 
 
 def test_lifted_rules_hold_where_they_were_not_mined_and_grounded_ones_cannot_apply() -> None:
@@ -53,11 +54,11 @@ def test_capitals_and_a_relation_called_in_change_nothing() -> None:
     assert generalisation(loud, **options).modes["lifted"].to_dict() == expected  # type: ignore[arg-type]
 
 
-def renamed(net: Network, kinds: dict[str, str], relations: dict[str, str]) -> Network:
+def renamed(net: System, kinds: dict[str, str], relations: dict[str, str]) -> System:
     """The network with other names for kinds and relations, without ontology."""
     edges = [replace(e, labels=frozenset(relations[x] for x in e.labels)) for e in net.graph.edges.values()]
     data = net.sensors.with_kinds({s.id: kinds.get(s.kind, s.kind) for s in net.sensors.sensors})
-    return Network(data, KnowledgeGraph(net.graph.nodes.values(), edges), net.binding, Ontology({}))
+    return System(data, KnowledgeGraph(net.graph.nodes.values(), edges), net.binding, Ontology({}))
 
 
 def test_a_region_is_connected() -> None:

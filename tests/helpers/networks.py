@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
 
 from thence.graph.binding import Binding
 from thence.graph.knowledge_graph import Edge, KnowledgeGraph, Node
 from thence.graph.ontology import Ontology
+from thence.graph.system import System
 from thence.readings.sensors import Sensor, SensorData
-
-
-@dataclass(frozen=True)
-class Network:
-    """Readings, graph, binding and ontology, as a data set has them."""
-
-    sensors: SensorData
-    graph: KnowledgeGraph
-    binding: Binding
-    ontology: Ontology
-
 
 PIPES = {"P1": ("R", "A"), "P2": ("A", "B"), "P3": ("B", "C"), "P4": ("A", "C"), "P5": ("C", "D"), "P6": ("B", "D")}
 LENGTHS = {"P1": 100.0, "P2": 250.0, "P3": 300.0, "P4": 410.0, "P5": 90.0, "P6": 120.0}
@@ -39,7 +27,7 @@ def graph() -> KnowledgeGraph:
     return KnowledgeGraph(nodes, edges, property_units={"length": "m", "elevation": "m"})
 
 
-def network(frames: int = 200, seed: int = 0) -> Network:
+def network(frames: int = 200, seed: int = 0) -> System:
     """Random demands; flows split at random and balance at every junction; pressures fall along the way."""
     rng = np.random.default_rng(seed)
     demand = {j: rng.uniform(1, 5, frames) for j in "ABCD"}
@@ -64,4 +52,4 @@ def network(frames: int = 200, seed: int = 0) -> Network:
         pl.datetime(2024, 1, 1), pl.datetime(2024, 1, 1) + pl.duration(minutes=30 * (frames - 1)), "30m", eager=True
     )
     frame = pl.DataFrame({"time": times, **series})
-    return Network(SensorData.from_wide(frame, sensors=sensors), graph(), Binding(binding), Ontology.water())
+    return System(SensorData.from_wide(frame, sensors=sensors), graph(), Binding(binding), Ontology.water())

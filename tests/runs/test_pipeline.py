@@ -130,7 +130,7 @@ def test_miners_come_by_name_class_and_instance(toy: Any) -> None:
     ]
     assert texts(runs[0].rules) == texts(runs[1].rules) == texts(runs[2].rules)
     assert runs[0].config == runs[1].config == runs[2].config
-    with pytest.raises(ConfigError, match="made already"):
+    with pytest.raises(ConfigError, match="not an instance"):
         th.mine(toy.sensors, miner=made, min_support=0.1)
 
 
@@ -165,7 +165,7 @@ def test_a_miner_with_a_model_is_saved_with_it_and_gets_the_seed(toy: Any, tmp_p
     assert (tmp_path / "a" / "model" / "seed").read_text() == "12"
     assert run.summary["enrichment"] == "existential"
     explicit, miner = plan(Config(seed=12), Learner(seed=4))
-    assert (miner.seed, explicit.miner.settings) == (4, {"seed": 4})  # type: ignore[attr-defined]
+    assert explicit.miner.settings == {"seed": 4} and miner.name == "learner"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,7 +240,7 @@ def test_refinement_is_that_of_the_function(toy: Any, tmp_path: Path) -> None:
     assert run.summary["refine"]["rules_before"] == len(plain.rules)
     assert run.summary["data_coverage"] == pytest.approx(expected.data_coverage)
     back = th.load_run(tmp_path / "a")
-    assert back.config.refine == RefineConfig(cover=True)
+    assert (back.config.refine.apply, back.config.refine.cover) == (True, True)
     assert back.rules.facts["refine"]["rules_after"] == len(expected)
     all_steps = th.mine(toy.sensors, toy.graph, toy.binding, refine=True, **settings)
     assert len(run.rules) <= len(all_steps.rules) < len(plain.rules)
@@ -285,7 +285,7 @@ def test_what_cannot_be_tested_is_refused_before_mining(toy: Any) -> None:
         mine = never  # type: ignore[assignment]
 
     chosen = {"significance": 0.05, "null": {"period": 1000}}
-    with pytest.raises(MiningError, match="leave no shift"):
+    with pytest.raises(MiningError, match="too few for a circular shift"):
         th.mine(toy.sensors, miner=Idle(), refine=chosen, progress="off")
 
 
@@ -329,7 +329,7 @@ def test_select_and_period_limit_what_is_read() -> None:
 
 def test_given_bin_edges_and_patterns(toy: Any) -> None:
     table = th.transactions(toy.sensors, windows="1h", bin_edges={"flow": [20.0]})
-    assert table.discretizer.binnings["flow"].edges.tolist() == [20.0]
+    assert table.discretizer.binnings["flow"].bin_edges.tolist() == [20.0]
     text = "(f:flow)-[in]->(p:Pipe)"
     for pattern in (text, [text], th.Pattern.parse(text), [th.Pattern.parse(text)]):
         lifted = th.transactions(toy.sensors, toy.graph, toy.binding, enrich="lifted", patterns=pattern)
@@ -354,10 +354,10 @@ def test_missing_and_contradicting_inputs_are_said(toy: Any) -> None:
         th.mine(toy.sensors, enrich="grounded")
     with pytest.raises(BindingError, match="cannot be bound"):
         th.mine(toy.sensors, toy.graph, {"flow_AB": "Pipe XY"}, enrich="grounded")
-    with pytest.raises(ConfigError, match="show progress"):
+    with pytest.raises(ConfigError, match="unknown value of 'progress'"):
         th.mine(toy.sensors, progress="loud")
     raw = th.mine(toy.sensors, miner="exact", windows="1h", progress="off")
-    with pytest.raises(ConfigError, match="no bins to take over"):
+    with pytest.raises(ConfigError, match="that run has no bins"):
         th.transactions(toy.sensors, like=replace(raw, discretizer=None))
 
 

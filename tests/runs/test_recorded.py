@@ -15,7 +15,6 @@ from thence.runs.pipeline import run_config
 from thence.tables.enrich import ENRICHMENTS
 
 SMALL: dict[str, dict[str, Any]] = {
-    "aerial": {"epochs": 3},
     "fpgrowth": {"min_support": 0.1},
     "hmine": {"min_support": 0.1},
     "naive-semrl": {"min_support": 0.1},

@@ -13,7 +13,7 @@ import numpy as np
 
 from thence.rules.items import Feature, Interval, Item, Value
 from thence.rules.ruleset import Rule
-from thence.tables.admissible import item_masks, trivial_pairs
+from thence.tables.admissibility import item_masks, trivial_pairs
 from thence.tables.transactions import FeatureTable, TransactionTable
 
 __all__ = ["Counted", "brute_force_counts", "brute_force_rules", "count_rows", "plain_rows"]

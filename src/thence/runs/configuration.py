@@ -10,17 +10,17 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
-from thence.counting.assurance import require_assurance
 from thence.errors import ConfigError, PatternError, nearest
 from thence.export import find_format
 from thence.rules.extra_columns import columns_from
 from thence.rules.measures import MEASURES
 from thence.settings.toml import toml_text
-from thence.settings.typed import Location, build, check_keywords, refuse_unknown
+from thence.settings.typed import Location, build, check_keywords, find_refused, refuse_unknown
 from thence.settings.values import require_zone
 from thence.tables.enrich import ENRICHMENTS, find_enrichment
 
@@ -243,6 +243,8 @@ class RefineConfig:
         if self.top is not None and self.top < 1:
             raise ConfigError(f"'top' must be at least 1, got {self.top}")
         if self.assurance:
+            from thence.counting.assurance import require_assurance
+
             require_assurance(self.assurance)
         for name in ("improvement", "cover", "min_confidence"):
             share = getattr(self, name)
@@ -341,7 +343,7 @@ class Config:
 
     def __post_init__(self) -> None:
         if not isinstance(self.seed, Integral) or isinstance(self.seed, bool) or self.seed < 0:
-            raise ConfigError(f"'seed' must be an integer that is not negative, got {self.seed!r}")
+            raise ConfigError(f"'seed' must be an integer >= 0, got {self.seed!r}")
 
     @staticmethod
     def from_toml(path: str | Path, *, check: bool = True) -> Config:
@@ -483,7 +485,7 @@ def _build(data: Mapping[str, Any], place: Location) -> Config:
     refuse_unknown(data, ["seed", *_SECTIONS], place, says="unknown section or setting '{}'")
     seed = data.get("seed", 0)
     if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
-        raise place.error("seed", f"'seed' must be an integer that is not negative, got {seed!r}")
+        raise place.error("seed", f"'seed' must be an integer >= 0, got {seed!r}")
     sections: dict[str, Any] = {}
     for name, cls in _SECTIONS.items():
         table = data.get(name, {})
@@ -513,7 +515,7 @@ def _columns_of_result(config: Config) -> list[str] | None:
 
 
 def _check_miner(miner: MinerConfig, place: Location) -> None:
-    from thence.miners.base import make_miner
+    from thence.miners.base import MINERS, make_miner
 
     try:
         default = make_miner(miner.name)
@@ -522,8 +524,9 @@ def _check_miner(miner: MinerConfig, place: Location) -> None:
             refuse_unknown(miner.settings, known, place, says=f"the miner '{miner.name}' has no setting '{{}}'")
         make_miner(miner.name, **miner.settings)
     except ConfigError as error:
-        key = next((name for name in miner.settings if name in error.message), "name")
-        raise ConfigError(error.message, where=error.where or place.of(key), hint=error.hint) from error
+        known_name = miner.name in MINERS
+        key = find_refused(partial(make_miner, miner.name), miner.settings) if known_name else None
+        raise ConfigError(error.message, where=error.where or place.of(key or "name"), hint=error.hint) from error
 
 
 def _check_patterns(enrich: EnrichConfig, place: Location) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from thence.atomic import require_room
+from thence.atomic import require_writable
 from thence.errors import ConfigError, InputError, nearest
 from thence.graph.patterns import Pattern
 from thence.graph.system import System
@@ -558,7 +558,7 @@ def _run(config: Config, miner: BaseMiner, load: Callable[[Progress], System], t
     if target is not None:
         # Better to refuse before an hour of mining than after it.
         refuse_foreign(target, force=config.output.force)
-        require_room(target)
+        require_writable(target)
     seconds: dict[str, float] = {}
     with _timed("read", seconds):
         system = load(tell)

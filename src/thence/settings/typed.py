@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from numbers import Integral, Real
 from typing import Any, TypeVar
@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from thence.errors import ConfigError, nearest
 from thence.settings.toml import line_of
 
-__all__ = ["Location", "build", "check_keywords", "check_types", "refuse_unknown"]
+__all__ = ["Location", "build", "check_keywords", "check_types", "find_refused", "refuse_unknown"]
 
 T = TypeVar("T")
 
@@ -163,8 +163,26 @@ def build(cls: type[T], table: Any, location: Location) -> T:
     try:
         return cls(**values)
     except ConfigError as error:
-        key = next((name for name in values if f"'{name}'" in error.message), "")
-        raise ConfigError(error.message, where=error.where or location.of(key), hint=error.hint) from error
+        required = {f.name for f in declared if f.default is MISSING and f.default_factory is MISSING}
+        key = find_refused(cls, values, required=required)
+        raise ConfigError(error.message, where=error.where or location.of(key or ""), hint=error.hint) from error
+
+
+def find_refused(make: Callable[..., Any], values: Mapping[str, Any], *, required: Collection[str] = ()) -> str | None:
+    """Return the first setting whose value is refused by itself, or ``None`` if only the combination is refused.
+
+    Args:
+        make: A class or function that raises a ``ConfigError`` for settings that it refuses.
+        values: The settings.
+        required: The settings without which ``make`` cannot be called.
+    """
+    always = {name: values[name] for name in required}
+    for name, value in values.items():
+        try:
+            make(**{**always, name: value})
+        except ConfigError:
+            return name
+    return None
 
 
 def _convert(value: Any, annotation: Any) -> tuple[bool, Any]:

@@ -9,20 +9,23 @@ entry point of another package in the group ``thence.enrichments``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from thence.errors import ConfigError
-from thence.graph.binding import Binding
-from thence.graph.knowledge_graph import KnowledgeGraph
-from thence.graph.ontology import Ontology
-from thence.graph.patterns import Pattern
-from thence.readings.windows import WindowedReadings
 from thence.settings.registry import Registry
-from thence.tables.discretization import Discretizer
 from thence.tables.enrich.base import Enrichment, EnrichOptions, Frames
-from thence.tables.enrich.surroundings import Surroundings
-from thence.tables.transactions import FeatureTable, TransactionTable
 
-__all__ = ["ENRICHMENTS", "Enrichment", "Surroundings", "build", "features", "find_enrichment"]
+if TYPE_CHECKING:
+    from thence.graph.binding import Binding
+    from thence.graph.knowledge_graph import KnowledgeGraph
+    from thence.graph.ontology import Ontology
+    from thence.graph.patterns import Pattern
+    from thence.readings.windows import WindowedReadings
+    from thence.tables.discretization import Discretizer
+    from thence.tables.enrich.surroundings import Surroundings
+    from thence.tables.transactions import FeatureTable, TransactionTable
+
+__all__ = ["ENRICHMENTS", "Enrichment", "build", "features", "find_enrichment"]
 
 ENRICHMENTS = Registry(
     "enrichment",
@@ -75,6 +78,10 @@ def build(
         min_embeddings: The fewest places at which a discovered pattern must match.
         max_embeddings: The most places of one pattern.
     """
+    # Heavy modules are imported when a table is built, so that a configuration can be checked without them.
+    from thence.tables.discretization import Discretizer
+    from thence.tables.enrich.surroundings import Surroundings
+
     chosen, around = _check(mode, Surroundings(graph, binding, ontology, properties))
     options = EnrichOptions(
         hops=_hops(mode, chosen, hops),
@@ -97,6 +104,8 @@ def features(
     properties: tuple[str, ...] | None = None,
 ) -> FeatureTable:
     """Build the undiscretized transactions, for miners that find their own intervals; parameters as in ``build``."""
+    from thence.tables.enrich.surroundings import Surroundings
+
     chosen, around = _check(mode, Surroundings(graph, binding, ontology, properties))
     if chosen.features is None:
         raise ConfigError(

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy.typing as npt
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
-from thence.graph.patterns import Pattern
-from thence.readings.windows import WindowedReadings
-from thence.tables.discretization import Discretizer
-from thence.tables.enrich.surroundings import Surroundings
-from thence.tables.transactions import FeatureTable, TransactionTable
+    from thence.graph.patterns import Pattern
+    from thence.readings.windows import WindowedReadings
+    from thence.tables.discretization import Discretizer
+    from thence.tables.enrich.surroundings import Surroundings
+    from thence.tables.transactions import FeatureTable, TransactionTable
 
 __all__ = ["EnrichOptions", "Enrichment", "Frames"]
 
-Frames = npt.NDArray[Any] | slice
+Frames: TypeAlias = "npt.NDArray[Any] | slice"
 """Which time frames bins are fitted on: an index array, a mask or a slice."""
 
 
