@@ -136,14 +136,30 @@ class BaseMiner:
         raise NotImplementedError
 
     def mine_with_model(self, table: Any, *, progress: Progress = silent) -> tuple[RuleSet, Any]:
-        """Return the rules, and the model behind them if the miner learns one."""
+        """Return the rules, and the model behind them if the miner learns one.
+
+        Args:
+            table: The table to mine.
+            progress: Called as mining advances.
+
+        Returns:
+            The rules, and the trained model or ``None``.
+        """
         if isinstance(self, TrainableMiner):
             model = self.train(table, progress=progress)
             return self.extract(model, table, progress=progress), model
         return self.mine(table, progress=progress), None
 
     def within(self, table: Any, graph: KnowledgeGraph | None) -> BaseMiner:
-        """Return this miner with ``near`` given as a number of hops replaced by the neighbourhoods in a table."""
+        """Return this miner with ``near`` given as a number of hops replaced by the neighbourhoods in a table.
+
+        Args:
+            table: The table to mine.
+            graph: The graph in which hops are counted.
+
+        Raises:
+            ConfigError: If ``near`` is a number of hops and there is no graph.
+        """
         near = neighbourhoods(self.near, table, graph)
         return self if near is None else replace(self, near=near)  # type: ignore[type-var]
 

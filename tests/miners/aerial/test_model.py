@@ -49,7 +49,7 @@ def texts(model: AerialModel, table: TransactionTable) -> set[str]:
 
 
 def test_further_rows_may_have_their_columns_in_another_order(table: TransactionTable, model: AerialModel) -> None:
-    """Columns were taken by place: 'a' was trained on the values of 'c', and the rules came out mislabelled."""
+    """Columns were matched by position: 'a' was trained on the values of 'c', and the rules were mislabelled."""
     turned = table_of(frame().select("c", "b", "a"))
     further = STILL.partial_fit(model, turned)
     assert further.blocks[0].features == model.blocks[0].features
@@ -65,7 +65,7 @@ def test_rules_of_a_turned_table_have_their_items_in_its_order(model: AerialMode
 
 
 def test_a_column_may_be_constant_in_further_rows(table: TransactionTable, model: AerialModel) -> None:
-    """The new model named the columns that change beside the places of all, and could not be used any more."""
+    """The new model had the names of the varying columns but the positions of all, and could not be used."""
     part = table.frames(np.flatnonzero(table.codes[:, 1] == 0))
     further = Aerial(epochs=1).partial_fit(model, part)
     assert further.blocks[0].features == model.blocks[0].features
@@ -77,7 +77,7 @@ def test_a_column_may_be_constant_in_further_rows(table: TransactionTable, model
 def test_rows_that_teach_nothing_leave_the_model_as_it_is(
     rows: int, table: TransactionTable, model: AerialModel
 ) -> None:
-    """A batch of no or three rows threw the trained network away."""
+    """A table of no or three rows discarded the trained network."""
     further = Aerial().partial_fit(model, table.frames(slice(rows)))
     assert further.blocks[0].network is model.blocks[0].network
     assert texts(further, table) == texts(model, table)
@@ -95,7 +95,7 @@ def test_rows_learnt_by_heart_are_said_to_be() -> None:
 
 
 def test_missing_and_unknown_features_are_named(table: TransactionTable, model: AerialModel) -> None:
-    """IndexError."""
+    """This raised an IndexError."""
     fewer, more = table_of(frame().select("a", "b")), table_of(frame().with_columns(d=pl.Series(["x", "y"] * 200)))
     for use in (Aerial().partial_fit, Aerial().extract):
         with pytest.raises(MiningError, match=r"the table has no feature '\(c\)\.value'"):
@@ -106,7 +106,7 @@ def test_missing_and_unknown_features_are_named(table: TransactionTable, model: 
 
 
 def test_widths_cannot_be_changed_by_further_training(table: TransactionTable, model: AerialModel) -> None:
-    """They were ignored."""
+    """Other widths were ignored."""
     with pytest.raises(MiningError, match="which cannot be changed"):
         Aerial(widths=(8, 4)).partial_fit(model, table)
     small = Aerial(widths=(8, 4), epochs=1)
@@ -115,7 +115,7 @@ def test_widths_cannot_be_changed_by_further_training(table: TransactionTable, m
 
 @pytest.mark.parametrize("kind", ["as many", "more"])
 def test_other_categories_are_refused(kind: str, model: AerialModel) -> None:
-    """Rules of '0' and '1' came out as rules of 'aa' and 'zz'; another number was an error about antecedent_ok."""
+    """Rules of '0' and '1' became rules of 'aa' and 'zz'; another number of values raised an error about masks."""
     values = np.where(np.arange(400) % 4 < 2, "zz", "aa") if kind == "as many" else (np.arange(400) % 3).astype(str)
     other = table_of(frame().with_columns(b=pl.Series(values)))
     for use in (Aerial().partial_fit, Aerial().extract):
@@ -175,7 +175,7 @@ def test_a_model_of_the_first_version_knows_how_many_values_there_were(
 
 
 def test_training_and_extracting_want_a_table(model: AerialModel) -> None:
-    """AttributeError: only mine looked."""
+    """This raised an AttributeError, because only mine checked the table."""
     for use in (Aerial().train, lambda data: Aerial().extract(model, data)):
         with pytest.raises(MiningError, match="reads discretized transactions"):
             use(frame())  # type: ignore[arg-type]

@@ -63,7 +63,7 @@ def test_blocks_come_back_with_their_fields(tmp_path):
 
 
 def change(folder, edit) -> None:
-    """Change a description and make its digest fit again, so that what comes after the digest is looked at."""
+    """Change a description and update its checksum, so that the later checks are reached."""
     path = folder / "model.json"
     content = json.loads(path.read_text(encoding="utf-8"))
     edit(content["blocks"][0])
@@ -181,7 +181,7 @@ def test_blocks_without_their_fields_are_refused(tmp_path):
     ],
 )
 def test_blocks_that_do_not_fit_together_are_refused(tmp_path, wrong):
-    """Lengths and signs were not looked at: a damaged description gave a traceback or other columns."""
+    """Lengths and signs were not checked: a damaged description gave a traceback or other columns."""
     save_blocks([Block(np.array([0, 1]), ("a", "b"), lively([2, 3]), 0.5, 1, None, ("x", "y"))], tmp_path)
     change(tmp_path, lambda block: block.update(wrong))
     with pytest.raises(RunError, match="invalid description of a block"):
@@ -198,7 +198,7 @@ def test_models_of_the_first_version_are_still_read(tmp_path):
 
 
 def test_a_model_is_not_written_over_a_file(tmp_path):
-    """FileExistsError."""
+    """This raised a FileExistsError."""
     (tmp_path / "here").write_text("mine")
     with pytest.raises(RunError, match="cannot create the folder"):
         save(lively([2, 3]), tmp_path / "here")

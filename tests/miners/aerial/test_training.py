@@ -47,7 +47,7 @@ def test_training_lowers_the_held_out_loss(corruption):
     assert result.reason is None
 
 
-def test_the_rules_of_a_simple_world_are_found():
+def test_the_rules_of_a_simple_table_are_found():
     model = train(linked(), cardinalities=LINKED).model
     found = as_rules(extract_rules(model, search=SearchSettings(max_antecedents=1)))
     assert found.keys() == TRUTH
@@ -111,12 +111,12 @@ def test_a_feature_that_is_always_missing_does_no_harm():
 
 
 def test_early_stopping_keeps_the_best_weights():
-    # Few rows of pure noise: the network soon learns them by heart, and the held-out loss rises.
+    # Few rows of pure noise: the network soon memorises them, and the held-out loss rises.
     codes = np.random.default_rng(0).integers(0, 5, (200, 6)).astype(np.int8)
     settings = TrainingSettings(epochs=200, patience=3, decay=False, held_out=0.3)
     result = train(codes, cardinalities=[5] * 6, settings=settings)
     assert result.stopped_early
-    # As long as the number of visible features falls, a loss that does not improve says nothing yet.
+    # While the number of visible features falls, a loss that does not improve is no reason to stop.
     assert 160 <= len(result.epochs) < 200
     assert result.loss == min(epoch.monitored_loss for epoch in result.epochs)
     noisy = TrainingSettings(epochs=200, patience=3, decay=False, held_out=0.3, corruption="gaussian")
@@ -208,7 +208,7 @@ def test_training_begins_with_many_visible_features(monkeypatch):
 
 
 def test_unknown_features_of_a_trained_network_add_nothing():
-    """Otherwise each feature would shift the origin a little in every step, and wide tables would not be learnt."""
+    """Otherwise each feature would shift the origin a little in every step, and wide tables could not be learned."""
     codes = np.random.default_rng(0).integers(0, 3, (300, 1)).repeat(6, axis=1)
     model = train(codes, cardinalities=[3, 3, 3, 4, 3, 4], settings=TrainingSettings(epochs=5)).model
     origin, deltas = model.origin_and_deltas()
@@ -217,7 +217,7 @@ def test_unknown_features_of_a_trained_network_add_nothing():
 
 
 def test_a_wide_table_of_one_hidden_state_is_learnt():
-    """Eight thousand items: what shifts the origin with every feature keeps this from being learnt at all."""
+    """Eight thousand items could not be learned at all when every feature shifted the origin."""
     rng = np.random.default_rng(0)
     codes = np.where(rng.random((600, 2000)) < 0.05, rng.integers(0, 4, (600, 2000)), rng.integers(0, 4, (600, 1)))
     result = train(codes, cardinalities=[4] * 2000, settings=TrainingSettings(epochs=24, widths=(16, 8)))

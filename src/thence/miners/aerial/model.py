@@ -52,7 +52,14 @@ class BlockModel:
     pattern: str | None = None
 
     def require_pattern(self, block: Block) -> None:
-        """Raise ``MiningError`` if a block has another pattern than the model."""
+        """Check that a block has the pattern of the model.
+
+        Args:
+            block: A block of a table.
+
+        Raises:
+            MiningError: If it has not.
+        """
         if self.meanings is not None and self.pattern != pattern_text(block):
             raise MiningError(
                 f"the model was trained on {_name_pattern(self.pattern)}, but this block of the table has"
@@ -119,7 +126,14 @@ class AerialModel:
         return float(np.mean(known)) if known else float("nan")
 
     def require_blocks(self, table: TransactionTable) -> None:
-        """Raise ``MiningError`` if a table has another number of blocks than the model."""
+        """Check that a table has as many blocks as the model.
+
+        Args:
+            table: The table.
+
+        Raises:
+            MiningError: If it has not.
+        """
         if len(self.blocks) != len(table.blocks):
             raise MiningError(
                 f"the model was trained on {len(self.blocks)} blocks, but the table has {len(table.blocks)}",
