@@ -33,7 +33,6 @@ from tests.helpers.commands import thence
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = {str(path.relative_to(ROOT)): path for path in [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]}
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
-DATA = ROOT.parent / "shared" / "data"
 SECTIONS = {"input", "windows", "discretize", "enrich", "miner", "refine", "output"}
 LANGUAGES = {"python", "pycon", "sh", "console", "toml", "json", "text", "csv"}
 SHOWN = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
@@ -73,15 +72,16 @@ def blocks_of(page: str) -> list[Block]:
     ]
 
 
-def net3_files(folder: Path, *, readings: str, network: str) -> None:
-    """Three days of Net3 under the names that a page gives to the reader's own files."""
+def net3_files(folder: Path, *, readings: str, network: str, every: int = 1) -> None:
+    """Three days of Net3, one of ``every`` so many sensors, under the names that a page gives to the reader's files."""
     import polars as pl
     import wntr
 
     data = th.datasets.load("net3", days=3)
-    data.sensors.to_polars().write_parquet(folder / readings)
+    sensors = data.sensors.ids[::every]
+    data.sensors.select(sensors).to_polars().write_parquet(folder / readings)
     shutil.copy(Path(wntr.__file__).parent / "library" / "networks" / "Net3.inp", folder / network)
-    pairs = {"sensor": list(data.binding), "node": list(data.binding.values())}
+    pairs = {"sensor": sensors, "node": [data.binding[sensor] for sensor in sensors]}
     pl.DataFrame(pairs).write_csv(folder / "binding.csv")
 
 
@@ -90,7 +90,7 @@ def files_of_readme(folder: Path) -> None:
 
 
 def files_of_command_line(folder: Path) -> None:
-    net3_files(folder, readings="data.parquet", network="net.inp")
+    net3_files(folder, readings="data.parquet", network="net.inp", every=20)
     job = '[input]\nsensors = "data.parquet"\ngraph = "net.inp"\nbinding = "binding.csv"\n[output]\npath = "runs/job"\n'
     (folder / "job.toml").write_text(job, encoding="utf-8")
 
