@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.errors import ConfigError, nearest
-from thence.rules.english import number_text, rule_english
+from thence.rules.english import format_number, format_rule
 from thence.rules.extra_columns import EXTRA_COLUMNS
 from thence.rules.items import Item
 from thence.rules.measures import MEASURES, Counts
@@ -42,6 +42,10 @@ class Ending(StrEnum):
 
     ``COMPLETE``: it ran to its end. ``LIMIT``: it stopped at a limit on rules or time, so there may be more rules.
     ``INTERRUPTED``: it was interrupted and the rules are those found so far.
+
+    Examples:
+        >>> Ending("limit") is Ending.LIMIT
+        True
     """
 
     COMPLETE = "complete"
@@ -51,15 +55,22 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A set of items that implies one item, for the whole system or wherever ``pattern`` matches the graph.
+    """A set of items that implies one item, for the whole system or wherever a pattern matches the graph.
 
-    >>> from thence.rules.items import Feature, Interval
-    >>> a, b = Feature("a"), Feature("b")
-    >>> rule = Rule((Item.among(a, Interval(1, 2)),), Item.compare(b, ">=", 5.0))
-    >>> str(rule)
-    '(a).value ∈ [1.0, 2.0) → (b).value ≥ 5.0'
-    >>> rule.english
-    'if a reads 1–2, then b reads at least 5'
+    Args:
+        antecedent: The items on the left; order and repetitions do not matter.
+        consequent: The item on the right.
+        pattern: The pattern of a lifted rule, as text; empty for rules about the whole system.
+        place: The pattern in words, for the sentence of the rule.
+
+    Examples:
+        >>> from thence.rules.items import Feature, Interval
+        >>> a, b = Feature("a"), Feature("b")
+        >>> rule = Rule((Item.among(a, Interval(1, 2)),), Item.compare(b, ">=", 5.0))
+        >>> str(rule)
+        '(a).value ∈ [1.0, 2.0) → (b).value ≥ 5.0'
+        >>> rule.english
+        'if a reads 1–2, then b reads at least 5'
     """
 
     antecedent: tuple[Item, ...]
@@ -77,10 +88,10 @@ class Rule:
     @property
     def english(self) -> str:
         """The rule as a sentence."""
-        return rule_english(self.antecedent, self.consequent, self.place)
+        return format_rule(self.antecedent, self.consequent, self.place)
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready form."""
+        """Return the rule as a dict that JSON can hold."""
         out: dict[str, Any] = {
             "antecedent": [item.to_dict() for item in self.antecedent],
             "consequent": self.consequent.to_dict(),
@@ -92,7 +103,11 @@ class Rule:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Rule:
-        """The inverse of ``to_dict``."""
+        """Build a rule from the dict that ``to_dict`` returns.
+
+        Args:
+            data: The dict.
+        """
         return Rule(
             tuple(Item.from_dict(item) for item in data["antecedent"]),
             Item.from_dict(data["consequent"]),
@@ -105,19 +120,29 @@ class Rule:
 class RuleSet:
     """Rules with exact counts, as columns.
 
-    ``antecedents[r]`` and ``consequents[r]`` are positions in ``items`` (−1 fills short antecedents),
-    ``pattern_of[r]`` is a position in ``patterns`` (−1: none), ``extras`` are further columns, such as the probability
-    that an autoencoder gave or the supports of a lifted rule, and ``facts`` what is known of the table they came from.
+    Args:
+        items: The distinct items of the rules.
+        antecedents: Positions in ``items``, one row per rule; −1 fills short antecedents.
+        consequents: Positions in ``items``.
+        counts: The counts of each rule.
+        patterns: The distinct patterns of lifted rules, each as text and in words.
+        pattern_of: Positions in ``patterns``, −1 for none; ``None`` if no rule is lifted.
+        extras: Further columns, such as the probability that an autoencoder gave or the supports of lifted rules.
+        facts: What is known of the table that the rules were counted on.
+        notes: What the miner and later steps have to say about the result.
+        coverage_of: Computes the share of rows covered by some rules, while the table is at hand.
+        ending: How the search ended.
 
-    >>> from thence.rules.items import Feature
-    >>> items = (Item.is_(Feature("door"), "open"), Item.is_(Feature("light"), "on"))
-    >>> counts = Counts.from_matrix([[10, 4, 5, 3]])
-    >>> rules = RuleSet(items, np.array([[0]]), np.array([1]), counts)
-    >>> len(rules), rules.measure("confidence").tolist()
-    (1, [0.75])
-    >>> print(rules)
-    1 rule
-      1. if door reads open, then light reads on  [support 0.300, confidence 0.750, Zhang 0.556]
+    Examples:
+        >>> from thence.rules.items import Feature
+        >>> items = (Item.is_(Feature("door"), "open"), Item.is_(Feature("light"), "on"))
+        >>> counts = Counts.from_matrix([[10, 4, 5, 3]])
+        >>> rules = RuleSet(items, np.array([[0]]), np.array([1]), counts)
+        >>> len(rules), rules.measure("confidence").tolist()
+        (1, [0.75])
+        >>> print(rules)
+        1 rule
+          1. if door reads open, then light reads on  [support 0.300, confidence 0.750, Zhang 0.556]
     """
 
     items: tuple[Item, ...]
@@ -138,7 +163,12 @@ class RuleSet:
 
     @staticmethod
     def empty(*notes: str, facts: Mapping[str, Any] | None = None) -> RuleSet:
-        """A rule set without rules, and the reasons for it."""
+        """Return a rule set without rules.
+
+        Args:
+            *notes: Why there are no rules.
+            facts: What is known of the table.
+        """
         none = np.zeros(0, np.int64)
         return RuleSet(
             (),
@@ -151,7 +181,13 @@ class RuleSet:
 
     @staticmethod
     def from_rules(rules: Iterable[Rule], counts: Counts, **fields: Any) -> RuleSet:
-        """A rule set from rule objects (slow: for small sets and for reading files)."""
+        """Build a rule set from rule objects; meant for small sets.
+
+        Args:
+            rules: The rules.
+            counts: Their counts, in the same order.
+            **fields: Further fields of the rule set.
+        """
         listed = list(rules)
         numbers: dict[Item, int] = {}
         patterns: dict[tuple[str, str], int] = {}
@@ -177,7 +213,11 @@ class RuleSet:
 
     @staticmethod
     def concat(parts: Sequence[RuleSet]) -> RuleSet:
-        """All rules of several sets, in order; extra columns that not all have are filled with NaN."""
+        """Concatenate rule sets; extra columns that some lack are filled with NaN.
+
+        Args:
+            parts: The rule sets.
+        """
         ending = max((part.ending for part in parts), key=list(Ending).index, default=Ending.COMPLETE)
         parts = [part for part in parts if len(part)] or list(parts[:1])
         if len(parts) <= 1:
@@ -224,14 +264,22 @@ class RuleSet:
         return self.take(np.arange(len(self))[chosen])
 
     def rule(self, number: int) -> Rule:
-        """One rule as an object."""
+        """Return one rule as an object.
+
+        Args:
+            number: The position of the rule.
+        """
         at = -1 if self.pattern_of is None else int(self.pattern_of[number])
         pattern, place = self.patterns[at] if at >= 0 else ("", "")
         antecedent = tuple(self.items[i] for i in self.antecedents[number] if i >= 0)
         return Rule(antecedent, self.items[self.consequents[number]], pattern, place)
 
     def take(self, chosen: npt.NDArray[Any]) -> RuleSet:
-        """The rules at these positions (an index array or a mask), in that order."""
+        """Return the rules at some positions, in that order.
+
+        Args:
+            chosen: An index array or a mask.
+        """
         facts = {key: value for key, value in self.facts.items() if key != "data_coverage"}
         return replace(
             self,
@@ -244,7 +292,11 @@ class RuleSet:
         )
 
     def measure(self, name: str) -> npt.NDArray[np.float64]:
-        """A measure or an extra column of every rule."""
+        """Return a measure or an extra column of every rule.
+
+        Args:
+            name: The name of the measure or column.
+        """
         if name in self.extras:
             return np.asarray(self.extras[name])
         if name == "antecedents":
@@ -265,11 +317,16 @@ class RuleSet:
         bounds: Mapping[str, float] | None = None,
         **more_bounds: float,
     ) -> RuleSet:
-        """The rules that meet every condition.
+        """Return the rules that meet every condition.
 
-        ``min_<measure>`` and ``max_<measure>`` bound any measure, as keywords or in ``bounds``; ``feature`` is a part
-        of the text of some item of the rule, ``antecedent`` and ``consequent`` the same for one side, ``kind`` is the
-        kind of a sensor or the class of a node in the rule.
+        Args:
+            feature: Keep rules with this text in some item.
+            kind: Keep rules about this kind of sensor or class of node.
+            antecedent: Keep rules with this text in an item of the antecedent.
+            consequent: Keep rules with this text in the consequent.
+            where: Keep rules for which this function returns true.
+            bounds: Bounds as a mapping, such as ``{"min_lift": 2}``.
+            **more_bounds: Bounds as keywords: ``min_<measure>`` and ``max_<measure>`` for any measure or column.
         """
         keep = np.ones(len(self), bool)
         for name, bound in {**(bounds or {}), **more_bounds}.items():
@@ -318,9 +375,14 @@ class RuleSet:
         return out
 
     def sort(self, by: str | Sequence[str] = "zhang", *, descending: bool | None = None) -> RuleSet:
-        """The rules in order of one or more measures; ties are broken by the text of the rules.
+        """Return the rules sorted by one or more measures, the best first; rules without a value come last.
 
-        The best come first: the highest, of p-values and spreads the lowest. What has no value comes last.
+        High values are better, except for p-values and spreads. Ties are broken by the items of the rules, so the order
+        does not depend on how the rules were found.
+
+        Args:
+            by: One or more measures or extra columns.
+            descending: Force descending or ascending order.
         """
         keys = []
         for name in [by] if isinstance(by, str) else by:
@@ -330,7 +392,12 @@ class RuleSet:
         return self.take(np.lexsort([self._tie_break, *keys[::-1]]))
 
     def top(self, k: int, *, by: str | Sequence[str] = "zhang") -> RuleSet:
-        """The k best rules by a measure (ties: higher support first)."""
+        """Return the best rules by a measure; of equal ones those with higher support.
+
+        Args:
+            k: How many rules.
+            by: One or more measures.
+        """
         names = [by] if isinstance(by, str) else list(by)
         return self.sort([*names, "support"]).take(np.arange(min(k, len(self))))
 
@@ -342,7 +409,11 @@ class RuleSet:
         return rule in self._index
 
     def union(self, other: RuleSet) -> RuleSet:
-        """Rules of either set, once each; counts are those of the first set that has the rule."""
+        """Return the rules of either set, once each, with the counts of the first set that has the rule.
+
+        Args:
+            other: The other rule set.
+        """
         return RuleSet.concat([self, other - self])
 
     def __or__(self, other: RuleSet) -> RuleSet:
@@ -355,7 +426,7 @@ class RuleSet:
         return self.take(np.array([rule not in other for rule in self], bool))
 
     def unique(self) -> RuleSet:
-        """The rules without repetitions, the first of each kept."""
+        """Return the rules without duplicates, keeping the first of each."""
         return self.take(np.fromiter(sorted(self._first_positions.values()), np.int64))
 
     @property
@@ -367,7 +438,7 @@ class RuleSet:
 
     @property
     def data_coverage(self) -> float | None:
-        """Share of the rows in which at least one antecedent holds; ``None`` when the table is not at hand."""
+        """The share of rows in which at least one antecedent holds; ``None`` if the table is not at hand."""
         if "data_coverage" in self.facts:
             return float(self.facts["data_coverage"])
         if len(self) == 0:
@@ -375,7 +446,7 @@ class RuleSet:
         return self.coverage_of(self) if self.coverage_of is not None else None
 
     def describe(self) -> dict[str, Any]:
-        """The columns of the usual table of results: how many rules, how good on average, how much data covered."""
+        """Return the number of rules, the means of their main measures, and the share of the data they cover."""
         out: dict[str, Any] = {"rules": len(self)}
         for name, measure in SUMMARY_MEASURES.items():
             values = self.measure(measure)
@@ -418,7 +489,7 @@ class RuleSet:
         return pl.DataFrame(columns)
 
     def to_pandas(self) -> pd.DataFrame:
-        """A frame in the form of mlxtend's ``association_rules``: same names, same order, frozensets of item texts."""
+        """Return a pandas frame with the columns of mlxtend's ``association_rules``, then the extra columns."""
         import pandas as pd
 
         texts = [str(item) for item in self.items]
@@ -431,7 +502,11 @@ class RuleSet:
         return pd.DataFrame(frame)
 
     def lines(self, limit: int | None = None) -> list[str]:
-        """Numbered sentences with the main measures, for the screen."""
+        """Return numbered sentences with the main measures.
+
+        Args:
+            limit: At most this many; all by default.
+        """
         shown = len(self) if limit is None else min(limit, len(self))
         support, confidence, zhang = (self.measure(m) for m in ("support", "confidence", "zhang"))
         width = len(str(shown))
@@ -445,7 +520,7 @@ class RuleSet:
         noun = "rule" if len(self) == 1 else "rules"
         lines = [f"{len(self):,} {noun}", *self.lines(20)]
         if len(self) > 20:
-            lines.append(f"  … and {number_text(len(self) - 20)} more")
+            lines.append(f"  … and {format_number(len(self) - 20)} more")
         lines += [f"  ({note})" for note in self.notes]
         return "\n".join(lines)
 

@@ -1,6 +1,6 @@
-"""Where a run came from: versions, machine, and hashes of what was read.
+"""Provenance of a run: versions, machine, and hashes of what was read, ready for JSON.
 
-Only facts, ready for JSON. No time stamp enters anything that two equal runs are compared by.
+No time stamp enters anything by which two equal runs are compared.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CHUNK = 1 << 20
 
 
 def environment(*, seed: int) -> dict[str, Any]:
-    """Versions, machine and time.
+    """Return versions, machine and time.
 
     >>> sorted(environment(seed=3))[:3]
     ['cores', 'created', 'machine']
@@ -40,7 +40,7 @@ def environment(*, seed: int) -> dict[str, Any]:
         "platform": platform.platform(),
         "machine": platform.machine(),
         "cores": os.cpu_count(),
-        # Only what this process has loaded had a part in the result.
+        # Only packages that this process has loaded can affect the result.
         "packages": {name: _version(name) for name in _PACKAGES if name in sys.modules},
     }
 
@@ -53,7 +53,7 @@ def _version(package: str) -> str | None:
 
 
 def hash_files(paths: str | Iterable[str]) -> list[dict[str, Any]]:
-    """Name, size and SHA-256 of every file behind paths, folders and globs, in order of name.
+    """Return path, size and SHA-256 of every file behind paths, folders and globs, sorted by path.
 
     >>> hash_files("/no/such/file-*.csv")
     []
@@ -80,7 +80,7 @@ def _sha256(path: Path) -> str:
 
 
 def hash_table(table: TransactionTable | FeatureTable) -> str:
-    """One hash over everything that a miner reads: features, values and codes.
+    """Return one hash over everything that a miner reads: features, values and codes.
 
     >>> import polars as pl
     >>> one = TransactionTable.from_frame(pl.DataFrame({"a": [1, 2]}))

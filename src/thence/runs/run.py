@@ -1,8 +1,8 @@
-"""A run: rules and how they came about, as a folder that is either whole or not there.
+"""A run: rules with their configuration, summary and provenance, as a folder that is written completely or not at all.
 
 The folder holds ``config.toml``, ``rules.parquet``, ``rules.json``, ``summary.json``, ``provenance.json``,
-``discretizer.json`` (the bins, so that later data are cut at the same edges) and ``model/`` where the miner learned
-one. This module writes and reads folders; it neither mines nor counts.
+``discretizer.json`` (the bins, so that later data are cut at the same edges) and ``model/`` if the miner learned one.
+This module writes and reads run folders; it neither mines nor counts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FORMAT = 1
 _FILES = ("config.toml", "rules.parquet", "rules.json", "provenance.json", "summary.json")
 _BINS = "discretizer.json"
 _MODEL = "model"
-_TOLD = (
+_SUMMARY_KEYS = (
     *("complete", "interrupted", "rules", "rules_found", "mean_support", "mean_rule_coverage", "mean_confidence"),
     *("mean_zhang", "data_coverage", "n_transactions", "n_features", "n_items", "miner", "enrichment", "notes"),
     "seconds",
@@ -36,7 +36,7 @@ _TOLD = (
 
 
 class Model(Protocol):
-    """What a miner learned, as far as a run is concerned: something that can be put into a folder."""
+    """A model that a run can store in its folder."""
 
     def save(self, path: Path) -> Any:
         """Write the model."""
@@ -45,15 +45,23 @@ class Model(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """Rules with their configuration, summary and provenance; ``path`` is where it lies, ``table`` what was mined.
+    """Rules with their configuration, summary and provenance.
 
-    The table is at hand only in the process that mined it.
+    Args:
+        rules: The rules.
+        config: What the run did, with every default written out.
+        summary: Sizes, means, notes and seconds.
+        provenance: Versions, seed, and hashes of what was read.
+        discretizer: The bins, if the table had any.
+        path: The run folder, if it was written.
+        table: The table that was mined; only in the process that mined it.
+        model: The model behind the rules, if the miner learned one; only in the process that mined it.
 
-    >>> import thence as th
-    >>> data = th.datasets.load("toy")
-    >>> run = th.mine(data.sensors, windows="1h", bins=3, progress="off")
-    >>> run.complete, run.summary["rules"] == len(run.rules)
-    (True, True)
+    Examples:
+        >>> import thence as th
+        >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off")
+        >>> run.complete, run.summary["rules"] == len(run.rules)
+        (True, True)
     """
 
     rules: RuleSet
@@ -67,25 +75,30 @@ class Run:
 
     @property
     def complete(self) -> bool:
-        """Whether the miner came to its end."""
+        """Whether the run was not interrupted."""
         return bool(self.summary["complete"])
 
     @property
     def interrupted(self) -> bool:
-        """Whether somebody stopped the miner and the rules are those found by then."""
+        """Whether the run was interrupted, so that its rules are those found until then."""
         return bool(self.summary["interrupted"])
 
     @property
     def model_path(self) -> Path | None:
-        """The folder of the model, where there is one."""
+        """The folder of the model, if there is one."""
         folder = None if self.path is None else self.path / _MODEL
         return folder if folder is not None and folder.is_dir() else None
 
     def save(self, path: str | Path, *, force: bool = False) -> Run:
-        """Write the run folder in one step; ``force`` replaces a run that is there."""
+        """Write the run folder in one step, and return the run with its path.
+
+        Args:
+            path: The folder to write.
+            force: Replace a run that already exists there.
+        """
         target = Path(path).absolute()
         refuse_foreign(target, force=force)
-        # The place is not part of what decides the result, and a run folder may be moved.
+        # The path does not decide the result, and a run folder may be moved.
         config = replace(self.config, output=replace(self.config.output, path=None, force=False))
         with new_folder(target, force=force) as folder:
             (folder / "config.toml").write_text(config.to_toml(), encoding="utf-8")
@@ -108,25 +121,33 @@ class Run:
 
 
 def refuse_foreign(target: Path, *, force: bool, mark: str = "summary.json") -> None:
-    """Raise where ``target`` exists, and with ``force`` where it does not hold ``mark``: nothing else is replaced."""
+    """Raise if ``target`` exists, or with ``force`` if it is not a folder with the file ``mark`` in it."""
     if not (target.exists() or target.is_symlink()):
         return
     if not force:
-        raise RunError("there is something at this place already", where=str(target), hint="choose another, or --force")
+        raise RunError("already exists", where=str(target), hint="choose another path, or pass --force")
     own = target.is_dir() and not target.is_symlink()
     if not own or (any(target.iterdir()) and not (target / mark).is_file() and not (target / INCOMPLETE).is_file()):
-        raise RunError("this was not written by Thence, so it is not replaced", where=str(target))
+        raise RunError(
+            "is not a folder that Thence wrote, so it is not replaced", where=str(target), hint="choose another path"
+        )
 
 
 def load_run(path: str | Path) -> Run:
-    """Read a run folder; one that was not written to its end is refused.
+    """Read a run folder.
 
-    >>> import tempfile, thence as th
-    >>> data = th.datasets.load("toy")
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     run = th.mine(data.sensors, windows="1h", bins=3, out=f"{folder}/a", progress="off")
-    ...     th.load_run(f"{folder}/a").summary == run.summary
-    True
+    Args:
+        path: The folder.
+
+    Raises:
+        RunError: If the folder does not exist, is not a run, or was not written completely.
+
+    Examples:
+        >>> import tempfile, thence as th
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, out=f"{folder}/a", progress="off")
+        ...     th.load_run(f"{folder}/a").summary == run.summary
+        True
     """
     folder = Path(path).absolute()
     _require_whole(folder)
@@ -147,12 +168,14 @@ def load_run(path: str | Path) -> Run:
 
 
 def _require_summary(summary: Any, path: Path) -> None:
-    """Raise unless a summary is of a format that is known and has all that is told of a run."""
+    """Raise unless a summary has a known format and every entry."""
     if not isinstance(summary, dict) or not isinstance(version := summary.get("format", 0), int) or version > FORMAT:
-        raise RunError("this summary is not one that this Thence can read", where=str(path))
-    missing = [name for name in _TOLD if name not in summary]
+        raise RunError(
+            "the summary has an unknown format", where=str(path), hint="the run may be from a newer version of Thence"
+        )
+    missing = [name for name in _SUMMARY_KEYS if name not in summary]
     if missing:
-        raise RunError(f"this summary lacks {', '.join(missing)}", where=str(path), hint="run again")
+        raise RunError(f"the summary lacks {', '.join(missing)}", where=str(path), hint="run again")
 
 
 def _read_bins(path: Path) -> Discretizer | None:
@@ -162,26 +185,26 @@ def _read_bins(path: Path) -> Discretizer | None:
     try:
         return Discretizer.from_dict(data)
     except (KeyError, TypeError, ValueError, AttributeError, ConfigError) as error:
-        raise RunError(f"these are not the bins of a run ({error!r})", where=str(path)) from error
+        raise RunError(f"not the bins of a run ({error!r})", where=str(path)) from error
 
 
 def _require_whole(folder: Path) -> None:
     if not folder.is_dir():
         siblings = [p.name for p in folder.parent.iterdir() if p.is_dir()] if folder.parent.is_dir() else []
         visible = [name for name in siblings if not name.startswith(".")]
-        raise RunError("there is no run folder at this place", where=str(folder), hint=nearest(folder.name, visible))
+        raise RunError("no such run folder", where=str(folder), hint=nearest(folder.name, visible))
     if (folder / INCOMPLETE).exists():
         raise RunError(
-            "this run is incomplete: the process that wrote it did not come to its end",
+            "the run is incomplete: the process that wrote it was stopped",
             where=str(folder),
             hint="delete the folder and run again",
         )
     missing = [name for name in _FILES if not (folder / name).is_file()]
     if len(missing) == len(_FILES):
-        raise RunError("this is not a run folder", where=str(folder))
+        raise RunError("not a run folder", where=str(folder))
     if missing:
         raise RunError(
-            f"this run is incomplete: there is no {', '.join(missing)}",
+            f"the run is incomplete: {', '.join(missing)} is missing",
             where=str(folder),
             hint="delete the folder and run again",
         )
@@ -193,7 +216,7 @@ def _write_json(path: Path, data: Mapping[str, Any]) -> None:
 
 
 def _finite(value: Any) -> Any:
-    """JSON knows no NaN: null stands for it, and reads back as missing."""
+    """JSON has no NaN; null is written instead and reads back as missing."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
