@@ -26,9 +26,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 import thence as th
 from tests.helpers.commands import thence
+from thence.cli.app import app
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = {str(path.relative_to(ROOT)): path for path in [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]}
@@ -203,6 +205,20 @@ def test_every_block_has_a_known_language_and_a_reason_not_to_run(page: str) -> 
     assert len(re.findall(r"<!-- not run", text)) == sum(block.word == "not run" for block in blocks), (
         f"{page}: '<!-- not run: reason -->' must be on the line before its block"
     )
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_within_sentences_exist(page: str) -> None:
+    root = typer.main.get_command(app)
+    for line in re.findall(r"`(thence [^`]*)`", PAGES[page].read_text(encoding="utf-8")):
+        _, *words = shlex.split(line.replace("…", ""))
+        command: Any = root
+        while words and not words[0].startswith("-") and hasattr(command, "commands"):
+            assert words[0] in command.commands, f"{page}: {line}"
+            command = command.commands[words.pop(0)]
+        known = {name for part in (root, command) for option in part.params for name in option.opts}
+        known |= {"--install-completion", "--help"}
+        assert {word for word in words if word.startswith("--")} <= known, f"{page}: {line}"
 
 
 @pytest.mark.parametrize("path", [*PAGES.values(), CONTRIBUTING], ids=lambda path: str(path.relative_to(ROOT)))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 import pytest
@@ -219,14 +217,3 @@ def test_peak_memory_is_that_of_the_run(table):
     if peak is None:
         pytest.skip("this system does not tell")
     assert 95 < peak / 2**20 < 300
-
-
-@pytest.mark.parametrize("page", ["baselines.md", "compare.md"])
-def test_the_examples_of_the_guide_run(page):
-    import doctest
-
-    text = (Path(__file__).parents[2] / "docs" / "guide" / page).read_text(encoding="utf-8")
-    # The fence that closes an example would otherwise be taken for its output.
-    examples = doctest.DocTestParser().get_doctest(text.replace("\n```\n", "\n\n"), {}, page, page, 0)
-    assert examples.examples
-    assert doctest.DocTestRunner().run(examples).failed == 0
