@@ -19,6 +19,7 @@ import json
 import re
 import shlex
 import shutil
+import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -30,11 +31,15 @@ import typer
 
 import thence as th
 from tests.helpers.commands import thence
+from tests.helpers.distributions import add_distribution
 from thence.cli.app import app
+from thence.miners.base import make_miner
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = {str(path.relative_to(ROOT)): path for path in [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]}
-CONTRIBUTING = ROOT / "CONTRIBUTING.md"
+PAGES = {
+    str(path.relative_to(ROOT)): path
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md"))]
+}
 SECTIONS = {"input", "windows", "discretize", "enrich", "miner", "refine", "output"}
 LANGUAGES = {"python", "pycon", "sh", "console", "toml", "json", "text", "csv"}
 SHOWN = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
@@ -221,11 +226,49 @@ def test_commands_within_sentences_exist(page: str) -> None:
         assert {word for word in words if word.startswith("--")} <= known, f"{page}: {line}"
 
 
-@pytest.mark.parametrize("path", [*PAGES.values(), CONTRIBUTING], ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_recipes_for_parts_work(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The recipes of CONTRIBUTING.md as an installed package, each part used through the public interface."""
+    import numpy as np
+
+    blocks = blocks_of("CONTRIBUTING.md")
+    code = "\n".join(block.text for block in blocks if block.language == "python")
+    (points,) = (tomllib.loads(block.text)["project"]["entry-points"] for block in blocks if block.language == "toml")
+    (folder / "installed").mkdir()
+    add_distribution(folder / "installed", "my_parts", code, points)
+    monkeypatch.syspath_prepend(str(folder / "installed"))
+    times = np.arange("2024-01-01", "2024-01-02", dtype="datetime64[h]").astype("datetime64[us]")
+    np.savez(folder / "plant.npz", time=times, a=np.arange(24.0), b=np.arange(24.0) ** 2, c=np.ones(24))
+    (folder / "rooms.names").write_text("kitchen hall")
+    try:
+        readings = th.read_sensors("plant.npz")
+        assert readings.ids == ("a", "b", "c")
+        assert len(th.read_graph("rooms.names").nodes) == 2
+        table = th.transactions(readings, windows="1h", enrich="first-two", method="halves")
+        assert (table.n_features, table.n_items) == (2, 4)
+        rules = make_miner("pairs").mine(table)
+        assert len(rules) == 2
+        assert th.write_rules(rules, "rules.count", unit="found").read_text() == "2 found"
+    finally:
+        sys.modules.pop("my_parts", None)
+
+
+def anchors(path: Path) -> set[str]:
+    """Ids of a page: of its headings, as both GitHub and mkdocs make them, and those given in HTML."""
+    text = path.read_text(encoding="utf-8")
+    headings = re.findall(r"^#+ (.+)$", text, flags=re.M)
+    slugs = {re.sub(r"\s", "-", re.sub(r"[^\w\s-]", "", heading).strip().lower()) for heading in headings}
+    return slugs | set(re.findall(r'<a id="([^"]+)">', text))
+
+
+@pytest.mark.parametrize("path", PAGES.values(), ids=PAGES)
 def test_links_lead_somewhere(path: Path) -> None:
-    for target in re.findall(r"\]\(([^)#\s]+)", path.read_text(encoding="utf-8")):
+    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+    for target, _, anchor in re.findall(r"\]\(([^)#\s]*)(#([^)\s]*))?\)", text):
         if "://" not in target:
-            assert (path.parent / target).exists(), f"{path.name} links to {target}"
+            there = (path.parent / target).resolve() if target else path
+            assert there.exists(), f"{path.name} links to {target}"
+            if anchor and there.suffix == ".md":
+                assert anchor in anchors(there), f"{path.name} links to {target}#{anchor}"
 
 
 def test_every_page_is_in_the_navigation() -> None:
