@@ -59,8 +59,8 @@ from thence.datasets.toy import load as load_toy
 from thence.graph.system import System
 
 
-def load(*, name: str = "plant") -> System:
-    return replace(load_toy(), name=name)
+def load(*, title: str = "plant") -> System:
+    return replace(load_toy(), name=title)
 
 
 DATASET = NamedDataset("plant", "the toy again", "nothing", load)
@@ -77,9 +77,9 @@ def test_another_package_adds_a_data_set(tmp_path: Path, monkeypatch: pytest.Mon
     )
     monkeypatch.syspath_prepend(tmp_path)
     assert datasets.names()[-2:] == ("plant", "wrong")
-    assert datasets.info("plant").options == {"name": "plant"}
-    assert datasets.load("plant", name="mill").name == "mill"
-    with pytest.raises(ConfigError, match="'name' must be a string, got 3"):
-        datasets.load("plant", name=3)
+    assert datasets.info("plant").options == {"title": "plant"}
+    assert datasets.load("plant", title="mill").name == "mill"
+    with pytest.raises(ConfigError, match="'title' must be a string, got 3"):
+        datasets.load("plant", title=3)
     with pytest.raises(ConfigError, match="must name a NamedDataset object"):
         datasets.load("wrong")

@@ -26,7 +26,7 @@ from thence.errors import ThenceError
 __all__ = ["app"]
 
 
-class FailingCleanly(TyperGroup):
+class ErrorHandlingGroup(TyperGroup):
     """A group of commands that turns every expected failure into one line on standard error and an exit code."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -72,7 +72,7 @@ def _file_hint(error: ThenceError) -> str:
 
 
 app = typer.Typer(
-    cls=FailingCleanly,
+    cls=ErrorHandlingGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
