@@ -45,7 +45,7 @@ FORMATS = Registry(
 def find_format(path: str | Path, name: str | None = None) -> Format:
     """Find a format by its name, or else by the suffix of a file.
 
-    Formats of this package are searched before those of others.
+    Formats of this package are searched before those of other packages.
 
     Args:
         path: The file, which need not exist.
