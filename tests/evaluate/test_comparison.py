@@ -8,7 +8,7 @@ import pytest
 
 import thence as th
 from thence.errors import ConfigError, MiningError
-from thence.evaluate.comparison import METHODS, Comparison, compare, method, overlap, published_methods
+from thence.evaluate.comparison import METHODS, Comparison, compare, make_method, measure_overlap, published_methods
 from thence.evaluate.footprint import run_here, run_isolated
 from thence.miners.base import make_miner
 from thence.miners.baselines.exhaustive import FPGrowth
@@ -23,7 +23,7 @@ SMALL = {"population": 12, "evaluations": 150}
 
 @pytest.fixture(autouse=True, scope="module")
 def one_thread():
-    """Networks this small only wait for each other on several threads."""
+    """Several threads only slow down networks this small."""
     import torch
 
     before = torch.get_num_threads()
@@ -50,7 +50,7 @@ def numbers():
 
 
 def small_methods() -> dict:
-    """The nine methods as published, but for their budgets."""
+    """The nine published methods with smaller budgets."""
     methods = published_methods(seed=1, **SMALL)
     methods["Aerial"] = make_miner("aerial", seed=1, similarity=0.6, epochs=40)
     return methods
@@ -85,20 +85,20 @@ def test_all_nine_methods_on_net3():
     check_nine(compare(table, small_methods(), feature_table=th.feature_table(few, windows="2h")))
 
 
-def test_the_row_of_a_method_is_the_summary_of_its_rules(table):
+def test_the_row_of_a_method_summarises_its_rules(table):
     result = compare(table, [Exact(min_support=0.05)])
-    told = Exact(min_support=0.05).mine(table).describe()
+    summary = Exact(min_support=0.05).mine(table).describe()
     row = result.rows[0]
     assert row["method"] == "exact"
     assert (row["rules"], row["support"], row["confidence"]) == (
-        told["rules"],
-        told["mean_support"],
-        told["mean_confidence"],
+        summary["rules"],
+        summary["mean_support"],
+        summary["mean_confidence"],
     )
     assert (row["rule_coverage"], row["zhang"], row["data_coverage"]) == (
-        told["mean_rule_coverage"],
-        told["mean_zhang"],
-        told["data_coverage"],
+        summary["mean_rule_coverage"],
+        summary["mean_zhang"],
+        summary["data_coverage"],
     )
     assert list(result.rules["exact"]) == list(Exact(min_support=0.05).mine(table))
 
@@ -109,10 +109,10 @@ def test_overlap_is_jaccard(table):
     first, second = rules.take(np.arange(6)), rules.take(np.arange(4, 8))
     # Two rules in common, eight in all; the order of rules and of item numbers does not matter.
     shuffled = RuleSet.from_rules(list(second)[::-1], second.counts[::-1])
-    assert overlap([first, shuffled]).tolist() == [[1.0, 2 / 8], [2 / 8, 1.0]]
-    assert overlap([first, RuleSet.empty()])[0, 1] == 0.0
+    assert measure_overlap([first, shuffled]).tolist() == [[1.0, 2 / 8], [2 / 8, 1.0]]
+    assert measure_overlap([first, RuleSet.empty()])[0, 1] == 0.0
     repeated = first.take(np.array([0, 0, 1, 2, 3, 4, 5]))
-    assert overlap([first, repeated])[0, 1] == 1.0
+    assert measure_overlap([first, repeated])[0, 1] == 1.0
 
 
 def test_overlap_tells_patterns_apart(table):
@@ -128,7 +128,7 @@ def test_overlap_tells_patterns_apart(table):
         )
         for name in ("(a)-[x]->(b)", "(a)-[y]->(b)")
     ]
-    assert overlap([placed[0], placed[1], placed[0]])[0].tolist() == [1.0, 0.0, 1.0]
+    assert measure_overlap([placed[0], placed[1], placed[0]])[0].tolist() == [1.0, 0.0, 1.0]
 
 
 def test_a_method_that_cannot_read_the_table_keeps_its_row(table):
@@ -140,7 +140,7 @@ def test_a_method_that_cannot_read_the_table_keeps_its_row(table):
     assert result.to_polars()["rules"].null_count() == 2
 
 
-def test_seed_overrules_and_labels_stay_apart(table, numbers):
+def test_seed_overrides_the_miners_seed_and_labels_are_unique(table, numbers):
     miners = [TSNARM(seed=1, **SMALL), TSNARM(seed=2, **SMALL)]
     same = compare(table, miners, feature_table=numbers, seed=5)
     assert same.methods == ("DE", "DE #2")
@@ -150,13 +150,13 @@ def test_seed_overrules_and_labels_stay_apart(table, numbers):
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "a", 2**70])
-def test_an_impossible_seed_is_refused_at_once(table, seed):
-    """ValueError of the random generator."""
+def test_an_invalid_seed_is_refused_before_mining(table, seed):
+    """It used to raise the ``ValueError`` of the random generator."""
     with pytest.raises(ConfigError, match="seed must be an integer"):
         compare(table, ["aerial", "exact"], seed=seed)
 
 
-def test_methods_may_follow_from_earlier_ones(table):
+def test_methods_may_depend_on_earlier_ones(table):
     result = compare(table, {"all": Exact(min_support=0.05), "half": lambda done: FPGrowth.half_of(done["all"])})
     assert result.methods == ("all", "half")
     assert result.rows[1]["rules"] > 0
@@ -167,16 +167,16 @@ def test_methods_may_follow_from_earlier_ones(table):
 def test_misspelt_names_are_found_before_anything_runs(table):
     with pytest.raises(ConfigError, match="did you mean 'exact'"):
         compare(table, ["fpgrowth", "exakt"])
-    with pytest.raises(ConfigError, match="a list of methods"):
+    with pytest.raises(ConfigError, match="miners must be a list or a mapping, got 'exact'"):
         compare(table, "exact")
-    with pytest.raises(ConfigError, match="'windows' says how to make a table"):
+    with pytest.raises(ConfigError, match="'windows' is a setting for building tables"):
         compare(table, ["exact"], windows="1h")
-    with pytest.raises(ConfigError, match="cannot mine a list"):
+    with pytest.raises(ConfigError, match="data must be a System or a table, got list"):
         compare([1, 2], ["exact"])
-    assert method("ga", **SMALL) == TSNARM(algorithm="ga", **SMALL)
+    assert make_method("ga", **SMALL) == TSNARM(algorithm="ga", **SMALL)
 
 
-def test_csv_screen_and_picture(table, tmp_path):
+def test_csv_terminal_and_chart(table, tmp_path):
     result = compare(table, ["exact", "fpgrowth"])
     read = pl.read_csv(result.to_csv(tmp_path / "comparison.csv"))
     assert read.columns[:3] == ["method", "rules", "support"]
@@ -197,7 +197,7 @@ def test_csv_screen_and_picture(table, tmp_path):
         result.plot(tmp_path / "comparison.pdf")
 
 
-def test_a_process_of_its_own_gives_the_same_rules(table):
+def test_an_isolated_process_gives_the_same_rules(table):
     miner = Exact(min_support=0.05)
     here, there = run_here(miner, table), run_isolated(miner, table)
     assert list(here.rules) == list(there.rules)
@@ -210,10 +210,10 @@ def test_a_process_of_its_own_gives_the_same_rules(table):
 def test_peak_memory_is_that_of_the_run(table):
     class Hungry(Exact):
         def mine(self, table, **rest):
-            hoard = np.ones(100 << 17)  # 100 MB: too much for what earlier tests have freed and the process kept
+            hoard = np.ones(100 << 17)  # 100 MB: more than earlier tests can have left free in the process
             return super().mine(table, **rest) if hoard.any() else RuleSet.empty()
 
     peak = run_here(Hungry(), table).peak_bytes
     if peak is None:
-        pytest.skip("this system does not tell")
+        pytest.skip("peak memory is not known on this system")
     assert 95 < peak / 2**20 < 300

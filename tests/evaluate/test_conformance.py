@@ -1,4 +1,4 @@
-"""The conformance checks can fail: each one catches a miner that breaks exactly what it is about."""
+"""Conformance checks can fail: each one catches a miner that breaks just the rule that it checks."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 from thence.errors import MiningError
 from thence.evaluate import conformance as checks
+from thence.evaluate.brute_force import brute_force_rules
 from thence.miners.exact.miner import Exact
 from thence.rules.constraints import Where
 from thence.rules.items import Item
@@ -24,7 +25,7 @@ SOUND = Exact(min_support=0.05, min_confidence=0.6)
 
 @dataclass(frozen=True, kw_only=True)
 class Sound:
-    """The exact miner in a form that the tests can break in one place at a time."""
+    """The exact miner, wrapped so that tests can break one thing at a time."""
 
     name: ClassVar[str] = "sound"
     wants: ClassVar[str] = "codes"
@@ -50,7 +51,7 @@ class Sound:
 
 
 def broken(change: Callable[[Sound, Any, RuleSet], RuleSet], **attributes: Any) -> Any:
-    """A miner whose result is changed afterwards."""
+    """Create a miner whose result ``change`` alters."""
 
     @dataclass(frozen=True, kw_only=True)
     class Broken(Sound):
@@ -62,7 +63,7 @@ def broken(change: Callable[[Sound, Any, RuleSet], RuleSet], **attributes: Any) 
     return Broken()
 
 
-def test_a_sound_miner_passes_everything():
+def test_a_sound_miner_passes_all_checks():
     for check in checks.yield_checks(Sound()):
         check(Sound())
 
@@ -124,7 +125,7 @@ def speechless(_, __, rules):
 
 
 def one_sided(_, table, rules):
-    """Keep only rules about what happens to stand in the first column."""
+    """Keep only rules whose consequent is in the first column."""
     first = table.blocks[0].columns[0].feature
     return rules.filter(where=lambda rule: rule.consequent.feature == first)
 
@@ -134,7 +135,7 @@ def nothing(_, __, rules):
 
 
 def trivial(_, table, rules):
-    """Everything implies a constant."""
+    """Return rules whose consequent is a constant."""
     if table.n_rows and all(column.is_constant for column in table.blocks[0].columns):
         return Exact(min_support=0.1, context_consequents=True).mine(table)
     return rules
@@ -160,7 +161,7 @@ def trivial(_, table, rules):
         (trivial, checks.check_constant_table),
     ],
 )
-def test_a_check_catches_what_it_is_about(change, check):
+def test_a_check_catches_the_fault_that_it_checks(change, check):
     check(Sound())
     with pytest.raises(AssertionError):
         check(broken(change))
@@ -182,10 +183,10 @@ def test_a_miner_that_cannot_take_one_row_is_caught():
         checks.check_one_row(broken(fragile))
 
 
-def test_a_refusal_of_constraints_is_fine():
+def test_constraints_may_be_refused():
     def refusing(miner, table, rules):
         if isinstance(miner.antecedent, Where) or isinstance(miner.consequent, Where):
-            raise MiningError("constraints are beyond me")
+            raise MiningError("constraints are not supported")
         return rules
 
     checks.check_constraints(broken(refusing))
@@ -195,13 +196,13 @@ def test_a_miner_that_takes_any_table_is_caught():
     @dataclass(frozen=True, kw_only=True)
     class Greedy(Sound):
         def mine(self, table, *, progress=lambda *_: None):
-            return RuleSet.empty("fine") if isinstance(table, FeatureTable) else super().mine(table)
+            return RuleSet.empty("no rules") if isinstance(table, FeatureTable) else super().mine(table)
 
     with pytest.raises(AssertionError, match="accepted"):
         checks.check_wrong_kind_of_table(Greedy())
 
 
-def test_progress_beyond_the_whole_is_caught():
+def test_progress_beyond_the_total_is_caught():
     @dataclass(frozen=True, kw_only=True)
     class Eager(Sound):
         def mine(self, table, *, progress=lambda *_: None):
@@ -225,7 +226,7 @@ def test_a_column_without_values_in_a_rule_is_caught():
         checks.check_column_of_missing_values(broken(inventive))
 
 
-def test_counts_that_follow_the_order_of_columns_are_caught():
+def test_counts_that_depend_on_the_order_of_columns_are_caught():
     def tilted(_, table, rules):
         first = table.blocks[0].columns[0].feature.subject
         return miscounted(_, table, rules) if first == "s1" else rules
@@ -236,14 +237,14 @@ def test_counts_that_follow_the_order_of_columns_are_caught():
         checks.check_column_order_does_not_change_counts(moved)
 
 
-def test_names_and_wants_are_looked_at():
+def test_name_and_wants_are_checked():
     with pytest.raises(AssertionError, match="lower-case"):
         checks.check_protocol(broken(lambda _, __, rules: rules, name="Sound"))
-    with pytest.raises(AssertionError, match="neither"):
+    with pytest.raises(AssertionError, match="must be 'codes' or 'numbers', got 'rows'"):
         checks.check_protocol(broken(lambda _, __, rules: rules, wants="rows"))
 
 
-def test_which_checks_apply_follows_from_what_a_miner_promises():
+def test_checks_depend_on_the_attributes_of_the_miner():
     promised = {check.__name__ for check in checks.yield_checks(Sound())}
     fewer = {check.__name__ for check in checks.yield_checks(Sound(), exhaustive=False)}
     assert promised - fewer == {
@@ -255,8 +256,8 @@ def test_which_checks_apply_follows_from_what_a_miner_promises():
 
 
 def test_thresholds_of_the_enumeration_are_exact():
-    """0.07 × 100 is a hair above 7 in binary; 7 rows of 100 meet a threshold of 0.07."""
+    """0.07 × 100 is slightly above 7 in binary arithmetic, but 7 of 100 rows reach a threshold of 0.07."""
     table = checks.sample_table(SOUND, rows=40)
     assert isinstance(table, TransactionTable)
-    rules = checks.brute_force_rules(table, min_support=0.1, min_confidence=0.0, max_antecedents=1)
+    rules = brute_force_rules(table, min_support=0.1, min_confidence=0.0, max_antecedents=1)
     assert min(counts[3] for counts in rules.values()) == 4

@@ -1,1 +1,4 @@
-"""Questions asked of miners and rules: comparison, fidelity, generalisation, and conformance checks."""
+"""Evaluation of miners and rules: comparison, fidelity, generalisation, and conformance checks.
+
+Nothing in this package mines by itself: miners and tables come from ``thence.miners`` and ``thence.runs.pipeline``.
+"""

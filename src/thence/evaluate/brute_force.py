@@ -1,6 +1,7 @@
-"""Rules counted and enumerated row by row in plain Python: slow, obvious, and sharing no code with the counting.
+"""Brute-force reference: rules counted and enumerated row by row in plain Python.
 
-This is what the conformance checks hold miners against. It works on any small table; nothing else should use it.
+The conformance checks compare miners with it. It is slow and must not share code with ``thence.counting``; use it on
+small tables and in tests only.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Counted = tuple[int, int, int, int]
 
 
 def plain_rows(table: Table) -> list[dict[Feature, Observed]]:
-    """Every row as a mapping from features to what was observed."""
+    """Return every row of ``table`` as a mapping from features to values; ``None`` is a missing value."""
     if isinstance(table, FeatureTable):
         return [
             {
@@ -43,19 +44,29 @@ def plain_rows(table: Table) -> list[dict[Feature, Observed]]:
     ]
 
 
-def brute_force_counts(table: Table, rule: Rule) -> Counted:
-    """Rows, rows with the antecedent, with the consequent and with both, among those that lack nothing of the rule.
+def brute_force_counts(rule: Rule, table: Table) -> Counted:
+    """Count the rows of a table for one rule.
 
-    >>> import polars as pl
-    >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y", None], "b": ["u", "v", "u", "u"]}))
-    >>> rule = Rule((Item.is_(table.features[0], "x"),), Item.is_(table.features[1], "u"))
-    >>> brute_force_counts(table, rule)
-    (3, 2, 2, 1)
+    Args:
+        rule: The rule to count.
+        table: The table to count in.
+
+    Returns:
+        Four counts over the rows in which no feature of the rule is missing: all of them, those in which the antecedent
+        holds, in which the consequent holds, and in which both hold.
+
+    Examples:
+        >>> import polars as pl
+        >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y", None], "b": ["u", "v", "u", "u"]}))
+        >>> rule = Rule((Item.is_(table.features[0], "x"),), Item.is_(table.features[1], "u"))
+        >>> brute_force_counts(rule, table)
+        (3, 2, 2, 1)
     """
     return count_rows(plain_rows(table), rule.antecedent, rule.consequent)
 
 
 def count_rows(rows: list[dict[Feature, Observed]], antecedent: tuple[Item, ...], consequent: Item) -> Counted:
+    """Count the rows of ``plain_rows`` for one rule; see ``brute_force_counts``."""
     n = left = right = both = 0
     for row in rows:
         if any(row[item.feature] is None for item in (*antecedent, consequent)):
@@ -69,7 +80,17 @@ def count_rows(rows: list[dict[Feature, Observed]], antecedent: tuple[Item, ...]
 def brute_force_rules(
     table: TransactionTable, *, min_support: float, min_confidence: float, max_antecedents: int
 ) -> dict[Rule, Counted]:
-    """All rules of a plain table within the thresholds, which are read as the decimal numbers that they print as."""
+    """Enumerate all rules of a table with one block that reach the thresholds.
+
+    Args:
+        table: The table to mine.
+        min_support: Minimum support, compared exactly as the decimal number that it prints as.
+        min_confidence: Minimum confidence, compared in the same way.
+        max_antecedents: Maximum number of items in an antecedent.
+
+    Returns:
+        The rules with their counts.
+    """
     block, rows = table.blocks[0], plain_rows(table)
     left, right = item_masks(block)
     trivial = trivial_pairs(block)

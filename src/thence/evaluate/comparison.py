@@ -1,8 +1,9 @@
-"""Comparison of miners on the same data: the usual table of rule quality, cost, and overlap between rule sets.
+"""Comparison of miners on the same data: rule quality, cost, and overlap between rule sets.
 
-Every method is counted by the same exact recount, so the rows of the table can be compared. Miners that read raw
-numbers get the feature table of the same transactions. The published comparison in one word is
-``published_methods``.
+The rules of every miner are counted by the same exact recount, so the rows of the table can be compared. Miners that
+read raw numbers get the feature table of the same transactions. ``published_methods`` are the methods of the paper.
+
+This module compares and prints; ``evaluate.footprint`` runs and measures one miner.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.table import Table as RichTable
 
-__all__ = ["METHODS", "Comparison", "Method", "compare", "method", "overlap", "published_methods"]
+__all__ = ["METHODS", "Comparison", "Method", "compare", "make_method", "measure_overlap", "published_methods"]
 
 Method = str | type | Miner | Callable[[Mapping[str, RuleSet]], Any]
-"""A miner by name, class or instance, or a function that makes one from the rules of the methods before it."""
+"""A miner by name, class or instance, or a function that builds one from the rules of the methods before it."""
 
 _NUMERICAL = ("de", "ga", "pso", "lshade", "jde")
 METHODS = ("aerial", "fpgrowth", "hmine", *_NUMERICAL, "arm-ae")
-"""The nine methods of the published comparison."""
+"""Names of the nine methods of the published comparison."""
 
 _COLUMNS = {
     "rules": ("rules", "{:,.0f}"),
@@ -51,11 +52,19 @@ _COLUMNS = {
 }
 
 
-def method(name: str, **settings: Any) -> Miner:
-    """A miner by its name, or by the name of one of the optimisers of TS-NARM.
+def make_method(name: str, **settings: Any) -> Miner:
+    """Create a miner by its name, or by the name of an optimiser of TS-NARM.
 
-    >>> method("lshade", evaluations=1000).evaluations
-    1000
+    Args:
+        name: Name of a miner, or ``"de"``, ``"ga"``, ``"pso"``, ``"lshade"`` or ``"jde"``.
+        **settings: Settings of the miner.
+
+    Returns:
+        The miner.
+
+    Examples:
+        >>> make_method("lshade", evaluations=1000).evaluations
+        1000
     """
     if name in _NUMERICAL:
         return make_miner("ts-narm", algorithm=name, **settings)
@@ -65,14 +74,25 @@ def method(name: str, **settings: Any) -> Miner:
 def published_methods(
     names: Iterable[str] = METHODS, *, evaluations: int = 50_000, population: int = 200, seed: int = 0
 ) -> dict[str, Method]:
-    """The methods of the published comparison with its parameters.
+    """Return the methods of the published comparison with the parameters of the paper.
 
-    The threshold of the exhaustive ones is half of Aerial's mean support, and ARM-AE gets as many rules per consequent
-    as Aerial found per feature, so Aerial must come first; it shows what its network proposes, as published, whatever
-    the exact confidence is. Names other than the nine are registered miners.
+    Aerial must come first if FP-Growth, HMine or ARM-AE are among the methods: the minimum support of FP-Growth and
+    HMine is half of the mean support of Aerial's rules, and ARM-AE returns as many rules per consequent as Aerial found
+    per feature. Aerial has ``min_confidence=0``, so that every rule that its network proposes is evaluated, as in the
+    paper.
 
-    >>> list(published_methods(["aerial", "de"]))
-    ['Aerial', 'DE']
+    Args:
+        names: Names from ``METHODS``; any other name is that of a registered miner, with its defaults.
+        evaluations: Number of fitness evaluations of the TS-NARM optimisers.
+        population: Population size of the TS-NARM optimisers.
+        seed: Random seed of every method that has one.
+
+    Returns:
+        A mapping from display names to methods, for ``compare``.
+
+    Examples:
+        >>> list(published_methods(["aerial", "de"]))
+        ['Aerial', 'DE']
     """
     from thence.miners.baselines.arm_ae import ARMAE
     from thence.miners.baselines.exhaustive import FPGrowth, HMine
@@ -87,21 +107,21 @@ def published_methods(
     for name in names:
         title = titles.get(name, name.upper() if name in _NUMERICAL else name)
         if name in _NUMERICAL:
-            out[title] = method(name, evaluations=evaluations, population=population, seed=seed)
+            out[title] = make_method(name, evaluations=evaluations, population=population, seed=seed)
         elif name in made:
             out[title] = made[name]
         elif name == "aerial":
             out[title] = make_miner(name, seed=seed, min_confidence=0)
         else:
-            out[title] = _seeded(make_miner(name), seed)
+            out[title] = _with_seed(make_miner(name), seed)
     return out
 
 
 def _aerial(done: Mapping[str, RuleSet]) -> RuleSet:
     if not len(done.get("Aerial", ())):
         raise ConfigError(
-            "the published parameters of this method follow from Aerial's rules, and there are none",
-            hint="let 'aerial' come first, or give the method its own parameters",
+            "the published parameters of this method depend on Aerial's rules, but there are none",
+            hint="put 'aerial' first, or pass a miner with explicit parameters",
         )
     return done["Aerial"]
 
@@ -117,76 +137,94 @@ def compare(
     progress: Progress = silent,
     **settings: Any,
 ) -> Comparison:
-    """Run several miners on the same data and put their results side by side.
+    """Run several miners on the same data and compare their rules, time and memory.
 
-    ``data`` is a table, or a ``System``, whose tables are made by
-    ``transactions`` and ``feature_table`` with the further ``settings`` (``windows``, ``bins``,
-    ``enrich``…). With a table, miners over raw numbers need its ``feature_table``, and Naive SemRL its
-    ``existential_table``. ``seed`` overrules that of every miner that has one. ``isolate`` runs each miner in a process
-    of its own, for figures of time and memory that others cannot disturb. A method that refuses the table with an
-    error of the package keeps its row, with the reason.
+    A method that fails with a ``ThenceError`` keeps its row, without numbers; the column ``note`` has the reason.
 
-    >>> import polars as pl
-    >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "y"] * 9, "b": ["u", "v"] * 9}))
-    >>> result = compare(table, ["exact", "fpgrowth"])
-    >>> result.to_polars()["rules"].to_list(), result.overlap("exact", "fpgrowth")
-    ([4, 4], 1.0)
+    Args:
+        data: A ``System``, whose tables are built by ``transactions`` and ``feature_table``, or a table.
+        miners: Methods to run, in order: names of miners or of TS-NARM optimisers, miner classes, miners, or functions
+            that take the rules of the methods before (a mapping from labels to rule sets) and return a miner. The keys
+            of a mapping are the labels of the methods.
+        feature_table: Raw numbers of the same transactions, for miners that read them; built if ``data`` is a
+            ``System``.
+        existential_table: The same transactions with existential features, for Naive SemRL; built if ``data`` is a
+            ``System``.
+        seed: Random seed that overrides the seed of every miner that has one.
+        isolate: Run each miner in its own process, so that measurements of time and memory do not affect each other.
+        progress: Called with the progress; not called from within isolated processes.
+        **settings: Settings of ``transactions`` and ``feature_table``, such as ``windows``, ``bins`` and ``enrich``;
+            only if ``data`` is a ``System``.
+
+    Returns:
+        A row per method, the rules of every method, and the overlap between the rule sets.
+
+    Raises:
+        ConfigError: A method is unknown, ``seed`` is not valid, or ``settings`` are given together with a table.
+
+    Examples:
+        >>> import polars as pl
+        >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "y"] * 9, "b": ["u", "v"] * 9}))
+        >>> result = compare(table, ["exact", "fpgrowth"])
+        >>> result.to_polars()["rules"].to_list(), result.overlap("exact", "fpgrowth")
+        ([4, 4], 1.0)
     """
     if seed is not None:
         require_seed(seed)
-    tables = _Tables.of(data, feature_table, existential_table, settings)
+    tables = _Tables.from_input(data, feature_table, existential_table, settings)
     done: dict[str, RuleSet] = {}
     rows: list[dict[str, Any]] = []
-    listed = _labelled(miners)
+    listed = _list_methods(miners)
     for at, (label, chosen) in enumerate(listed):
         progress("comparing", at, len(listed), label)
         try:
-            miner = _seeded(_made(chosen, done), seed)
-            label = _unique(label or as_miner(miner).label, done)
-            table = tables.of_miner(miner)
+            miner = _with_seed(_build_miner(chosen, done), seed)
+            label = _make_unique(label or as_miner(miner).label, done)
+            table = tables.for_miner(miner)
             found = run_isolated(miner, table) if isolate else run_here(miner, table, progress=progress)
         except ThenceError as error:
-            label = _unique(label or str(getattr(chosen, "name", chosen)), done)
+            label = _make_unique(label or str(getattr(chosen, "name", chosen)), done)
             rows.append({"method": label, **dict.fromkeys(_COLUMNS), "note": str(error)})
             done[label] = RuleSet.empty(str(error))
             continue
-        rows.append({"method": label, **_summary(found), "note": "; ".join(found.rules.notes)})
+        rows.append({"method": label, **_summarise(found), "note": "; ".join(found.rules.notes)})
         done[label] = found.rules
     progress("comparing", len(listed), len(listed))
-    return Comparison(tuple(rows), done, overlap(list(done.values())))
+    return Comparison(tuple(rows), done, measure_overlap(list(done.values())))
 
 
-def _labelled(miners: Iterable[Method] | Mapping[str, Method]) -> list[tuple[str, Method]]:
+def _list_methods(miners: Iterable[Method] | Mapping[str, Method]) -> list[tuple[str, Method]]:
+    """Methods with their labels; a label is empty where the miner has to supply it."""
     if isinstance(miners, str):
-        raise ConfigError(f"one method alone cannot be compared: '{miners}'", hint="give a list of methods")
+        raise ConfigError(f"miners must be a list or a mapping, got '{miners}'", hint=f"pass ['{miners}']")
     if isinstance(miners, Mapping):
         listed = [(str(label), chosen) for label, chosen in miners.items()]
     else:
         listed = [(chosen if isinstance(chosen, str) else "", chosen) for chosen in miners]
     known = (*miner_names(), *_NUMERICAL)
     for _, chosen in listed:
-        # A misspelt name is found before the first hour of mining, not after.
+        # Check names before anything runs: mining may take hours.
         if isinstance(chosen, str) and chosen not in known:
             hint = nearest(chosen, known) or "known: " + ", ".join(known)
             raise ConfigError(f"unknown method '{chosen}'", hint=hint)
     return listed
 
 
-def _made(chosen: Method, done: Mapping[str, RuleSet]) -> Miner:
+def _build_miner(chosen: Method, done: Mapping[str, RuleSet]) -> Miner:
     if isinstance(chosen, str):
-        return method(chosen)
+        return make_method(chosen)
     if isinstance(chosen, (type, Miner)):
         return make_miner(chosen)
     made: Miner = chosen(done)
     return made
 
 
-def _seeded(miner: Miner, seed: int | None) -> Miner:
+def _with_seed(miner: Miner, seed: int | None) -> Miner:
     has_one = dataclasses.is_dataclass(miner) and any(field.name == "seed" for field in dataclasses.fields(miner))
     return dataclasses.replace(miner, seed=seed) if has_one and seed is not None else miner  # type: ignore[type-var]
 
 
-def _unique(label: str, taken: Mapping[str, Any]) -> str:
+def _make_unique(label: str, taken: Mapping[str, Any]) -> str:
     number = 2
     out = label
     while out in taken:
@@ -194,15 +232,15 @@ def _unique(label: str, taken: Mapping[str, Any]) -> str:
     return out
 
 
-def _summary(found: Footprint) -> dict[str, Any]:
-    told = found.rules.describe()
+def _summarise(found: Footprint) -> dict[str, Any]:
+    summary = found.rules.describe()
     return {
-        "rules": told["rules"],
-        "support": told["mean_support"],
-        "confidence": told["mean_confidence"],
-        "rule_coverage": told["mean_rule_coverage"],
-        "data_coverage": told["data_coverage"],
-        "zhang": told["mean_zhang"],
+        "rules": summary["rules"],
+        "support": summary["mean_support"],
+        "confidence": summary["mean_confidence"],
+        "rule_coverage": summary["mean_rule_coverage"],
+        "data_coverage": summary["data_coverage"],
+        "zhang": summary["mean_zhang"],
         "seconds": found.seconds,
         "peak_mb": None if found.peak_bytes is None else found.peak_bytes / 2**20,
     }
@@ -210,7 +248,7 @@ def _summary(found: Footprint) -> dict[str, Any]:
 
 @dataclass
 class _Tables:
-    """The tables that miners may want, made from a data set when first asked for."""
+    """The tables that miners may read, built from a system on first use."""
 
     data: System | None
     codes: TransactionTable | None
@@ -219,13 +257,16 @@ class _Tables:
     settings: Mapping[str, Any]
 
     @staticmethod
-    def of(
+    def from_input(
         data: Any, numbers: FeatureTable | None, existential: TransactionTable | None, settings: Mapping[str, Any]
     ) -> _Tables:
         if isinstance(data, (TransactionTable, FeatureTable)):
             if settings:
                 unknown = next(iter(settings))
-                raise ConfigError(f"'{unknown}' says how to make a table, and a table is given already")
+                raise ConfigError(
+                    f"'{unknown}' is a setting for building tables, but data is already a table",
+                    hint=f"remove '{unknown}', or pass a th.System",
+                )
             if isinstance(data, FeatureTable):
                 return _Tables(None, None, data, existential, {})
             if data.enrichment == "existential":
@@ -233,48 +274,51 @@ class _Tables:
             return _Tables(None, data, numbers, existential, {})
         if not isinstance(data, System):
             raise ConfigError(
-                f"cannot mine a {type(data).__name__}",
-                hint="pass a table or a th.System",
+                f"data must be a System or a table, got {type(data).__name__}", hint="pass a th.System or a table"
             )
         return _Tables(data, None, numbers, existential, settings)
 
-    def of_miner(self, miner: Miner) -> TransactionTable | FeatureTable:
-        """The table that a miner wants."""
+    def for_miner(self, miner: Miner) -> TransactionTable | FeatureTable:
+        """Return the table that a miner reads."""
         if miner.wants == "numbers":
             if self.numbers is None:
-                self.numbers = self._from_data(
-                    pipeline.feature_table, miner, "feature_table=", "bins", "scope", "method"
-                )
+                self.numbers = self._build(pipeline.feature_table, miner, "feature_table=", "bins", "scope", "method")
             return self.numbers
         if as_miner(miner).enrichment == "existential":
             if self.existential is None:
-                self.existential = self._from_data(
-                    pipeline.transactions, miner, "existential_table=", enrich="existential"
-                )
+                self.existential = self._build(pipeline.transactions, miner, "existential_table=", enrich="existential")
             return self.existential
         if self.codes is None:
-            self.codes = self._from_data(pipeline.transactions, miner, "a TransactionTable")
+            self.codes = self._build(pipeline.transactions, miner, "a TransactionTable")
         return self.codes
 
-    def _from_data(self, make: Callable[..., Any], miner: Miner, wanted: str, *without: str, **more: Any) -> Any:
+    def _build(self, make: Callable[..., Any], miner: Miner, wanted: str, *without: str, **more: Any) -> Any:
+        """Build a table from the system; ``without`` names settings that do not apply to it."""
         if self.data is None:
-            raise ConfigError(f"{miner.name} cannot read the table that is given", hint=f"give {wanted} as well")
+            raise ConfigError(f"the miner '{miner.name}' cannot read this kind of table", hint=f"pass {wanted} as well")
         settings = {name: value for name, value in self.settings.items() if name not in without} | more
         return make(self.data, **settings)
 
 
-def overlap(rule_sets: Sequence[RuleSet]) -> npt.NDArray[np.float64]:
-    """Jaccard similarity between rule sets: rules that both have, over rules that either has.
+def measure_overlap(rule_sets: Sequence[RuleSet]) -> npt.NDArray[np.float64]:
+    """Compute the Jaccard similarity of every two rule sets: rules in both, divided by rules in either.
 
-    Rules are the same when they have the same items; a range that another miner cut elsewhere is another item. Two
-    empty sets are alike.
+    Rules are the same if they have the same items. Intervals with different ends are different items. The similarity of
+    two empty sets is 1.
 
-    >>> overlap([RuleSet.empty(), RuleSet.empty()]).tolist()
-    [[1.0, 1.0], [1.0, 1.0]]
+    Args:
+        rule_sets: The rule sets to compare.
+
+    Returns:
+        A symmetric matrix with a row and a column per rule set.
+
+    Examples:
+        >>> measure_overlap([RuleSet.empty(), RuleSet.empty()]).tolist()
+        [[1.0, 1.0], [1.0, 1.0]]
     """
     numbers: dict[Any, int] = {}
     width = max((rules.antecedents.shape[1] for rules in rule_sets), default=1)
-    rows = [_as_rows(rules, numbers, width) for rules in rule_sets]
+    rows = [_pack_rules(rules, numbers, width) for rules in rule_sets]
     out = np.eye(len(rows))
     for a, first in enumerate(rows):
         for b, second in enumerate(rows[:a]):
@@ -284,8 +328,8 @@ def overlap(rule_sets: Sequence[RuleSet]) -> npt.NDArray[np.float64]:
     return out
 
 
-def _as_rows(rules: RuleSet, numbers: dict[Any, int], width: int) -> npt.NDArray[Any]:
-    """The distinct rules as fixed-size records: consequent, pattern, antecedent items in order."""
+def _pack_rules(rules: RuleSet, numbers: dict[Any, int], width: int) -> npt.NDArray[Any]:
+    """Return the distinct rules as fixed-size records: consequent, pattern, sorted antecedent items."""
     remap = np.array([*(numbers.setdefault(item, len(numbers)) for item in rules.items), -1], np.int64)
     named = [numbers.setdefault(pattern, len(numbers)) for pattern, _ in rules.patterns]
     matrix = np.full((len(rules), width + 2), -1, np.int64)
@@ -300,7 +344,13 @@ def _as_rows(rules: RuleSet, numbers: dict[Any, int], width: int) -> npt.NDArray
 
 @dataclass(frozen=True)
 class Comparison:
-    """The results of several methods: a row each, their rules, and how much their rules have in common."""
+    """Results of several methods on the same data, as ``compare`` returns them.
+
+    Args:
+        rows: A mapping per method: ``method``, mean measures, ``seconds``, ``peak_mb`` and ``note``.
+        rules: The rule set of each method, by label.
+        overlaps: Jaccard similarity of every two rule sets, in the order of ``rows``.
+    """
 
     rows: tuple[Mapping[str, Any], ...]
     rules: Mapping[str, RuleSet]
@@ -308,15 +358,20 @@ class Comparison:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """The names of the methods, in order."""
+        """Labels of the methods, in the order in which they ran."""
         return tuple(str(row["method"]) for row in self.rows)
 
     def overlap(self, first: str, second: str) -> float:
-        """The Jaccard similarity of the rules of two methods."""
+        """Return the Jaccard similarity of the rules of two methods.
+
+        Args:
+            first: Label of a method.
+            second: Label of another method.
+        """
         return float(self.overlaps[self.methods.index(first), self.methods.index(second)])
 
     def to_polars(self) -> pl.DataFrame:
-        """A row per method: mean measures, cost, a note, and one column per method with the overlap."""
+        """Return a frame with a row per method: mean measures, cost, the overlap with every method, and a note."""
         import polars as pl
 
         types = {"rules": pl.Int64, **dict.fromkeys(list(_COLUMNS)[1:], pl.Float64)}
@@ -327,7 +382,14 @@ class Comparison:
         return pl.DataFrame(columns)
 
     def to_csv(self, path: str | Path) -> Path:
-        """Write ``to_polars`` to a file, with all digits."""
+        """Write the frame of ``to_polars`` to a CSV file, without rounding.
+
+        Args:
+            path: The file to write.
+
+        Returns:
+            The path.
+        """
         self.to_polars().write_csv(path)
         return Path(path)
 
@@ -341,7 +403,7 @@ class Comparison:
         ]
 
     def table(self) -> RichTable:
-        """The table for a terminal."""
+        """Return the rows as a table for a terminal."""
         from rich.table import Table as RichTable
 
         out = RichTable(title="Rule quality and cost")
@@ -353,7 +415,7 @@ class Comparison:
         return out
 
     def overlap_table(self) -> RichTable:
-        """The overlap between the rule sets, for a terminal."""
+        """Return the overlap between the rule sets as a table for a terminal."""
         from rich.table import Table as RichTable
 
         out = RichTable(title="Rules in common (Jaccard)")
@@ -377,7 +439,18 @@ class Comparison:
         return "\n".join(out)
 
     def plot(self, path: str | Path | None = None) -> Any:
-        """Bars of every column, one panel each, as an Altair chart; written where the path ends in a known suffix."""
+        """Draw a bar chart with a panel per column.
+
+        Args:
+            path: File to write the chart to: ``.svg``, ``.png``, ``.html`` or ``.json``. By default nothing is written.
+
+        Returns:
+            The Altair chart.
+
+        Raises:
+            ConfigError: The suffix of ``path`` is not supported.
+            MissingExtraError: The extra ``plots`` is not installed.
+        """
         altair = require("altair", extra="plots")
         frame = self.to_polars().select("method", *_COLUMNS)
         values = [row for row in frame.unpivot(index="method").to_dicts() if row["value"] is not None]
@@ -398,7 +471,11 @@ class Comparison:
         if path is not None:
             suffix = Path(path).suffix.lower()
             if suffix not in (".svg", ".png", ".html", ".json"):
-                raise ConfigError(f"a chart cannot be written as '{suffix}'", hint="use .svg, .png, .html or .json")
+                raise ConfigError(
+                    f"a chart cannot be written as '{suffix}'",
+                    where=str(path),
+                    hint="use .svg, .png, .html or .json",
+                )
             if suffix in (".svg", ".png"):
                 require("vl_convert", extra="plots")
             chart.save(str(path), **({"inline": True} if suffix == ".html" else {}))

@@ -1,4 +1,7 @@
-"""How well one rule set stands for another: recall and precision of a neural miner against the exact one."""
+"""Fidelity: recall and precision of the rules of one miner against those of an exact miner.
+
+Rules are compared as they are; nothing is mined or counted here.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,26 @@ __all__ = ["fidelity"]
 
 
 def fidelity(rules: RuleSet, exact: RuleSet) -> dict[str, float]:
-    """Recall, precision and overlap of ``rules`` against ``exact``, rule by rule.
+    """Compare a rule set with the exact one: recall, precision and Jaccard similarity.
 
-    Recall is the share of exact rules that were found, precision the share of found rules that are exact ones; both
-    are 1 where there is nothing to find.
+    Two rules are the same if they have the same pattern and the same items; their counts are not compared. Use the same
+    thresholds for both, or recall and precision also measure the difference between the thresholds.
 
-    >>> import polars as pl, thence as th
-    >>> table = th.TransactionTable.from_frame(pl.DataFrame({"a": ["x", "y"] * 5, "b": ["u", "v"] * 5}))
-    >>> exact = th.Exact().mine(table)
-    >>> th.fidelity(exact[:2], exact)
-    {'recall': 0.5, 'precision': 1.0, 'jaccard': 0.5}
+    Args:
+        rules: Rules to evaluate, such as those of ``th.Aerial``.
+        exact: Reference: all rules of the same table within the thresholds, such as those of ``th.Exact``.
+
+    Returns:
+        A dict with the keys ``recall`` (share of ``exact`` that is in ``rules``; 1 if ``exact`` is empty),
+        ``precision`` (share of ``rules`` that is in ``exact``; 1 if ``rules`` is empty) and ``jaccard`` (rules in both
+        sets, divided by rules in either; 1 if both are empty).
+
+    Examples:
+        >>> import polars as pl, thence as th
+        >>> table = th.TransactionTable.from_frame(pl.DataFrame({"a": ["x", "y"] * 5, "b": ["u", "v"] * 5}))
+        >>> exact = th.Exact().mine(table)
+        >>> th.fidelity(exact[:2], exact)
+        {'recall': 0.5, 'precision': 1.0, 'jaccard': 0.5}
     """
     ours, theirs = set(rules), set(exact)
     both = len(ours & theirs)

@@ -1,12 +1,12 @@
-"""What a miner costs: seconds and peak memory of one run, in this process or in one of its own.
+"""Time and peak memory of one run of a miner, in this process or in a new one.
 
-Seconds are those of ``mine``, exact recount included. A short run on a few rows comes first, so that imports and
-compilation, which happen once per process, are not counted. Peak memory is how far the resident memory of the process
-rose above where it stood before the run. On Linux the kernel's own high-water mark is reset for that, so short peaks
-are not missed; elsewhere it is known only for a run in a process of its own. Memory that an earlier run left free
-inside the process is used again without the kernel noticing: for figures to publish, run each miner in its own process.
+The time is that of ``mine``, including the exact recount. A short run on a few rows comes first, so that imports and
+compilation, which happen once per process, are not measured. Peak memory is the largest increase of the resident memory
+of the process during the run. On Linux the high-water mark of the kernel is reset before the run, so short peaks are
+not missed; on other systems peak memory is known for isolated runs only. A run may reuse memory that an earlier run of
+the same process has freed, which the kernel does not see: isolate the runs to measure figures for publication.
 
-This module runs and measures; it compares and prints nothing.
+This module runs and measures; it must not compare or print.
 """
 
 from __future__ import annotations
@@ -32,13 +32,19 @@ __all__ = ["Footprint", "run_here", "run_isolated"]
 Table = TransactionTable | FeatureTable
 
 _WARM_UP_ROWS = 16
-# Settings that make a run on a few rows cheap, where a miner has them.
+# Settings that make the warm-up run cheap, for miners that have them.
 _CHEAP = {"evaluations": 30, "population": 10, "epochs": 1, "max_antecedents": 1, "rules_per_consequent": 1}
 
 
 @dataclass(frozen=True)
 class Footprint:
-    """The rules of a run with what they cost; ``peak_bytes`` is ``None`` where the system does not tell."""
+    """The rules of one run with its time and memory.
+
+    Args:
+        rules: The rules that were found.
+        seconds: Wall-clock time of ``mine``.
+        peak_bytes: Peak memory of the run; ``None`` where the operating system does not report it.
+    """
 
     rules: RuleSet
     seconds: float
@@ -46,40 +52,57 @@ class Footprint:
 
 
 def run_here(miner: Miner, table: Table, *, progress: Progress = silent) -> Footprint:
-    """Run a miner in this process.
+    """Run a miner in this process and measure time and memory.
 
-    >>> import polars as pl
-    >>> from thence.miners.exact.miner import Exact
-    >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "y"] * 9, "b": ["u", "v"] * 9}))
-    >>> run_here(Exact(), table).seconds > 0
-    True
+    Args:
+        miner: The miner to run.
+        table: The table to mine.
+        progress: Called with the progress of the miner.
+
+    Examples:
+        >>> import polars as pl
+        >>> from thence.miners.exact.miner import Exact
+        >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "y"] * 9, "b": ["u", "v"] * 9}))
+        >>> run_here(Exact(), table).seconds > 0
+        True
     """
     _warm_up(miner, table)
-    before = _reset_high_water()
+    before = _reset_high_water_mark()
     start = time.perf_counter()
     rules = miner.mine(table, progress=progress)
     seconds = time.perf_counter() - start
-    peak = None if before is None else max(_status("VmHWM") - before, 0)
+    peak = None if before is None else max(_read_status("VmHWM") - before, 0)
     return Footprint(rules, seconds, peak)
 
 
 def run_isolated(miner: Miner, table: Table) -> Footprint:
-    """Run a miner in a fresh process; the rules come back with their data coverage, without the table behind them."""
+    """Run a miner in a new process and measure time and memory.
+
+    Args:
+        miner: The miner to run; it must be picklable.
+        table: The table to mine.
+
+    Returns:
+        The rules keep their data coverage as a number, but no reference to the table.
+
+    Raises:
+        MiningError: The process ended without a result.
+    """
     with tempfile.TemporaryDirectory(prefix="thence-") as folder:
         task, result = Path(folder, "task"), Path(folder, "result")
         task.write_bytes(pickle.dumps((miner, table)))
-        call = "import sys; from thence.evaluate.footprint import _child; _child(sys.argv[1], sys.argv[2])"
+        call = "import sys; from thence.evaluate.footprint import _run_child; _run_child(sys.argv[1], sys.argv[2])"
         done = subprocess.run([sys.executable, "-c", call, task, result], capture_output=True, text=True, check=False)
         if not result.exists():
             last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-            raise MiningError(f"the process of {miner.name} ended without a result: {last}")
+            raise MiningError(f"the isolated process of the miner '{miner.name}' failed: {last}")
         outcome = pickle.loads(result.read_bytes())
     if isinstance(outcome, ThenceError):
         raise outcome
     return outcome  # type: ignore[no-any-return]
 
 
-def _child(task: str, result: str) -> None:
+def _run_child(task: str, result: str) -> None:
     miner, table = pickle.loads(Path(task).read_bytes())
     outcome: Any
     try:
@@ -87,7 +110,7 @@ def _child(task: str, result: str) -> None:
         if found.peak_bytes is None:
             found = replace(found, peak_bytes=_lifetime_peak())
         facts = {**found.rules.facts, "data_coverage": found.rules.data_coverage}
-        # What computes coverage would take the table along.
+        # The function that computes coverage holds the table, which must not be pickled.
         outcome = replace(found, rules=replace(found.rules, facts=facts, coverage_of=None))
     except ThenceError as error:
         outcome = error
@@ -105,20 +128,20 @@ def _warm_up(miner: Miner, table: Table) -> None:
     try:
         miner.mine(few)
     except ThenceError:
-        # Whatever is wrong will be wrong again, and be reported, in the run that counts.
+        # The measured run raises the same error and reports it.
         return
 
 
-def _reset_high_water() -> int | None:
-    """Start the kernel's high-water mark afresh and return the memory in use; ``None`` where that cannot be done."""
+def _reset_high_water_mark() -> int | None:
+    """Reset the high-water mark of the kernel and return the memory in use; ``None`` where this is not supported."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
-        return _status("VmRSS")
+        return _read_status("VmRSS")
     except OSError:
         return None
 
 
-def _status(name: str) -> int:
+def _read_status(name: str) -> int:
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(f"{name}:"):
             return int(line.split()[1]) * 1024
