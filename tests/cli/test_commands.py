@@ -250,7 +250,7 @@ def test_show_orders_by_any_measure(run: Path) -> None:
 
 
 def test_show_refuses_what_is_not_a_whole_run(run: Path, tmp_path: Path) -> None:
-    assert "no run folder" in fail("show", tmp_path / "none")
+    assert "no such run folder" in fail("show", tmp_path / "none")
     assert "not a run folder" in fail("show", tmp_path)
     (tmp_path / INCOMPLETE).write_text("")
     assert "incomplete" in fail("show", tmp_path)
@@ -347,7 +347,7 @@ def test_datasets_list_info_and_make(files: Path, tmp_path: Path) -> None:
     assert "5 sensors" in succeed("datasets", "make", "toy")
     told = json.loads(succeed("datasets", "make", "toy", "--out", tmp_path / "toy", "--json"))
     assert set(told["files"]) == {"binding", "config", "dataset", "graph", "kinds", "labels", "ontology", "sensors"}
-    assert "something at this place already" in fail("datasets", "make", "toy", "--out", tmp_path / "toy")
+    assert "already exists" in fail("datasets", "make", "toy", "--out", tmp_path / "toy")
     succeed("datasets", "make", "toy", "--out", tmp_path / "toy", "--force", "--quiet")
     assert "did you mean 'toy'" in fail("datasets", "info", "tyo")
     assert "has no option 'days'" in fail("datasets", "make", "toy", "--option", "days=3")
