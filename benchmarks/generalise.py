@@ -43,7 +43,7 @@ def share(value: float | None) -> str:
 
 def zhang(result) -> str:
     """Mean of Zhang's metric over the kept rules, where they were mined."""
-    return share(float(result.kept.measure("zhang").mean())) if len(result.kept) else "–"
+    return share(float(result.selected.measure("zhang").mean())) if len(result.selected) else "–"
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Rules on places and times that they were not mined on."""
+"""Generalisation: rules at places and times that they were not mined on."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def test_lifted_rules_hold_where_they_were_not_mined_and_grounded_ones_cannot_ap
         assert result.modes[mode].unseen_confidence is None
     assert len(result.unseen_nodes) == round(0.3 * 10)
     assert not set(result.unseen_nodes) & set(result.seen_nodes)
-    told = json.loads(json.dumps(result.to_dict()))
-    assert set(told["modes"]["lifted"]) >= {
+    summary = json.loads(json.dumps(result.describe()))
+    assert set(summary["modes"]["lifted"]) >= {
         "rules", "seen_confidence", "unseen_confidence", "seen_coverage", "unseen_coverage",
     }  # fmt: skip
     assert "lifted" in str(result)
@@ -45,17 +45,17 @@ def test_rules_of_one_network_are_applied_to_another() -> None:
 
 
 def test_capitals_and_a_relation_called_in_change_nothing() -> None:
-    """Patterns with kinds in capitals or a relation IN were read back as others: an error, or arrays of two shapes."""
+    """Patterns with capital kinds or a relation IN were parsed back differently: an error, or arrays of two shapes."""
     plain = network(frames=100)
     options = {"enrich": "lifted", "seed": 1, "bins": 4, "min_embeddings": 2, "max_antecedents": 1}
     loud = renamed(plain, {"flow": "Flow", "pressure": "PRESSURE"}, {"ends_at": "IN", "starts_at": "in"})
     quiet = renamed(plain, {}, {"ends_at": "ia", "starts_at": "ib"})
-    expected = generalisation(quiet, **options).modes["lifted"].to_dict()  # type: ignore[arg-type]
-    assert generalisation(loud, **options).modes["lifted"].to_dict() == expected  # type: ignore[arg-type]
+    expected = generalisation(quiet, **options).modes["lifted"].describe()  # type: ignore[arg-type]
+    assert generalisation(loud, **options).modes["lifted"].describe() == expected  # type: ignore[arg-type]
 
 
 def renamed(net: System, kinds: dict[str, str], relations: dict[str, str]) -> System:
-    """The network with other names for kinds and relations, without ontology."""
+    """Return the network with other names of kinds and relations, and without ontology."""
     edges = [replace(e, labels=frozenset(relations[x] for x in e.labels)) for e in net.graph.edges.values()]
     data = net.sensors.with_kinds({s.id: kinds.get(s.kind, s.kind) for s in net.sensors.sensors})
     return System(data, KnowledgeGraph(net.graph.nodes.values(), edges), net.binding, Ontology({}))
@@ -78,18 +78,18 @@ def test_a_region_is_connected() -> None:
 def test_the_same_seed_gives_the_same_result() -> None:
     net = network(frames=100)
     first, second = (generalisation(net, enrich="lifted", seed=5, min_embeddings=2, bins=4) for _ in range(2))
-    assert first.to_dict() == second.to_dict()
+    assert first.describe() == second.describe()
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"enrich": "lift"}, "did you mean 'lifted'"),
-        ({"unseen": 1.5}, "between 0 and 1"),
-        ({"split": "half"}, "'random' nodes or a connected 'region'"),
+        ({"unseen": 1.5}, "unseen must be between 0 and 1"),
+        ({"split": "half"}, "use 'random' or 'region'"),
         ({"kinds": ["flw"]}, "did you mean 'flow'"),
     ],
 )
-def test_impossible_questions_are_refused(settings: dict, message: str) -> None:
+def test_invalid_settings_are_refused(settings: dict, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         generalisation(network(frames=20), **settings)

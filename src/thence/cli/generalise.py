@@ -71,10 +71,10 @@ def generalise(
             **modes,
         )
     if as_json:
-        print_json({"dataset": dataset, "other": other, **result.to_dict()})
+        print_json({"dataset": dataset, "other": other, **result.describe()})
         return
     say(str(result), quiet=quiet)
     for mode, found in result.modes.items():
         if found.rules:
             say(f"\n{mode}, the first rules:", quiet=quiet)
-            say("\n".join(found.kept.lines(_SHOWN)), quiet=quiet)
+            say("\n".join(found.selected.lines(_SHOWN)), quiet=quiet)

@@ -1,4 +1,7 @@
-"""What rules are mined on and measured on: a system in windows, cut into an earlier and a later part."""
+"""A system in windows, split in time: rules are mined on the earlier part and measured on the later one.
+
+Tables come from ``runs.pipeline``; nothing is mined or measured here.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,16 @@ __all__ = ["SplitSettings", "TimedSystem", "window_system"]
 
 @dataclass(frozen=True)
 class SplitSettings:
-    """How generalisation is measured: the miner, the tables, and the share of the time to mine on."""
+    """Settings of a measurement of generalisation.
+
+    Args:
+        miner: The miner, with its thresholds.
+        bins: Number of bins.
+        max_rules: Maximum number of rules to select.
+        hops: Maximum length of a path in a pattern.
+        min_embeddings: Minimum number of embeddings of a pattern.
+        train_share: Share of the frames to mine on.
+    """
 
     miner: Exact
     bins: int
@@ -32,14 +44,22 @@ class SplitSettings:
     min_embeddings: int
     train_share: float
 
-    def cut(self, timed: TimedSystem) -> int:
-        """The first frame of the later part."""
+    def split_frame(self, timed: TimedSystem) -> int:
+        """Return the number of the first frame that ``timed`` is measured on."""
         return int(len(timed.readings) * self.train_share)
 
 
 @dataclass(frozen=True)
 class TimedSystem:
-    """A system with its readings in windows, without windows in which nothing reads."""
+    """A system with its readings in windows, without the windows in which all values are missing.
+
+    Args:
+        system: The system, with the sensors that take part.
+        graph: The graph of the system.
+        binding: The binding of the whole system.
+        readings: The readings in windows.
+        places: Ids of the nodes that carry sensors, sorted.
+    """
 
     system: System
     graph: KnowledgeGraph
@@ -56,18 +76,26 @@ class TimedSystem:
         patterns: str | Sequence[str | Pattern] = "auto",
         sensors: Iterable[str] | None = None,
     ) -> TransactionTable:
-        """The table of some sensors (all by default), with bins given or fitted on the earlier part."""
+        """Build a table.
+
+        Args:
+            mode: The enrichment.
+            settings: The settings of the measurement.
+            discretizer: Bins to use; by default they are fitted on the earlier part.
+            patterns: Patterns of lifted rules, or ``"auto"``.
+            sensors: Ids of the sensors to use; all by default.
+        """
         texts = patterns if isinstance(patterns, str) else tuple(map(str, patterns))
         return build_table(
             self.readings if sensors is None else self.readings.select(sensors),
             self.system,
             Config(discretize=DiscretizeConfig(bins=settings.bins), enrich=EnrichConfig(mode=mode, patterns=texts)),
             discretizer=discretizer,
-            fit_frames=slice(0, settings.cut(self)),
+            fit_frames=slice(0, settings.split_frame(self)),
         )
 
-    def patterns(self, settings: SplitSettings) -> list[Pattern]:
-        """The patterns of the whole graph: where unseen sensors sit is known, their readings are not."""
+    def find_patterns(self, settings: SplitSettings) -> list[Pattern]:
+        """Discover the patterns of the whole graph; the places of unseen sensors are known, their readings are not."""
         index = GraphIndex(self.graph, self.system.ontology)
         kinds = {sensor.id: sensor.kind for sensor in self.readings.sensors}
         carriers = Carriers.of(index, kinds, dict(self.binding))
@@ -76,10 +104,16 @@ class TimedSystem:
 
 
 def window_system(system: System, kinds: Sequence[str] | None, windows: str) -> TimedSystem:
-    """Put the readings of a system into windows, of some kinds of sensors only if ``kinds`` is given."""
+    """Put the readings of a system into windows.
+
+    Args:
+        system: The system; it must have a graph and a binding.
+        kinds: Kinds of sensors to use; all by default.
+        windows: Length of a window.
+    """
     graph, binding = system.require_graph()
     if kinds is not None:
-        # The binding stays whole: it also says where sensors of other kinds sit.
+        # Keep the whole binding: it also has the places of sensors of other kinds.
         system = replace(system.select_kinds(kinds), binding=binding)
     readings = window_readings(system, Config(windows=WindowsConfig(every=windows))).without_empty()
     places = sorted({binding[sensor.id] for sensor in readings.sensors if sensor.id in binding})

@@ -1,4 +1,7 @@
-"""Where rules apply and whether they hold, place by place and frame by frame; and the fewest rules that cover all."""
+"""Where rules apply and hold, by place and frame, and a greedy selection of few rules that apply almost everywhere.
+
+The selection reads antecedents only; consequents are read when the selected rules are measured.
+"""
 
 from __future__ import annotations
 
@@ -17,36 +20,42 @@ from thence.rules.ruleset import Rule, RuleSet
 from thence.tables.blocks import Block
 from thence.tables.transactions import TransactionTable
 
-__all__ = ["TIERS", "Judge", "fewest_frames", "frame_outcome"]
+__all__ = ["TIERS", "PlaceEvaluator", "measure_frames", "select_frame_cover"]
 
 Bools = npt.NDArray[np.bool_]
 
 TIERS = (0.99, 0.95, 0.9, 0.8, 0.5, 0.0)
-"""Rules are chosen tier by tier of confidence: a less confident one only where no better one applies."""
+"""Rules are selected by tiers of confidence: a rule of a lower tier only where no rule of a higher one applies."""
 MASK_BYTES = 1 << 29
 
 
-class Judge:
-    """A table whose rows are known by the places that rules read there."""
+class PlaceEvaluator:
+    """Selects and measures rules of a table by place-frames.
+
+    Args:
+        table: The table to apply rules to.
+        timed: The system of the table.
+        hidden: Ids of the unseen places.
+    """
 
     def __init__(self, table: TransactionTable, timed: TimedSystem, hidden: set[str]) -> None:
         self.table = table
         self.number = {place: i for i, place in enumerate(timed.places)}
         self.hidden = np.array([place in hidden for place in timed.places], bool)
         self.index = GraphIndex(timed.graph, timed.system.ontology)
-        # Only numbers are aggregated over the members of a role.
+        # Roles aggregate numeric sensors only.
         kinds = {sensor.id: sensor.kind for sensor in timed.readings.numeric}
         self.carriers = Carriers.of(self.index, kinds, dict(timed.binding))
-        self.present = _present(timed)
+        self.present = _find_present(timed)
         self._reads: dict[tuple[str, str], list[tuple[int, ...]]] = {}
 
     def places_read(self, rule: Rule) -> list[tuple[int, ...]]:
-        """For each embedding the places whose readings the rule looks at."""
-        block = self._block(rule)
+        """Return, for each embedding, the numbers of the places whose readings ``rule`` uses."""
+        block = self._find_block(rule)
         parts = [self._places_of(block, item.feature) for item in (*rule.antecedent, rule.consequent)]
         return [tuple(sorted(set().union(*(part[e] for part in parts)))) for e in range(block.n_embeddings)]
 
-    def _block(self, rule: Rule) -> Block:
+    def _find_block(self, rule: Rule) -> Block:
         return next(block for block in self.table.blocks if str(block.pattern or "") == rule.pattern)
 
     def _places_of(self, block: Block, feature: Any) -> list[tuple[int, ...]]:
@@ -73,8 +82,8 @@ class Judge:
         at = [v.name for v in block.pattern.nodes].index(feature.place)
         return [(self.number[names[at]],) if names[at] in self.number else () for names in block.embeddings]
 
-    def covered(self, table: TransactionTable, rule: Rule, places: list[tuple[int, ...]]) -> Bools:
-        """Places × frames in which the antecedent holds."""
+    def mark_covered(self, table: TransactionTable, rule: Rule, places: list[tuple[int, ...]]) -> Bools:
+        """Return places × frames: whether the antecedent of ``rule`` holds in an embedding that reads the place."""
         antecedent, _ = rule_rows(rule, table)
         out = np.zeros((len(self.number), antecedent.shape[1]), bool)
         for e, read in enumerate(places):
@@ -82,8 +91,14 @@ class Judge:
                 out[place] |= antecedent[e]
         return out
 
-    def fewest(self, candidates: RuleSet, frames: slice, limit: int) -> RuleSet:
-        """A greedy cover of all place-frames, tier by tier of confidence."""
+    def select_cover(self, candidates: RuleSet, frames: slice, limit: int) -> RuleSet:
+        """Select few rules that cover the place-frames, greedily and by tiers of confidence.
+
+        Args:
+            candidates: Rules to select from.
+            frames: Frames to cover.
+            limit: Maximum number of rules.
+        """
         table = self.table.frames(frames)
         n_frames = max((block.n_frames for block in table.blocks), default=0)
         bits = len(candidates) * len(self.number) * max(n_frames, 1)
@@ -92,7 +107,7 @@ class Judge:
         confidence = candidates.measure("confidence")
         listed = list(candidates)
         reads = [self.places_read(rule) for rule in listed]
-        masks = [np.packbits(self.covered(table, rule, read)) for rule, read in zip(listed, reads, strict=True)]
+        masks = [np.packbits(self.mark_covered(table, rule, read)) for rule, read in zip(listed, reads, strict=True)]
         open_bits = np.packbits(self.present[:, frames][:, ::step])
         total = int(np.bitwise_count(open_bits).sum())
         chosen: list[int] = []
@@ -103,20 +118,29 @@ class Judge:
                 break
         return candidates.take(np.array(chosen, np.int64))
 
-    def outcome(self, rules: RuleSet, frames: slice) -> tuple[float, float | None, float, float | None]:
-        """Coverage and confidence on seen and unseen places: (seen, seen, unseen, unseen)."""
+    def measure(self, rules: RuleSet, frames: slice) -> tuple[float, float | None, float, float | None]:
+        """Measure rules on seen and unseen places.
+
+        Args:
+            rules: Rules to measure.
+            frames: Frames to measure in.
+
+        Returns:
+            Coverage and confidence on seen places, then coverage and confidence on unseen places. A confidence is
+            ``None`` if no rule applies.
+        """
         table = self.table.frames(frames)
         n_frames = max((block.n_frames for block in table.blocks), default=0)
         covered = np.zeros((len(self.number), n_frames), bool)
         held, right = np.zeros(2, np.int64), np.zeros(2, np.int64)
         for rule in rules:
             places = self.places_read(rule)
-            covered |= self.covered(table, rule, places)
+            covered |= self.mark_covered(table, rule, places)
             antecedent, both = rule_rows(rule, table)
-            strange = np.array([bool(self.hidden[list(read)].any()) if read else False for read in places])
+            unseen = np.array([bool(self.hidden[list(read)].any()) if read else False for read in places])
             for side in (0, 1):
-                held[side] += int(antecedent[strange == bool(side)].sum())
-                right[side] += int(both[strange == bool(side)].sum())
+                held[side] += int(antecedent[unseen == bool(side)].sum())
+                right[side] += int(both[unseen == bool(side)].sum())
         present = self.present[:, frames]
         share = [_share(covered[self.hidden == bool(side)], present[self.hidden == bool(side)]) for side in (0, 1)]
         confidence = [float(right[side] / held[side]) if held[side] else None for side in (0, 1)]
@@ -131,7 +155,7 @@ def _greedy(
     limit: int,
     confidence: npt.NDArray[np.float64],
 ) -> list[int]:
-    """Lazy greedy cover: gains only shrink, so a rule whose old gain is not the best need not be counted again."""
+    """Lazy greedy cover: gains never grow, so only the rule with the largest known gain is counted again."""
     least = max(1, total // 10_000)
     heap = [(-int(np.bitwise_count(masks[r] & open_bits).sum()), -confidence[r], r) for r in pool]
     heapq.heapify(heap)
@@ -149,8 +173,8 @@ def _greedy(
     return chosen
 
 
-def _present(timed: TimedSystem) -> Bools:
-    """Places × frames in which some sensor of the place reads."""
+def _find_present(timed: TimedSystem) -> Bools:
+    """Return places × frames: whether some sensor of the place has a value."""
     out = np.zeros((len(timed.places), len(timed.readings)), bool)
     number = {place: i for i, place in enumerate(timed.places)}
     for i, sensor in enumerate(timed.readings.numeric):
@@ -166,8 +190,14 @@ def _share(covered: Bools, present: Bools) -> float:
     return float((covered & present).sum() / present.sum()) if present.any() else 0.0
 
 
-def fewest_frames(candidates: RuleSet, table: TransactionTable, limit: int) -> RuleSet:
-    """A greedy cover of time frames, for rules that have no place."""
+def select_frame_cover(candidates: RuleSet, table: TransactionTable, limit: int) -> RuleSet:
+    """Select few rules that cover the frames of a table, for rules without places (existential ones).
+
+    Args:
+        candidates: Rules to select from.
+        table: A table with one block.
+        limit: Maximum number of rules.
+    """
     listed = list(candidates)
     masks = [np.packbits(rule_rows(rule, table)[0][0]) for rule in listed]
     frames = table.blocks[0].n_frames
@@ -182,8 +212,16 @@ def fewest_frames(candidates: RuleSet, table: TransactionTable, limit: int) -> R
     return candidates.take(np.array(chosen, np.int64))
 
 
-def frame_outcome(rules: RuleSet, table: TransactionTable) -> tuple[float, float | None]:
-    """Coverage and confidence over frames of the rules that a table has the features of."""
+def measure_frames(rules: RuleSet, table: TransactionTable) -> tuple[float, float | None]:
+    """Measure rules over the frames of a table; rules with features that the table does not have never apply.
+
+    Args:
+        rules: Rules to measure.
+        table: The table to measure on.
+
+    Returns:
+        Coverage and confidence; the confidence is ``None`` if no rule applies.
+    """
     features = set(table.features)
     frames = table.blocks[0].n_frames if table.blocks else 0
     covered = np.zeros(frames, bool)
