@@ -17,7 +17,7 @@ from thence.bitmaps.bits import Integer, Words, and_count, kernel
 __all__ = [
     "TOLERANCE",
     "BankArrays",
-    "RuleArrays",
+    "RuleColumns",
     "Totals",
     "count_hits",
     "count_longer",
@@ -51,7 +51,7 @@ class BankArrays(NamedTuple):
     present_of: Indices
 
 
-class RuleArrays(NamedTuple):
+class RuleColumns(NamedTuple):
     """Rules to count; rules with equal antecedents must be adjacent.
 
     Args:
@@ -134,7 +134,7 @@ def _add(totals: Totals, rule: int, both: Integer, held: Integer, share: float) 
 
 
 @kernel
-def count_with_permuted_consequent(bank: BankArrays, permuted: Words, rules: RuleArrays, totals: Totals) -> None:
+def count_with_permuted_consequent(bank: BankArrays, permuted: Words, rules: RuleColumns, totals: Totals) -> None:
     """Count rules whose consequents are read from the permuted bitmaps.
 
     Args:
@@ -160,7 +160,7 @@ def count_with_permuted_consequent(bank: BankArrays, permuted: Words, rules: Rul
 
 @kernel
 def count_with_permuted_item(
-    bank: BankArrays, permuted: Words, rules: RuleArrays, item: Indices, totals: Totals
+    bank: BankArrays, permuted: Words, rules: RuleColumns, item: Indices, totals: Totals
 ) -> None:
     """Count rules of which a single antecedent item is read from the permuted bitmaps.
 

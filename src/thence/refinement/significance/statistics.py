@@ -24,7 +24,7 @@ from thence.bitmaps.bits import Words, as_kernel_array, popcount
 from thence.refinement.encoding import EncodedRules, encode_rules
 from thence.refinement.significance.kernels import (
     BankArrays,
-    RuleArrays,
+    RuleColumns,
     count_hits,
     count_with_permuted_consequent,
     count_with_permuted_item,
@@ -132,9 +132,9 @@ class PreparedBank:
         known = self.ones[self.arrays.present_of[self.column_of_item[items]]]
         return as_kernel_array(self.sizes(items) / np.maximum(known, 1), np.float64)
 
-    def to_arrays(self, antecedents: Indices, consequents: Indices, share: Floats) -> RuleArrays:
-        """Return rules as kernels read them (see ``RuleArrays``)."""
-        return RuleArrays(
+    def to_arrays(self, antecedents: Indices, consequents: Indices, share: Floats) -> RuleColumns:
+        """Return rules as kernels read them (see ``RuleColumns``)."""
+        return RuleColumns(
             as_kernel_array(antecedents, np.int32),
             as_kernel_array(consequents, np.int32),
             as_kernel_array(self.column_of_item[consequents], np.int32),
@@ -172,7 +172,7 @@ class TimeTests:
 
     bank: PreparedBank
     rules: Ints
-    arrays: RuleArrays
+    arrays: RuleColumns
 
     @staticmethod
     def of(bank: PreparedBank, encoded: EncodedRules, chosen: Ints) -> TimeTests:
@@ -210,7 +210,7 @@ class ItemTests:
 
     bank: PreparedBank
     rules: Ints
-    arrays: RuleArrays
+    arrays: RuleColumns
     item: Indices
 
     @staticmethod
