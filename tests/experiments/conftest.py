@@ -1,4 +1,4 @@
-"""Experiments in tests: a cache of their own for simulated data."""
+"""Fixtures of the tests of experiments: a separate cache for simulated data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Experiment files: all are valid, hold the paper's numbers, and mistakes in them are found."""
+"""Experiment files: they are valid, have the published numbers, and mistakes in them are reported."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "experiments.md
 
 
 @pytest.mark.parametrize("name", experiment_names())
-def test_file_is_valid_and_settles(name: str) -> None:
+def test_file_is_valid(name: str) -> None:
     experiment = read_experiment(name)
     assert experiment.id == name
     assert experiment.claims
-    assert isinstance(experiment.settle(), Parameters)
-    assert isinstance(experiment.settle(quick=True), Parameters)
+    assert isinstance(experiment.resolve_parameters(), Parameters)
+    assert isinstance(experiment.resolve_parameters(quick=True), Parameters)
 
 
 def test_published_numbers_are_complete() -> None:
-    # Lines of the paper's tables: 4 rows × 3 data sets, 5 optimisers × 3 numbers, and so on.
+    # Rows of the tables of the paper: 4 rows × 3 data sets, 5 optimisers × 3 numbers, and so on.
     counts = {name: len(read_experiment(name).published) for name in experiment_names()}
     assert counts == {"1.1": 12, "1.2": 0, "2.1": 15, "2.2": 21, "3": 15, "4": 36, "5": 40, "6": 3}
 
@@ -56,7 +56,7 @@ def test_published_number(name: str, dataset: str, row: str, at: float | None, m
     assert [line.values[metric] for line in found] == [value]
 
 
-def test_shares_are_shares() -> None:
+def test_shares_are_between_0_and_1() -> None:
     for name in experiment_names():
         for line in read_experiment(name).published:
             for metric, value in line.values.items():
@@ -72,8 +72,8 @@ def test_two_tables_of_the_paper_agree_where_they_overlap() -> None:
             assert quality[line.dataset, "Aerial"].support == line.support
 
 
-def test_every_parameter_is_used_by_a_work_and_described_in_the_guide() -> None:
-    used = {name for work in PROCEDURES.values() for name in work.uses}
+def test_every_parameter_is_used_by_a_procedure_and_described_in_the_guide() -> None:
+    used = {name for procedure in PROCEDURES.values() for name in procedure.uses}
     assert used == set(Parameters.__dataclass_fields__)
     described = set(re.findall(r"^\| `(\w+)` \|", GUIDE.read_text(encoding="utf-8"), flags=re.MULTILINE))
     assert described >= used
@@ -97,20 +97,20 @@ BASE = (FOLDER / "6.toml").read_text(encoding="utf-8")
     [
         ('title = "ARM-AE"', 'titel = "ARM-AE"', "unknown setting 'titel'"),
         ('work = ["arm-ae"]', 'work = ["arm-ea"]', "did you mean 'arm-ae'"),
-        ('metrics = ["rules",', 'metrics = ["rulez",', "'metrics' names 'rulez'"),
+        ('metrics = ["rules",', 'metrics = ["rulez",', "unknown value 'rulez' of 'metrics'"),
         ('test = "at-most"', 'test = "at-moost"', "unknown 'test' 'at-moost'"),
         ('metric = "zhang"', 'metric = "zang"', "unknown 'metric' 'zang'"),
-        ('dataset = "ltown"', 'dataset = "hanoi"', "hanoi, ARM-AE, None twice"),
-        ('dataset = "ltown"', 'dataset = "leakdb"', "'published' names 'leakdb'"),
+        ('dataset = "ltown"', 'dataset = "hanoi"', "'published' has duplicates: hanoi, ARM-AE, None"),
+        ('dataset = "ltown"', 'dataset = "leakdb"', "unknown value 'leakdb' of 'published'"),
         ("rules = 4400", 'rules = "many"', "'rules' must be"),
-        ('id = "dissociated"', 'id = "not-confident"', "lists not-confident twice"),
+        ('id = "dissociated"', 'id = "not-confident"', "'claims' has duplicates: not-confident"),
         ("training_rows = 5_000", "trainings_rows = 5_000", "'training_rows'"),
         ("training_rows = 5_000", "similarity = 1.5", "'similarity' must be above 0"),
-        ('id = "6"', 'id = "6.1"', "the file of experiment '6.1' is called 6.toml"),
-        ('id = "6"', 'id = "6', "this is not TOML"),
+        ('id = "6"', 'id = "6.1"', "'id' must be the name of the file, '6', got '6.1'"),
+        ('id = "6"', 'id = "6', "not a valid TOML file"),
     ],
 )
-def test_mistake_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_mistake_is_reported(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert old in BASE
     broken = tmp_path / "6.toml"
     broken.write_text(BASE.replace(old, new, 1), encoding="utf-8")
@@ -119,17 +119,17 @@ def test_mistake_is_named(tmp_path: Path, old: str, new: str, message: str) -> N
     assert "6.toml" in str(caught.value)
 
 
-def test_claim_with_too_few_sides() -> None:
+def test_claim_needs_the_right_number_of_rows() -> None:
     from thence.experiments.files import Claim
 
     with pytest.raises(ConfigError, match="needs 'right'"):
         Claim(id="a", text="", test="greater", metric="support", left="x")
-    with pytest.raises(ConfigError, match="has no 'right'"):
+    with pytest.raises(ConfigError, match="must not have 'right'"):
         Claim(id="a", text="", test="rising", metric="support", left="x", right="y")
 
 
-def test_unknown_experiment_names_those_there_are() -> None:
-    with pytest.raises(ConfigError, match=r"there are: 1\.1"):
+def test_unknown_experiment_lists_the_known_ones() -> None:
+    with pytest.raises(ConfigError, match=r"known: 1\.1"):
         read_experiment("7")
 
 

@@ -1,4 +1,4 @@
-"""Whole experiments in quick mode with two repeats: on the toy data set, on a file of one's own, and on Hanoi."""
+"""Whole experiments in quick mode with two repeats: on the toy data set, on a configuration file, and on Hanoi."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import pytest
 from thence import datasets
 from thence.errors import ConfigError, RunError
 from thence.experiments import experiment_names, read_experiment, report, reproduce
-from thence.experiments.runner import Reproduction, _time_left
-from thence.experiments.samples import load_data, made_from
+from thence.experiments.runner import Reproduction, _format_time_left
+from thence.experiments.samples import identify_data, load_data
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 
@@ -31,7 +31,7 @@ def stored(folder: Path) -> list[Path]:
     return sorted(folder.glob("repeats/*/*/*.json"))
 
 
-def test_every_experiment_gives_tables(toy: Reproduction) -> None:
+def test_every_experiment_writes_tables(toy: Reproduction) -> None:
     assert tuple(toy.results) == experiment_names()
     for name in experiment_names():
         written = {path.name for path in (toy.folder / name).iterdir()}
@@ -41,10 +41,10 @@ def test_every_experiment_gives_tables(toy: Reproduction) -> None:
             assert "table.csv" not in written
 
 
-def test_shared_work_is_done_once(toy: Reproduction) -> None:
-    works = {path.parent.parent.name for path in stored(toy.folder)}
-    assert works == {work for name in experiment_names() for work in read_experiment(name).work}
-    assert len(stored(toy.folder)) == 2 * len(works)
+def test_a_procedure_of_several_experiments_runs_once(toy: Reproduction) -> None:
+    procedures = {path.parent.parent.name for path in stored(toy.folder)}
+    assert procedures == {one for name in experiment_names() for one in read_experiment(name).work}
+    assert len(stored(toy.folder)) == 2 * len(procedures)
 
 
 def test_table_has_means_over_both_repeats(toy: Reproduction) -> None:
@@ -63,7 +63,7 @@ def test_table_has_means_over_both_repeats(toy: Reproduction) -> None:
 
 
 def test_rows_of_claims_exist(toy: Reproduction) -> None:
-    """A claim about a row that no work makes could never be checked."""
+    """A claim about a row that no procedure yields could never be checked."""
     for name, results in toy.results.items():
         rows = {row for row, _ in results.keys("toy")}
         for claim in read_experiment(name).claims:
@@ -91,7 +91,7 @@ def test_page_is_self_contained(toy: Reproduction) -> None:
     drawn = re.search(r"const figures = (.*);", text)
     assert drawn is not None
     assert set(json.loads(drawn[1].replace("<\\/", "</"))) == marks
-    # Nothing is loaded from elsewhere: outside the scripts there is no address but those within the page.
+    # Nothing is loaded from elsewhere: outside the scripts all links point into the page.
     outside = re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)
     assert "<script" not in outside
     assert not re.search(r"(src|href)=[\"'](?!#)", outside)
@@ -99,8 +99,8 @@ def test_page_is_self_contained(toy: Reproduction) -> None:
     assert (toy.folder / "1.2" / "time.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_half_of_the_repeats_deleted_gives_the_same_tables(toy: Reproduction) -> None:
-    """Resuming gives the numbers of an uninterrupted run."""
+def test_deleted_repeats_are_run_again_with_the_same_numbers(toy: Reproduction) -> None:
+    """A resumed run has the numbers of an uninterrupted one."""
     before = {path: path.read_bytes() for path in toy.folder.glob("*/table.csv")}
     assert len(before) == len(experiment_names()) - 1
     for path in stored(toy.folder)[::2]:
@@ -113,7 +113,7 @@ def test_half_of_the_repeats_deleted_gives_the_same_tables(toy: Reproduction) ->
     assert {path: path.stat().st_mtime_ns for path in untouched} == untouched
 
 
-def test_processes_give_the_same_table(toy: Reproduction, tmp_path: Path) -> None:
+def test_several_processes_give_the_same_table(toy: Reproduction, tmp_path: Path) -> None:
     calls: list[tuple[str, float, float]] = []
 
     def tell(stage: str, done: float, total: float, note: str = "") -> None:
@@ -124,7 +124,7 @@ def test_processes_give_the_same_table(toy: Reproduction, tmp_path: Path) -> Non
     assert ("repeats", 2, 2) in calls
 
 
-def test_other_parameters_do_not_mix(toy: Reproduction) -> None:
+def test_repeats_with_other_parameters_are_refused(toy: Reproduction) -> None:
     with pytest.raises(RunError, match=r"likeness was 0\.8, is 0\.5"):
         reproduce("6", dataset="toy", repeats=2, quick=True, out=toy.folder, parameters={"likeness": 0.5})
 
@@ -134,11 +134,11 @@ def test_report_runs_nothing(toy: Reproduction, tmp_path: Path) -> None:
     made = report(toy.folder, experiment="2.2", dataset="toy", quick=True, progress="off")
     assert stored(toy.folder) == before
     assert made.results["2.2"].repeats == {"toy": 2}
-    with pytest.raises(RunError, match="no repeats"):
+    with pytest.raises(RunError, match="no repeats of these experiments"):
         report(tmp_path)
 
 
-def test_own_data_by_a_configuration_file(tmp_path: Path) -> None:
+def test_data_of_a_configuration_file(tmp_path: Path) -> None:
     mine = tmp_path / "mine.toml"
     mine.write_text('[input]\ndataset = "toy"\n[windows]\nevery = "1h"\n')
     made = reproduce("3", dataset=str(mine), repeats=1, quick=True, out=tmp_path / "out", progress="off")
@@ -150,7 +150,7 @@ def test_own_data_by_a_configuration_file(tmp_path: Path) -> None:
 
 
 def own_files(folder: Path, readings: str = "r.csv") -> Path:
-    """The toy data set as files of one's own."""
+    """Write the toy data set to files with a configuration; return the configuration file."""
     data = datasets.load("toy")
     data.sensors.to_polars().write_csv(folder / readings)
     (folder / "g.json").write_text(json.dumps(data.graph.to_dict()))
@@ -161,7 +161,7 @@ def own_files(folder: Path, readings: str = "r.csv") -> Path:
 
 
 def test_changed_readings_are_other_data(tmp_path: Path) -> None:
-    """Only the configuration file was looked at: repeats of earlier readings were returned for later ones."""
+    """Only the configuration file was compared: repeats of the old readings were returned for the new ones."""
     mine = own_files(tmp_path)
     reproduce("3", dataset=str(mine), repeats=1, quick=True, out=tmp_path / "out", progress="off")
     before = (tmp_path / "out" / "3" / "table.csv").read_text()
@@ -174,13 +174,13 @@ def test_changed_readings_are_other_data(tmp_path: Path) -> None:
     )
     with pytest.raises(RunError, match=r"other settings: options\.sensors was \w+, is \w+ "):
         reproduce("3", dataset=str(mine), repeats=1, quick=True, out=tmp_path / "out", progress="off")
-    # Nor are the earlier ones still in memory.
+    # The old readings are not in the cache either.
     reproduce("3", dataset=str(mine), repeats=1, quick=True, out=tmp_path / "new", progress="off")
     assert (tmp_path / "new" / "3" / "table.csv").read_text() != before
 
 
 def test_a_changed_configuration_is_read_again_in_the_same_process(tmp_path: Path) -> None:
-    """The data were kept by the name of the file alone: a new window gave the numbers of the old one."""
+    """Data were cached by the name of the file only: a new window gave the numbers of the old one."""
     mine = own_files(tmp_path)
     one = reproduce("3", dataset=str(mine), repeats=1, quick=True, out=tmp_path / "one", progress="off")
     mine.write_text(mine.read_text().replace("1h", "3h"))
@@ -189,17 +189,17 @@ def test_a_changed_configuration_is_read_again_in_the_same_process(tmp_path: Pat
     assert tables[0] != tables[1]
 
 
-def test_data_that_change_under_way_are_noticed(tmp_path: Path) -> None:
+def test_data_that_change_during_a_run_are_refused(tmp_path: Path) -> None:
     mine = own_files(tmp_path)
-    planned = made_from(str(mine))
+    planned = identify_data(str(mine))
     assert load_data(str(mine), False, planned) is load_data(str(mine), False, planned)
     (tmp_path / "b.csv").write_text((tmp_path / "b.csv").read_text() + "\n")
-    assert made_from(str(mine)) != planned
-    with pytest.raises(RunError, match="changed while"):
+    assert identify_data(str(mine)) != planned
+    with pytest.raises(RunError, match="the data changed while"):
         load_data(str(mine), True, planned)
 
 
-def test_text_says_what_it_compares(toy: Reproduction) -> None:
+def test_text_names_experiments_and_variants(toy: Reproduction) -> None:
     text = str(toy)
     assert "Experiment 2.2: Rule quality of all algorithms" in text
     assert "ours, lifted" in text
@@ -208,16 +208,16 @@ def test_text_says_what_it_compares(toy: Reproduction) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"experiment": "2.3"}, "there is no experiment '2.3'"),
+        ({"experiment": "2.3"}, "unknown experiment '2.3'"),
         ({"experiment": "2.2", "dataset": "hanoii"}, "did you mean 'hanoi'"),
         ({"experiment": "2.2", "repeats": 0}, "repeats must be an integer >= 1"),
         ({"experiment": "2.2", "dataset": "toy", "parameters": {"evaluation": 5}}, "unknown setting 'evaluation'"),
         ({"experiment": "2.2", "dataset": "toy", "seed": -1}, "seed must be an integer from 0"),
         ({"experiment": "2.2", "dataset": "toy", "repeats": 1.5}, "repeats must be an integer"),
-        ({"experiment": "2.2", "dataset": "toy", "progress": "loud"}, "unknown way to show progress"),
+        ({"experiment": "2.2", "dataset": "toy", "progress": "loud"}, "unknown value of 'progress'"),
     ],
 )
-def test_mistakes_are_named(arguments: dict[str, object], message: str, tmp_path: Path) -> None:
+def test_mistakes_are_reported(arguments: dict[str, object], message: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
         reproduce(**{"out": tmp_path, **arguments})  # type: ignore[arg-type]
 
@@ -228,15 +228,15 @@ def test_mistakes_are_named(arguments: dict[str, object], message: str, tmp_path
 )
 def test_time_left(elapsed: float, done: int, total: int, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("thence.experiments.runner.time.monotonic", lambda: 100.0 + elapsed)
-    assert _time_left(100.0, done, total) == text
-    assert _time_left(100.0, 0, total) == ""
+    assert _format_time_left(100.0, done, total) == text
+    assert _format_time_left(100.0, 0, total) == ""
 
 
 @pytest.mark.slow
 def test_rule_quality_on_hanoi(tmp_path: Path) -> None:
-    """The command of the README, on the real thing."""
+    """The command of the README on the published files."""
     if not (DATA / "leakdb").is_dir():
-        pytest.skip(f"the published files are not here: {DATA / 'leakdb'}")
+        pytest.skip(f"the published files are missing: {DATA / 'leakdb'}")
     made = reproduce("2.2", dataset="hanoi", repeats=2, quick=True, out=tmp_path, progress="off")
     results = made.results["2.2"]
     aerial = results.cell("hanoi", "corrected", ("Aerial", None), "data_coverage")

@@ -1,7 +1,7 @@
-"""The paper's experiments: run again, put beside the paper's numbers, and judged claim by claim.
+"""The experiments of the paper, repeated and compared with the published numbers and claims.
 
-Each experiment is a TOML file in this package, with its parameters, the published numbers and the claims made from
-them. ``reproduce`` runs the repeats, stores each as it finishes, and writes tables, figures and a page.
+Each experiment is a TOML file in this package, with its parameters, the published numbers and the claims of the paper.
+``reproduce`` runs the repeats, stores each of them when it is complete, and writes tables, figures and an HTML page.
 """
 
 from __future__ import annotations

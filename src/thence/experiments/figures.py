@@ -1,6 +1,6 @@
-"""The figures of an experiment as Altair charts: those of the paper, and its tables as pictures.
+"""Figures of an experiment as Altair charts: the figures of the paper, and charts of its tables.
 
-Charts are made of results alone. Writing them as files, or into the page, is done elsewhere.
+Charts are drawn from ``Results`` only; ``experiments.page`` writes them to files.
 """
 
 from __future__ import annotations
@@ -10,31 +10,31 @@ from typing import Any
 
 from thence.errors import require
 from thence.experiments.files import VARIANTS
-from thence.experiments.samples import source_of
+from thence.experiments.samples import find_dataset_setup
 from thence.experiments.summary import Results
-from thence.experiments.tables import HEADINGS, SHOWN
+from thence.experiments.tables import HEADINGS, VARIANT_LABELS
 
-__all__ = ["figures"]
+__all__ = ["draw_figures"]
 
 COLOURS = {"paper": "#9a9a9a", "faithful": "#c8553d", "corrected": "#2a6f97", "lifted": "#3a7d44"}
 _SCHEME = ["#2a6f97", "#c8553d", "#3a7d44", "#8a5a9e", "#b98b1d"]
 
 
-def figures(results: Results) -> dict[str, Any]:
-    """The charts of an experiment by name; none where nothing was measured."""
+def draw_figures(results: Results) -> dict[str, Any]:
+    """Draw the charts of an experiment; return those with data in ``results``, by name."""
     made = {
-        "semantics-time": _semantics_time,
-        "sweeps": _sweeps,
-        "evaluations": _evaluations,
-        "thresholds": _along,
-    }.get(results.experiment.figure, _quality)(results)
+        "semantics-time": _draw_times,
+        "sweeps": _draw_sweeps,
+        "evaluations": _draw_evaluations,
+        "thresholds": _draw_trends,
+    }.get(results.experiment.figure, _draw_quality)(results)
     return {name: chart for name, chart in made.items() if chart is not None}
 
 
-def _values(
+def _chart_values(
     results: Results, metric: str, *, rows: Iterable[str] | None = None, variants: Iterable[str] = VARIANTS
 ) -> list[dict[str, Any]]:
-    """A mapping per cell of a metric, ready for a chart."""
+    """Return a mapping per cell of a metric, as data of a chart."""
     wanted = None if rows is None else set(rows)
     out: list[dict[str, Any]] = []
     for dataset in results.datasets:
@@ -45,10 +45,10 @@ def _values(
                     spread = cell.deviation or 0.0
                     out.append(
                         {
-                            "data": source_of(dataset).label,
+                            "data": find_dataset_setup(dataset).label,
                             "row": key[0],
                             "at": key[1],
-                            "source": SHOWN[variant],
+                            "source": VARIANT_LABELS[variant],
                             "value": cell.mean,
                             "low": max(cell.mean - spread, 0.0) if cell.mean >= 0 else cell.mean - spread,
                             "high": cell.mean + spread,
@@ -57,19 +57,19 @@ def _values(
     return out
 
 
-def _sources(altair: Any) -> Any:
-    domain = [SHOWN[variant] for variant in VARIANTS]
+def _source_colour(altair: Any) -> Any:
+    domain = [VARIANT_LABELS[variant] for variant in VARIANTS]
     return altair.Color("source:N", title=None, scale=altair.Scale(domain=domain, range=list(COLOURS.values())))
 
 
-def _quality(results: Results) -> dict[str, Any]:
-    """The numbers of a table as grouped bars, one panel per data set."""
+def _draw_quality(results: Results) -> dict[str, Any]:
+    """Draw the numbers of a table as points, one panel per data set."""
     altair = require("altair", extra="plots")
     out: dict[str, Any] = {}
     for metric in ("support", "confidence", "zhang", "rules"):
         if metric not in results.metrics():
             continue
-        values = _values(results, metric)
+        values = _chart_values(results, metric)
         if results.experiment.at:
             values = [{**v, "row": f"{v['row']} ({v['at']:g})"} for v in values]
         order = list(dict.fromkeys(value["row"] for value in values))
@@ -84,7 +84,7 @@ def _quality(results: Results) -> dict[str, Any]:
             .encode(
                 x=altair.X("value:Q", title=HEADINGS[metric], scale=scale),
                 y=altair.Y("row:N", title=None, sort=order),
-                color=_sources(altair),
+                color=_source_colour(altair),
                 tooltip=["row:N", "source:N", altair.Tooltip("value:Q", format=".4g")],
             )
             .properties(width=240)
@@ -94,10 +94,10 @@ def _quality(results: Results) -> dict[str, Any]:
     return out
 
 
-def _semantics_time(results: Results) -> dict[str, Any]:
-    """Execution time with and without semantics."""
+def _draw_times(results: Results) -> dict[str, Any]:
+    """Draw the execution time with and without semantics."""
     altair = require("altair", extra="plots")
-    values = [value for value in _values(results, "seconds") if value["value"] > 0]
+    values = [value for value in _chart_values(results, "seconds") if value["value"] > 0]
     if not values:
         return {}
     order = list(dict.fromkeys(value["row"] for value in values))
@@ -105,14 +105,14 @@ def _semantics_time(results: Results) -> dict[str, Any]:
     points = base.mark_point(filled=True, size=70).encode(
         x=altair.X("value:Q", title="CPU seconds (log)", scale=altair.Scale(type="log")),
         y=altair.Y("row:N", title=None, sort=order),
-        color=_sources(altair),
+        color=_source_colour(altair),
         tooltip=["row:N", "source:N", altair.Tooltip("value:Q", format=".3g")],
     )
     return {"time": points.properties(width=240).facet(altair.Column("data:N", title=None))}
 
 
-def _bars_and_time(results: Results, rows: Mapping[str, str], variant: str, title: str, axis: str) -> Any:
-    """Bars for the number of rules and dotted lines for time against a swept parameter, a panel per data set."""
+def _draw_rules_and_time(results: Results, rows: Mapping[str, str], variant: str, title: str, axis: str) -> Any:
+    """Draw bars of the number of rules and dotted lines of the time against a parameter, one panel per data set."""
     altair = require("altair", extra="plots")
     panels = []
     for dataset in results.datasets:
@@ -137,7 +137,7 @@ def _bars_and_time(results: Results, rows: Mapping[str, str], variant: str, titl
             .encode(
                 x=x,
                 xOffset="method:N",
-                # Bars on a logarithmic axis have no zero to start from: they start at one rule.
+                # A logarithmic axis has no zero: bars start at one rule.
                 y=altair.Y(
                     "value:Q",
                     title="rules (bars)",
@@ -155,34 +155,34 @@ def _bars_and_time(results: Results, rows: Mapping[str, str], variant: str, titl
             .encode(x=x, y=altair.Y("value:Q", title="CPU seconds (dotted)", scale=log), color=colour)
         )
         panels.append(
-            (bars + lines).resolve_scale(y="independent").properties(width=220, title=source_of(dataset).label)
+            (bars + lines).resolve_scale(y="independent").properties(width=220, title=find_dataset_setup(dataset).label)
         )
     return altair.hconcat(*panels, title=title) if panels else None
 
 
-def _sweeps(results: Results) -> dict[str, Any]:
-    """Rules and time against antecedents and support, and Aerial against antecedents."""
+def _draw_sweeps(results: Results) -> dict[str, Any]:
+    """Draw rules and time against antecedents and minimum support, and Aerial against antecedents."""
     out: dict[str, Any] = {}
     for name, axis in (("antecedents", "antecedents"), ("minimum support", "minimum support")):
         rows = {f"{method} by {name}": method for method in ("Exhaustive", "FP-Growth", "H-Mine")}
         title = f"Exhaustive methods against the {name}"
-        out[f"exhaustive-{name.replace(' ', '-')}"] = _bars_and_time(results, rows, "corrected", title, axis)
+        out[f"exhaustive-{name.replace(' ', '-')}"] = _draw_rules_and_time(results, rows, "corrected", title, axis)
     for variant in ("faithful", "corrected"):
         title = f"Aerial against the number of antecedents ({variant})"
         rows = {"Aerial by antecedents": "Aerial"}
-        out[f"aerial-antecedents-{variant}"] = _bars_and_time(results, rows, variant, title, "antecedents")
-    return {**out, **_evaluations(results)}
+        out[f"aerial-antecedents-{variant}"] = _draw_rules_and_time(results, rows, variant, title, "antecedents")
+    return {**out, **_draw_evaluations(results)}
 
 
 _OPTIMISERS = ("DE", "GA", "PSO", "LSHADE", "jDE")
 
 
-def _evaluations(results: Results) -> dict[str, Any]:
-    """Confidence and number of rules of the optimisers against evaluations, beside the paper's."""
+def _draw_evaluations(results: Results) -> dict[str, Any]:
+    """Draw confidence and number of rules of the optimisers against evaluations, with the published numbers."""
     altair = require("altair", extra="plots")
     out: dict[str, Any] = {}
     for metric in ("confidence", "rules"):
-        values = _values(results, metric, rows=_OPTIMISERS, variants=("paper", "faithful"))
+        values = _chart_values(results, metric, rows=_OPTIMISERS, variants=("paper", "faithful"))
         values = [value for value in values if value["at"] is not None and value["value"] > 0]
         if not values:
             continue
@@ -202,12 +202,12 @@ def _evaluations(results: Results) -> dict[str, Any]:
     return out
 
 
-def _along(results: Results) -> dict[str, Any]:
-    """Every metric of a table against the parameter that it varies."""
+def _draw_trends(results: Results) -> dict[str, Any]:
+    """Draw every metric of a table against the parameter that the table varies."""
     altair = require("altair", extra="plots")
     out: dict[str, Any] = {}
     for metric in results.metrics():
-        values = [value for value in _values(results, metric) if value["at"] is not None]
+        values = [value for value in _chart_values(results, metric) if value["at"] is not None]
         if metric == "rules":
             values = [value for value in values if value["value"] > 0]
         if not values or metric in ("seconds", "static_consequents"):
@@ -219,7 +219,7 @@ def _along(results: Results) -> dict[str, Any]:
             .encode(
                 x=altair.X("at:Q", title=results.experiment.at, scale=altair.Scale(zero=False)),
                 y=altair.Y("value:Q", title=HEADINGS[metric], scale=scale),
-                color=_sources(altair),
+                color=_source_colour(altair),
             )
             .properties(width=240)
             .facet(altair.Column("data:N", title=None))

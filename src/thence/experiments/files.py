@@ -1,7 +1,7 @@
-"""Experiment files: what an experiment does, the numbers that the paper printed, and the claims it drew from them.
+"""Experiment files: the parameters of an experiment, the numbers that the paper reports, and its claims.
 
-Files are read strictly: an unknown key, a published number of an unknown data set or a claim about an unknown metric
-is an error that names the file and the line. Nothing is run here.
+Files are read strictly: an unknown key, data set or metric is an error that names the file and the line. Nothing is run
+here.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ __all__ = [
     "TESTS",
     "VARIANTS",
     "Claim",
+    "DatasetSetup",
     "Experiment",
     "Parameters",
-    "Published",
-    "Source",
+    "PublishedRow",
     "experiment_names",
     "read_experiment",
     "read_setup",
@@ -40,16 +40,17 @@ METRICS = (
     "static_consequents",
     "seconds",
 )
-"""What is measured of a rule set; ``seconds`` alone depends on the machine."""
+"""Metrics of a rule set; only ``seconds`` depends on the machine."""
 
 VARIANTS = ("paper", "faithful", "corrected", "lifted")
+"""Sources of numbers: the paper, and our variants of its methods (see ``experiments.methods``)."""
 TESTS = ("greater", "between", "at-least", "at-most", "rising", "falling")
 FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
-    """Every parameter of every experiment; what each is for and why it has its default is in the guide."""
+    """Parameters of all experiments; ``docs/guide/experiments.md`` describes each of them and explains its default."""
 
     sensors: int
     bins: int
@@ -106,8 +107,17 @@ class Parameters:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
-    """A data set as the experiments use it, and how it differs from what the paper used."""
+class DatasetSetup:
+    """How the experiments use a data set.
+
+    Args:
+        label: Name of the data set in tables.
+        published_as: Name of the data set in the paper.
+        difference: How the data differ from those of the paper.
+        window: Length of a window.
+        options: Options of ``datasets.load``.
+        quick_options: Options of ``datasets.load`` for quick runs.
+    """
 
     label: str
     published_as: str = ""
@@ -118,8 +128,21 @@ class Source:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Published:
-    """One line of a table of the paper; ``at`` is the value of the parameter that the table varies."""
+class PublishedRow:
+    """One row of a table of the paper.
+
+    Args:
+        dataset: Name of the data set.
+        row: Name of the row.
+        at: Value of the parameter that the table varies.
+        rules: Number of rules.
+        support: Mean support.
+        rule_coverage: Mean rule coverage.
+        confidence: Mean confidence.
+        zhang: Mean of Zhang's metric.
+        data_coverage: Data coverage.
+        seconds: Execution time.
+    """
 
     dataset: str
     row: str
@@ -134,18 +157,29 @@ class Published:
 
     @property
     def values(self) -> dict[str, float]:
-        """The printed numbers by metric."""
+        """The numbers that the paper reports, by metric."""
         found = {name: getattr(self, name, None) for name in METRICS}
         return {name: value for name, value in found.items() if value is not None}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A statement of the paper in a form that can be checked on numbers.
+    """A claim of the paper in a form that can be checked.
 
-    ``greater``: the metric of ``left`` exceeds ``factor`` times that of ``right``, at every ``at`` they share.
-    ``between``: their ratio lies from ``low`` to ``high``. ``at-least`` and ``at-most``: it is compared with ``value``.
-    ``rising`` and ``falling``: along ``at``.
+    Args:
+        id: Identifier of the claim.
+        text: The claim as a sentence.
+        test: The kind of test. ``greater``: the metric of ``left`` exceeds ``factor`` times that of ``right``, at every
+            value of the varied parameter that both have. ``between``: the ratio of ``left`` to ``right`` is between
+            ``low`` and ``high``. ``at-least`` and ``at-most``: the metric of ``left`` is compared with ``value``.
+            ``rising`` and ``falling``: the metric of ``left`` rises or falls with the varied parameter.
+        metric: The metric to compare.
+        left: The row that the claim is about.
+        right: The row to compare with; for ``greater`` and ``between`` only.
+        factor: Factor of ``greater``.
+        low: Lower bound of ``between``.
+        high: Upper bound of ``between``.
+        value: Bound of ``at-least`` and ``at-most``.
     """
 
     id: str
@@ -167,16 +201,34 @@ class Claim:
                 f"unknown 'metric' {self.metric!r}", hint=nearest(self.metric, METRICS) or ", ".join(METRICS)
             )
         if (self.test in ("greater", "between")) != bool(self.right):
-            raise ConfigError(f"a claim of the form '{self.test}' {'needs' if not self.right else 'has no'} 'right'")
+            raise ConfigError(
+                f"a claim with test '{self.test}' {'needs' if not self.right else 'must not have'} 'right'"
+            )
         if self.test == "between" and not self.low < self.high:
-            raise ConfigError(f"'low' must lie below 'high', got {self.low} and {self.high}")
+            raise ConfigError(f"'low' must be less than 'high', got {self.low} and {self.high}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """One experiment: which work it reads, what it shows, what the paper printed and claimed.
+    """One experiment of the paper, with the published numbers and claims.
 
-    ``rows`` chooses and renames the rows of its works; ``at_sensors`` makes the number of sensors the varied parameter.
+    Args:
+        id: Identifier, which is also the name of the file.
+        title: Title.
+        source: Where the paper reports it.
+        question: The question that it answers.
+        work: Names of the procedures that it reads (see ``experiments.procedures``).
+        metrics: Metrics that its tables show.
+        at: Name of the parameter that it varies; empty if there is none.
+        at_sensors: Whether the varied parameter is the number of sensors.
+        figure: Which figures to draw; by default charts of the table.
+        datasets: Names of its data sets.
+        statements: Results that the paper states in its text only.
+        rows: Rows of the procedures to show, and their names in the table; all rows if empty.
+        parameters: Parameters that differ from ``setup.toml``.
+        quick: Parameters of quick runs.
+        published: Numbers that the paper reports.
+        claims: Claims of the paper.
     """
 
     id: str
@@ -193,18 +245,23 @@ class Experiment:
     rows: Mapping[str, str] = field(default_factory=dict)
     parameters: Mapping[str, Any] = field(default_factory=dict)
     quick: Mapping[str, Any] = field(default_factory=dict)
-    published: tuple[Published, ...] = field(default=())
+    published: tuple[PublishedRow, ...] = field(default=())
     claims: tuple[Claim, ...] = field(default=())
 
-    def settle(self, *, quick: bool = False, changes: Mapping[str, Any] | None = None) -> Parameters:
-        """All parameters: the common ones, overridden by the experiment's own, its quick ones if asked, and changes."""
+    def resolve_parameters(self, *, quick: bool = False, changes: Mapping[str, Any] | None = None) -> Parameters:
+        """Return the parameters of the experiment.
+
+        Args:
+            quick: Whether the parameters of quick runs override those of the experiment.
+            changes: Parameters that override all others.
+        """
         common, _ = read_setup()
         overrides = {**self.parameters, **(self.quick if quick else {}), **(changes or {})}
         return build(Parameters, {**common, **overrides}, Location(f"{self.id}.toml", "", ("parameters",)))
 
 
 def experiment_names() -> tuple[str, ...]:
-    """The ids of all experiments.
+    """Return the ids of all experiments.
 
     >>> experiment_names()
     ('1.1', '1.2', '2.1', '2.2', '3', '4', '5', '6')
@@ -215,47 +272,52 @@ def experiment_names() -> tuple[str, ...]:
 
 @cache
 def read_experiment(name: str) -> Experiment:
-    """An experiment by its id.
+    """Read an experiment of this package.
 
-    >>> read_experiment("2.2").title
-    'Rule quality of all algorithms'
+    Args:
+        name: Id of the experiment.
+
+    Raises:
+        ConfigError: There is no such experiment.
+
+    Examples:
+        >>> read_experiment("2.2").title
+        'Rule quality of all algorithms'
     """
     names = experiment_names()
     if name not in names:
-        raise ConfigError(
-            f"there is no experiment '{name}'", hint=nearest(name, names) or "there are: " + ", ".join(names)
-        )
+        raise ConfigError(f"unknown experiment '{name}'", hint=nearest(name, names) or "known: " + ", ".join(names))
     return parse_experiment(FOLDER / f"{name}.toml")
 
 
 @cache
-def read_setup() -> tuple[dict[str, Any], dict[str, Source]]:
-    """The common parameters and the data sets."""
+def read_setup() -> tuple[dict[str, Any], dict[str, DatasetSetup]]:
+    """Read ``setup.toml``: the default parameters, and the data sets by name."""
     path = FOLDER / "setup.toml"
-    data, place = _toml(path)
+    data, place = _read_toml(path)
     refuse_unknown(data, ("parameters", "datasets"), place)
     table = place.inside("datasets")
-    sources = {name: build(Source, entry, table.inside(name)) for name, entry in data["datasets"].items()}
+    sources = {name: build(DatasetSetup, entry, table.inside(name)) for name, entry in data["datasets"].items()}
     build(Parameters, data["parameters"], place.inside("parameters"))
     return data["parameters"], sources
 
 
-def _toml(path: Path) -> tuple[dict[str, Any], Location]:
+def _read_toml(path: Path) -> tuple[dict[str, Any], Location]:
     text = path.read_text(encoding="utf-8")
     try:
         return tomllib.loads(text), Location(path.name, text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"this is not TOML: {error}", where=path.name) from error
+        raise ConfigError(f"not a valid TOML file: {error}", where=path.name) from error
 
 
 def parse_experiment(path: Path) -> Experiment:
-    """Read and check one file."""
+    """Read and check the experiment file at ``path``."""
     from thence.experiments.procedures import PROCEDURES
 
-    data, place = _toml(path)
+    data, place = _read_toml(path)
     _, sources = read_setup()
     plain = {key: value for key, value in data.items() if key not in ("published", "claims")}
-    published = [build(Published, entry, place.inside("published")) for entry in data.get("published", [])]
+    published = [build(PublishedRow, entry, place.inside("published")) for entry in data.get("published", [])]
     claims = [build(Claim, entry, place.inside("claims")) for entry in data.get("claims", [])]
     made = build(Experiment, plain, place)
     known = [entry.name for entry in fields(Parameters)]
@@ -269,25 +331,25 @@ def parse_experiment(path: Path) -> Experiment:
     ):
         for value in chosen:
             if value not in allowed:
-                hint = nearest(value, allowed) or "there are: " + ", ".join(allowed)
-                raise place.error(key, f"'{key}' names '{value}', which does not exist", hint=hint)
+                hint = nearest(value, allowed) or "known: " + ", ".join(allowed)
+                raise place.error(key, f"unknown value '{value}' of '{key}'", hint=hint)
     if path.stem != made.id:
-        raise place.error("id", f"the file of experiment '{made.id}' is called {path.name}")
+        raise place.error("id", f"'id' must be the name of the file, '{path.stem}', got '{made.id}'")
     for what, seen in (
         ("published", [f"{entry.dataset}, {entry.row}, {entry.at}" for entry in published]),
         ("claims", [claim.id for claim in claims]),
     ):
-        twice = {entry for entry in seen if seen.count(entry) > 1}
-        if twice:
-            raise place.error(what, f"'{what}' lists {', '.join(sorted(twice))} twice")
+        duplicates = {entry for entry in seen if seen.count(entry) > 1}
+        if duplicates:
+            raise place.error(what, f"'{what}' has duplicates: {', '.join(sorted(duplicates))}")
     values = {entry.name: getattr(made, entry.name) for entry in fields(Experiment)}
     whole = Experiment(**{**values, "published": tuple(published), "claims": tuple(claims)})
-    whole.settle()
-    whole.settle(quick=True)
+    whole.resolve_parameters()
+    whole.resolve_parameters(quick=True)
     return whole
 
 
-def as_mapping(parameters: Parameters, names: tuple[str, ...]) -> dict[str, Any]:
-    """Some parameters in the form in which JSON gives them back."""
+def select_parameters(parameters: Parameters, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the ``parameters`` with these ``names``, with lists instead of tuples, as JSON stores them."""
     values = asdict(parameters)
     return {name: list(values[name]) if isinstance(values[name], tuple) else values[name] for name in names}

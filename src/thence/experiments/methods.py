@@ -1,8 +1,11 @@
-"""The miners of the experiments with the settings of each variant, and what is measured of their rules.
+"""Miners of the experiments with the settings of each variant, and the measurement of their rules.
 
-*Faithful* is what the paper describes: gaussian noise, static columns among the consequents, gaps read as zero, the
-published encoding of the exhaustive baseline. *Corrected* masks instead of adding noise, keeps gaps missing, and lets
-static columns be context only. *Lifted* mines rules with variables by the corrected miners.
+- *faithful*: as the paper describes it. Gaussian noise, static columns as consequents, missing values replaced by zero,
+  the published encoding of the exhaustive baseline.
+- *corrected*: masking instead of noise, missing values stay missing, static columns in antecedents only.
+- *lifted*: rules with variables, mined as in *corrected*.
+
+What is run on which table is decided in ``experiments.procedures``.
 """
 
 from __future__ import annotations
@@ -23,18 +26,37 @@ from thence.rules.ruleset import RuleSet
 if TYPE_CHECKING:
     from thence.miners.aerial.miner import Aerial
 
-__all__ = ["GAPS", "aerial", "exact", "measured", "min_support_from", "timed", "warm_up"]
+__all__ = [
+    "GAPS",
+    "Record",
+    "derive_min_support",
+    "drop_static_consequents",
+    "make_aerial",
+    "make_exact",
+    "measure_rules",
+    "mine_timed",
+    "warm_up",
+]
 
 GAPS = {"faithful": "zero", "corrected": "missing", "lifted": "missing"}
+"""How missing values are read in each variant."""
 _MEASURES = ("support", "rule_coverage", "confidence", "zhang")
 
 Record = dict[str, Any]
+"""The measurement of one rule set, as it is stored."""
 
 
-def aerial(variant: str, p: Parameters, seed: int, **changes: Any) -> Aerial:
-    """Aerial as a variant has it: the paper's keeps static columns on both sides, ours leaves constants out.
+def make_aerial(variant: str, p: Parameters, seed: int, **changes: Any) -> Aerial:
+    """Create Aerial with the settings of a variant.
 
-    What the network proposes is judged, so no exact confidence is asked for.
+    Only ``faithful`` may have static consequents; the other variants leave out constant columns. ``min_confidence`` is
+    0, so that every rule that the network proposes is measured, as in the paper.
+
+    Args:
+        variant: The variant.
+        p: Parameters of the experiment.
+        seed: Random seed.
+        **changes: Settings of ``Aerial`` that override all others.
     """
     from thence.miners.aerial.miner import Aerial
     from thence.miners.aerial.settings import TrainingSettings
@@ -53,8 +75,14 @@ def aerial(variant: str, p: Parameters, seed: int, **changes: Any) -> Aerial:
     return replace(Aerial.faithful(seed=seed), settings=training, **(chosen | changes))
 
 
-def exact(p: Parameters, min_support: float, **changes: Any) -> Exact:
-    """The exact miner with the thresholds of the exhaustive methods: the same rules, much faster."""
+def make_exact(p: Parameters, min_support: float, **changes: Any) -> Exact:
+    """Create the exact miner with the thresholds of the exhaustive methods; it finds the same rules faster.
+
+    Args:
+        p: Parameters of the experiment.
+        min_support: Minimum support.
+        **changes: Settings of ``Exact`` that override all others.
+    """
     chosen = {
         "min_support": min_support,
         "min_confidence": p.min_confidence,
@@ -64,46 +92,58 @@ def exact(p: Parameters, min_support: float, **changes: Any) -> Exact:
     return Exact(**(chosen | changes))
 
 
-def min_support_from(rules: RuleSet, p: Parameters) -> float:
-    """Half of the mean support of Aerial's rules, within the bounds of the setup."""
+def derive_min_support(rules: RuleSet, p: Parameters) -> float:
+    """Return half of the mean support of Aerial's ``rules``, within the bounds of the parameters ``p``."""
     if len(rules) == 0:
         return p.fallback_min_support
     return max(float(rules.measure("support").mean()) / 2, p.least_min_support)
 
 
-def timed(miner: Any, table: Any) -> tuple[RuleSet, float]:
-    """The rules of a table and the processor time they took, which depends little on what else the machine does."""
+def mine_timed(miner: Any, table: Any) -> tuple[RuleSet, float]:
+    """Return the rules that ``miner`` finds in ``table`` and the CPU seconds, which other processes hardly affect."""
     begin = time.process_time()
     found: RuleSet = miner.mine(table)
     return found, time.process_time() - begin
 
 
-def measured(
+def measure_rules(
     row: str, variant: str, rules: RuleSet, *, seconds: float | None = None, at: float | None = None, **facts: Any
 ) -> Record:
-    """What is stored of a rule set. ``facts`` are settings that were derived, such as the minimum support."""
-    values: dict[str, float | None] = {"rules": float(len(rules)), "data_coverage": _number(rules.data_coverage)}
+    """Return the record of a rule set that is stored.
+
+    Args:
+        row: Name of the row in the tables.
+        variant: The variant.
+        rules: The rules to measure.
+        seconds: CPU time.
+        at: Value of the varied parameter.
+        **facts: Derived settings to store, such as the minimum support; ``None`` values are left out.
+    """
+    values: dict[str, float | None] = {
+        "rules": float(len(rules)),
+        "data_coverage": _finite_or_none(rules.data_coverage),
+    }
     for name in _MEASURES:
-        values[name] = _number(rules.measure(name).mean()) if len(rules) else None
+        values[name] = _finite_or_none(rules.measure(name).mean()) if len(rules) else None
     static = np.array([item.feature.aspect is not Aspect.MEASUREMENT for item in rules.items], bool)
-    values["static_consequents"] = _number(static[rules.consequents].mean()) if len(rules) else None
+    values["static_consequents"] = _finite_or_none(static[rules.consequents].mean()) if len(rules) else None
     known = {name: value for name, value in facts.items() if value is not None}
     return {"row": row, "variant": variant, "at": at, "values": values, "seconds": seconds, "facts": known}
 
 
-def _number(value: Any) -> float | None:
+def _finite_or_none(value: Any) -> float | None:
     return None if value is None or math.isnan(value) else float(value)
 
 
-def moving(rules: RuleSet) -> RuleSet:
-    """The rules whose consequent is a reading, not a static property."""
+def drop_static_consequents(rules: RuleSet) -> RuleSet:
+    """Return the ``rules`` whose consequent is a reading, not a static property."""
     static = np.array([item.feature.aspect is not Aspect.MEASUREMENT for item in rules.items], bool)
     return rules.take(np.flatnonzero(~static[rules.consequents])) if len(rules) else rules
 
 
 @cache
 def warm_up() -> None:
-    """Import and compile what the first timed run would otherwise pay for; once per process."""
+    """Import and compile everything once per process, so that the first timed run does not include it."""
     import polars as pl
 
     from thence.miners.aerial.miner import Aerial

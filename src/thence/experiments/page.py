@@ -1,4 +1,7 @@
-"""The page of results: one HTML file with every table, verdict and figure, and nothing fetched from elsewhere."""
+"""The HTML page of the results: all tables, verdicts and figures in one file that loads nothing else.
+
+Numbers come from ``Results`` and verdicts from ``experiments.claims``; nothing is computed here.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,12 @@ from typing import Any
 from thence.atomic import new_file
 from thence.errors import require
 from thence.experiments.claims import Verdict
-from thence.experiments.figures import figures
+from thence.experiments.figures import draw_figures
 from thence.experiments.files import read_setup
-from thence.experiments.samples import source_of
+from thence.experiments.samples import find_dataset_setup
 from thence.experiments.store import Repeat
 from thence.experiments.summary import Results
-from thence.experiments.tables import SHOWN, headings, rows_of
+from thence.experiments.tables import VARIANT_LABELS, format_rows, list_headings
 
 __all__ = ["write_figures", "write_page"]
 
@@ -39,10 +42,10 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; fon
 
 
 def write_figures(results: Results, folder: Path) -> dict[str, dict[str, Any]]:
-    """Write the charts of an experiment as SVG and PNG; their specifications by name."""
+    """Write the charts of an experiment to ``folder`` as SVG and PNG; return their Vega-Lite specifications by name."""
     convert = require("vl_convert", extra="plots")
     specs: dict[str, dict[str, Any]] = {}
-    for name, chart in figures(results).items():
+    for name, chart in draw_figures(results).items():
         spec: dict[str, Any] = chart.to_dict()
         specs[name] = spec
         with new_file(folder / f"{name}.svg") as draft:
@@ -60,17 +63,28 @@ def write_page(
     *,
     quick: bool,
 ) -> Path:
-    """Write figures and ``index.html`` under a folder."""
+    """Write the figures of all experiments and ``index.html``.
+
+    Args:
+        results: Results by experiment.
+        verdicts: Verdicts by experiment.
+        repeats: The repeats behind the results.
+        folder: The folder to write to.
+        quick: Whether the page is about a quick run, which it then says.
+
+    Returns:
+        The page.
+    """
     convert = require("vl_convert", extra="plots")
     specs: dict[str, dict[str, Any]] = {}
-    parts = list(_opening(results, repeats, quick))
+    parts = list(_render_opening(results, repeats, quick))
     for name, result in results.items():
         drawn = write_figures(result, folder / name)
         marks = {f"figure-{name.replace('.', '-')}-{figure}": (figure, spec) for figure, spec in drawn.items()}
         specs |= {mark: spec for mark, (_, spec) in marks.items()}
-        parts += _section(result, verdicts[name], [(mark, figure) for mark, (figure, _) in marks.items()])
-    parts += _closing(repeats)
-    # "</" would end the script early, wherever it stood in the data.
+        parts += _render_experiment(result, verdicts[name], [(mark, figure) for mark, (figure, _) in marks.items()])
+    parts += _render_settings(repeats)
+    # "</" anywhere in the data could end the script.
     data = json.dumps(specs).replace("</", "<\\/")
     script = (
         f"<script>{convert.javascript_bundle()}</script>\n<script>\nconst figures = {data};\n"
@@ -89,58 +103,60 @@ def write_page(
     return folder / "index.html"
 
 
-def _opening(results: Mapping[str, Results], repeats: Sequence[Repeat], quick: bool) -> Iterable[str]:
+def _render_opening(results: Mapping[str, Results], repeats: Sequence[Repeat], quick: bool) -> Iterable[str]:
     yield "<h1>The paper's experiments, reproduced</h1>"
     yield (
         '<p class="lead">Karabulut, Groth &amp; Degeler, “Learning Semantic Association Rules from Internet of Things '
-        "Data” (2025), run again with Thence and put beside the published numbers.</p>"
+        "Data” (2025), repeated with Thence and compared with the published numbers.</p>"
     )
     if quick:
-        yield '<p class="no">A quick run: less data and smaller settings than the paper’s. Not for comparison.</p>'
+        yield '<p class="no">A quick run with less data and smaller settings: do not compare the numbers.</p>'
     links = "".join(f'<a href="#e{name}">{name} {escape(r.experiment.title)}</a><br>' for name, r in results.items())
     yield f"<nav>{links}</nav>"
     yield "<h3>Data</h3><dl>"
     for dataset in dict.fromkeys(name for result in results.values() for name in result.datasets):
-        source = source_of(dataset)
+        setup = find_dataset_setup(dataset)
         options = {json.dumps(dict(r.made_with["options"])) for r in repeats if r.dataset == dataset}
-        rows = f" Windows of {source.window}; {' / '.join(sorted(options))}." if options else ""
-        yield f"<dt>{escape(source.label)}</dt><dd>{escape(source.difference)}{escape(rows)}</dd>"
+        rows = f" Windows of {setup.window}; {' / '.join(sorted(options))}." if options else ""
+        yield f"<dt>{escape(setup.label)}</dt><dd>{escape(setup.difference)}{escape(rows)}</dd>"
     yield "</dl><h3>How to read the tables</h3><dl>"
     for variant, text in {
-        "paper": "as printed.",
-        "faithful": "what the paper describes: gaussian noise, gaps read as zero, static columns on both sides of "
-        "rules; the exhaustive baseline in its published encoding.",
-        "corrected": "masking, gaps stay missing, constants and static properties are never consequents; exhaustive "
-        "rules one consequent each, each once, none that follow from what their items say.",
-        "lifted": "rules with variables, over the embeddings of graph patterns; readings as ranks in a sensor's own "
-        "history.",
+        "paper": "the published numbers.",
+        "faithful": "as the paper describes it: gaussian noise, missing values replaced by zero, static columns as "
+        "antecedents and consequents; the exhaustive baseline in its published encoding.",
+        "corrected": "masking instead of noise; missing values stay missing; constants and static properties are never "
+        "consequents; exhaustive rules have one consequent, no duplicates, and no rule that is true by definition.",
+        "lifted": "rules with variables, counted over the embeddings of graph patterns; readings are ranks in the "
+        "history of each sensor.",
     }.items():
-        yield f"<dt>{SHOWN[variant]}</dt><dd>{escape(text)}</dd>"
+        yield f"<dt>{VARIANT_LABELS[variant]}</dt><dd>{escape(text)}</dd>"
     yield (
-        "<dt>numbers</dt><dd>mean ± standard deviation over the repeats. “static cons.”: share of rules whose "
-        "consequent is a static property. Times are processor seconds on one thread and depend on the machine; nothing "
-        "else does.</dd></dl>"
+        "<dt>numbers</dt><dd>mean ± standard deviation over the repeats. “static cons.” is the share of rules whose "
+        "consequent is a static property. Times are CPU seconds on one thread; only they depend on the machine."
+        "</dd></dl>"
     )
 
 
-def _section(results: Results, verdicts: Sequence[Verdict], marks: Sequence[tuple[str, str]]) -> Iterable[str]:
+def _render_experiment(
+    results: Results, verdicts: Sequence[Verdict], marks: Sequence[tuple[str, str]]
+) -> Iterable[str]:
     experiment = results.experiment
     yield f'<h2 id="e{experiment.id}">Experiment {experiment.id}: {escape(experiment.title)}</h2>'
     yield f"<p>{escape(experiment.question)} <span class='soft'>{escape(experiment.source)}.</span></p>"
     if experiment.statements:
         listed = "".join(f"<li>{escape(statement)}</li>" for statement in experiment.statements)
-        yield f"<p class='soft'>The paper's text:</p><ul>{listed}</ul>"
+        yield f"<p class='soft'>From the text of the paper:</p><ul>{listed}</ul>"
     if verdicts:
-        yield from _verdicts(results, verdicts)
+        yield from _render_verdicts(verdicts)
     for dataset in results.datasets:
-        source = source_of(dataset)
+        setup = find_dataset_setup(dataset)
         count = results.repeats[dataset]
-        known = f" (the paper: {source.published_as})" if source.published_as else ""
-        yield f"<h3>{escape(source.label + known)}: {count} repeat{'s' * (count != 1)}</h3>"
-        heads = "".join(f"<th>{escape(head)}</th>" for head in headings(results))
+        known = f" (the paper: {setup.published_as})" if setup.published_as else ""
+        yield f"<h3>{escape(setup.label + known)}: {count} repeat{'s' * (count != 1)}</h3>"
+        heads = "".join(f"<th>{escape(head)}</th>" for head in list_headings(results))
         body = []
-        for line in rows_of(results, dataset):
-            classes = [*(["first"] if line[0] else []), *(["paper"] if SHOWN["paper"] in line else [])]
+        for line in format_rows(results, dataset):
+            classes = [*(["first"] if line[0] else []), *(["paper"] if VARIANT_LABELS["paper"] in line else [])]
             cells = "".join(f"<td>{escape(cell)}</td>" for cell in line)
             body.append(f'<tr class="{" ".join(classes)}">{cells}</tr>')
         yield f"<div class='scroll'><table><tr>{heads}</tr>{''.join(body)}</table></div>"
@@ -148,8 +164,8 @@ def _section(results: Results, verdicts: Sequence[Verdict], marks: Sequence[tupl
         yield f"<figure><div id='{mark}'></div><figcaption>{escape(name.replace('-', ' '))}</figcaption></figure>"
 
 
-def _verdicts(results: Results, verdicts: Sequence[Verdict]) -> Iterable[str]:
-    yield "<h3>Does the paper's claim hold?</h3><div class='scroll'><table>"
+def _render_verdicts(verdicts: Sequence[Verdict]) -> Iterable[str]:
+    yield "<h3>Claims of the paper</h3><div class='scroll'><table>"
     yield "<tr><th>claim</th><th>data</th><th>source</th><th>holds</th><th>repeats</th><th>numbers</th></tr>"
     before = ""
     for v in verdicts:
@@ -158,14 +174,14 @@ def _verdicts(results: Results, verdicts: Sequence[Verdict]) -> Iterable[str]:
         first = " class='first'" if text else ""
         yield (
             f"<tr{first}><td class='wide'>{text}</td><td class='text'>{escape(v.dataset)}</td>"
-            f"<td class='text'>{SHOWN[v.variant]}</td><td class='{mark}'>{v.held}</td><td>{v.share}</td>"
+            f"<td class='text'>{VARIANT_LABELS[v.variant]}</td><td class='{mark}'>{v.held}</td><td>{v.share}</td>"
             f"<td class='text'>{escape(v.numbers)}</td></tr>"
         )
         before = v.claim.id
     yield "</table></div>"
 
 
-def _closing(repeats: Sequence[Repeat]) -> Iterable[str]:
+def _render_settings(repeats: Sequence[Repeat]) -> Iterable[str]:
     yield "<h2>Settings and machine</h2><dl>"
     common, _ = read_setup()
     used: dict[str, list[str]] = {}

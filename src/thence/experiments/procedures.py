@@ -1,7 +1,8 @@
-"""The work behind the experiments: functions from a sample of sensors to records of measured rule sets.
+"""Procedures of the experiments: functions that take a sample of sensors and yield measurements of rule sets.
 
-A work is run once per repeat and stored; several experiments may read the same one. Each names the parameters that it
-depends on, so that stored repeats made with others are never mixed in.
+A procedure runs once per repeat, and several experiments may read its stored records. It lists the parameters that it
+depends on, so that repeats with different parameters are never mixed. In experiment files and stored repeats a
+procedure is called ``work``. Nothing is stored or summarised here.
 """
 
 from __future__ import annotations
@@ -13,13 +14,22 @@ from types import MappingProxyType
 from typing import Any
 
 from thence.experiments.files import Parameters
-from thence.experiments.methods import GAPS, Record, aerial, exact, measured, min_support_from, moving, timed
+from thence.experiments.methods import (
+    GAPS,
+    Record,
+    derive_min_support,
+    drop_static_consequents,
+    make_aerial,
+    make_exact,
+    measure_rules,
+    mine_timed,
+)
 from thence.experiments.samples import Sample
 from thence.rules.ruleset import Ending, RuleSet
 
 __all__ = ["PROCEDURES", "Procedure"]
 
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 OPTIMISERS = MappingProxyType({"de": "DE", "ga": "GA", "pso": "PSO", "lshade": "LSHADE", "jde": "jDE"})
 
 _TABLES = ("bins", "binning", "scope", "lifted_scope", "hops", "lifted_hops", "min_embeddings")
@@ -44,105 +54,111 @@ _EXHAUSTIVE = (
 
 @dataclass(frozen=True)
 class Procedure:
-    """One kind of work: what it does, how many sensors it takes (``None``: as the parameters say), what it reads."""
+    """A procedure of the experiments.
 
-    run: Callable[[Sample, Parameters, int, Tell], Iterator[Record]]
+    Args:
+        run: Function of sample, parameters, random seed and a callback for notes about the progress; yields records.
+        uses: Names of the parameters that the records depend on.
+        sensors: Number of sensors to sample; by default the parameter ``sensors``.
+    """
+
+    run: Callable[[Sample, Parameters, int, Notify], Iterator[Record]]
     uses: tuple[str, ...]
     sensors: int | None = None
 
 
-def semantics(sample: Sample, p: Parameters, seed: int, tell: Tell) -> Iterator[Record]:
-    """FP-Growth and Aerial with and without semantics, in every encoding."""
+def compare_semantics(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
+    """Mine with FP-Growth and Aerial, with and without semantics, in every encoding."""
     for variant in ("faithful", "corrected"):
         least: dict[str, float] = {}
         for condition, mode in (("w-s", "grounded"), ("wo-s", "none")):
-            tell(f"Aerial {condition}, {variant}")
-            rules, seconds = timed(aerial(variant, p, seed), sample.table(mode, gaps=GAPS[variant]))
-            yield measured(f"Aerial {condition}", variant, rules, seconds=seconds)
-            least[condition] = min_support_from(rules, p)
-        tell(f"FP-Growth, {variant}")
-        yield from (_as_published if variant == "faithful" else _corrected)(sample, p, seed, least)
+            notify(f"Aerial {condition}, {variant}")
+            rules, seconds = mine_timed(make_aerial(variant, p, seed), sample.table(mode, gaps=GAPS[variant]))
+            yield measure_rules(f"Aerial {condition}", variant, rules, seconds=seconds)
+            least[condition] = derive_min_support(rules, p)
+        notify(f"FP-Growth, {variant}")
+        yield from (_mine_as_published if variant == "faithful" else _mine_corrected)(sample, p, seed, least)
 
 
-def lifted(sample: Sample, p: Parameters, seed: int, tell: Tell) -> Iterator[Record]:
-    """Rules with variables: by Aerial, at every similarity, and by exhaustive mining."""
-    tell("Aerial, lifted")
+def mine_lifted(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
+    """Mine rules with variables: with Aerial, at every similarity, and exhaustively."""
+    notify("Aerial, lifted")
     table = sample.table("lifted")
-    learner = aerial("lifted", p, seed)
+    learner = make_aerial("lifted", p, seed)
     begin = time.process_time()
     model = learner.train(table)
     rules = learner.extract(model, table)
-    yield measured("Aerial w-s", "lifted", rules, seconds=time.process_time() - begin)
-    threshold = min_support_from(rules, p)
-    rules, seconds = timed(exact(p, threshold), table)
-    yield measured("FP-Growth w-s", "lifted", rules, min_support=threshold, **_capped(rules))
-    yield measured("Exact w-s", "lifted", rules, seconds=seconds, min_support=threshold)
-    yield from _at_every_similarity(learner, model, table, p, "lifted")
+    yield measure_rules("Aerial w-s", "lifted", rules, seconds=time.process_time() - begin)
+    threshold = derive_min_support(rules, p)
+    rules, seconds = mine_timed(make_exact(p, threshold), table)
+    yield measure_rules("FP-Growth w-s", "lifted", rules, min_support=threshold, **_limit_facts(rules))
+    yield measure_rules("Exact w-s", "lifted", rules, seconds=seconds, min_support=threshold)
+    yield from _extract_at_similarities(learner, model, table, p, "lifted")
 
 
-def _at_every_similarity(learner: Any, model: Any, table: Any, p: Parameters, variant: str) -> Iterator[Record]:
+def _extract_at_similarities(learner: Any, model: Any, table: Any, p: Parameters, variant: str) -> Iterator[Record]:
     for similarity in p.similarities:
         rules = replace(learner, similarity=similarity).extract(model, table)
-        yield measured("Aerial by similarity", variant, rules, at=similarity)
+        yield measure_rules("Aerial by similarity", variant, rules, at=similarity)
 
 
-def _as_published(sample: Sample, p: Parameters, seed: int, least: Mapping[str, float]) -> Iterator[Record]:
-    """mlxtend's FP-Growth without semantics, and Naive SemRL as published."""
+def _mine_as_published(sample: Sample, p: Parameters, seed: int, least: Mapping[str, float]) -> Iterator[Record]:
+    """Mine with the FP-Growth of mlxtend without semantics, and with Naive SemRL as published."""
     from thence.miners.baselines.exhaustive import FPGrowth
     from thence.miners.baselines.semrl import NaiveSemRL
 
     limits: dict[str, Any] = {"min_confidence": p.min_confidence, "max_antecedents": p.antecedents}
     without, with_ = least["wo-s"], max(least["w-s"], p.least_published_support)
-    rules, seconds = timed(FPGrowth(min_support=without, **limits), sample.table("none", gaps="zero"))
-    yield measured("FP-Growth wo-s", "faithful", rules, seconds=seconds, min_support=without)
+    rules, seconds = mine_timed(FPGrowth(min_support=without, **limits), sample.table("none", gaps="zero"))
+    yield measure_rules("FP-Growth wo-s", "faithful", rules, seconds=seconds, min_support=without)
     published = NaiveSemRL(min_support=with_, published_encoding=True, **limits)
-    rules, seconds = timed(published, sample.table("existential", gaps="zero"))
-    yield measured("FP-Growth w-s", "faithful", rules, seconds=seconds, min_support=with_)
-    # With static consequents there are too many frequent sets for mlxtend; the exact miner has the same rules.
-    rules = exact(p, least["w-s"], context_consequents=True).mine(sample.table("grounded", gaps="zero"))
-    yield measured("FP-Growth w-s (grounded)", "faithful", rules, min_support=least["w-s"], **_capped(rules))
+    rules, seconds = mine_timed(published, sample.table("existential", gaps="zero"))
+    yield measure_rules("FP-Growth w-s", "faithful", rules, seconds=seconds, min_support=with_)
+    # mlxtend cannot hold the frequent itemsets with static consequents; the exact miner finds the same rules.
+    rules = make_exact(p, least["w-s"], context_consequents=True).mine(sample.table("grounded", gaps="zero"))
+    yield measure_rules("FP-Growth w-s (grounded)", "faithful", rules, min_support=least["w-s"], **_limit_facts(rules))
 
 
-def _corrected(sample: Sample, p: Parameters, seed: int, least: Mapping[str, float]) -> Iterator[Record]:
-    """The rules of exhaustive mining, found by the exact miner, in every encoding."""
-    # What constants do to the network when they are kept as inputs and shut out as consequents.
-    rules, seconds = timed(aerial("corrected", p, seed, keep_constants=True), sample.table("grounded"))
-    yield measured("Aerial w-s (constants kept)", "corrected", rules, seconds=seconds)
+def _mine_corrected(sample: Sample, p: Parameters, seed: int, least: Mapping[str, float]) -> Iterator[Record]:
+    """Mine exhaustively in every encoding, with the exact miner."""
+    # Shows the effect of constants on the network: they are inputs, but not consequents.
+    rules, seconds = mine_timed(make_aerial("corrected", p, seed, keep_constants=True), sample.table("grounded"))
+    yield measure_rules("Aerial w-s (constants kept)", "corrected", rules, seconds=seconds)
     for condition, table, threshold in (
         ("wo-s", sample.table("none"), least["wo-s"]),
         ("w-s", sample.table("existential"), least["w-s"]),
         ("w-s (grounded)", sample.table("grounded"), least["w-s"]),
         ("w-s (ids dropped, no properties)", sample.table("existential", properties=()), least["w-s"]),
     ):
-        rules, seconds = timed(exact(p, threshold), table)
-        yield measured(f"FP-Growth {condition}", "corrected", rules, min_support=threshold, **_capped(rules))
-        yield measured(f"Exact {condition}", "corrected", rules, seconds=seconds, min_support=threshold)
+        rules, seconds = mine_timed(make_exact(p, threshold), table)
+        yield measure_rules(f"FP-Growth {condition}", "corrected", rules, min_support=threshold, **_limit_facts(rules))
+        yield measure_rules(f"Exact {condition}", "corrected", rules, seconds=seconds, min_support=threshold)
 
 
-def _capped(rules: RuleSet) -> dict[str, Any]:
-    """The fact that a search was stopped at a number of rules."""
+def _limit_facts(rules: RuleSet) -> dict[str, Any]:
+    """Return the fact that a search stopped at its maximum number of rules, if it did."""
     return {"stopped": f"stopped at {len(rules):,} rules"} if rules.ending is Ending.LIMIT else {}
 
 
-def optimisers(sample: Sample, p: Parameters, seed: int, tell: Tell) -> Iterator[Record]:
-    """TS-NARM with every optimiser at the full number of evaluations."""
-    yield from _optimise(sample, p, seed, tell, (p.evaluations,), show_at=False)
+def run_optimisers(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
+    """Mine with every optimiser of TS-NARM at the full number of evaluations."""
+    yield from _optimise(sample, p, seed, notify, (p.evaluations,), show_at=False)
 
 
-def evaluations(sample: Sample, p: Parameters, seed: int, tell: Tell) -> Iterator[Record]:
-    """TS-NARM with every optimiser at rising numbers of evaluations."""
-    yield from _optimise(sample, p, seed, tell, p.sweep_evaluations, show_at=True)
+def sweep_evaluations(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
+    """Mine with every optimiser of TS-NARM at increasing numbers of evaluations."""
+    yield from _optimise(sample, p, seed, notify, p.sweep_evaluations, show_at=True)
 
 
 def _optimise(
-    sample: Sample, p: Parameters, seed: int, tell: Tell, numbers: tuple[int, ...], *, show_at: bool
+    sample: Sample, p: Parameters, seed: int, notify: Notify, numbers: tuple[int, ...], *, show_at: bool
 ) -> Iterator[Record]:
     from thence.miners.baselines.narm import TSNARM
 
-    raw = sample.raw()
+    table = sample.feature_table()
     for number in numbers:
         for algorithm in p.algorithms:
-            tell(f"{OPTIMISERS[algorithm]}, {number:,} evaluations")
+            notify(f"{OPTIMISERS[algorithm]}, {number:,} evaluations")
             miner = TSNARM(
                 algorithm=algorithm,  # type: ignore[arg-type]
                 population=p.population,
@@ -150,29 +166,31 @@ def _optimise(
                 context_consequents=True,
                 seed=seed,
             )
-            rules, seconds = timed(miner, raw)
+            rules, seconds = mine_timed(miner, table)
             at = float(number) if show_at else None
             row = OPTIMISERS[algorithm]
-            found = measured(row, "faithful", rules, seconds=seconds, at=at, evaluations=number)
-            # The paper's confidence is that of a rule with all its consequents together.
+            found = measure_rules(row, "faithful", rules, seconds=seconds, at=at, evaluations=number)
+            # The paper reports the confidence of a rule with all its consequents together.
             joint = rules.measure("joint_confidence").mean() if len(rules) else None
             found["values"]["confidence"] = None if joint is None else float(joint)
             yield found
-            # One search, read twice: without static consequents its rules are the corrected variant's.
-            yield measured(row, "corrected", moving(rules), seconds=seconds, at=at, evaluations=number)
+            # The corrected variant has the rules of the same search without those with static consequents.
+            yield measure_rules(
+                row, "corrected", drop_static_consequents(rules), seconds=seconds, at=at, evaluations=number
+            )
 
 
-def thresholds(sample: Sample, p: Parameters, seed: int, tell: Tell) -> Iterator[Record]:
-    """One training of Aerial, asked for rules at every similarity."""
+def sweep_similarity(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
+    """Train Aerial once and extract rules at every similarity."""
     for variant in ("faithful", "corrected"):
-        tell(f"Aerial, {variant}")
+        notify(f"Aerial, {variant}")
         table = sample.table("grounded", gaps=GAPS[variant])
-        learner = aerial(variant, p, seed)
-        yield from _at_every_similarity(learner, learner.train(table), table, p, variant)
+        learner = make_aerial(variant, p, seed)
+        yield from _extract_at_similarities(learner, learner.train(table), table, p, variant)
 
 
-def exhaustive_sweep(sample: Sample, p: Parameters, seed: int, tell: Tell) -> Iterator[Record]:
-    """Exhaustive mining of the existential table against antecedents and minimum support."""
+def sweep_exhaustive(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
+    """Mine the existential table exhaustively, varying antecedents and minimum support."""
     from thence.miners.baselines.exhaustive import FPGrowth, HMine
 
     table = sample.table("existential")
@@ -182,42 +200,42 @@ def exhaustive_sweep(sample: Sample, p: Parameters, seed: int, tell: Tell) -> It
     ]
     for name, settings in sweeps:
         for at, antecedents, least in settings:
-            tell(f"exhaustive, {name} {at:g}")
-            miner = exact(p, least, max_antecedents=antecedents)
-            rules, seconds = timed(miner, table)
-            facts: dict[str, Any] = {"min_support": least, "max_antecedents": antecedents, **_capped(rules)}
-            yield measured(f"Exhaustive by {name}", "corrected", rules, seconds=seconds, at=at, **facts)
+            notify(f"exhaustive, {name} {at:g}")
+            miner = make_exact(p, least, max_antecedents=antecedents)
+            rules, seconds = mine_timed(miner, table)
+            facts: dict[str, Any] = {"min_support": least, "max_antecedents": antecedents, **_limit_facts(rules)}
+            yield measure_rules(f"Exhaustive by {name}", "corrected", rules, seconds=seconds, at=at, **facts)
             if antecedents > p.mlxtend_antecedents:
                 continue
             for row, kind in (("FP-Growth", FPGrowth), ("H-Mine", HMine)):
                 theirs = kind(min_support=least, min_confidence=p.min_confidence, max_antecedents=antecedents)
-                rules, seconds = timed(theirs, table)
-                yield measured(f"{row} by {name}", "corrected", rules, seconds=seconds, at=at, **facts)
+                rules, seconds = mine_timed(theirs, table)
+                yield measure_rules(f"{row} by {name}", "corrected", rules, seconds=seconds, at=at, **facts)
 
 
-def aerial_sweep(sample: Sample, p: Parameters, seed: int, tell: Tell) -> Iterator[Record]:
-    """Aerial against the number of antecedents; time is training and extraction together."""
+def sweep_aerial(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
+    """Mine with Aerial, varying the number of antecedents; times include training and extraction."""
     for variant in ("faithful", "corrected"):
         table = sample.table("grounded", gaps=GAPS[variant])
         for antecedents in p.aerial_antecedents:
-            tell(f"Aerial, {antecedents} antecedents, {variant}")
+            notify(f"Aerial, {antecedents} antecedents, {variant}")
             search = "full" if antecedents <= p.aerial_full_search else "grow"
-            # Sensors alone: with constants among three or four antecedents nearly all rules are copies of shorter ones.
-            learner = aerial(variant, p, seed, max_antecedents=antecedents, search=search, keep_constants=False)
-            rules, seconds = timed(learner, table)
-            yield measured(
+            # Without constants: with them, nearly all rules with three or four antecedents repeat shorter ones.
+            learner = make_aerial(variant, p, seed, max_antecedents=antecedents, search=search, keep_constants=False)
+            rules, seconds = mine_timed(learner, table)
+            yield measure_rules(
                 "Aerial by antecedents", variant, rules, seconds=seconds, at=float(antecedents), search=search
             )
 
 
-def arm_ae(sample: Sample, p: Parameters, seed: int, tell: Tell) -> Iterator[Record]:
-    """ARM-AE with as many rules per consequent as Aerial has per feature."""
+def run_arm_ae(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
+    """Mine with ARM-AE, with as many rules per consequent as Aerial finds per feature."""
     from thence.miners.baselines.arm_ae import ARMAE
 
     for variant in ("faithful", "corrected"):
-        tell(f"ARM-AE, {variant}")
+        notify(f"ARM-AE, {variant}")
         table = sample.table("grounded", gaps=GAPS[variant])
-        found = aerial(variant, p, seed).mine(table)
+        found = make_aerial(variant, p, seed).mine(table)
         per_consequent = max(1, min(len(found) // max(table.n_features, 1), p.most_per_consequent))
         miner = ARMAE(
             max_antecedents=p.antecedents,
@@ -228,8 +246,8 @@ def arm_ae(sample: Sample, p: Parameters, seed: int, tell: Tell) -> Iterator[Rec
             context_consequents=variant == "faithful",
             seed=seed,
         )
-        rules, seconds = timed(miner, table)
-        yield measured("ARM-AE", variant, rules, seconds=seconds, rules_per_consequent=per_consequent)
+        rules, seconds = mine_timed(miner, table)
+        yield measure_rules("ARM-AE", variant, rules, seconds=seconds, rules_per_consequent=per_consequent)
 
 
 _SEMANTICS = (*_TABLES, *_AERIAL, *_EXHAUSTIVE)
@@ -237,15 +255,15 @@ _NARM = ("hops", "population", "algorithms")
 
 PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
     {
-        "semantics": Procedure(semantics, ("sensors", *_SEMANTICS)),
-        "semantics-10": Procedure(semantics, _SEMANTICS, sensors=10),
-        "semantics-15": Procedure(semantics, _SEMANTICS, sensors=15),
-        "lifted": Procedure(lifted, ("sensors", "similarities", *_SEMANTICS)),
-        "optimisers": Procedure(optimisers, ("sensors", "evaluations", *_NARM)),
-        "evaluations": Procedure(evaluations, ("sensors", "sweep_evaluations", *_NARM)),
-        "thresholds": Procedure(thresholds, ("sensors", "similarities", *_TABLES, *_AERIAL)),
+        "semantics": Procedure(compare_semantics, ("sensors", *_SEMANTICS)),
+        "semantics-10": Procedure(compare_semantics, _SEMANTICS, sensors=10),
+        "semantics-15": Procedure(compare_semantics, _SEMANTICS, sensors=15),
+        "lifted": Procedure(mine_lifted, ("sensors", "similarities", *_SEMANTICS)),
+        "optimisers": Procedure(run_optimisers, ("sensors", "evaluations", *_NARM)),
+        "evaluations": Procedure(sweep_evaluations, ("sensors", "sweep_evaluations", *_NARM)),
+        "thresholds": Procedure(sweep_similarity, ("sensors", "similarities", *_TABLES, *_AERIAL)),
         "exhaustive-sweep": Procedure(
-            exhaustive_sweep,
+            sweep_exhaustive,
             (
                 "sensors",
                 "sweep_antecedents",
@@ -259,10 +277,10 @@ PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
             ),
         ),
         "aerial-sweep": Procedure(
-            aerial_sweep, ("sensors", "aerial_antecedents", "aerial_full_search", *_TABLES, *_AERIAL)
+            sweep_aerial, ("sensors", "aerial_antecedents", "aerial_full_search", *_TABLES, *_AERIAL)
         ),
         "arm-ae": Procedure(
-            arm_ae,
+            run_arm_ae,
             ("sensors", "likeness", "most_per_consequent", "arm_ae_epochs", "arm_ae_batch_size", *_TABLES, *_AERIAL),
         ),
     }

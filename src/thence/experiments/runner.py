@@ -1,4 +1,7 @@
-"""Running experiments: which repeats are missing, doing them in one or several processes, and writing what came out."""
+"""The runner of the experiments: runs the missing repeats, in one or several processes, and writes the results.
+
+What a repeat does is in ``experiments.procedures``.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +18,17 @@ from typing import Any
 import numpy as np
 
 from thence.errors import ConfigError, RunError, nearest, require
-from thence.experiments.claims import Verdict, judge
-from thence.experiments.files import Experiment, Parameters, as_mapping, experiment_names, read_experiment, read_setup
+from thence.experiments.claims import Verdict, check_claims
+from thence.experiments.files import (
+    Experiment,
+    Parameters,
+    experiment_names,
+    read_experiment,
+    read_setup,
+    select_parameters,
+)
 from thence.experiments.procedures import PROCEDURES
-from thence.experiments.samples import load_data, made_from
+from thence.experiments.samples import identify_data, load_data
 from thence.experiments.store import Repeat, Store
 from thence.experiments.summary import Results, summarise
 from thence.progress import Progress, show_progress
@@ -32,9 +42,19 @@ _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA
 
 @dataclass(frozen=True)
 class Task:
-    """One repeat of one work on one data set; everything that decides its outcome."""
+    """One repeat of one procedure on one data set.
 
-    work: str
+    Args:
+        procedure: Name of the procedure.
+        dataset: Name of the data set, or a configuration file.
+        repeat: Number of the repeat.
+        seed: Random seed of the experiments.
+        quick: Whether to use the options of quick runs.
+        parameters: Parameters of the experiment.
+        data: What ``identify_data`` returns for the data set.
+    """
+
+    procedure: str
     dataset: str
     repeat: int
     seed: int
@@ -44,15 +64,15 @@ class Task:
 
     @property
     def sensors(self) -> int:
-        """How many sensors are asked for."""
-        return PROCEDURES[self.work].sensors or self.parameters.sensors
+        """Number of sensors to sample."""
+        return PROCEDURES[self.procedure].sensors or self.parameters.sensors
 
     @property
     def made_with(self) -> dict[str, Any]:
-        """What a stored repeat must have been made with to stand for this task."""
-        used = tuple(name for name in PROCEDURES[self.work].uses if name != "sensors")
+        """Settings that a stored repeat must have to be the result of this task."""
+        used = tuple(name for name in PROCEDURES[self.procedure].uses if name != "sensors")
         return {
-            **as_mapping(self.parameters, used),
+            **select_parameters(self.parameters, used),
             "sensors": self.sensors,
             "seed": self.seed,
             **self.data,
@@ -61,7 +81,14 @@ class Task:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What ``reproduce`` found, and where it wrote it."""
+    """Results of ``reproduce``.
+
+    Args:
+        results: Results by experiment.
+        verdicts: Verdicts on the claims, by experiment.
+        folder: The folder with repeats, tables and figures.
+        page: The HTML page.
+    """
 
     results: Mapping[str, Results]
     verdicts: Mapping[str, Sequence[Verdict]]
@@ -69,10 +96,10 @@ class Reproduction:
     page: Path
 
     def __str__(self) -> str:
-        from thence.experiments.tables import as_text
+        from thence.experiments.tables import format_text
 
-        parts = [as_text(results, self.verdicts[name]) for name, results in self.results.items()]
-        return "\n\n".join([*parts, f"tables, figures and the page: {self.folder}"])
+        parts = [format_text(results, self.verdicts[name]) for name, results in self.results.items()]
+        return "\n\n".join([*parts, f"tables, figures and HTML page: {self.folder}"])
 
 
 def reproduce(
@@ -87,21 +114,38 @@ def reproduce(
     parameters: Mapping[str, Any] | None = None,
     progress: str | bool | Progress = "auto",
 ) -> Reproduction:
-    """Run one of the paper's experiments again (or ``"all"``), or finish one that was begun.
+    """Repeat experiments of the paper and compare the results with the published numbers.
 
-    Every repeat is stored under ``out`` as it finishes, and what is stored is not run again. ``dataset`` is one of
-    the paper's (``"all"``: each that the experiment has), any other data set by name, or a configuration file whose
-    ``[input]`` and ``[windows]`` say what to read. ``quick`` takes less data and smaller settings, to see that
-    everything works. ``jobs`` is the number of processes; nothing but times depends on it. ``parameters`` replaces
-    parameters of the experiment files, such as ``{"evaluations": 30_000}``.
+    Each repeat is stored when it is complete, and stored repeats are not run again: a second call continues the first.
 
-    >>> reproduce("7")
-    Traceback (most recent call last):
-    ...
-    thence.errors.ConfigError: there is no experiment '7' (there are: 1.1, 1.2, 2.1, 2.2, 3, 4, 5, 6)
+    Args:
+        experiment: Ids of the experiments, one or several, or ``"all"``.
+        dataset: Data sets, one or several: names, or configuration files whose ``[input]`` and ``[windows]`` are used.
+            ``"all"`` is all data sets of the experiment.
+        repeats: Number of repeats.
+        quick: Use less data and smaller settings, to test that everything works.
+        out: The folder for repeats, tables, figures and the HTML page.
+        jobs: Number of processes; only times depend on it.
+        seed: Random seed.
+        parameters: Parameters that override those of the experiment files, such as ``{"evaluations": 30_000}``.
+        progress: ``"auto"`` (bars on a terminal), ``"on"``, ``"off"``, or a function.
+
+    Returns:
+        Results and verdicts, and where they were written.
+
+    Raises:
+        ConfigError: An experiment, a data set or a parameter is unknown, or a value is not allowed.
+        MissingExtraError: The extra ``plots`` or ``baselines`` is not installed.
+        RunError: ``out`` has repeats with other settings or of other data.
+
+    Examples:
+        >>> reproduce("7")
+        Traceback (most recent call last):
+        ...
+        thence.errors.ConfigError: unknown experiment '7' (known: 1.1, 1.2, 2.1, 2.2, 3, 4, 5, 6)
     """
-    chosen = _experiments(experiment)
-    # What is missing should be said before hours of work, not after.
+    chosen = _list_experiments(experiment)
+    # Check for missing packages first: the experiments may take hours.
     for module, extra in (
         ("altair", "plots"),
         ("vl_convert", "plots"),
@@ -112,14 +156,14 @@ def reproduce(
     require_integer("repeats", repeats)
     require_integer("jobs", jobs)
     require_seed(seed)
-    plan = [(one, _datasets(one, dataset)) for one in chosen]
-    tasks = _tasks(plan, repeats=repeats, quick=quick, seed=seed, parameters=parameters or {})
+    plan = [(one, _list_datasets(one, dataset)) for one in chosen]
+    tasks = _plan_tasks(plan, repeats=repeats, quick=quick, seed=seed, parameters=parameters or {})
     store = Store(Path(out))
-    missing = [task for task in tasks if _stored(store, task) is None]
-    with show_progress(progress) as tell:
-        _do(missing, store, jobs=jobs, tell=tell)
-        found = [repeat for task in tasks if (repeat := _stored(store, task)) is not None]
-        return _write(plan, found, store, quick=quick, tell=tell)
+    missing = [task for task in tasks if _load_repeat(store, task) is None]
+    with show_progress(progress) as progress_callback:
+        _run_tasks(missing, store, jobs=jobs, progress=progress_callback)
+        found = [repeat for task in tasks if (repeat := _load_repeat(store, task)) is not None]
+        return _write_results(plan, found, store, quick=quick, progress=progress_callback)
 
 
 def report(
@@ -132,28 +176,47 @@ def report(
     parameters: Mapping[str, Any] | None = None,
     progress: str | bool | Progress = "auto",
 ) -> Reproduction:
-    """Tables, figures and the page of whatever repeats are stored under a folder; nothing is run."""
+    """Write tables, figures and the HTML page from the stored repeats, without running anything.
+
+    Args:
+        out: The folder of ``reproduce``.
+        experiment: Ids of the experiments, one or several, or ``"all"``.
+        dataset: Data sets, one or several, or ``"all"``.
+        quick: Whether the repeats are those of a quick run.
+        seed: Random seed of the repeats.
+        parameters: Parameters of the repeats that override those of the experiment files.
+        progress: ``"auto"`` (bars on a terminal), ``"on"``, ``"off"``, or a function.
+
+    Returns:
+        Results and verdicts, and where they were written.
+
+    Raises:
+        RunError: No such repeats are stored, or they have other settings.
+    """
     store = Store(Path(out))
-    plan = [(one, _datasets(one, dataset)) for one in _experiments(experiment)]
-    most = store.most_repeats()
-    tasks = _tasks(plan, repeats=most, quick=quick, seed=seed, parameters=parameters or {}) if most else {}
-    found = [repeat for task in tasks if (repeat := _stored(store, task)) is not None]
+    plan = [(one, _list_datasets(one, dataset)) for one in _list_experiments(experiment)]
+    repeats = store.count_repeats()
+    tasks = _plan_tasks(plan, repeats=repeats, quick=quick, seed=seed, parameters=parameters or {}) if repeats else {}
+    found = [repeat for task in tasks if (repeat := _load_repeat(store, task)) is not None]
     if not found:
-        raise RunError("no repeats of these experiments are stored here", where=str(out), hint="run reproduce first")
-    held = {(repeat.work, repeat.dataset) for repeat in found}
-    kept = [
-        (one, tuple(name for name in names if any((work, name) in held for work in one.work))) for one, names in plan
+        raise RunError("no repeats of these experiments in this folder", where=str(out), hint="run reproduce first")
+    stored = {(repeat.work, repeat.dataset) for repeat in found}
+    available = [
+        (one, tuple(name for name in names if any((procedure, name) in stored for procedure in one.work)))
+        for one, names in plan
     ]
-    with show_progress(progress) as tell:
-        return _write([(one, names) for one, names in kept if names], found, store, quick=quick, tell=tell)
+    with show_progress(progress) as progress_callback:
+        return _write_results(
+            [(one, names) for one, names in available if names], found, store, quick=quick, progress=progress_callback
+        )
 
 
-def _experiments(wanted: str | Sequence[str]) -> list[Experiment]:
+def _list_experiments(wanted: str | Sequence[str]) -> list[Experiment]:
     names = [wanted] if isinstance(wanted, str) else list(wanted)
     return [read_experiment(name) for name in (experiment_names() if names == ["all"] else names)]
 
 
-def _datasets(experiment: Experiment, wanted: str | Sequence[str]) -> tuple[str, ...]:
+def _list_datasets(experiment: Experiment, wanted: str | Sequence[str]) -> tuple[str, ...]:
     names = [wanted] if isinstance(wanted, str) else list(wanted)
     if names == ["all"]:
         return experiment.datasets
@@ -162,13 +225,13 @@ def _datasets(experiment: Experiment, wanted: str | Sequence[str]) -> tuple[str,
     for name in names:
         if not name.endswith(".toml") and name not in data_sets():
             raise ConfigError(
-                f"there is no data set '{name}'",
-                hint=nearest(name, data_sets()) or "the paper's are: " + ", ".join(read_setup()[1]),
+                f"unknown data set '{name}'",
+                hint=nearest(name, data_sets()) or "data sets of the paper: " + ", ".join(read_setup()[1]),
             )
     return tuple(names)
 
 
-def _tasks(
+def _plan_tasks(
     plan: Sequence[tuple[Experiment, tuple[str, ...]]],
     *,
     repeats: int,
@@ -176,31 +239,32 @@ def _tasks(
     seed: int,
     parameters: Mapping[str, Any],
 ) -> dict[Task, None]:
-    """All tasks in order, those that several experiments share once; data set by data set, since loading takes time."""
+    """Return the tasks without duplicates, ordered by data set, so that each is loaded once."""
     found: dict[tuple[str, str, int], Task] = {}
-    # Looked at once: one's own files may be large.
-    data = {name: made_from(name, quick) for name in dict.fromkeys(name for _, names in plan for name in names)}
+    # Once per data set: files of a configuration are hashed, and may be large.
+    data = {name: identify_data(name, quick) for name in dict.fromkeys(name for _, names in plan for name in names)}
     for experiment, datasets in plan:
-        settled = experiment.settle(quick=quick, changes=parameters)
+        resolved = experiment.resolve_parameters(quick=quick, changes=parameters)
         for dataset in datasets:
-            for work in experiment.work:
+            for procedure in experiment.work:
                 for repeat in range(repeats):
-                    task = Task(work, dataset, repeat, seed, quick, settled, data[dataset])
-                    known = found.setdefault((work, dataset, repeat), task)
+                    task = Task(procedure, dataset, repeat, seed, quick, resolved, data[dataset])
+                    known = found.setdefault((procedure, dataset, repeat), task)
                     if known.made_with != task.made_with:
                         raise ConfigError(
-                            f"experiment {experiment.id} gives the work '{work}' other parameters than another"
+                            f"experiment {experiment.id} and another one have different parameters of '{procedure}'",
+                            hint="run these experiments with different folders",
                         )
     names = list(data)
     return dict.fromkeys(sorted(found.values(), key=lambda task: (names.index(task.dataset), task.repeat)))
 
 
-def _stored(store: Store, task: Task) -> Repeat | None:
-    return store.load(task.work, task.dataset, task.repeat, task.made_with)
+def _load_repeat(store: Store, task: Task) -> Repeat | None:
+    return store.load(task.procedure, task.dataset, task.repeat, task.made_with)
 
 
-def perform(task: Task, tell: Callable[[str], None] = lambda note: None) -> Repeat:
-    """Do one repeat."""
+def run_task(task: Task, notify: Callable[[str], None] = lambda note: None) -> Repeat:
+    """Run one repeat; ``notify`` receives notes about the progress."""
     from thence.experiments.methods import warm_up
     from thence.miners.torch_runtime import one_thread
 
@@ -209,46 +273,46 @@ def perform(task: Task, tell: Callable[[str], None] = lambda note: None) -> Repe
         data = load_data(task.dataset, task.quick, task.data)
         sample = data.sample(task.sensors, seed=task.seed, repeat=task.repeat, parameters=task.parameters)
         seed = int(np.random.SeedSequence([task.seed, task.repeat]).generate_state(1)[0] >> 1)
-        records = tuple(PROCEDURES[task.work].run(sample, task.parameters, seed, tell))
+        records = tuple(PROCEDURES[task.procedure].run(sample, task.parameters, seed, notify))
     return Repeat(
-        task.work, task.dataset, task.repeat, task.made_with, sample.sensors, records, environment(seed=task.seed)
+        task.procedure, task.dataset, task.repeat, task.made_with, sample.sensors, records, environment(seed=task.seed)
     )
 
 
-def _do(missing: Sequence[Task], store: Store, *, jobs: int, tell: Progress) -> None:
+def _run_tasks(missing: Sequence[Task], store: Store, *, jobs: int, progress: Progress) -> None:
     if not missing:
         return
     begin = time.monotonic()
 
-    def report(done: int, note: str) -> None:
-        tell("repeats", done, len(missing), f"{note}{_time_left(begin, done, len(missing))}")
+    def update(done: int, note: str) -> None:
+        progress("repeats", done, len(missing), f"{note}{_format_time_left(begin, done, len(missing))}")
 
-    report(0, "")
+    update(0, "")
     if jobs == 1:
         for done, task in enumerate(missing):
             load_data(task.dataset, task.quick, task.data)
-            store.save(perform(task, lambda note, done=done, task=task: report(done, f"{task.dataset}: {note}")))  # type: ignore[misc]
-        report(len(missing), "")
+            store.save(run_task(task, lambda note, done=done, task=task: update(done, f"{task.dataset}: {note}")))  # type: ignore[misc]
+        update(len(missing), "")
         return
     for task in {task.dataset: task for task in missing}.values():
-        # A simulated data set is made once, here; the processes find it in the cache.
+        # Simulate a data set once, here; the processes find it in the cache.
         load_data(task.dataset, task.quick, task.data)
-    with _few_threads(), ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        waiting = {pool.submit(_perform_and_save, task, store): task for task in missing}
+    with _single_threaded(), ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+        waiting = {pool.submit(_run_and_save, task, store): task for task in missing}
         try:
             for done, future in enumerate(as_completed(waiting), start=1):
                 future.result()
-                report(done, f"{waiting[future].dataset}: {waiting[future].work}")
+                update(done, f"{waiting[future].dataset}: {waiting[future].procedure}")
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 
-def _perform_and_save(task: Task, store: Store) -> None:
-    store.save(perform(task))
+def _run_and_save(task: Task, store: Store) -> None:
+    store.save(run_task(task))
 
 
-def _time_left(begin: float, done: int, total: int) -> str:
+def _format_time_left(begin: float, done: int, total: int) -> str:
     if done == 0 or done == total:
         return ""
     seconds = (time.monotonic() - begin) / done * (total - done)
@@ -263,8 +327,8 @@ def _time_left(begin: float, done: int, total: int) -> str:
 
 
 @contextmanager
-def _few_threads() -> Iterator[None]:
-    """Processes that start now use one thread each; their libraries read this when they are imported."""
+def _single_threaded() -> Iterator[None]:
+    """Let new processes use one thread each: libraries read these variables when they are imported."""
     before = {name: os.environ.get(name) for name in _THREADS}
     os.environ.update(dict.fromkeys(_THREADS, "1"))
     try:
@@ -277,25 +341,25 @@ def _few_threads() -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _write(
+def _write_results(
     plan: Sequence[tuple[Experiment, tuple[str, ...]]],
-    found: Sequence[Repeat],
+    repeats: Sequence[Repeat],
     store: Store,
     *,
     quick: bool,
-    tell: Progress,
+    progress: Progress,
 ) -> Reproduction:
     from thence.experiments.page import write_page
     from thence.experiments.tables import write_tables
 
     results: dict[str, Results] = {}
     for experiment, datasets in plan:
-        own = [r for r in found if r.work in experiment.work and r.dataset in datasets]
+        own = [r for r in repeats if r.work in experiment.work and r.dataset in datasets]
         results[experiment.id] = summarise(experiment, own, datasets=datasets)
-    verdicts = {name: judge(result) for name, result in results.items()}
+    verdicts = {name: check_claims(result) for name, result in results.items()}
     for done, (name, result) in enumerate(results.items()):
-        tell("writing", done, len(results) + 1, name)
+        progress("writing", done, len(results) + 1, name)
         write_tables(result, verdicts[name], store.folder / name)
-    page = write_page(results, verdicts, found, store.folder, quick=quick)
-    tell("writing", len(results) + 1, len(results) + 1)
+    page = write_page(results, verdicts, repeats, store.folder, quick=quick)
+    progress("writing", len(results) + 1, len(results) + 1)
     return Reproduction(results, verdicts, store.folder, page)

@@ -1,4 +1,7 @@
-"""The data of an experiment: a system in windows, and samples of its sensors as tables of every encoding."""
+"""Data of the experiments: a system in windows, and samples of its sensors as tables in every encoding.
+
+Tables come from ``runs.pipeline``; nothing is mined here.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from thence.errors import ConfigError, RunError
-from thence.experiments.files import Parameters, Source, read_setup
-from thence.experiments.walk import walk
+from thence.experiments.files import DatasetSetup, Parameters, read_setup
+from thence.experiments.walk import choose_sensors
 from thence.graph.binding import Binding
 from thence.graph.system import System
 from thence.readings.windows import WindowedReadings
@@ -24,98 +27,135 @@ from thence.runs.pipeline import build_features, build_table, window_readings
 from thence.runs.provenance import hash_files
 from thence.tables.transactions import FeatureTable, TransactionTable
 
-__all__ = ["ExperimentData", "Sample", "load_data", "made_from", "source_of"]
+__all__ = ["ExperimentData", "Sample", "find_dataset_setup", "identify_data", "load_data"]
 
 
 @dataclass(frozen=True, eq=False)
 class ExperimentData:
-    """A system whose readings are in windows, without the windows in which nothing was read."""
+    """A system with its readings in windows, without the windows in which all values are missing.
+
+    Args:
+        name: Name of the data set, or its configuration file.
+        system: The system.
+        readings: The readings in windows.
+    """
 
     name: str
     system: System
     readings: WindowedReadings
 
     def sample(self, count: int, *, seed: int, repeat: int, parameters: Parameters) -> Sample:
-        """Draw the sensors of one repeat; they are the same for every experiment with this many sensors."""
+        """Draw the sensors of one repeat, the same in every experiment with this number of sensors.
+
+        Args:
+            count: Number of sensors.
+            seed: Random seed of the experiments.
+            repeat: Number of the repeat.
+            parameters: Parameters of the tables.
+        """
         graph, binding = self.system.require_graph()
         rng = np.random.default_rng([seed, zlib.crc32(self.name.encode()), repeat])
         ids = [sensor.id for sensor in self.readings.sensors if sensor.id in binding]
-        return Sample(self, walk(graph, binding, ids, count=count, rng=rng), parameters)
+        return Sample(self, choose_sensors(graph, binding, ids, count=count, rng=rng), parameters)
 
 
-def source_of(dataset: str) -> Source:
-    """How the experiments use a data set: from the setup, from a configuration file, or by its name alone."""
+def find_dataset_setup(dataset: str) -> DatasetSetup:
+    """Return how the experiments use ``dataset``: one of ``setup.toml``, another data set, or a configuration file."""
     _, sources = read_setup()
     if dataset in sources:
         return sources[dataset]
     if dataset.endswith(".toml"):
-        return Source(label=dataset, window=Config.from_toml(dataset, check=False).windows.every)
+        return DatasetSetup(label=dataset, window=Config.from_toml(dataset, check=False).windows.every)
     from thence.datasets import info
 
-    return Source(label=info(dataset).name)
+    return DatasetSetup(label=info(dataset).name)
 
 
-def made_from(dataset: str, quick: bool = False) -> dict[str, Any]:
-    """What decides the readings of a data set: the window, and its options or the contents of one's own files.
+def identify_data(dataset: str, quick: bool = False) -> dict[str, Any]:
+    """Return what determines the readings of a data set, to recognise repeats with other data.
 
-    A changed file is another data set, so that repeats of the two are never mixed.
+    Args:
+        dataset: Name of a data set, or a configuration file.
+        quick: Whether to use the options of quick runs.
+
+    Returns:
+        The window, and the options of the data set or the hashes of the files of a configuration.
     """
-    source = source_of(dataset)
-    options = dict(source.quick_options if quick else source.options)
+    setup = find_dataset_setup(dataset)
+    options = dict(setup.quick_options if quick else setup.options)
     if dataset.endswith(".toml"):
         given = Config.from_toml(dataset, check=False).input
         parts = {"config": dataset, **{name: getattr(given, name) for name in INPUT_FILES}}
         if isinstance(kinds := given.read_sensors.get("kinds"), str):
             parts["kinds"] = kinds
         options = {name: _digest(paths) for name, paths in parts.items() if paths is not None}
-    return {"window": source.window, "options": options}
+    return {"window": setup.window, "options": options}
 
 
 def _digest(paths: str | Iterable[str]) -> str:
-    """One hash for the contents of several files, wherever they lie."""
+    """Return one hash of the contents of several files; their paths do not matter."""
     found = [file["sha256"] for file in hash_files(paths)]
     return str(found[0]) if len(found) == 1 else hashlib.sha256(" ".join(found).encode()).hexdigest()
 
 
 def load_data(dataset: str, quick: bool, made: Mapping[str, Any]) -> ExperimentData:
-    """Load a data set once per process: one of the setup, any other by name, or a configuration file's ``[input]``.
+    """Load a data set; the last one is cached.
 
-    ``made`` is what ``made_from`` said of it when the work was planned.
+    Args:
+        dataset: Name of a data set, or a configuration file.
+        quick: Whether to use the options of quick runs.
+        made: What ``identify_data`` returned when the experiments were planned.
+
+    Raises:
+        ConfigError: The data set has no graph or no binding.
+        RunError: The data have changed since the experiments were planned.
     """
-    return _loaded(dataset, quick, json.dumps(made, sort_keys=True))
+    return _load_data(dataset, quick, json.dumps(made, sort_keys=True))
 
 
 @lru_cache(maxsize=1)
-def _loaded(dataset: str, quick: bool, made: str) -> ExperimentData:
-    source = source_of(dataset)
-    given: System
+def _load_data(dataset: str, quick: bool, made: str) -> ExperimentData:
+    setup = find_dataset_setup(dataset)
+    system: System
     if dataset.endswith(".toml"):
-        given = load_system(Config.from_toml(dataset, check=False).input, "grounded")
+        system = load_system(Config.from_toml(dataset, check=False).input, "grounded")
     else:
         from thence.datasets import load
 
-        given = load(dataset, **(source.quick_options if quick else source.options))
-    if given.graph is None or given.binding is None:
-        raise ConfigError("the experiments need a graph and a binding", where=dataset, hint="give both in [input]")
-    if json.dumps(made_from(dataset, quick), sort_keys=True) != made:
-        raise RunError("these data were changed while the experiments ran", where=dataset, hint="start again")
-    config = Config(windows=WindowsConfig(every=source.window))
-    return ExperimentData(dataset, given, window_readings(given, config).without_empty())
+        system = load(dataset, **(setup.quick_options if quick else setup.options))
+    if system.graph is None or system.binding is None:
+        raise ConfigError("the experiments need a graph and a binding", where=dataset, hint="set both in [input]")
+    if json.dumps(identify_data(dataset, quick), sort_keys=True) != made:
+        raise RunError("the data changed while the experiments were running", where=dataset, hint="run them again")
+    config = Config(windows=WindowsConfig(every=setup.window))
+    return ExperimentData(dataset, system, window_readings(system, config).without_empty())
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Some sensors of the data of an experiment, and their tables, each built once."""
+    """A sample of sensors and its tables, each of which is built once.
+
+    Args:
+        data: The data of the experiment.
+        sensors: Ids of the sensors.
+        parameters: Parameters of the tables.
+    """
 
     data: ExperimentData
     sensors: tuple[str, ...]
     parameters: Parameters
-    _made: dict[tuple[Any, ...], TransactionTable] = field(default_factory=dict, repr=False)
+    _tables: dict[tuple[Any, ...], TransactionTable] = field(default_factory=dict, init=False, repr=False)
 
     def table(self, mode: str, *, gaps: str = "missing", properties: tuple[str, ...] | None = None) -> TransactionTable:
-        """Return the transactions in one encoding; ``gaps="zero"`` reads missing values as 0, as the published code."""
+        """Return the transactions in one encoding.
+
+        Args:
+            mode: The enrichment.
+            gaps: ``"missing"``, or ``"zero"`` to replace missing values by 0, as the published code does.
+            properties: Properties of nodes to use; all by default.
+        """
         key = (mode, gaps, properties)
-        if key not in self._made:
+        if key not in self._tables:
             p = self.parameters
             lifted = mode == "lifted"
             config = Config(
@@ -127,10 +167,10 @@ class Sample:
                     min_embeddings=p.min_embeddings,
                 ),
             )
-            self._made[key] = build_table(self._readings(gaps), self._system, config)
-        return self._made[key]
+            self._tables[key] = build_table(self._readings(gaps), self._system, config)
+        return self._tables[key]
 
-    def raw(self) -> FeatureTable:
+    def feature_table(self) -> FeatureTable:
         """Return the grounded transactions before discretization."""
         config = Config(enrich=EnrichConfig(mode="grounded", hops=self.parameters.hops))
         return build_features(self._readings("missing"), self._system, config)

@@ -1,7 +1,7 @@
-"""Repeats on disk: one JSON file per repeat, written in one step when the repeat is done.
+"""Stored repeats: one JSON file per repeat, written in one step when the repeat is complete.
 
-A file says what it was made with. Repeats made with other parameters are never mixed in: they are an error that names
-what differs. Times are stored beside the measured values, never among them.
+A file records the settings of the repeat. Loading a repeat with other settings is an error that names the differences,
+so that repeats are never mixed. Times are stored beside the measured values, not among them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,17 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Repeat:
-    """What one repeat of a work gave, and what it was made with."""
+    """One repeat of a procedure; its fields are the keys of the stored file.
+
+    Args:
+        work: Name of the procedure.
+        dataset: Name of the data set, or a configuration file.
+        repeat: Number of the repeat.
+        made_with: Settings that determine the records.
+        sensors: Ids of the sampled sensors.
+        records: Measurements of rule sets.
+        environment: Versions and machine.
+    """
 
     work: str
     dataset: str
@@ -35,64 +45,81 @@ class Repeat:
 
 @dataclass(frozen=True)
 class Store:
-    """The repeats under a folder."""
+    """The repeats that are stored in a folder.
+
+    Args:
+        folder: The folder.
+    """
 
     folder: Path
 
-    def path(self, work: str, dataset: str, repeat: int) -> Path:
-        """Where a repeat is, or will be."""
+    def path(self, procedure: str, dataset: str, repeat: int) -> Path:
+        """Return the file of a repeat, whether it exists or not."""
         name = Path(dataset).stem if dataset.endswith(".toml") else dataset
-        return self.folder / "repeats" / work / name / f"{repeat:03d}.json"
+        return self.folder / "repeats" / procedure / name / f"{repeat:03d}.json"
 
-    def most_repeats(self) -> int:
-        """One more than the highest number of a stored repeat; 0 where nothing is stored."""
+    def count_repeats(self) -> int:
+        """Return the highest number of a stored repeat plus one; 0 if nothing is stored."""
         found = [int(p.stem) for p in self.folder.glob("repeats/*/*/*.json") if p.stem.isdigit()]
         return max(found, default=-1) + 1
 
     def save(self, repeat: Repeat) -> Path:
-        """Write a repeat; it is there whole or not at all."""
+        """Write a repeat in one step and return its file."""
         target = self.path(repeat.work, repeat.dataset, repeat.repeat)
         text = json.dumps({"format": FORMAT, **asdict(repeat)}, indent=1, ensure_ascii=False, sort_keys=True)
         with new_file(target) as draft:
             draft.write_text(text + "\n", encoding="utf-8")
         return target
 
-    def load(self, work: str, dataset: str, repeat: int, made_with: Mapping[str, Any]) -> Repeat | None:
-        """A stored repeat; ``None`` where there is none, an error where it was made with something else."""
-        path = self.path(work, dataset, repeat)
+    def load(self, procedure: str, dataset: str, repeat: int, made_with: Mapping[str, Any]) -> Repeat | None:
+        """Load a repeat.
+
+        Args:
+            procedure: Name of the procedure.
+            dataset: Name of the data set, or a configuration file.
+            repeat: Number of the repeat.
+            made_with: Settings that the repeat must have.
+
+        Returns:
+            The repeat; ``None`` if it is not stored.
+
+        Raises:
+            RunError: The file cannot be read, or is a repeat of other data or with other settings.
+        """
+        path = self.path(procedure, dataset, repeat)
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
-            raise RunError(f"this stored repeat cannot be read ({error})", where=str(path), hint="delete it") from error
+            raise RunError(f"cannot read this repeat: {error}", where=str(path), hint="delete the file") from error
         if not isinstance(data, dict) or data.pop("format", None) != FORMAT:
-            raise RunError("this is not a stored repeat of this version", where=str(path), hint="delete it")
+            raise RunError("not a repeat that this version can read", where=str(path), hint="delete the file")
         if data["dataset"] != dataset:
             raise RunError(
-                f"this repeat is of the data set {data['dataset']}, not of {dataset}",
+                f"this repeat is of the data set {data['dataset']}, not {dataset}",
                 where=str(path),
-                hint="choose another folder with out (--out)",
+                hint="use another folder with out= (--out)",
             )
-        differing = _differences(data["made_with"], json.loads(json.dumps(made_with)))
+        differing = _find_differences(data["made_with"], json.loads(json.dumps(made_with)))
         if differing:
             raise RunError(
-                f"this repeat was made with other settings: {differing}",
+                f"this repeat has other settings: {differing}",
                 where=str(path),
-                hint="choose another folder with out (--out), or delete these repeats",
+                hint="use another folder with out= (--out), or delete these repeats",
             )
         return Repeat(**{**data, "sensors": tuple(data["sensors"]), "records": tuple(data["records"])})
 
 
-def _differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
-    before, now = _flat(stored), _flat(wanted)
+def _find_differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+    before, now = _flatten(stored), _flatten(wanted)
     names = sorted({*before, *now})
     found = [f"{n} was {before.get(n)}, is {now.get(n)}" for n in names if before.get(n) != now.get(n)]
     return "; ".join(found[:3]) + (" …" if len(found) > 3 else "")
 
 
-def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Tables within the settings, such as the digests of one's own files, key by key."""
+def _flatten(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings with nested mappings, such as hashes of files, flattened to dotted keys."""
     out: dict[str, Any] = {}
     for name, value in settings.items():
         if isinstance(value, Mapping):

@@ -1,4 +1,7 @@
-"""From stored repeats to the table of an experiment: means and deviations beside the paper's numbers."""
+"""The results of an experiment: means and standard deviations over stored repeats, with the published numbers.
+
+Nothing is run or written here.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,19 @@ from dataclasses import dataclass, field
 from thence.experiments.files import METRICS, VARIANTS, Experiment
 from thence.experiments.store import Repeat
 
-__all__ = ["Cell", "Key", "Line", "Results", "summarise"]
+__all__ = ["Cell", "Results", "RowKey", "TableLine", "summarise"]
 
-Key = tuple[str, float | None]
-"""A row of a table: its name, and the value of the parameter that is varied."""
+RowKey = tuple[str, float | None]
+"""A row of a table: its name, and the value of the varied parameter."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A metric of a row in one variant: a value per repeat, by the number of the repeat."""
+    """The values of one metric of a row in one variant.
+
+    Args:
+        values: The value of each repeat, by the number of the repeat.
+    """
 
     values: Mapping[int, float]
 
@@ -28,21 +35,21 @@ class Cell:
 
     @property
     def deviation(self) -> float | None:
-        """The standard deviation over the repeats (n − 1); ``None`` for a single one."""
+        """The sample standard deviation over the repeats; ``None`` for a single repeat."""
         if len(self.values) < 2:
             return None
         mean = self.mean
         return math.sqrt(math.fsum((v - mean) ** 2 for v in self.values.values()) / (len(self.values) - 1))
 
     def text(self, metric: str) -> str:
-        """Mean ± deviation as tables show it."""
+        """Return mean ± standard deviation as text, in the format of ``metric``."""
         deviation = self.deviation
-        spread = "" if deviation is None else f" ± {number(deviation, metric)}"
-        return f"{number(self.mean, metric)}{spread}"
+        spread = "" if deviation is None else f" ± {format_number(deviation, metric)}"
+        return f"{format_number(self.mean, metric)}{spread}"
 
 
-def number(value: float, metric: str) -> str:
-    """A number the way its metric is read."""
+def format_number(value: float, metric: str) -> str:
+    """Return a value as text, in the format of ``metric``."""
     if metric == "rules":
         return f"{value:,.0f}"
     if metric == "seconds":
@@ -51,8 +58,17 @@ def number(value: float, metric: str) -> str:
 
 
 @dataclass(frozen=True)
-class Line:
-    """One line of the long table: a metric of a row, in all variants."""
+class TableLine:
+    """One line of the long table: a metric of a row in all variants.
+
+    Args:
+        dataset: Name of the data set.
+        row: Name of the row.
+        at: Value of the varied parameter.
+        metric: The metric.
+        paper: The published number; ``None`` if there is none.
+        cells: Our values by variant.
+    """
 
     dataset: str
     row: str
@@ -64,36 +80,43 @@ class Line:
 
 @dataclass(frozen=True)
 class Results:
-    """All numbers of an experiment."""
+    """All numbers of an experiment.
+
+    Args:
+        experiment: The experiment.
+        datasets: Names of the data sets.
+        repeats: Number of repeats of each data set.
+        cells: Values by data set, variant (``"paper"`` is one), row and metric.
+        facts: Derived settings by data set, variant and row.
+    """
 
     experiment: Experiment
     datasets: tuple[str, ...]
     repeats: Mapping[str, int]
-    cells: Mapping[tuple[str, str, Key, str], Cell]
-    """By data set, variant (``paper`` among them), row and metric."""
-    facts: Mapping[tuple[str, str, Key], Mapping[str, object]] = field(default_factory=dict)
+    cells: Mapping[tuple[str, str, RowKey, str], Cell]
+    facts: Mapping[tuple[str, str, RowKey], Mapping[str, object]] = field(default_factory=dict)
 
-    def cell(self, dataset: str, variant: str, key: Key, metric: str) -> Cell | None:
-        """One cell, where it was measured or printed."""
+    def cell(self, dataset: str, variant: str, key: RowKey, metric: str) -> Cell | None:
+        """Return one cell; ``None`` if the number was neither measured nor published."""
         return self.cells.get((dataset, variant, key, metric))
 
-    def stopped(self, dataset: str, variant: str, key: Key) -> bool:
-        """Whether a search was stopped at a number of rules, so that there are more than counted."""
+    def stopped(self, dataset: str, variant: str, key: RowKey) -> bool:
+        """Return whether a search stopped at its maximum number of rules, so that there are more than it counted."""
         return "stopped" in self.facts.get((dataset, variant, key), {})
 
-    def keys(self, dataset: str) -> list[Key]:
-        """The rows of a data set, in the order of the paper, then in the order of the works."""
+    def keys(self, dataset: str) -> list[RowKey]:
+        """Return the rows of a data set, in the order of the paper, then in the order of the procedures."""
         found = dict.fromkeys(key for name, _, key, _ in self.cells if name == dataset)
         order = list(dict.fromkeys(row for row, _ in found))
         return sorted(found, key=lambda key: (order.index(key[0]), -1.0 if key[1] is None else key[1]))
 
     def metrics(self) -> list[str]:
-        """The metrics of the experiment that were measured or printed anywhere."""
+        """Return the metrics of the experiment that were measured or published."""
         present = {metric for *_, metric in self.cells}
         return [metric for metric in self.experiment.metrics if metric in present]
 
-    def lines(self) -> Iterable[Line]:
-        """The long table."""
+    def lines(self) -> Iterable[TableLine]:
+        """Yield the lines of the long table."""
         for dataset in self.datasets:
             for key in self.keys(dataset):
                 for metric in self.metrics():
@@ -104,13 +127,19 @@ class Results:
                         if (cell := self.cell(dataset, variant, key, metric)) is not None
                     }
                     if paper is not None or own:
-                        yield Line(dataset, *key, metric, None if paper is None else paper.mean, own)
+                        yield TableLine(dataset, *key, metric, None if paper is None else paper.mean, own)
 
 
 def summarise(experiment: Experiment, repeats: Iterable[Repeat], *, datasets: tuple[str, ...]) -> Results:
-    """The results of an experiment from the repeats of its works."""
-    values: dict[tuple[str, str, Key, str], dict[int, float]] = {}
-    facts: dict[tuple[str, str, Key], dict[str, object]] = {}
+    """Summarise the repeats of the procedures of an experiment.
+
+    Args:
+        experiment: The experiment.
+        repeats: Repeats of its procedures.
+        datasets: Names of the data sets to include.
+    """
+    values: dict[tuple[str, str, RowKey, str], dict[int, float]] = {}
+    facts: dict[tuple[str, str, RowKey], dict[str, object]] = {}
     counts: dict[str, set[int]] = {dataset: set() for dataset in datasets}
     for line in experiment.published:
         if line.dataset in datasets:
@@ -122,7 +151,7 @@ def summarise(experiment: Experiment, repeats: Iterable[Repeat], *, datasets: tu
             row = experiment.rows.get(record["row"]) if experiment.rows else record["row"]
             if row is None:
                 continue
-            key = (row, _at(experiment, repeat, record))
+            key = (row, _find_varied_value(experiment, repeat, record))
             known = facts.setdefault((repeat.dataset, record["variant"], key), {})
             known |= {name: value for name, value in record["facts"].items() if name not in known}
             measured = {**record["values"], "seconds": record["seconds"]}
@@ -134,7 +163,7 @@ def summarise(experiment: Experiment, repeats: Iterable[Repeat], *, datasets: tu
     return Results(experiment, datasets, {name: len(seen) for name, seen in counts.items()}, cells, facts)
 
 
-def _at(experiment: Experiment, repeat: Repeat, record: Mapping[str, object]) -> float | None:
+def _find_varied_value(experiment: Experiment, repeat: Repeat, record: Mapping[str, object]) -> float | None:
     if not experiment.at_sensors:
         value = record["at"]
         return None if value is None else float(value)  # type: ignore[arg-type]

@@ -1,7 +1,7 @@
 """Tables of an experiment as text, Markdown and CSV.
 
-What was measured goes to ``table.csv``, which is the same bytes for the same repeats; times, which are not, go to
-``times.csv``; verdicts to ``claims.csv``.
+``table.csv`` has the measured values and is byte for byte the same for the same repeats. Times, which differ from run
+to run, are in ``times.csv``, and verdicts in ``claims.csv``. Nothing is computed here.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from pathlib import Path
 from thence.atomic import new_file
 from thence.experiments.claims import Verdict
 from thence.experiments.files import VARIANTS
-from thence.experiments.samples import source_of
-from thence.experiments.summary import Results, number
+from thence.experiments.samples import find_dataset_setup
+from thence.experiments.summary import Results, format_number
 
-__all__ = ["as_markdown", "as_text", "headings", "rows_of", "write_tables"]
+__all__ = ["format_markdown", "format_rows", "format_text", "list_headings", "write_tables"]
 
 HEADINGS = {
     "rules": "# rules",
@@ -29,19 +29,24 @@ HEADINGS = {
     "static_consequents": "static cons.",
     "seconds": "CPU s",
 }
-SHOWN = {"paper": "paper", "faithful": "ours, faithful", "corrected": "ours, corrected", "lifted": "ours, lifted"}
+VARIANT_LABELS = {
+    "paper": "paper",
+    "faithful": "ours, faithful",
+    "corrected": "ours, corrected",
+    "lifted": "ours, lifted",
+}
 _NUMBERS = ("mean", "sd", "repeats")
 
 
-def headings(results: Results) -> list[str]:
-    """The heads of the readable table."""
+def list_headings(results: Results) -> list[str]:
+    """Return the column headings of the table for people."""
     return ["", *([results.experiment.at] if results.experiment.at else []), "source"] + [
         HEADINGS[metric] for metric in results.metrics()
     ]
 
 
-def rows_of(results: Results, dataset: str) -> Iterable[list[str]]:
-    """The readable table of a data set: a line per row and variant, the paper's first."""
+def format_rows(results: Results, dataset: str) -> Iterable[list[str]]:
+    """Yield the table of a data set for people: a line per row and variant, the published numbers first."""
     metrics = results.metrics()
     for key in results.keys(dataset):
         row, at = key
@@ -51,30 +56,30 @@ def rows_of(results: Results, dataset: str) -> Iterable[list[str]]:
             if all(cell is None for cell in cells):
                 continue
             texts = [
-                "" if cell is None else number(cell.mean, metric) if variant == "paper" else cell.text(metric)
+                "" if cell is None else format_number(cell.mean, metric) if variant == "paper" else cell.text(metric)
                 for cell, metric in zip(cells, metrics, strict=True)
             ]
             if "rules" in metrics and results.stopped(dataset, variant, key):
                 texts[metrics.index("rules")] = "≥ " + texts[metrics.index("rules")]
             value = [("" if at is None else f"{at:g}") if first else ""] if results.experiment.at else []
-            yield [row if first else "", *value, SHOWN[variant], *texts]
+            yield [row if first else "", *value, VARIANT_LABELS[variant], *texts]
             first = False
 
 
-def _title(results: Results, dataset: str) -> str:
-    source = source_of(dataset)
-    known = f" (the paper: {source.published_as})" if source.published_as else ""
+def _format_title(results: Results, dataset: str) -> str:
+    setup = find_dataset_setup(dataset)
+    known = f" (the paper: {setup.published_as})" if setup.published_as else ""
     count = results.repeats[dataset]
-    return f"{source.label}{known}, {count} repeat{'s' * (count != 1)}"
+    return f"{setup.label}{known}, {count} repeat{'s' * (count != 1)}"
 
 
-def as_text(results: Results, verdicts: Sequence[Verdict]) -> str:
-    """The tables and verdicts for the screen."""
+def format_text(results: Results, verdicts: Sequence[Verdict]) -> str:
+    """Return tables and ``verdicts`` as text for a terminal."""
     lines = [f"Experiment {results.experiment.id}: {results.experiment.title}"]
     for dataset in results.datasets:
-        table = [headings(results), *rows_of(results, dataset)]
+        table = [list_headings(results), *format_rows(results, dataset)]
         widths = [max(len(line[c]) for line in table) for c in range(len(table[0]))]
-        lines += ["", _title(results, dataset)]
+        lines += ["", _format_title(results, dataset)]
         for line in table:
             cells = [
                 text.ljust(w) if c < 2 else text.rjust(w) for c, (text, w) in enumerate(zip(line, widths, strict=True))
@@ -82,41 +87,45 @@ def as_text(results: Results, verdicts: Sequence[Verdict]) -> str:
             lines.append("  " + "  ".join(cells).rstrip())
     lines += ["", "Claims (does it hold? paper's numbers / ours)"]
     lines += [
-        f"  {v.held:<8}{v.dataset:<10}{SHOWN[v.variant]:<16}{v.claim.text} [{v.numbers}"
+        f"  {v.held:<8}{v.dataset:<10}{VARIANT_LABELS[v.variant]:<16}{v.claim.text} [{v.numbers}"
         + (f"; repeats: {v.share}]" if v.share else "]")
         for v in verdicts
     ]
     return "\n".join(lines)
 
 
-def as_markdown(results: Results, verdicts: Sequence[Verdict]) -> str:
-    """The same for documents."""
+def format_markdown(results: Results, verdicts: Sequence[Verdict]) -> str:
+    """Return tables and ``verdicts`` as Markdown."""
     lines = [f"# Experiment {results.experiment.id}: {results.experiment.title}", "", results.experiment.question, ""]
     for dataset in results.datasets:
-        lines += [f"## {_title(results, dataset)}", ""]
-        heads = headings(results)
+        lines += [f"## {_format_title(results, dataset)}", ""]
+        heads = list_headings(results)
         lines += ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
-        lines += ["| " + " | ".join(line) + " |" for line in rows_of(results, dataset)] + [""]
+        lines += ["| " + " | ".join(line) + " |" for line in format_rows(results, dataset)] + [""]
     if verdicts:
         lines += ["## Claims", "", "| claim | data | source | holds | numbers | repeats |", "|---|---|---|---|---|---|"]
         lines += [
-            f"| {v.claim.text} | {v.dataset} | {SHOWN[v.variant]} | {v.held} | {v.numbers} | {v.share} |"
+            f"| {v.claim.text} | {v.dataset} | {VARIANT_LABELS[v.variant]} | {v.held} | {v.numbers} | {v.share} |"
             for v in verdicts
         ]
     return "\n".join(lines) + "\n"
 
 
 def write_tables(results: Results, verdicts: Sequence[Verdict], folder: Path) -> None:
-    """Write ``table.csv``, ``times.csv``, ``claims.csv`` and ``table.md``."""
+    """Write ``table.csv``, ``times.csv``, ``claims.csv`` and ``table.md`` to ``folder``."""
     heads = ["dataset", "row", results.experiment.at or "at", "metric", "paper"]
     heads += [f"{variant}_{what}" for variant in VARIANTS[1:] for what in _NUMBERS]
     values: list[list[str]] = []
     times: list[list[str]] = []
     for line in results.lines():
-        out = [line.dataset, line.row, _plain(line.at), line.metric, _plain(line.paper)]
+        out = [line.dataset, line.row, _format_digits(line.at), line.metric, _format_digits(line.paper)]
         for variant in VARIANTS[1:]:
             cell = line.cells.get(variant)
-            out += ["", "", ""] if cell is None else [_plain(cell.mean), _plain(cell.deviation), str(len(cell.values))]
+            out += (
+                ["", "", ""]
+                if cell is None
+                else [_format_digits(cell.mean), _format_digits(cell.deviation), str(len(cell.values))]
+            )
         (times if line.metric == "seconds" else values).append(out)
     if values:
         _write_csv(folder / "table.csv", heads, values)
@@ -127,10 +136,10 @@ def write_tables(results: Results, verdicts: Sequence[Verdict], folder: Path) ->
         heads = ["claim", "text", "dataset", "variant", "holds", "numbers", "repeats"]
         _write_csv(folder / "claims.csv", heads, judged)
     with new_file(folder / "table.md") as draft:
-        draft.write_text(as_markdown(results, verdicts), encoding="utf-8")
+        draft.write_text(format_markdown(results, verdicts), encoding="utf-8")
 
 
-def _plain(value: float | None) -> str:
+def _format_digits(value: float | None) -> str:
     return "" if value is None else f"{value:.6g}"
 
 

@@ -1,8 +1,9 @@
-"""Which sensors take part in a repeat: a random walk over the graph, as in the paper.
+"""The choice of sensors for a repeat: a random walk over the graph, as in the paper.
 
-A random node with a sensor is picked, then its first neighbours, second neighbours and so on, until there are enough
-sensors. What the paper leaves open is settled here: within a ring the order is random, so the last ring is cut at
-random; and where the graph ends before there are enough sensors the walk goes on from another random node.
+The walk starts at the node of a random sensor and takes the sensors of this node, of its first neighbours, of its
+second neighbours and so on, until there are enough. The paper leaves two points open: here the sensors at the same
+distance are taken in random order, and if the component of the graph has too few sensors, the walk continues from
+another random sensor.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ import numpy as np
 
 from thence.graph.knowledge_graph import KnowledgeGraph
 
-__all__ = ["walk"]
+__all__ = ["choose_sensors"]
 
 
-def walk(
+def choose_sensors(
     graph: KnowledgeGraph,
     binding: Mapping[str, str],
     sensors: Sequence[str],
@@ -24,13 +25,24 @@ def walk(
     count: int,
     rng: np.random.Generator,
 ) -> tuple[str, ...]:
-    """So many of the sensors, near each other; all of them, in their own order, where there are no more.
+    """Choose sensors that are near each other.
 
-    >>> import thence as th
-    >>> data = th.datasets.load("toy")
-    >>> chosen = walk(data.graph, data.binding, data.sensors.ids, count=3, rng=np.random.default_rng(0))
-    >>> len(chosen), set(chosen) <= set(data.sensors.ids)
-    (3, True)
+    Args:
+        graph: The graph.
+        binding: The node of each sensor.
+        sensors: Ids of the sensors to choose from.
+        count: Number of sensors to choose; if there are fewer, all are chosen.
+        rng: Random generator.
+
+    Returns:
+        The chosen sensors, in the order of ``sensors``.
+
+    Examples:
+        >>> import thence as th
+        >>> data = th.datasets.load("toy")
+        >>> chosen = choose_sensors(data.graph, data.binding, data.sensors.ids, count=3, rng=np.random.default_rng(0))
+        >>> len(chosen), set(chosen) <= set(data.sensors.ids)
+        (3, True)
     """
     if count >= len(sensors):
         return tuple(sensors)
@@ -47,11 +59,11 @@ def walk(
         for node, steps in distance.items():
             rings.setdefault(steps, []).extend(s for s in at.get(node, ()) if s in left)
         for steps in sorted(rings):
-            # Sorted first: the order in which a graph lists its neighbours is not part of the experiment.
+            # Sort first, so that the result does not depend on the order in which the graph lists neighbours.
             ring = sorted(rings[steps])
             for position in rng.permutation(len(ring)).tolist():
                 if len(chosen) < count:
                     chosen.append(ring[position])
                     del left[ring[position]]
-    kept = set(chosen)
-    return tuple(sensor for sensor in sensors if sensor in kept)
+    found = set(chosen)
+    return tuple(sensor for sensor in sensors if sensor in found)
