@@ -1,6 +1,6 @@
-"""The measured jobs of the Aerial benchmark. Each runs in a process of its own, so that its peak memory is its own.
+"""Jobs of the Aerial benchmark. Each runs in its own process, so that peak memory is measured separately.
 
-A job takes keyword arguments and returns plain numbers; larger results go to files in the folder that it is given.
+A job takes keyword arguments and returns numbers; it writes larger results to files in a given folder.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ Numbers = dict[str, Any]
 
 
 def peak_mb(device: str = "cpu") -> float:
-    """Most memory that this process ever had; on a GPU, the most that torch ever held there."""
+    """Return the peak memory of this process; on a GPU, the peak memory of torch there."""
     if device == "cuda":
         return torch.cuda.max_memory_allocated() / 2**20
     status = Path("/proc/self/status")
-    if status.exists():  # what getrusage says includes the parent at the time of the fork
+    if status.exists():  # getrusage includes the memory of the parent at the time of the fork
         high = re.search(r"VmHWM:\s+(\d+) kB", status.read_text())
         if high:
             return int(high[1]) / 1024
@@ -42,7 +42,7 @@ def peak_mb(device: str = "cpu") -> float:
 
 
 def pyaerial(module: str) -> Any:
-    """A module of pyaerial, whose package has the same name as the script beside this file."""
+    """Import a module of pyaerial, whose package has the same name as the script ``aerial.py``."""
     here = str(Path(__file__).parent)
     sys.path[:] = [place for place in sys.path if str(Path(place or ".").resolve()) != here]
     try:
@@ -58,7 +58,7 @@ def clock(device: str = "cpu") -> float:
 
 
 def pyaerial_network(model: Autoencoder, codes: NDArray[Any]) -> Any:
-    """Our weights inside pyaerial's own class, with everything that its training leaves on it."""
+    """Put our weights into the class of pyaerial, with all attributes that its training sets."""
     import pandas as pd
 
     counts = model.layout.cardinalities.tolist()
@@ -90,11 +90,11 @@ def pyaerial_network(model: Autoencoder, codes: NDArray[Any]) -> Any:
 
 
 class _SearchDone(Exception):  # noqa: N818 - nothing went wrong
-    """Carries the rules out of pyaerial before it measures them."""
+    """Returns the rules of pyaerial before it measures them."""
 
 
 def pyaerial_search(peer: Any, *, frequency: float, strength: float) -> NDArray[np.int64]:
-    """pyaerial's search alone: antecedent items (padded with −1) and consequent per rule, without its measures."""
+    """Run only the search of pyaerial; return antecedent items (padded with −1) and consequent of each rule."""
     rule_extraction = pyaerial("rule_extraction")
 
     def stop(rules: list[Any], *_: Any, **__: Any) -> None:
@@ -132,10 +132,10 @@ def train_and_save(*, sensors: int, model: str, tables: str, device: str) -> Num
 
 
 def compare(*, model: str, similarity: float, folder: str, side: str) -> Numbers:
-    """Rules that one side lacks, and how far the nearest of their probabilities is from the threshold.
+    """Count the rules that only one side has, and measure how far their probabilities are from the threshold.
 
-    pyaerial has no gate like Algorithm 1's, so for that its rules of all queries are put through the gate here, with
-    the plain dense network in double precision, before they are compared with ours behind the gate.
+    pyaerial does not have the gate of Algorithm 1. For that comparison, its rules of all queries are filtered by the
+    gate here, with the dense network in double precision.
     """
     from thence.miners.aerial.storage import load
 
@@ -162,7 +162,7 @@ def compare(*, model: str, similarity: float, folder: str, side: str) -> Numbers
 
 
 def _dense(network: Autoencoder, antecedents: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Output of the network for test vectors as the paper makes them."""
+    """Return the output of the network for the test vectors of the paper."""
     layout = network.layout
     vectors = network.unknown().numpy()[None].repeat(len(antecedents), axis=0)
     for column in antecedents.T:
@@ -185,7 +185,7 @@ def _weakest(network: Autoencoder, antecedents: NDArray[np.int64]) -> NDArray[np
 
 
 def _mutual(network: Autoencoder, antecedents: NDArray[np.int64]) -> NDArray[np.float64]:
-    """How far two items imply each other, or how far a single one comes back."""
+    """Return how strongly two items imply each other, or how strongly a single item implies itself."""
     left, right = antecedents[:, 0], np.where(antecedents[:, 1] < 0, antecedents[:, 0], antecedents[:, 1])
     rows = np.arange(len(antecedents))
     first, second = (_dense(network, column[:, None]) for column in (left, right))
@@ -212,7 +212,7 @@ def extract_ours(
 
 
 def ways_to_search(*, sensors: int, antecedents: int, tables: str, device: str) -> Numbers:
-    """The same network searched in all ways."""
+    """Search the same network with every kind of search and gate."""
     codes, cardinalities = hanoi(sensors, Path(tables))
     network = train(codes, cardinalities=cardinalities, settings=TrainingSettings(device=device)).model
     found: Numbers = {}
@@ -225,7 +225,7 @@ def ways_to_search(*, sensors: int, antecedents: int, tables: str, device: str) 
         for chunk in extract_rules(network, search=search, progress=lambda done, _, asked=asked: asked.append(done)):
             rules += len(chunk)
         seconds = clock(device) - start
-        if kind == "mutual":  # judges all, but puts before the network only single items and what passed
+        if kind == "mutual":  # checks all combinations, but queries the network only for single items and what passed
             larger = sum(int((chunk.items[:, 1] >= 0).sum()) for chunk in extract_itemsets(network, search=search))
             asked.append(network.layout.n_items + larger)
         found[kind] = {"seconds": seconds, "rules": rules, "queries": asked[-1]}
@@ -233,7 +233,7 @@ def ways_to_search(*, sensors: int, antecedents: int, tables: str, device: str) 
 
 
 def same_rules(*, folder: str, names: list[str]) -> Numbers:
-    """Whether files of rules hold the same rules, each once."""
+    """Check that files have the same rules."""
     found = []
     for name in names:
         with np.load(Path(folder) / name) as stored:
@@ -258,7 +258,7 @@ def extract_pyaerial(
 
 
 def held_out_loss(forward: Any, cardinalities: list[int], codes: NDArray[Any], most: int) -> float:
-    """Mean binary cross-entropy on rows that show one to ``most`` features, for any network with dense input."""
+    """Return the mean binary cross-entropy of a network with dense input on rows with one to ``most`` visible features."""
     layout = Layout.of(cardinalities)
     generator = torch.Generator().manual_seed(12345)
     shown = draw_visible_features(layout.n_features, rows=len(codes), most=most, generator=generator)
@@ -317,7 +317,7 @@ def train_pyaerial(*, sensors: int, layers: list[int] | None, epochs: int, table
 
 
 def job_ours(*, sensors: int, tables: str) -> Numbers:
-    """Frame in, rules with measures out."""
+    """Measure the whole job, from a frame to rules with measures."""
     import thence as th
 
     miner, read = th.Aerial(min_support=0.0001), th.TransactionTable.from_frame
@@ -343,7 +343,7 @@ def job_pyaerial(*, sensors: int, tables: str, layers: list[int] | None, epochs:
 
 
 def exact_plant(*, sensors: int, zones: int | None, hops: int | None = None) -> Numbers:
-    """Every rule with at most two antecedents, support 0.01 and confidence 0.8, counted one by one and not kept."""
+    """Count all rules with at most two antecedents, support 0.01 and confidence 0.8, without keeping them."""
     from thence.bitmaps import bits
     from thence.miners.exact.neighbourhoods import mine_near
     from thence.miners.exact.search import mine_exact
@@ -375,15 +375,15 @@ def exact_plant(*, sensors: int, zones: int | None, hops: int | None = None) -> 
 def aerial_plant(
     *, sensors: int, zones: int | None, hops: int | None, device: str, gate_by: str, keep: int | None
 ) -> Numbers:
-    """Train and extract on the made-up plant: all pairs, or pairs within some hops.
+    """Train and extract on the synthetic plant, with all pairs of items or pairs within ``hops``.
 
-    With ``keep`` the most probable rules are kept and the first of them counted; without, rules are streamed past.
+    With ``keep``, the most probable rules are kept and the first of them counted; without it, rules are only counted.
     """
     codes = plant(sensors, zones=zones)
     near = None if hops is None else Neighbours.of(within(sensors, hops))
     extract_top_rules(
         initialise([2, 2, 2]).to(device), k=1, search=SearchSettings(gate=0.0, consequent=0.5)
-    )  # loads the compiled code, or wakes the device
+    )  # loads compiled code and initialises the device
     start = clock(device)
     settings = TrainingSettings(device=device)
     result = train(codes, cardinalities=[10] * sensors, settings=settings, neighbours=near)
@@ -412,7 +412,7 @@ def aerial_plant(
 
 
 def _mean_confidence(codes: NDArray[Any], rules: RuleArrays, most: int = 2000) -> float:
-    """Exact confidence of the first rules, on average."""
+    """Return the mean exact confidence of the first rules."""
     found = []
     for left, right in zip(rules.antecedents[:most], rules.consequents[:most], strict=True):
         holds = np.ones(len(codes), bool)

@@ -1,4 +1,4 @@
-"""Quality part of the Aerial benchmark: several seeds, every rule counted exactly."""
+"""Quality part of the Aerial benchmark: several seeds, with exact counts of every rule."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ TAU, SUPPORT = 0.8, 0.01
 LAYERS, EPOCHS = [50, 12], 20
 Found = NDArray[np.int64]  # antecedent items padded with −1, consequent
 
-FREQUENCIES = (0.01, 0.1, 0.3, 0.5, 0.8, 0.9)  # of pyaerial's gate, and of ours when it is the same
+FREQUENCIES = (0.01, 0.1, 0.3, 0.5, 0.8, 0.9)  # thresholds of the gate of pyaerial, and of our mutual gate
 BEST = 4000
-SHOWN = 0.7  # the share of the time that is mined where the rest is used to see what still holds
+SHOWN = 0.7  # share of the time that is mined; the rest is used to check the rules
 
 OURS, OURS_LOW, OURS_BEST = "Aerial", "Aerial, gate 0.01", f"Aerial, mutual gate 0.8, {BEST:,} best"
 OURS_UNSURE = "Aerial, assurance=0"
@@ -37,12 +37,12 @@ OURS_BOTH = f"Aerial, all_confidence {TAU}"
 PEERS = {frequency: f"pyaerial, [50, 12], frequency {frequency}" for frequency in FREQUENCIES}
 MUTUAL = {frequency: f"Aerial, mutual gate {frequency}" for frequency in FREQUENCIES}
 NAMED = PEERS[0.01]  # covers all rows and finds most
-Filter = Literal["counted", "aerial", "both ways", "pyaerial"]  # what is returned of the proposals: see _Scale.kept
+Filter = Literal["counted", "aerial", "both ways", "pyaerial"]  # which proposals are returned: see _Scale.kept
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What a network proposed, and what the library returned of it after the exact count."""
+    """Measures of the rules that a network proposes, and of those that the library returns after the exact count."""
 
     proposals: int
     proposed_confidence: float
@@ -57,7 +57,7 @@ class Judged:
 
 
 def quality(options: argparse.Namespace) -> list[str]:
-    """Print the tables; the return value says what was wanted and not reached."""
+    """Print the tables; return the targets that were missed."""
     print(
         f"quality: threshold {TAU} on the network's probability, at most two antecedents. 'Returned' is what the public"
     )
@@ -116,7 +116,7 @@ def _hanoi(seeds: range, folder: Path) -> dict[str, list[Judged]]:
 
 
 def _parts(scale: _Scale) -> None:
-    """How the exact rules with two antecedents stand to their parts: what a longer list does to the averages."""
+    """Compare exact rules with two antecedents with their parts: how longer rules change the averages."""
     counted = recount(scale.exact[:, :-1], scale.exact[:, -1], scale.table)
     kept = scale.kept(counted, "aerial")
     rules, found = counted.take(kept), scale.exact[kept]
@@ -133,7 +133,7 @@ def _parts(scale: _Scale) -> None:
 
 
 def _untuned(name: str, seeds: range, folder: Path) -> None:
-    """Ours and pyaerial's on a table that had no part in choosing any setting."""
+    """Compare Aerial and pyaerial on a table that no setting was tuned on."""
     codes, cardinalities = untuned(name, folder)
     scale = _Scale.of(codes, cardinalities)
     _heads(
@@ -154,7 +154,7 @@ def _untuned(name: str, seeds: range, folder: Path) -> None:
 
 
 def _later(seeds: range, folder: Path) -> None:
-    """Rules of the first seven tenths of the time, counted on the rest: which of them still hold?"""
+    """Count the rules of the first 70 % of the time on the rest, to see which of them still hold."""
     print(
         f"{SHOWN:.0%} of the time is mined, the rest counted: rules returned, the share of them whose confidence there"
     )
@@ -190,11 +190,11 @@ def _later(seeds: range, folder: Path) -> None:
 
 
 def _missed(rows: dict[str, list[Judged]]) -> list[str]:
-    """Where the returned rules of ours are not as good as pyaerial's, all at the same threshold.
+    """List where the returned rules of Aerial are not as good as those of pyaerial at the same threshold.
 
-    Aerial as it is, those of its rules that hold both ways, and a short list of ours, against every setting of
-    pyaerial that covers all rows; both libraries with a gate near zero; and with the same gate, pyaerial's own, at each
-    of its thresholds.
+    Compared are: Aerial with its defaults, those of its rules that hold both ways, and a short list of its rules, with
+    every setting of pyaerial that covers all rows; both libraries with a gate near zero; and both with the gate of
+    pyaerial at each of its thresholds.
     """
     full = [name for name in PEERS.values() if _covers(rows[name])]
     missed = [
@@ -221,7 +221,7 @@ def _covers(rows: list[Judged]) -> bool:
 
 
 def _lower(rows: dict[str, list[Judged]], name: str, peers: list[str]) -> list[str]:
-    """Where the averages of ours are lower."""
+    """List where the averages of Aerial are lower."""
     ours = _mean(rows[name])
     return [
         f"quality: {measure} of {peer} is higher: {getattr(theirs, measure):.4f} against {getattr(ours, measure):.4f}"
@@ -234,7 +234,7 @@ def _lower(rows: dict[str, list[Judged]], name: str, peers: list[str]) -> list[s
 
 
 def _check_public(table: th.TransactionTable, peer: Any, rows: dict[str, list[Judged]]) -> None:
-    """The numbers of returned rules are those of the public calls, or the script fails."""
+    """Fail if the numbers of returned rules differ from those of the public calls."""
     rules = th.Aerial(seed=0).mine(table)
     ours, both = len(rules), len(rules.filter(min_all_confidence=TAU))
     best = len(th.Aerial(seed=0, gate_by="mutual", top_k=BEST).mine(table))
@@ -248,7 +248,7 @@ def _check_public(table: th.TransactionTable, peer: Any, rows: dict[str, list[Ju
 
 @dataclass(frozen=True)
 class _Scale:
-    """A table and its exact rules, to judge others by."""
+    """A table and its exact rules, to measure other rules with."""
 
     table: th.TransactionTable
     exact: Found
@@ -258,8 +258,12 @@ class _Scale:
         return _Scale(th.TransactionTable.from_frame(as_frame(codes)), _exact(codes, cardinalities))
 
     def kept(self, rules: th.RuleSet, by: Filter) -> NDArray[np.int64]:
-        """What is returned: all that have the confidence, those that have it with assurance as by Aerial's default,
-        those of them whose converse has it too, or as pyaerial has it, after rounding to three decimals."""
+        """Return which rules a library returns.
+
+        ``counted``: rules that reach the confidence. ``aerial``: rules whose lower bound reaches it, the default of
+        Aerial. ``both ways``: those of them whose converse reaches it too. ``pyaerial``: rules that reach it after
+        rounding to three decimals.
+        """
         confidence = rules.measure("confidence")
         if by == "pyaerial":
             return np.flatnonzero((confidence.round(3) >= TAU) & (rules.measure("support").round(3) >= 0.0001))

@@ -1,6 +1,6 @@
-"""Tables of the Aerial benchmark, as plain files: a year of Hanoi, and a made-up plant of any number of sensors.
+"""Tables of the Aerial benchmark as plain files: a year of Hanoi, and a synthetic plant with any number of sensors.
 
-Only numpy is needed to read or to make them, so that the same script runs on a machine that has nothing but torch.
+Reading them needs numpy only, so that the benchmark runs on machines with little more than torch.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 Codes = NDArray[np.int8]
 
 ROWS, BINS = 17_520, 10
-ZONE = 20  # sensors that follow the same hidden state, unless said otherwise
+ZONE = 20  # default number of sensors that follow the same hidden state
 
 
 def hanoi(sensors: int, folder: Path) -> tuple[Codes, list[int]]:
-    """17,520 rows of Hanoi, regenerated after LeakDB, own deciles; written on first use."""
+    """Return 17,520 rows of Hanoi, regenerated after LeakDB, in deciles; written to ``folder`` on first use."""
     path = folder / f"hanoi-{sensors}.npz"
     if not path.exists():
         from _hanoi_table import hanoi_table, plain
@@ -37,7 +37,7 @@ UNTUNED = {
 
 
 def untuned(name: str, folder: Path) -> tuple[Codes, list[int]]:
-    """Up to twenty sensors of a data set on which no setting was chosen: own deciles, windows without gaps."""
+    """Return up to twenty sensors of a data set that no setting was tuned on: deciles, no missing values."""
     path = folder / f"{name}.npz"
     if not path.exists():
         import thence as th
@@ -57,10 +57,10 @@ def untuned(name: str, folder: Path) -> tuple[Codes, list[int]]:
 
 
 def plant(sensors: int, *, zones: int | None = None, rows: int = ROWS, noise: float = 0.03, seed: int = 0) -> Codes:
-    """Zones of sensors, each zone following a slow hidden state of its own and the plant's common load.
+    """Simulate zones of sensors; each zone follows its own slow hidden state and the common load of the plant.
 
-    Readings of a zone agree up to a little noise, zones agree only as far as the common load goes; every sensor is cut
-    at its own deciles. Without a number of zones, a zone has twenty sensors.
+    Readings of a zone differ by a little noise only; zones have only the common load in common. Bins are at the deciles
+    of each sensor. By default a zone has twenty sensors.
     """
     rng = np.random.default_rng(seed)
     zones = max(1, sensors // ZONE) if zones is None else zones
@@ -71,13 +71,13 @@ def plant(sensors: int, *, zones: int | None = None, rows: int = ROWS, noise: fl
     codes = np.empty((rows, sensors), np.int8)
     for sensor in range(sensors):
         reading = states[:, sensor * zones // sensors] + noise * rng.normal(size=rows).astype(np.float32)
-        edges = np.quantile(reading, np.arange(1, BINS) / BINS)
-        codes[:, sensor] = np.searchsorted(edges, reading, side="right")
+        bin_edges = np.quantile(reading, np.arange(1, BINS) / BINS)
+        codes[:, sensor] = np.searchsorted(bin_edges, reading, side="right")
     return codes
 
 
 def within(sensors: int, hops: int) -> list[list[int]]:
-    """Neighbours up to some hops on a pipeline that passes all sensors in order."""
+    """Return the neighbours of each sensor within ``hops`` on a pipeline that passes all sensors in order."""
     return [
         [other for other in range(max(0, one - hops), min(sensors, one + hops + 1)) if other != one]
         for one in range(sensors)

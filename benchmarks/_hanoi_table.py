@@ -1,4 +1,4 @@
-"""The table of the benchmarks: a year of Hanoi, regenerated after LeakDB, each sensor cut at its own deciles."""
+"""The table of the benchmarks: a year of Hanoi, regenerated after LeakDB, with bins at the deciles of each sensor."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ def _whole() -> th.TransactionTable:
 
 
 def hanoi_table(n_sensors: int) -> th.TransactionTable:
-    """17,520 transactions of some sensors, spread evenly over pressures, flows and demands."""
+    """Return 17,520 transactions of sensors that are spread evenly over pressures, flows and demands."""
     whole = _whole()
     chosen = np.linspace(0, whole.n_features - 1, n_sensors).round().astype(int)
     return whole.select([whole.features[place] for place in chosen])
 
 
 def fresh(table: th.TransactionTable) -> th.TransactionTable:
-    """The same table without anything that it has worked out before."""
+    """Return the same table without cached values."""
     return replace(table, blocks=tuple(replace(block) for block in table.blocks))
 
 
 def plain(table: th.TransactionTable) -> tuple[NDArray[np.int8], list[int]]:
-    """Codes (rows × features) and the number of codes of each feature."""
+    """Return the codes (rows × features) and the number of codes of each feature."""
     return table.codes.astype(np.int8), [column.n_codes for column in table.blocks[0].columns]

@@ -1,16 +1,16 @@
-"""Aerial next to pyaerial 1.1.0 and to exact mining, on the same tables, in one run.
+"""Aerial compared with pyaerial 1.1.0 and with exact mining on the same tables.
 
-    python benchmarks/aerial.py                        everything; the better part of an hour on two cores
+    python benchmarks/aerial.py                        everything; most of an hour on two cores
     python benchmarks/aerial.py --quick                small sizes, a few minutes
     python benchmarks/aerial.py --part scale           or extraction, search, training, job, quality, crossover
-    python benchmarks/aerial.py --device cuda          all but job and quality, on a GPU; numpy, torch and numba do
+    python benchmarks/aerial.py --device cuda          all but job and quality, on a GPU; needs numpy, torch, numba
 
-Every contender runs in a process of its own, so that its time and peak memory are its own. *extraction* puts our
-weights into pyaerial's class and asks both for every combination: the rules must be the same, or the script fails.
-*training* asks for a held-out loss at least as good; *job* goes from a frame to rules with measures. *quality* repeats
-with ten seeds and counts every rule exactly. *crossover* looks for the number of sensors from which on a network is
-faster than counting everything. Tables of Hanoi are written to --tables on first use (a machine without polars can
-read them from there).
+Every contender runs in its own process, so that time and peak memory are measured separately. *extraction* puts our
+weights into the class of pyaerial and queries both with every combination: the script fails if the rules differ.
+*training* measures the time to a held-out loss that is at least as good; *job* goes from a frame to rules with
+measures. *quality* repeats with ten seeds and counts every rule exactly. *crossover* finds the number of sensors from
+which a network is faster than exact mining. Tables of Hanoi are written to --tables on first use; a machine without
+polars can read them from there.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ PARTS = ("extraction", "search", "training", "job", "quality", "crossover", "sca
 TAU = 0.8
 ZONES = 8
 KEPT = 100_000  # most probable rules that a large search keeps
-FLOAT_ERROR = 1e-5  # pyaerial decides in float32, we decide close calls in float64
+FLOAT_ERROR = 1e-5  # pyaerial compares in float32, Aerial compares close values in float64
 TUNED = {"layers": [50, 12], "epochs": 20}
 PLAIN = {"layers": None, "epochs": 5}
 missed: list[str] = []
 
 
 def measured(job: str, **arguments: Any) -> dict[str, Any]:
-    """Run a job in its own process and return its numbers, or why it failed; a failure of ours is remembered."""
+    """Run a job in its own process and return its numbers, or why it failed; record failures of Aerial."""
     command = [sys.executable, str(HERE / "aerial.py"), "--job", job, "--arguments", json.dumps(arguments)]
     start = time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -101,7 +101,7 @@ def _extraction(options: argparse.Namespace, sensors: int, place: str) -> None:
                 raise SystemExit(f"the rules of {sensors} sensors ({name}) differ between CPU and GPU")
     else:
         settings = {**common, "sensors": sensors, "tables": options.tables}
-        # A frequency below zero lets every combination through, as our gate of zero does.
+        # A frequency below zero passes every combination, as our gate of zero does.
         for name, frequency, repeat in (("all", -1.0, 3 if sensors == 20 else 1), ("mutual", TAU, 3)):
             asked = {"frequency": frequency, "name": f"{name}-peer.npz", "repeat": repeat}
             peers[name] = measured("extract_pyaerial", **settings, **asked)
@@ -195,7 +195,7 @@ def job(options: argparse.Namespace) -> None:
             if "failed" in peer:
                 say(f"{sensors:>8}  {name:<36} {peer['failed']}")
                 continue
-            # Without rules for every row the job is not the same job.
+            # Without rules for every row it is not the same job.
             least = 10 if peer["coverage"] > 0.99 else 1
             times = ratio(f"job, {sensors} sensors, {name}", ours["seconds"], peer["seconds"], least=least)
             if peer["mb"] < ours["mb"]:
@@ -205,7 +205,7 @@ def job(options: argparse.Namespace) -> None:
 
 
 def crossover(options: argparse.Namespace) -> None:
-    """Aerial against exact mining as sensors grow; with ``--points``, together with what other machines measured."""
+    """Compare Aerial with exact mining by number of sensors; ``--points`` adds the times of other machines."""
     cuda = options.device == "cuda"
     store = Path(options.points) if options.points else None
     points: dict[str, dict[str, float]] = json.loads(store.read_text()) if store and store.exists() else {}
@@ -263,18 +263,18 @@ def machine(device: str) -> str:
 
 
 def law(times: dict[str, float]) -> tuple[float, float]:
-    """The power law of the last three sizes."""
+    """Fit a power law to the last three sizes."""
     return fitted(sorted((int(key), seconds) for key, seconds in times.items())[-3:])
 
 
 def fitted(points: list[tuple[int, float]]) -> tuple[float, float]:
-    """Power and logarithm of the factor of the power law through some points."""
+    """Return the power, and the logarithm of the factor, of the power law through some points."""
     slope, start = np.polyfit(*np.log(np.array(points)).T, 1)
     return float(slope), float(start)
 
 
 def plot(points: dict[str, dict[str, float]], path: Path) -> None:
-    """Measured points of all machines, and exact mining extrapolated by its power law to the largest size."""
+    """Plot the points of all machines, and exact mining extrapolated by its power law to the largest size."""
     import altair as alt
 
     rows = [
@@ -302,7 +302,7 @@ def plot(points: dict[str, dict[str, float]], path: Path) -> None:
 
 
 def scale(options: argparse.Namespace) -> None:
-    """Time and memory as sensors grow, with rules among neighbours only; all pairs are the crossover's business."""
+    """Measure time and memory by number of sensors, for rules among neighbours; ``crossover`` measures all pairs."""
     cuda = options.device == "cuda"
     say("scale: zones of twenty sensors, pairs within eight hops, ten bins, 17,520 rows, the 100,000 most probable")
     say("rules kept; 'confidence' is the exact mean of the 2,000 most probable; 'exact' is Exact with the same pairs")

@@ -1,11 +1,11 @@
-"""The published comparison of nine methods on a year of Hanoi, each in a process of its own.
+"""The published comparison of nine methods on a year of Hanoi, each in its own process.
 
     python benchmarks/compare.py            20 sensors, 50,000 evaluations for TS-NARM
     python benchmarks/compare.py --quick    8 sensors, a month, 2,000 evaluations
     python benchmarks/compare.py --csv FILE --plot FILE.svg
 
-Parameters are those of the paper's table: the exhaustive methods get half of Aerial's mean support as threshold, ARM-AE
-as many rules per consequent as Aerial found per feature. Seconds are those of mining with the exact recount.
+Parameters are those of the paper: the minimum support of the exhaustive methods is half of the mean support of Aerial's
+rules, and ARM-AE returns as many rules per consequent as Aerial finds per feature. Times include the exact recount.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Exact counts of a million rules: bitmap kernels next to vectorised numpy in one run.
+"""Exact counts of a million rules: bitmap kernels compared with vectorised numpy.
 
     python benchmarks/counting.py                   10⁶ rules of two antecedents over 10⁵ rows
     python benchmarks/counting.py --quick           10⁵ rules over 10⁴ rows
 
-The table has 20 features of 10 values each; a rule has three items of different features, all drawn at random, so a
-pair of antecedents has about 26 consequents. numpy counts a sample of the rules and its time is scaled to all of them,
-since the whole would take minutes; it is given its best form, one contiguous boolean array per item (made beforehand,
-not timed) and scratch arrays, with no copies. All contenders must find the same integers, or the script fails.
+The table has 20 features with 10 values each. A rule has three random items of different features, so an antecedent
+has about 26 consequents. numpy counts a sample of the rules, and its time is scaled to all of them, which would take
+minutes. It uses one contiguous boolean array per item (built beforehand, not timed) and scratch arrays, without copies.
+The script fails if the counts differ.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def make(n_rows: int, n_rules: int, missing: float) -> tuple[NDArray[np.int8], I
 
 
 def best_of(function: Callable[[], Any], seconds: float) -> tuple[Any, float]:
-    """The result, and the shortest time of as many repetitions as fit; the first call warms up and is not timed."""
+    """Return the result and the shortest time of up to ten repetitions within ``seconds``, after a warm-up call."""
     result = function()
     times: list[float] = []
     while not times or (len(times) < 10 and sum(times) < seconds):

@@ -1,16 +1,16 @@
-"""The exact miner next to mlxtend and pyfim on one table, in one run.
+"""The exact miner compared with mlxtend and pyfim on one table.
 
-    python benchmarks/exact.py            all sizes; several minutes, most of them mlxtend's
+    python benchmarks/exact.py            all sizes; several minutes, most of them for mlxtend
     python benchmarks/exact.py --quick    the first size only, without repetitions
 
-Every contender runs in a process of its own, so that its peak memory is its own. Times are the best of several
-repetitions after a first call (which for us includes loading compiled code from disk) and go from the contender's own
-favourite input to its own output: codes to arrays of rules (kernel), transaction table to RuleSet (th.Exact), boolean
+Every contender runs in its own process, so that peak memory is measured separately. Times are the best of several
+repetitions after a first call (which for Thence includes loading compiled code from disk), from the preferred input of
+the contender to its own output: codes to arrays of rules (kernel), transaction table to RuleSet (th.Exact), boolean
 frame to frame (mlxtend), lists to lists of tuples (pyfim).
 
-Definitions are aligned, and then the rules must be the same to the last count, or the script fails: one consequent,
-support of antecedent and consequent together (pyfim: mode 'o', in percent), thresholds as exact fractions. Contenders
-that compare rounded quotients are asked for a trifle less confidence, and what they return is filtered by integers.
+All contenders use the same definitions: one consequent, support of antecedent and consequent together (pyfim: mode 'o',
+in percent), thresholds as exact fractions. Contenders that compare rounded quotients get a slightly lower minimum
+confidence, and their rules are filtered by integer counts. The script fails if rules or counts differ.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Rules = NDArray[np.int64]  # antecedent items in increasing order padded with �
 
 
 def load(sensors: int) -> tuple[NDArray[np.int8], list[int]]:
-    """The codes that the parent process has written, so that a contender holds nothing but its own."""
+    """Load the codes that the parent process has written, so that a contender does not hold the data set."""
     with np.load(TABLES / f"{sensors}.npz") as table:
         return table["codes"], table["cardinalities"].tolist()
 
@@ -101,7 +101,7 @@ def thence_kernel(sensors: int, size: int) -> tuple[Callable[[], Any], Callable[
 
 
 def thence_stream(sensors: int, size: int) -> tuple[Callable[[], Any], Callable[[Any], Rules]]:
-    """Rules are counted as they stream by and not kept: the number that no contender can hold."""
+    """Count the rules without keeping them: there are more than any contender can hold."""
     from thence.bitmaps import bits
     from thence.miners.exact.search import mine_exact
 
@@ -130,7 +130,7 @@ def thence_public(sensors: int, size: int) -> tuple[Callable[[], Any], Callable[
     import thence as th
 
     table = hanoi_table(sensors)
-    # The RuleSet renumbers items; the table's own numbers make rules comparable.
+    # The RuleSet renumbers items; use the numbers of the table to compare rules.
     number = {table.blocks[0].item(item): item for item in range(table.n_items)}
     miner = th.Exact(
         max_antecedents=size,
@@ -214,13 +214,13 @@ def peak_mb() -> float:
 
 
 def run_contender(name: str, sensors: int, size: int, seconds: float, out: Path) -> None:
-    """Runs in a process of its own: time, memory before and after, and the rules."""
+    """Run a contender within its own process; write time, memory before and after, and the rules."""
     mine, rules = CONTENDERS[name](sensors, size)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
     before = peak_mb()
     times = []
     found = None
-    # A first call, and at least one more unless that would be long.
+    # A first call, and at least one more unless it takes long.
     while not times or (times[0] < 10 and len(times) < 20 and (len(times) == 1 or sum(times[1:]) < seconds)):
         found = None  # at most one result at a time counts towards the peak
         start = time.perf_counter()
@@ -236,7 +236,7 @@ def run_contender(name: str, sensors: int, size: int, seconds: float, out: Path)
     }
     if name != "stream":
         listed = rules(found)
-        # A digest of every rule and count: the parent stays small, whose memory would count as its children's peak.
+        # Return a digest only: the memory of the parent would count towards the peak of its children.
         report |= {"rules": len(listed), "digest": hashlib.sha256(listed.tobytes()).hexdigest()}
     (out / "report.json").write_text(json.dumps(report), encoding="utf-8")
 
@@ -267,7 +267,7 @@ def measure(name: str, sensors: int, size: int, *, seconds: float, limit: float)
 
 
 def compare(sensors: int, size: int, names: tuple[str, ...], *, seconds: float, limit: float) -> bool:
-    """One table of results; false when two contenders disagree on a rule or a count."""
+    """Print one table of results; return whether all contenders agree on every rule and count."""
     results = {name: measure(name, sensors, size, seconds=seconds, limit=limit) for name in names}
     print(f"\n### {sensors} sensors × 10 bins, 17,520 rows, ≤ {size} antecedents, support {SUPPORT}, ", end="")
     print(f"confidence {CONFIDENCE}\n")

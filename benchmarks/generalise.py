@@ -1,8 +1,8 @@
-"""Which enrichment generalises? Rules mined on 70 % of the places and of the time, measured on the rest.
+"""Generalisation of the enrichments: rules are mined on 70 % of the places and of the time and measured on the rest.
 
-Prints the table of the guide page "Which enrichment?": for every data set and enrichment how many rules are needed and
-how much they cover, with what confidence, on seen and unseen places, later in time. Of LBNL's air handling units there
-is one each, so there the rules of one unit are measured on another.
+Prints the table of the guide page "Which enrichment?": for every data set and enrichment the number of rules, and their
+coverage and confidence on seen and unseen places in the later part of the time. The LBNL data
+have one air handling unit of each type, so the rules of one unit are measured on another.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ QUICK = {"Hanoi, regenerated after LeakDB": {"load": ("hanoi", {"days": 30})}}
 
 
 def share(value: float | None) -> str:
-    """Three digits, or a dash."""
+    """Format a share with three digits; a dash for ``None``."""
     return "–" if value is None else f"{value:.3f}"
 
 
 def zhang(result) -> str:
-    """Mean of Zhang's metric over the kept rules, where they were mined."""
+    """Format the mean Zhang's metric of the selected rules on the data they were mined on."""
     return share(float(result.selected.measure("zhang").mean())) if len(result.selected) else "–"
 
 

@@ -1,10 +1,10 @@
-"""Windowing and discretizing a long Parquet file that is larger than one would load, next to a plain pandas groupby.
+"""Windowing and discretizing a Parquet file too large to load at once, compared with a pandas groupby.
 
     python benchmarks/ingest.py            1,000 sensors × 100,000 steps for Thence, 1,000 × 10,000 for both
     python benchmarks/ingest.py --quick    a hundredth of that
 
-Every job runs in a process of its own, so that its peak memory is its own. Both sides start from the same file and
-are warmed up on a few rows first; imports and compilation are not timed. The windowed values of both are compared.
+Every job runs in its own process, so that peak memory is measured separately. Both read the same file and are warmed up
+on a few rows; imports and compilation are not timed. The script prints the largest difference of the windowed values.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ START_MICROSECONDS = 1_700_000_400_000_000  # a whole multiple of ten minutes
 
 
 def generate(path: Path, *, sensors: int, steps: int, seed: int = 0) -> int:
-    """Write time, sensor, value as a logger would: step by step, one row group in memory at a time."""
+    """Write time, sensor and value step by step, as a logger would, with one row group in memory at a time."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -55,7 +55,7 @@ def generate(path: Path, *, sensors: int, steps: int, seed: int = 0) -> int:
 
 
 def discretize(values: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.int16]]:
-    """Equal-frequency bins over all sensors of the kind, one column of codes at a time."""
+    """Discretize into equal-frequency bins over all sensors, one column at a time."""
     from thence.tables.discretization import fit_binning
 
     binning = fit_binning(values, bins=BINS)
@@ -107,7 +107,7 @@ def job(name: str, path: Path, out: Path) -> dict[str, float]:
 
 
 def work(name: str, path: Path, out: Path) -> None:
-    """The inside of such a process."""
+    """Run a job within its own process: warm up, run, and print seconds and peak memory as JSON."""
     with tempfile.TemporaryDirectory() as folder:
         small = Path(folder) / "small.parquet"
         generate(small, sensors=3, steps=25)

@@ -1,9 +1,8 @@
-"""Counting without rows: lifted rules over frames × embeddings that are never written out.
+"""Factorised counts of lifted rules over frames × embeddings, without materialising the rows.
 
-Two questions: how long do 1,000 rules take over 10⁹ virtual rows, in how much memory; and how does the factorised
-count compare, in time and memory, with the same count on the written-out table, at a size where both fit. Embeddings
-share sensors, as they do in a network (a sensor stands in many paths): ten embeddings per sensor at the full size,
-forty where both run. Each contender runs in a process of its own; the counts must be equal, or the script fails.
+Measures time and memory of counting 1,000 rules over 10⁹ virtual rows, and compares the factorised count with a count
+on the materialised table at a size where both fit. Embeddings share sensors, as they do in a network: ten embeddings per
+sensor at full size, forty where both run. Each count runs in its own process; the script fails if the counts differ.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ SIZES = {"full": (10_000, 100_000, 1_000, 1_000), "both": (8_000, 17_520, 1_000,
 
 
 def block(n_embeddings: int, n_frames: int, n_sensors: int, seed: int = 0):
-    """Three features of ten bins: two readings of shared sensors and one static property."""
+    """Create a block with three features of ten bins: two readings of shared sensors and one static property."""
     from thence.rules.items import Aspect, Feature, Role
     from thence.tables.transactions import Block, Column
 
@@ -48,7 +47,7 @@ def block(n_embeddings: int, n_frames: int, n_sensors: int, seed: int = 0):
 
 
 def rules(n_rules: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """Rules "reading → reading", every other one with a property in the antecedent too."""
+    """Create rules "reading → reading", every other one with a property in the antecedent too."""
     rng = np.random.default_rng(seed)
     left = np.stack([rng.integers(0, 10, n_rules), 20 + rng.integers(0, 10, n_rules)], axis=1).astype(np.int32)
     left[::2, 1] = -1
@@ -56,7 +55,7 @@ def rules(n_rules: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
 
 
 def factorised(n_embeddings: int, n_frames: int, n_rules: int, n_sensors: int) -> tuple[float, np.ndarray]:
-    """Seconds and counts, bitmaps included, after a warm-up on a tiny table."""
+    """Return seconds, including the bitmaps, and counts, after a warm-up on a tiny table."""
     from thence.bitmaps.embedding_counts import count_embeddings
 
     left, right = rules(n_rules)
@@ -71,7 +70,7 @@ def factorised(n_embeddings: int, n_frames: int, n_rules: int, n_sensors: int) -
 
 
 def materialised(n_embeddings: int, n_frames: int, n_rules: int, n_sensors: int) -> tuple[float, np.ndarray]:
-    """The same on the written-out matrix of codes, with vectorised comparisons, as a table library would."""
+    """Return the same for the materialised matrix of codes, with vectorised comparisons."""
     left, right = rules(n_rules)
     made = block(n_embeddings, n_frames, n_sensors)
     start = time.perf_counter()
@@ -90,7 +89,7 @@ def materialised(n_embeddings: int, n_frames: int, n_rules: int, n_sensors: int)
 
 
 def child(how: str, size: tuple[int, int, int, int]) -> None:
-    """Run one contender and print its result as JSON."""
+    """Run one of the counts and print its result as JSON."""
     seconds, counts = (factorised if how == "factorised" else materialised)(*size)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     print(
@@ -101,7 +100,7 @@ def child(how: str, size: tuple[int, int, int, int]) -> None:
 
 
 def run(how: str, size: tuple[int, int, int, int]) -> dict:
-    """One contender in a process of its own."""
+    """Run one of the counts in its own process and return its result."""
     done = subprocess.run(
         [sys.executable, __file__, "--child", how, *map(str, size)], check=True, capture_output=True, text=True
     )
@@ -121,7 +120,7 @@ def main() -> None:
     baseline = run("factorised", (3, 100, 5, 2))["peak"]
     both = SIZES["quick"] if arguments.quick else SIZES["both"]
     ours = run("factorised", both)
-    # Written-out counting of all rules would take minutes; a tenth of them, scaled per rule, is enough for a ratio.
+    # Counting all rules on the materialised table would take minutes; a twentieth of them is enough for a ratio.
     few = (both[0], both[1], max(10, both[2] // 20), both[3])
     theirs, ours_few = run("materialised", few), run("factorised", few)
     if theirs["first"] != ours_few["first"] or theirs["digest"] != ours_few["digest"]:

@@ -1,14 +1,14 @@
-"""TS-NARM next to NiaARM's own ``get_rules``: same optimiser, same seed, same table, same objective, in one run.
+"""TS-NARM compared with ``get_rules`` of NiaARM: same optimiser, seed, table and objective.
 
     python benchmarks/narm.py                  10,000 evaluations on Hanoi, 17,520 × 20; all five optimisers
     python benchmarks/narm.py --quick          1,000 evaluations of differential evolution
     python benchmarks/narm.py --evaluations N --algorithms de lshade
 
-Both sides maximise standard confidence over the same undiscretized readings. NiaARM gets a pandas frame and returns
-its list of rules; we get the feature table and return a RuleSet whose rules have been split to one consequent each and
-counted exactly, which NiaARM does not do. Since our operators draw the random numbers that NiaPy draws, both visit the
-same vectors. NiaARM lists a rule again when its features come in another order; the distinct rules and their
-confidences must be the same on both sides, or the script fails. Compilation and imports are counted on neither.
+Both maximise confidence over the same raw readings. NiaARM reads a pandas frame and returns a list of rules; TS-NARM
+reads the feature table and returns a RuleSet whose rules are split into single consequents and counted exactly, which
+NiaARM does not do. TS-NARM draws the same random numbers as NiaPy, so both visit the same vectors. NiaARM lists a rule
+again if its features are in another order; the script fails if the distinct rules or their confidences differ.
+Compilation and imports are not timed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from thence.tables.transactions import FeatureTable
 
 
 def hanoi(sensors: int) -> FeatureTable:
-    """A year of half-hourly readings of some sensors, spread evenly over all that there are."""
+    """Return a year of half-hourly readings of sensors that are spread evenly over all sensors."""
     data = th.datasets.load("hanoi", scenario=1)
     ids = [sensor.id for sensor in data.sensors.sensors]
     chosen = [ids[i] for i in np.linspace(0, len(ids) - 1, sensors).round().astype(int)]
@@ -34,7 +34,7 @@ def hanoi(sensors: int) -> FeatureTable:
 
 
 def niapy_algorithm(name: str, **settings: Any) -> Any:
-    """NiaPy's own optimiser with the published parameters."""
+    """Create the optimiser of NiaPy with the published parameters."""
     from niapy.algorithms.basic import DifferentialEvolution, GeneticAlgorithm
     from niapy.algorithms.basic.pso import ParticleSwarmAlgorithm
     from niapy.algorithms.modified.jde import SelfAdaptiveDifferentialEvolution, SolutionJDE
@@ -54,11 +54,11 @@ def niapy_algorithm(name: str, **settings: Any) -> Any:
 
 
 def run_niaarm(table: FeatureTable, name: str, *, evaluations: int, seed: int) -> tuple[float, int, list[float]]:
-    """Seconds, rules of NiaARM, and the confidences of those that differ in more than the order of their features."""
+    """Return the seconds, the number of rules of NiaARM, and the confidences of its distinct rules."""
     import pandas as pd
     from niaarm import Dataset, get_rules
 
-    # The order of the features is part of the encoding; ours is that of their text.
+    # The order of the features is part of the encoding; TS-NARM sorts them by key.
     order = sorted(range(len(table.features)), key=lambda at: table.features[at].key)
     frame = pd.DataFrame(table.numbers[:, order], columns=[str(table.features[at]) for at in order])
     algorithm = niapy_algorithm(name, population_size=200, seed=seed)
@@ -84,7 +84,7 @@ def run_niaarm(table: FeatureTable, name: str, *, evaluations: int, seed: int) -
 
 
 def run_ours(table: FeatureTable, name: str, *, evaluations: int, seed: int) -> tuple[float, list[float], th.RuleSet]:
-    """Seconds of ``mine`` with its exact recount; the confidences of the rules before the split; the rule set."""
+    """Return the seconds of ``mine``, the confidences of the rules before they are split, and the rule set."""
     from thence.miners.baselines import narm_search as _narm_search
 
     joint: list[Any] = []
