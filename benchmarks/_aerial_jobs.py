@@ -258,7 +258,7 @@ def extract_pyaerial(
 
 
 def held_out_loss(forward: Any, cardinalities: list[int], codes: NDArray[Any], most: int) -> float:
-    """Return the mean binary cross-entropy of a network with dense input on rows with one to ``most`` visible features."""
+    """Return the mean cross-entropy of a network with dense input on rows with one to ``most`` visible features."""
     layout = Layout.of(cardinalities)
     generator = torch.Generator().manual_seed(12345)
     shown = draw_visible_features(layout.n_features, rows=len(codes), most=most, generator=generator)

@@ -1,8 +1,8 @@
 """Generalisation of the enrichments: rules are mined on 70 % of the places and of the time and measured on the rest.
 
 Prints the table of the guide page "Which enrichment?": for every data set and enrichment the number of rules, and their
-coverage and confidence on seen and unseen places in the later part of the time. The LBNL data
-have one air handling unit of each type, so the rules of one unit are measured on another.
+coverage and confidence on seen and unseen places in the later part of the time. The LBNL data have one
+air handling unit of each type, so the rules of one unit are measured on another.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Factorised counts of lifted rules over frames × embeddings, without materialising the rows.
 
 Measures time and memory of counting 1,000 rules over 10⁹ virtual rows, and compares the factorised count with a count
-on the materialised table at a size where both fit. Embeddings share sensors, as they do in a network: ten embeddings per
-sensor at full size, forty where both run. Each count runs in its own process; the script fails if the counts differ.
+on the materialised table at a size where both fit. Embeddings share sensors, as they do in a network: ten embeddings
+per sensor at full size, forty where both run. Each count runs in its own process; the script fails if the counts differ.
 """
 
 from __future__ import annotations
