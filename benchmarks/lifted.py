@@ -2,7 +2,7 @@
 
 Measures time and memory of counting 1,000 rules over 10⁹ virtual rows, and compares the factorised count with a count
 on the materialised table at a size where both fit. Embeddings share sensors, as they do in a network: ten embeddings
-per sensor at full size, forty where both run. Each count runs in its own process; the script fails if the counts differ.
+per sensor at full size, forty where both run. Each runs in its own process; if the counts differ, the script fails.
 """
 
 from __future__ import annotations
