@@ -11,7 +11,7 @@ from thence.counting.recount import recount
 from thence.errors import ConfigError, MiningError
 from thence.progress import Progress, silent
 from thence.rules.constraints import Constraint
-from thence.tables.admissible import item_masks
+from thence.tables.admissibility import item_masks
 from thence.rules.ruleset import RuleSet
 from thence.tables.transactions import TransactionTable
 
