@@ -1,8 +1,9 @@
 """The embeddings of a pattern in a graph, found by joining index arrays.
 
 Embeddings are injective: two variables never match the same node. With an ontology, labels also match subclasses and
-sub-relations. Embeddings that differ only by an automorphism of the pattern are counted once. This module reads graphs
-and returns arrays of node numbers; it must not depend on readings.
+sub-relations. A sentence over ordered variables speaks of every ordered match, so a symmetric pattern has an embedding
+for each order of its interchangeable variables, and nothing depends on the order of the nodes in a file. This module
+reads graphs and returns arrays of node numbers; it must not depend on readings.
 """
 
 from __future__ import annotations
@@ -201,7 +202,7 @@ def find_embeddings(
         limit: The greatest number of embeddings.
 
     Returns:
-        Node numbers: a row per embedding, a column per node variable (``pattern.nodes``).
+        Node numbers in ascending order: a row per embedding, a column per node variable (``pattern.nodes``).
 
     Raises:
         PatternError: If a label is unknown, the pattern is not connected, or there are more than ``limit`` embeddings.
@@ -213,7 +214,7 @@ def find_embeddings(
         >>> nodes = [node("p", "Pipe"), node("j", "J"), node("k", "J")]
         >>> g = KnowledgeGraph(nodes, [edge("1", "p", "j"), edge("2", "p", "k")])
         >>> find_embeddings(Pattern.parse("(a:J)<-[to]-(p:Pipe)-[to]->(b:J)"), GraphIndex(g)).tolist()
-        [[0, 1, 2]]
+        [[0, 1, 2], [0, 2, 1]]
     """
     names = [v.name for v in pattern.nodes]
     masks = _label_masks(pattern, index)
@@ -233,7 +234,7 @@ def find_embeddings(
         if name not in bound:
             raise PatternError(f"variable '{name}' is not connected to the rest of the pattern {pattern}")
     rows = rows[:, [bound[name] for name in names]]
-    return _drop_symmetric(rows, pattern, names)
+    return np.asarray(np.unique(rows, axis=0)) if len(rows) else rows
 
 
 def _label_masks(pattern: Pattern, index: GraphIndex) -> dict[str, npt.NDArray[np.bool_]]:
@@ -278,19 +279,6 @@ def _join(
     keep = masks[new][reached] & ~(rows[origin] == reached[:, None]).any(axis=1)
     bound[new] = rows.shape[1]
     return np.column_stack([rows[origin[keep]], reached[keep]])
-
-
-def _drop_symmetric(rows: Ints, pattern: Pattern, names: list[str]) -> Ints:
-    """Of rows that an automorphism maps to one another keep the smallest; sort the rows."""
-    for mapping in pattern.automorphisms():
-        moved = rows[:, [names.index(mapping[name]) for name in names]]
-        smaller = np.zeros(len(rows), bool)
-        decided = np.zeros(len(rows), bool)
-        for column in range(rows.shape[1]):
-            smaller |= ~decided & (moved[:, column] < rows[:, column])
-            decided |= moved[:, column] != rows[:, column]
-        rows = rows[~smaller]
-    return np.asarray(np.unique(rows, axis=0)) if len(rows) else rows
 
 
 def find_role_members(steps: Iterable[Step], focus: Ints, index: GraphIndex) -> tuple[Ints, Ints]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, permutations, product
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -132,52 +133,58 @@ def _implies(item: Item, claim: Feature, ontology: Ontology) -> bool:
 def drop_mirrored(rules: RuleSet, table: TransactionTable) -> RuleSet:
     """Keep one of several rules that differ only by renaming the variables of a symmetric pattern.
 
-    The rule with the larger support is kept; ties are broken by confidence, then by the order of the items. Mirror
-    images can have different counts: a symmetric place is one embedding, in which they read different sensors.
+    Mirror images say the same: rules are counted over every ordered embedding, so their counts are equal. The first by
+    the keys of its items is kept.
 
     Args:
         rules: The rules.
         table: The table that the rules were mined from.
     """
     keep = np.ones(len(rules), bool)
-    confidence = rules.measure("confidence")
     for encoded in encode_rules(rules, table):
         renamings = [] if encoded.block.pattern is None else _find_renamings(encoded.block.pattern)
         if not renamings:
             continue
         items = {rules.items[i]: place for place, i in enumerate(encoded.items.tolist())}
-        images = [np.column_stack([encoded.consequents, np.sort(encoded.antecedents, axis=1)])]
+        # Items in the order of their keys, so that the choice does not depend on the order of columns or sensors.
+        rank = np.full(len(items) + 1, -1, np.int64)
+        for number, item in enumerate(sorted(items, key=lambda one: one.key)):
+            rank[items[item]] = number
+        images = [_sort_items(rank, encoded.consequents, encoded.antecedents)]
         for renaming in renamings:
             moved = _map_items(items, renaming)
             left, right = moved[encoded.antecedents], moved[encoded.consequents]
             # If the image uses an item that no rule uses, it is not in the set, and the rule is its own image.
             whole = (right >= 0) & ((left >= 0) == (encoded.antecedents >= 0)).all(axis=1)
-            images.append(np.where(whole[:, None], np.column_stack([right, np.sort(left, axis=1)]), images[0]))
+            images.append(np.where(whole[:, None], _sort_items(rank, right, left), images[0]))
         ids = factorize_rows(np.concatenate(images))[0].reshape(len(images), -1)
-        order = np.lexsort(
-            [ids[0], -confidence[encoded.rules], -rules.counts.n_both[encoded.rules], orbit := ids.min(axis=0)]
-        )
+        order = np.lexsort([ids[0], orbit := ids.min(axis=0)])
         repeated = np.diff(orbit[order], prepend=-1) == 0
         keep[encoded.rules[order[repeated]]] = False
     return rules.take(np.flatnonzero(keep))
 
 
+def _sort_items(rank: Ints, consequents: npt.NDArray[Any], antecedents: npt.NDArray[Any]) -> Ints:
+    """Return the rules as rows of ranks: the consequent, then the items of the antecedent in order."""
+    return np.column_stack([rank[consequents], np.sort(rank[antecedents], axis=1)])
+
+
 def _find_renamings(pattern: Pattern) -> list[Mapping[str, str]]:
-    """Find the automorphisms of a pattern except the identity, over node and sensor variables."""
+    """Find the renamings of node and sensor variables, except the identity, that leave a pattern unchanged."""
     out: list[Mapping[str, str]] = []
     for mapping in pattern.automorphisms():
-        full = dict(mapping)
-        taken: set[str] = set()
+        slots: dict[tuple[str, str, bool], list[str]] = {}
         for sensor in pattern.sensors:
-            host = mapping[sensor.host]
-            image = next(
-                (s.name for s in pattern.sensors if s.host == host and s.kind == sensor.kind and s.name not in taken),
-                sensor.name,
-            )
-            taken.add(image)
-            full[sensor.name] = image
-        if any(a != b for a, b in full.items()):
-            out.append(full)
+            slots.setdefault((sensor.host, sensor.kind, sensor.optional), []).append(sensor.name)
+        # The sensors of a host become those of its image, in every order.
+        orders = [
+            [dict(zip(names, order, strict=True)) for order in permutations(slots[mapping[host], kind, optional])]
+            for (host, kind, optional), names in slots.items()
+        ]
+        for chosen in product(*orders):
+            full = {**mapping, **{a: b for part in chosen for a, b in part.items()}}
+            if any(a != b for a, b in full.items()):
+                out.append(full)
     return out
 
 

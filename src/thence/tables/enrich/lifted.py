@@ -155,7 +155,6 @@ def _sensor_choices(
         allowed[variable.name] = mask
     rows = find_embeddings(pattern, index, allowed=allowed, limit=limit)
     host = {v.name: i for i, v in enumerate(pattern.nodes)}
-    twins = _twins(pattern.sensors)
     nodes: list[list[int]] = []
     sensors: list[tuple[str, ...]] = []
     for row in rows.tolist():
@@ -164,7 +163,7 @@ def _sensor_choices(
             at = row[host[slot.host]]
             kinds = [slot.kind] if slot.kind else list(carriers.sensors)
             options.append([s for kind in kinds for s in carriers.sensors.get(kind, {}).get(at, ())])
-        for choice in _choices(pattern.sensors, twins, options):
+        for choice in _choices(pattern.sensors, options):
             nodes.append(row)
             sensors.append(choice)
         if len(nodes) > limit:
@@ -175,32 +174,25 @@ def _sensor_choices(
     return np.array(nodes, np.int64).reshape(len(nodes), len(pattern.nodes)), sensors
 
 
-def _twins(slots: Sequence[SensorVariable]) -> list[int]:
-    """Return, for each sensor variable, the previous one that differs only in name, or −1."""
-    plain = [replace(slot, name="") for slot in slots]
-    return [max((k for k in range(at) if plain[k] == plain[at]), default=-1) for at in range(len(slots))]
+def _choices(slots: Sequence[SensorVariable], options: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
+    """Yield every choice of a different sensor for each variable, in every order.
 
-
-def _choices(
-    slots: Sequence[SensorVariable],
-    twins: Sequence[int],
-    options: Sequence[Sequence[str]],
-    picked: tuple[str, ...] = (),
-) -> Iterator[tuple[str, ...]]:
-    """Yield every choice of a different sensor for each variable, "" for an optional one without a free sensor.
-
-    Twins are interchangeable: their sensors are chosen in order, so that each choice comes once.
+    An optional variable is "" if no sensor is left for it.
     """
-    at = len(picked)
-    if at == len(slots):
-        yield picked
-        return
-    free = [sensor for sensor in options[at] if sensor not in picked]
-    if not free and slots[at].optional:
-        yield from _choices(slots, twins, options, (*picked, ""))
-    for sensor in free:
-        if twins[at] < 0 or options[at].index(picked[twins[at]]) < options[at].index(sensor):
-            yield from _choices(slots, twins, options, (*picked, sensor))
+
+    def extend(picked: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        at = len(picked)
+        if at == len(slots):
+            if not any(not picked[k] and set(options[k]).difference(picked) for k in range(at)):
+                yield picked
+            return
+        for sensor in options[at]:
+            if sensor not in picked:
+                yield from extend((*picked, sensor))
+        if slots[at].optional:
+            yield from extend((*picked, ""))
+
+    yield from extend(())
 
 
 def _classes(pattern: Pattern, variable: str, index: GraphIndex) -> frozenset[str]:

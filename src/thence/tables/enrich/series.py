@@ -118,7 +118,8 @@ def encode_readings(readings: WindowedReadings, encoder: SeriesEncoder) -> list[
     names = {"": readings.values}
     if "change" in readings.derived:
         names["change"] = readings.derived["change"]
-    numeric = dict.fromkeys(sensor.kind for sensor in readings.numeric)
+    # In the order of names: the order of the sensors in a file decides nothing.
+    numeric = sorted({sensor.kind for sensor in readings.numeric})
     for kind in numeric:
         members = [(i, s) for i, s in enumerate(readings.numeric) if s.kind == kind]
         for name, values in names.items():
@@ -127,7 +128,7 @@ def encode_readings(readings: WindowedReadings, encoder: SeriesEncoder) -> list[
             codes, meaning = encoder.encode(series, keys, f"{kind}.{name}" if name else kind)
             row_of = {s.id: row for row, (_, s) in enumerate(members)}
             out.append(KindCodes(kind, name, codes, meaning, row_of, members[0][1].unit, encoder.relative))
-    for kind in dict.fromkeys(sensor.kind for sensor in readings.categorical):
+    for kind in sorted({sensor.kind for sensor in readings.categorical}):
         # If a kind also has numbers in absolute ranges, its states need another feature name.
         name = "state" if kind in numeric and not encoder.relative else ""
         out.append(_states(readings, kind, name))
