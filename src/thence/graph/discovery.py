@@ -24,7 +24,7 @@ from thence.readings.sensors import SensorData
 __all__ = ["Carriers", "discover", "discover_patterns"]
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_DIRECTIONS = ("out", "in")
+_OPPOSITE = {"out": "in", "in": "out", "any": "any"}
 
 
 @dataclass(frozen=True)
@@ -212,6 +212,11 @@ def _specific_labels(index: GraphIndex) -> npt.NDArray[np.object_]:
     return np.array([known[node.labels] for node in index.graph.nodes.values()], dtype=object)
 
 
+def _directions(relation: str, index: GraphIndex) -> tuple[str, ...]:
+    """The directions in which a relation is followed: a symmetric one has none of its own."""
+    return ("any",) if index.is_symmetric(relation) else ("out", "in")
+
+
 def _variable_name(label: str, taken: Iterable[str]) -> str:
     """A short variable name: the first letter of the class, or the next letter that is free."""
     used = set(taken)
@@ -247,7 +252,7 @@ class _Path:
 
     @property
     def mirrored_key(self) -> tuple[str, ...]:
-        flipped = tuple((r, "in" if d == "out" else "out") for r, d in reversed(self.steps))
+        flipped = tuple((r, _OPPOSITE[d]) for r, d in reversed(self.steps))
         return _Path(self.labels[::-1], flipped, self.rows).key
 
 
@@ -264,7 +269,7 @@ def _find_paths(carriers: Carriers, hops: int, least: int, most: int, found: _Di
         longer: list[_Path] = []
         for path in frontier:
             for relation in relations:
-                for direction in _DIRECTIONS:
+                for direction in _directions(relation, index):
                     longer += _extend(path, relation, direction, labels, index, least, most, found)
         for path in longer:
             ends = path.rows[carrying[path.rows[:, -1]]]
@@ -305,8 +310,8 @@ def _path_pattern(path: _Path, rows: Ints, carriers: Carriers) -> Pattern:
         names.append(_variable_name(label, names))
     links = []
     for at, (relation, direction) in enumerate(path.steps):
-        ends = (names[at], names[at + 1]) if direction == "out" else (names[at + 1], names[at])
-        links.append(Link(*ends, relation))
+        ends = (names[at + 1], names[at]) if direction == "in" else (names[at], names[at + 1])
+        links.append(Link(*ends, relation, directed=direction != "any"))
     sensors: list[SensorVariable] = []
     for at, name in enumerate(names):
         kinds = carriers.kinds_at(rows[:, at])
@@ -329,9 +334,11 @@ def _focus_classes(carriers: Carriers, labels: npt.NDArray[np.object_]) -> list[
     index = carriers.index
     around: dict[str, set[tuple[str, str]]] = {}
     for edge in index.graph.edges.values():
-        for relation in {_most_general_relation(label, index.ontology) for label in edge.labels}:
-            around.setdefault(str(labels[index.number[edge.source]]), set()).add((relation, "out"))
-            around.setdefault(str(labels[index.number[edge.target]]), set()).add((relation, "in"))
+        for label in edge.labels:
+            relation = _most_general_relation(label, index.ontology)
+            forward, backward = ("any", "any") if index.is_symmetric(label) else ("out", "in")
+            around.setdefault(str(labels[index.number[edge.source]]), set()).add((relation, forward))
+            around.setdefault(str(labels[index.number[edge.target]]), set()).add((relation, backward))
     carrying = carriers.mask()
     groups: list[list[str]] = []
     for label in sorted(set(map(str, labels[carrying]))):
@@ -396,7 +403,7 @@ def _roles(
 
     first: list[Step] = []
     for relation in index.graph.edge_labels:
-        for direction in _DIRECTIONS:
+        for direction in _directions(relation, index):
             _, reached = index.adjacency(relation, direction).expand(nodes)
             if len(reached):
                 first.append(Step(relation, direction, _covering_class(labels[reached], index.ontology)))

@@ -150,12 +150,18 @@ class GraphIndex:
         """The labels of all edges, including more general relations."""
         return tuple(sorted(label for label in self._edges if label))
 
+    def is_symmetric(self, label: str) -> bool:
+        """Return whether the ontology declares a relation symmetric, so that the direction of its edges means nothing."""
+        return (
+            self.ontology is not None and label in self.ontology.relations and self.ontology.relations[label].symmetric
+        )
+
     def adjacency(self, label: str, direction: str) -> _Adjacency:
         """Return the neighbours along a relation.
 
         Args:
             label: The relation; an empty string for all edges.
-            direction: ``"out"``, ``"in"`` or ``"any"``.
+            direction: ``"out"``, ``"in"`` or ``"any"``; a symmetric relation is always ``"any"``.
 
         Raises:
             PatternError: If neither the graph nor the ontology has the relation.
@@ -177,10 +183,10 @@ class GraphIndex:
                 raise PatternError(f"no edge of the graph has the label '{label}'", hint=nearest(label, self.relations))
         else:
             sources, targets = self._edges[label]
-        if direction == "in":
-            sources, targets = targets, sources
-        elif direction == "any":
+        if direction == "any" or self.is_symmetric(label):
             sources, targets = np.concatenate([sources, targets]), np.concatenate([targets, sources])
+        elif direction == "in":
+            sources, targets = targets, sources
         pairs = np.unique(np.stack([sources, targets], axis=1), axis=0)
         starts = np.searchsorted(pairs[:, 0], np.arange(len(self.ids) + 1))
         return _Adjacency(starts, pairs[:, 1])

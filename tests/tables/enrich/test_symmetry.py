@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -83,3 +84,20 @@ def test_mirror_images_have_equal_counts_and_are_told_once() -> None:
     swapped = {s.replace(" in p ", " in # ").replace(" in q ", " in p ").replace(" in # ", " in q ") for s in sentences}
     assert swapped == set(sentences)
     assert 2 * len(refined) == len(rules)
+
+
+@pytest.mark.parametrize("flipped", [(0,), (1, 2), (0, 1, 2)])
+def test_the_direction_of_a_symmetric_relation_means_nothing(flipped: tuple[int, ...]) -> None:
+    """Regression: edges of a relation that the ontology calls symmetric were followed as they stood in the file."""
+    ontology = th.Ontology.from_dict({"classes": {"Room": {}}, "relations": {"connected": {"symmetric": True}}})
+
+    def found(links: Sequence[tuple[str, str]]) -> dict[str, tuple[int, ...]]:
+        system = replace(rooms(list(HOT), HOT, links), ontology=ontology)
+        table = th.transactions(system, enrich="lifted", min_embeddings=1)
+        assert "(r:Room)-[connected]-(s:Room)" in str(table.blocks[1].pattern)
+        assert table.blocks[1].n_embeddings == 6
+        rules = th.Exact(min_support=0, min_confidence=0, max_antecedents=1).mine(table)
+        rows = rules.to_polars().select("n", "n_antecedent", "n_consequent", "n_both").rows()
+        return dict(zip(map(str, rules), rows, strict=True))
+
+    assert found([(b, a) if k in flipped else (a, b) for k, (a, b) in enumerate(HUB)]) == found(HUB)
