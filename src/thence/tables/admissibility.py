@@ -48,8 +48,9 @@ def item_masks(
 def trivial_columns(block: Block) -> npt.NDArray[np.bool_] | None:
     """Find pairs of columns of which one determines much of the other, so that a rule with both would be trivial.
 
-    These are aggregates of the same sensors (the total and the mean of the same pipes), and existential statements that
-    imply each other because one has the conditions of the other and more.
+    These are aggregates of the same sensors (the total and the mean of the same pipes), and existential statements of
+    which one implies the other: it has the same conditions and more, or it is about a subclass. Conditions of a class
+    and of a subclass count as the same if they overlap, since each class has bins of its own.
 
     Args:
         block: The block.
@@ -60,23 +61,55 @@ def trivial_columns(block: Block) -> npt.NDArray[np.bool_] | None:
     columns = block.columns
     pairs: set[tuple[int, int]] = set()
     readers: dict[str, list[int]] = {}
-    families: dict[tuple[Any, ...], list[tuple[int, frozenset[Item]]]] = {}
+    statements: dict[tuple[str, str], dict[tuple[Any, ...], dict[Any, int]]] = {}
     for c, column in enumerate(columns):
         feature = column.feature
         for token in feature.reads:
             readers.setdefault(token, []).append(c)
         if feature.role is Role.SOME and feature.where:
-            key = (feature.subject, feature.label, feature.name, feature.where[-1])
-            families.setdefault(key, []).append((c, frozenset(feature.where)))
+            prefix = (feature.subject, feature.where[:-1], feature.classes)
+            tested = (feature.where[-1].operator, feature.where[-1].value)
+            kind = statements.setdefault((feature.label, feature.name), {})
+            kind.setdefault(prefix, {})[tested] = c
     for members in readers.values():
         pairs |= {(a, b) for a in members for b in members if a != b}
-    for family in families.values():
-        pairs |= {(a, b) for a, more in family for b, fewer in family if a != b and (fewer < more or more < fewer)}
+    for kind in statements.values():
+        for (special, where, classes), own in kind.items():
+            for (general, fewer, _), other in kind.items():
+                if own is not other and _narrows(special, where, classes, general, fewer):
+                    found = [(own[tested], other[tested]) for tested in own.keys() & other.keys()]
+                    pairs |= {pair for a, b in found for pair in ((a, b), (b, a))}
     if not pairs:
         return None
     out = np.zeros((len(columns), len(columns)), bool)
     out[tuple(np.array(sorted(pairs)).T)] = True
     return out
+
+
+def _narrows(
+    special: str, where: tuple[Item, ...], classes: frozenset[str], general: str, fewer: tuple[Item, ...]
+) -> bool:
+    """Whether nodes of one class with conditions are, by construction, nodes of another class with other conditions.
+
+    Args:
+        special: The class.
+        where: Its conditions.
+        classes: The classes that all nodes of which the statement speaks belong to.
+        general: The other class; empty for any node.
+        fewer: Its conditions.
+    """
+    if special == general:
+        return set(fewer) < set(where)
+    if general and general not in classes:
+        return False
+    return all(any(a.feature.name == b.feature.name and _overlap(a, b) for a in where) for b in fewer)
+
+
+def _overlap(a: Item, b: Item) -> bool:
+    """Whether two conditions on the same property have values in common."""
+    if a.interval is None or b.interval is None:
+        return a.value == b.value
+    return a.interval.low < b.interval.high and b.interval.low < a.interval.high
 
 
 def trivial_pairs(block: Block) -> npt.NDArray[np.bool_] | None:

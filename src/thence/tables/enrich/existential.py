@@ -1,7 +1,9 @@
 """Enrichment ``existential``: "some flow sensor in a Pipe with length 843–895 m reads 23–31 m³/h".
 
 Each item is a boolean column. It is true in a frame if at least one sensor of the kind, in such a node, reads in the
-range, false if none does, and missing if none of them has a reading. A dated property counts in the frames in which its
+range, false if none does, and missing if none of them has a reading. A node is in all its classes: where an Office is a
+Room, a sensor in an Office is a sensor in a Room. There are items for every class of a node with sensors and for its
+superclasses, unless a more specific class has the same sensors. A dated property counts in the frames in which its
 value is valid. Sensor ids are dropped: any sensor may satisfy an item, and different items may be satisfied by
 different sensors. This is the encoding of Naive SemRL; its weakness is that items are frequent because there are many
 candidates. This module builds tables; it does not count.
@@ -9,11 +11,14 @@ candidates. This module builds tables; it does not count.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from thence.graph.matching import most_specific_label
+from thence.graph.ontology import Ontology
 from thence.readings.windows import WindowedReadings
 from thence.rules.items import Aspect, Feature, Interval, Item, Role, Value
 from thence.tables.discretization import Discretizer
@@ -33,9 +38,34 @@ from thence.tables.transactions import Block, Column, TransactionTable
 
 __all__ = ["EXISTENTIAL", "existential_table"]
 
-# Conditions on a node, and whether they hold there (one entry, or one per frame).
-_Condition = tuple[tuple[Item, ...], npt.NDArray[np.bool_]]
-_ANYWHERE: _Condition = ((), np.ones(1, bool))
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class _Condition:
+    """Conditions on a node, and whether they hold there (one entry, or one per frame)."""
+
+    where: tuple[Item, ...] = ()
+    there: Bools = field(default_factory=lambda: np.ones(1, bool))
+
+
+@dataclass(frozen=True)
+class _Statement:
+    """A statement without its range: about some sensor of a kind in a class of nodes that meet a condition."""
+
+    host: str
+    kind: str
+    name: str
+    where: tuple[Item, ...]
+
+    @property
+    def family(self) -> tuple[str, str, tuple[str, ...]]:
+        """What statements have in common that differ in their class and in the values of their conditions only."""
+        return self.kind, self.name, tuple(item.feature.name for item in self.where)
+
+
+_Witnesses = list[tuple[int, Bools]]
+"""The sensors that a statement is about, as numbers of columns, and where they meet its conditions."""
 
 
 def existential_table(
@@ -55,30 +85,82 @@ def existential_table(
     """
     discretizer = replace(discretizer, scope="kind")
     columns, discretizer = _reading_columns(readings, around, discretizer, fit_frames)
-    places = [column.feature.place for column in columns]
-    conditions, discretizer = _conditions(readings, around, discretizer, places)
-    witnesses: dict[Feature, list[tuple[Column, npt.NDArray[np.bool_]]]] = {}
-    for column in columns:
-        host = around.label_of(column.feature.place) if column.feature.place else ""
-        for where, there in [_ANYWHERE, *conditions.get(column.feature.place, ())]:
-            feature = Feature(
-                host,
-                Aspect.MEASUREMENT,
-                column.feature.name,
-                role=Role.SOME,
-                label=column.feature.label or column.feature.subject,
-                where=where,
-                unit=column.feature.unit,
-                classes=column.feature.classes,
-            )
-            witnesses.setdefault(feature, []).append((column, there))
-    made = [column for feature, sensors in witnesses.items() for column in _statements(feature, sensors)]
+    hosts = _host_classes(columns, around)
+    conditions, discretizer = _conditions(readings, around, discretizer, columns, hosts)
+    witnesses: dict[_Statement, _Witnesses] = {}
+    for at, column in enumerate(columns):
+        feature = column.feature
+        for host in hosts[at]:
+            for condition in (_Condition(), *conditions.get((feature.place, host), ())):
+                statement = _Statement(host, feature.label or feature.subject, feature.name, condition.where)
+                witnesses.setdefault(statement, []).append((at, condition.there))
+    made = [
+        column
+        for statement, found in _without_synonyms(witnesses, around.ontology).items()
+        for column in _columns(statement, found, columns)
+    ]
     block = Block(tuple(made + calendar_columns(readings)), len(readings), times=readings.times)
     return TransactionTable((block,), "existential", discretizer)
 
 
-def _statements(feature: Feature, sensors: list[tuple[Column, npt.NDArray[np.bool_]]]) -> list[Column]:
+def _host_classes(columns: Sequence[Column], around: Surroundings) -> list[tuple[str, ...]]:
+    """Return, for each sensor, the classes of nodes that statements about it name, the most specific one first.
+
+    Of classes with the same sensors of a kind, only the most specific one is named. A sensor without a class is a
+    sensor anywhere (""), and then so are all others of its kind.
+    """
+    members: dict[tuple[str, str], dict[str, list[int]]] = {}
+    for at, column in enumerate(columns):
+        kind = (column.feature.label or column.feature.subject, column.feature.name)
+        for name in sorted(column.feature.classes) or [""]:
+            members.setdefault(kind, {}).setdefault(name, []).append(at)
+    out: list[list[str]] = [[] for _ in columns]
+    for (kind, derived), classes in members.items():
+        if "" in classes:
+            same = [(c.feature.label or c.feature.subject, c.feature.name) == (kind, derived) for c in columns]
+            classes[""] = np.flatnonzero(same).tolist()
+        alike: dict[tuple[int, ...], list[str]] = {}
+        for name, sensors in classes.items():
+            alike.setdefault(tuple(sensors), []).append(name)
+        for sensors, names in sorted(alike.items(), key=lambda pair: (len(pair[0]), pair[1])):
+            for at in sensors:
+                out[at].append(_most_specific(names, around.ontology))
+    return [tuple(names) for names in out]
+
+
+def _most_specific(classes: Sequence[str], ontology: Ontology | None) -> str:
+    return most_specific_label(filter(None, classes), ontology)
+
+
+def _without_synonyms(
+    witnesses: Mapping[_Statement, _Witnesses], ontology: Ontology | None
+) -> dict[_Statement, _Witnesses]:
+    """Of statements in one family with the same witnesses, keep the one about the most specific class."""
+    alike: dict[tuple[object, ...], list[_Statement]] = {}
+    for statement, found in witnesses.items():
+        key = (statement.family, *((at, there.tobytes()) for at, there in found))
+        alike.setdefault(key, []).append(statement)
+    kept = {
+        next(statement for statement in same if statement.host == best)
+        for same in alike.values()
+        for best in [_most_specific([statement.host for statement in same], ontology)]
+    }
+    return {statement: found for statement, found in witnesses.items() if statement in kept}
+
+
+def _columns(statement: _Statement, witnesses: _Witnesses, columns: Sequence[Column]) -> list[Column]:
     """Return one column per value of any of the sensors; a sensor without that value counts as not having it."""
+    sensors = [(columns[at], there) for at, there in witnesses]
+    feature = Feature(
+        statement.host,
+        Aspect.MEASUREMENT,
+        statement.name,
+        role=Role.SOME,
+        label=statement.kind,
+        where=statement.where,
+        unit=sensors[0][0].feature.unit,
+        classes=frozenset.intersection(*(column.feature.classes for column, _ in sensors)),
+    )
     out = []
     for value in dict.fromkeys(value for column, _ in sensors for value in column.values):
         held = [
@@ -119,22 +201,37 @@ def _reading_columns(
 
 
 def _conditions(
-    readings: WindowedReadings, around: Surroundings, discretizer: Discretizer, places: list[str]
-) -> tuple[dict[str, list[_Condition]], Discretizer]:
-    """Return the conditions that each node meets, with the frames in which it does, and the fitted discretizer."""
-    facts = node_facts(readings, around, [place for place in dict.fromkeys(places) if place])
+    readings: WindowedReadings,
+    around: Surroundings,
+    discretizer: Discretizer,
+    columns: Sequence[Column],
+    hosts: Sequence[tuple[str, ...]],
+) -> tuple[dict[tuple[str, str], list[_Condition]], Discretizer]:
+    """Return the conditions that each node meets as a member of each class, and the fitted discretizer.
+
+    Every class has bins of its own, fitted to all its nodes with sensors, those of subclasses included.
+    """
+    named: dict[str, dict[str, None]] = {}
+    for column, classes in zip(columns, hosts, strict=True):
+        if column.feature.place:
+            named.setdefault(column.feature.place, {}).update(dict.fromkeys(classes))
+    facts = [
+        (replace(feature, label=host), values)
+        for feature, values in node_facts(readings, around, named)
+        for host in named[feature.subject]
+    ]
     groups: dict[str, list[npt.NDArray[np.float64]]] = {}
     for feature, values in facts:
         if values.dtype == np.float64:
             groups.setdefault(property_group(feature), []).append(np.unique(values))
     discretizer = fit_missing(discretizer, groups)
-    out: dict[str, list[_Condition]] = {}
+    out: dict[tuple[str, str], list[_Condition]] = {}
     for feature, values in facts:
         column = property_column(feature, values, discretizer)
         host = Feature(feature.label, Aspect.PROPERTY, feature.name, role=Role.SOME, unit=feature.unit)
         for code in np.unique(column.codes[column.codes >= 0]).tolist():
-            condition = (Item.is_(host, column.values[code]),), column.codes[0] == code
-            out.setdefault(feature.subject, []).append(condition)
+            condition = _Condition((Item.is_(host, column.values[code]),), column.codes[0] == code)
+            out.setdefault((feature.subject, feature.label), []).append(condition)
     return out, discretizer
 
 
