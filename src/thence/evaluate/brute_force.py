@@ -12,6 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from thence.rules.bounds import as_fraction
 from thence.rules.items import Feature, Interval, Item, Value
 from thence.rules.ruleset import Rule
 from thence.tables.admissibility import item_masks, trivial_pairs
@@ -80,7 +81,7 @@ def count_rows(rows: list[dict[Feature, Observed]], antecedent: tuple[Item, ...]
 def brute_force_rules(
     table: TransactionTable, *, min_support: float, min_confidence: float, max_antecedents: int
 ) -> dict[Rule, Counted]:
-    """Enumerate all rules of a table with one block that reach the thresholds.
+    """Enumerate all rules of a table with one block that reach the thresholds and hold in at least one row.
 
     Args:
         table: The table to mine.
@@ -94,7 +95,7 @@ def brute_force_rules(
     block, rows = table.blocks[0], plain_rows(table)
     left, right = item_masks(block)
     trivial = trivial_pairs(block)
-    support, confidence = Fraction(str(min_support)), Fraction(str(min_confidence))
+    support, confidence = as_fraction(min_support), as_fraction(min_confidence)
     out: dict[Rule, Counted] = {}
     for size in range(1, max_antecedents + 1):
         for chosen in itertools.combinations(np.flatnonzero(left).tolist(), size):

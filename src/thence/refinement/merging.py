@@ -26,6 +26,7 @@ import numpy.typing as npt
 from thence.bitmaps.bits import kernel
 from thence.counting.recount import count_rules_of
 from thence.refinement.encoding import EncodedRules, encode_rules, factorize_rows
+from thence.rules.bounds import exact_threshold
 from thence.rules.items import Interval, Item, Value
 from thence.rules.measures import Counts
 from thence.rules.ruleset import RuleSet
@@ -76,7 +77,11 @@ def merge_intervals(
     """
     if not len(rules):
         return rules
-    bound = float(rules.measure("confidence").min()) if min_confidence is None else min_confidence
+    floor = float(rules.measure("confidence").min()) if min_confidence is None else min_confidence
+    # Products of the bound's parts and sums of disjoint counts must fit into 64 bits.
+    most = max(int(rules.counts.n_rows.max()), 1)
+    limit = exact_threshold(floor, max_denominator=min(most, (1 << 62) // most))
+    bound = (limit.numerator, limit.denominator)
     merged: list[RuleSet] = []
     positions: list[Ints] = []
     unmerged = np.ones(len(rules), bool)
@@ -130,6 +135,11 @@ class _CodeTests:
         return np.array([_merge_mode(column) for column in self.block.columns], np.int64)
 
     @cached_property
+    def n_ranges(self) -> Ints:
+        """Number of codes of each column that can be part of a run."""
+        return np.array([_count_ranges(column) for column in self.block.columns], np.int64)
+
+    @cached_property
     def complete(self) -> Bools:
         """Whether each column is known in every row."""
         return np.array([not column.has_missing for column in self.block.columns], bool)
@@ -141,7 +151,8 @@ class _CodeTests:
         n_codes = np.array([c.n_codes for c in self.block.columns], np.int64)[column]
         low = masks.argmax(axis=1).astype(np.int64)
         high = masks.shape[1] - 1 - masks[:, ::-1].argmax(axis=1).astype(np.int64)
-        is_run = masks.sum(axis=1) == high - low + 1
+        # Values without a rank come after the ranks of a column and are never merged.
+        is_run = (masks.sum(axis=1) == high - low + 1) & (high < self.n_ranges[column])
         return np.where(is_run, low, -1), high, masks, self.modes[column], n_codes
 
     @property
@@ -185,7 +196,7 @@ def _drop_duplicates(boxes: _Boxes) -> _Boxes:
     return boxes.merge(ids, boxes.left, add=False)
 
 
-def _merge_block(encoded: EncodedRules, rules: RuleSet, bound: float) -> tuple[_Boxes, _CodeTests]:
+def _merge_block(encoded: EncodedRules, rules: RuleSet, bound: tuple[int, int]) -> tuple[_Boxes, _CodeTests]:
     """Merge the rules of one block."""
     tests = _CodeTests.of(encoded)
     left, right = encoded.antecedents.astype(np.int64), encoded.consequents.astype(np.int64)
@@ -208,7 +219,7 @@ def _list_orders(length: int) -> Iterator[tuple[int, ...]]:
             yield tuple((first + step) % length for step in range(length))
 
 
-def _merge_length(boxes: _Boxes, own: Ints, length: int, tests: _CodeTests, bound: float) -> _Boxes:
+def _merge_length(boxes: _Boxes, own: Ints, length: int, tests: _CodeTests, bound: tuple[int, int]) -> _Boxes:
     """Merge the boxes ``own``, which have ``length`` items; per consequent and columns, the best order is used."""
     some = _Boxes(boxes.left[own, :length], boxes.right[own], boxes.held[own], boxes.both[own], np.arange(len(own)))
     columns = np.array(tests.column)
@@ -247,7 +258,7 @@ def _drop_always_true(left: Ints, tests: _CodeTests) -> Ints:
     return out
 
 
-def _merge_repeatedly(boxes: _Boxes, order: tuple[int, ...], tests: _CodeTests, bound: float) -> _Boxes:
+def _merge_repeatedly(boxes: _Boxes, order: tuple[int, ...], tests: _CodeTests, bound: tuple[int, int]) -> _Boxes:
     """Merge along one item after another until nothing changes."""
     while True:
         before = len(boxes.right)
@@ -257,7 +268,7 @@ def _merge_repeatedly(boxes: _Boxes, order: tuple[int, ...], tests: _CodeTests, 
             return boxes
 
 
-def _merge_along(boxes: _Boxes, place: int, tests: _CodeTests, bound: float) -> _Boxes:
+def _merge_along(boxes: _Boxes, place: int, tests: _CodeTests, bound: tuple[int, int]) -> _Boxes:
     """Merge the boxes that differ only in the item at one position."""
     rest = np.delete(boxes.left, place, axis=1)
     item = boxes.left[:, place]
@@ -304,12 +315,16 @@ def _add_unions(label: Ints, heads: Ints, item: Ints, masks: Bools, tests: _Code
 def _merge_mode(column: Column) -> int:
     """Return how codes may be merged: adjacent ranges and increasing numbers in runs, other categories in sets."""
     values = column.values
-    if all(isinstance(value, Interval) for value in values):
-        touching = all(a.high == b.low for a, b in pairwise(v for v in values if isinstance(v, Interval)))
-        return _RUNS if touching else _NEVER
-    if any(isinstance(value, Interval) for value in values):
-        return _NEVER
+    ranges = [value for value in values if isinstance(value, Interval)]
+    if ranges:
+        ordered = all(isinstance(value, Interval) for value in values[: len(ranges)])
+        return _RUNS if ordered and all(a.high == b.low for a, b in pairwise(ranges)) else _NEVER
     return _RUNS if _is_increasing(values) else _SETS
+
+
+def _count_ranges(column: Column) -> int:
+    """Return the number of codes that are ranges; if none is, all codes count."""
+    return sum(isinstance(value, Interval) for value in column.values) or column.n_codes
 
 
 def _is_increasing(values: tuple[Value | Interval, ...]) -> bool:
@@ -323,6 +338,10 @@ def _make_item(column: Column, mask: Bools) -> Item:
     outside = np.flatnonzero(~mask[: column.n_codes]).tolist()
     if len(inside) == 1:
         return column.item(inside[0])
+    if len(inside) == _count_ranges(column) < column.n_codes:
+        # Every rank: what is left out are the values without a rank.
+        rest = [value for value in column.values if not isinstance(value, Interval)]
+        return Item.among(column.feature, rest, negated=True)
     if _merge_mode(column) == _SETS:
         negated = len(outside) < len(inside)
         chosen = [column.values[code] for code in (outside if negated else inside)]
@@ -382,7 +401,9 @@ def _largest_p_values(owner: Ints, rules: RuleSet, encoded: EncodedRules, chosen
 
 
 @kernel
-def _merge_runs(low: Ints, high: Ints, held: Ints, both: Ints, n_codes: int, whole_ok: bool, bound: float) -> Ints:
+def _merge_runs(
+    low: Ints, high: Ints, held: Ints, both: Ints, n_codes: int, whole_ok: bool, bound: tuple[int, int]
+) -> Ints:
     """Merge adjacent runs of codes, the most confident union first; then the two outer runs around a smaller hole.
 
     Rows are ordered by ``low``, which is −1 for a test that is not a run. Returns the first row of the cluster of each
@@ -401,8 +422,9 @@ def _merge_runs(low: Ints, high: Ints, held: Ints, both: Ints, n_codes: int, who
                 continue
             if not whole_ok and low[a] == 0 and last[b] == n_codes - 1:
                 continue
-            together = (both_[a] + both_[b]) / max(held_[a] + held_[b], 1)
-            if together >= bound and together > best:
+            n_both, n_held = both_[a] + both_[b], max(held_[a] + held_[b], 1)
+            together = n_both / n_held
+            if n_both * bound[1] >= n_held * bound[0] and together > best:
                 best, at = together, i
         if at < 0:
             break
@@ -424,8 +446,8 @@ def _merge_runs(low: Ints, high: Ints, held: Ints, both: Ints, n_codes: int, who
             top = head[i]
     if bottom >= 0 and top >= 0:
         hole = low[top] - last[bottom] - 1
-        together = (both_[bottom] + both_[top]) / max(held_[bottom] + held_[top], 1)
-        if 0 < hole < n_codes - hole and together >= bound:
+        n_both, n_held = both_[bottom] + both_[top], max(held_[bottom] + held_[top], 1)
+        if 0 < hole < n_codes - hole and n_both * bound[1] >= n_held * bound[0]:
             for row in range(size):
                 if label[row] == top:
                     label[row] = bottom
@@ -433,7 +455,7 @@ def _merge_runs(low: Ints, high: Ints, held: Ints, both: Ints, n_codes: int, who
 
 
 @kernel
-def _merge_sets(masks: Bools, held: Ints, both: Ints, n_codes: int, whole_ok: bool, bound: float) -> Ints:
+def _merge_sets(masks: Bools, held: Ints, both: Ints, n_codes: int, whole_ok: bool, bound: tuple[int, int]) -> Ints:
     """Merge disjoint sets of codes, the most confident first, while the union is confident enough."""
     size = held.size
     label = np.arange(size)
@@ -449,8 +471,8 @@ def _merge_sets(masks: Bools, held: Ints, both: Ints, n_codes: int, whole_ok: bo
                 disjoint = False
             if taken[code] or masks[row, code]:
                 count += 1
-        together = (sum_both + both[row]) / max(sum_held + held[row], 1)
-        if disjoint and together >= bound and (whole_ok or count < n_codes):
+        n_both, n_held = sum_both + both[row], max(sum_held + held[row], 1)
+        if disjoint and n_both * bound[1] >= n_held * bound[0] and (whole_ok or count < n_codes):
             label[row] = first
             taken |= masks[row]
             sum_held += held[row]
@@ -470,7 +492,7 @@ def _cluster_rows(
     masks: Bools,
     mode: Ints,
     n_codes: Ints,
-    bound: float,
+    bound: tuple[int, int],
 ) -> Ints:
     """Choose the rows to merge; return, for each row, the first row of its cluster.
 

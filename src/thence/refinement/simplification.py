@@ -7,23 +7,23 @@ number of items only; rules with wider items are compared in ``thence.refinement
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
 from thence.counting.recount import count_rules_of
 from thence.refinement.encoding import factorize_rows
-from thence.rules.measures import Counts
+from thence.rules.bounds import as_fraction, is_within
+from thence.rules.measures import MEASURES, Counts
 from thence.rules.ruleset import RuleSet
 from thence.tables.transactions import TransactionTable
 
 __all__ = ["add_simpler", "simplify"]
 
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
-
-# Tolerance for rounding when differences of confidences are compared.
-_EPSILON = 1e-12
 
 
 def simplify(
@@ -67,13 +67,14 @@ def simplify(
     family = _Subsets.of(rules)
     new = np.flatnonzero(family.origin < 0)
     counted = count_rules_of(family.to_rules(rules, new), table, denominator=denominator)
-    confidence, frequency = (family.collect(m, rules, new, counted) for m in ("confidence", "consequent_support"))
-    gain, best = family.gains(confidence, frequency)
-    sufficient = (gain > _EPSILON) & (gain >= improvement - _EPSILON)
+    counts = family.collect(rules, new, counted)
+    gain, best = family.gains(MEASURES["confidence"](counts), MEASURES["consequent_support"](counts))
+    sufficient = _is_improved(counts, best, as_fraction(improvement))
+    confident = is_within(counts, "confidence", floor, least=True)
     final = family.of_rule
     while (moving := (final >= 0) & ~sufficient[final]).any():
         replacement = best[final[moving]]
-        final[moving] = np.where((replacement >= 0) & (confidence[replacement] >= floor), replacement, -1)
+        final[moving] = np.where((replacement >= 0) & confident[replacement], replacement, -1)
     chosen = np.unique(final[final >= 0])
     old, fresh = chosen[family.origin[chosen] >= 0], chosen[family.origin[chosen] < 0]
     old = old[np.argsort(family.origin[old])]
@@ -117,12 +118,27 @@ def add_simpler(
     family = _Subsets.of(rules)
     new = np.flatnonzero(family.origin < 0)
     counted = count_rules_of(family.to_rules(rules, new), table, denominator=denominator)
-    confidence = counted.measure("confidence")
-    good = (confidence >= floor) & (confidence > counted.measure("consequent_support"))
+    good = is_within(counted.counts, "confidence", floor, least=True) & (counted.measure("leverage") > 0)
     if not good.any():
         return rules
     more = RuleSet.concat([rules, counted.take(np.flatnonzero(good))])
     return replace(more, notes=rules.notes, facts=rules.facts, coverage_of=rules.coverage_of)
+
+
+def _is_improved(counts: Counts, best: Ints, improvement: Fraction) -> Bools:
+    """Return which versions improve on their best simpler version and on no items at all, compared in integers."""
+    top, bottom = counts.n_both, np.maximum(counts.n_antecedent, 1)
+    none = best < 0
+    simpler_top = np.where(none, counts.n_consequent, top[best])
+    simpler_bottom = np.where(none, np.maximum(counts.n, 1), bottom[best])
+    out = np.ones(len(counts), bool)
+    p, q = improvement.numerator, improvement.denominator
+    wide = 2 * max(p, q) * int(counts.n.max(initial=1)) ** 2 >= 1 << 62
+    for other_top, other_bottom in ((simpler_top, simpler_bottom), (counts.n_consequent, np.maximum(counts.n, 1))):
+        a, b, c, d = (part.astype(object if wide else np.int64) for part in (top, bottom, other_top, other_bottom))
+        more = a * d - c * b
+        out &= np.asarray((more > 0) & (more * q >= p * b * d), dtype=bool)
+    return out
 
 
 def _add_improvement(rules: RuleSet, gain: Floats) -> RuleSet:
@@ -183,13 +199,13 @@ class _Subsets:
             pattern_of=None if rules.pattern_of is None else self.pattern[chosen].astype(np.int32),
         )
 
-    def collect(self, measure: str, rules: RuleSet, new: Ints, counted: RuleSet) -> Floats:
-        """Return a measure of all versions, taken from the given rules and from the newly counted ones."""
-        out = np.empty(len(self.origin))
-        out[new] = counted.measure(measure)
+    def collect(self, rules: RuleSet, new: Ints, counted: RuleSet) -> Counts:
+        """Return the counts of all versions, taken from the given rules and from the newly counted ones."""
+        position = np.empty(len(self.origin), np.int64)
+        position[new] = len(rules) + np.arange(len(new))
         old = self.origin >= 0
-        out[old] = rules.measure(measure)[self.origin[old]]
-        return out
+        position[old] = self.origin[old]
+        return Counts.concatenate([rules.counts, counted.counts])[position]
 
     def gains(self, confidence: Floats, frequency: Floats) -> tuple[Floats, Ints]:
         """Return the improvement of each version, and its best simpler version (−1: the one without items)."""

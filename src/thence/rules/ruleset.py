@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.errors import ConfigError, nearest
+from thence.rules.bounds import is_within
 from thence.rules.english import format_number, format_rule
 from thence.rules.extra_columns import EXTRA_COLUMNS
 from thence.rules.items import Item
@@ -319,6 +320,9 @@ class RuleSet:
     ) -> RuleSet:
         """Return the rules that meet every condition.
 
+        Bounds are inclusive. A bound on a measure is decided exactly, in integers, and means the decimal number that
+        was written (0.4 is 2/5). A bound on an extra column, which is a float, is decided in floating point.
+
         Args:
             feature: Keep rules with this text in some item.
             kind: Keep rules about this kind of sensor or class of node.
@@ -333,6 +337,9 @@ class RuleSet:
             side, _, measure = name.partition("_")
             if side not in ("min", "max") or not measure:
                 raise ConfigError(f"unknown filter '{name}'", hint="use min_<measure> or max_<measure>")
+            if measure in MEASURES and measure not in self.extras:
+                keep &= is_within(self.counts, measure, bound, least=side == "min")
+                continue
             values = self.measure(measure)
             with np.errstate(invalid="ignore"):
                 keep &= (values >= bound) if side == "min" else (values <= bound)

@@ -234,17 +234,6 @@ def test_support_is_taken_over_the_rows_where_the_rule_can_be_read() -> None:
     assert mine(codes, [1, 1], all_rows=True, **limits) == []
 
 
-@settings(max_examples=500, deadline=None)
-@given(st.integers(0, 10**17), st.integers(1, 10**17), st.integers(1, 60))
-def test_threshold_decides_like_the_number_itself(numerator: int, denominator: int, most: int) -> None:
-    wanted = Fraction(min(numerator, denominator), denominator)
-    limit = exact.exact_threshold(wanted, max_denominator=most)
-    assert limit >= wanted and limit.denominator <= max(most, 1)
-    for n in range(1, most + 1):
-        least = -(-wanted.numerator * n // wanted.denominator)
-        assert -(-limit.numerator * n // limit.denominator) == least
-
-
 def test_empty_tables() -> None:
     no_items = np.zeros((0, 1), dtype=np.uint64)
     assert flat(exact.mine_exact(no_items, feature_of_item=[], n_rows=3)) == []

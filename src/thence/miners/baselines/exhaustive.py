@@ -25,8 +25,8 @@ from thence.counting.recount import recount
 from thence.errors import ConfigError, require
 from thence.miners.base import BaseMiner
 from thence.miners.codes import MAX_ROWS, encode_one_hot, expand_codes, require_codes
-from thence.miners.exact.search import exact_threshold
 from thence.progress import Progress, silent
+from thence.rules.bounds import exact_threshold
 from thence.rules.constraints import Constraint
 from thence.rules.ruleset import RuleSet
 from thence.settings.numbers import require_integer, require_share

@@ -34,8 +34,8 @@ from thence.errors import ConfigError, MiningError
 from thence.miners.baselines.exhaustive import FPGrowth, HMine, SupportFromRules, check_thresholds, find_frequent_sets
 from thence.miners.codes import require_codes
 from thence.miners.exact.miner import Exact
-from thence.miners.exact.search import exact_threshold
 from thence.progress import Progress, silent
+from thence.rules.bounds import exact_threshold
 from thence.rules.constraints import Constraint
 from thence.rules.ruleset import RuleSet
 from thence.tables.admissibility import item_masks

@@ -36,7 +36,10 @@ MAX_BITMAP_BYTES = 6 << 30
 
 @dataclass(frozen=True, kw_only=True)
 class Exact(BaseMiner):
-    """Mine every rule with one consequent that meets the thresholds.
+    """Mine every rule with one consequent that meets the thresholds and holds in at least one row.
+
+    Rules that never hold are left out, also with ``min_support=0`` and ``min_confidence=0``. All thresholds and
+    bounds are decided exactly, as the decimal numbers that were written (0.8 is 4/5).
 
     Args:
         max_antecedents: The largest number of antecedent items.
@@ -45,7 +48,7 @@ class Exact(BaseMiner):
         antecedent: Which items may be in an antecedent.
         consequent: Which items may be a consequent.
         context_consequents: Whether constants and graph context may be consequents.
-        bounds: Further bounds on any measure, such as ``{"min_zhang": 0.5}``.
+        bounds: Further bounds on any measure, such as ``{"min_zhang": 0.5}``, decided as in ``RuleSet.filter``.
         near: Which features may appear in the same rule, per block (made by ``within_hops``). Through ``th.mine`` and
             in a configuration also a number of hops. The time then grows with the number of features instead of its
             third power.

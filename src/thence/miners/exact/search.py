@@ -7,7 +7,7 @@ the antecedent ``P ∪ {j}`` before a bitmap is read, because a rule needs
 ``max(min_support · n, min_confidence · n(P, j))`` rows.
 
 **Thresholds are exact.** ``min_support`` and ``min_confidence`` mean the decimal number that was written (0.8 is 4/5,
-not the nearest binary number), and are compared with ratios of integers in integer arithmetic; see ``exact_threshold``.
+not the nearest binary number), and are compared with ratios of integers in integer arithmetic (``thence.rules.bounds``).
 
 **Missing values.** With ``present`` given, support and confidence of a rule are taken over the rows in which all its
 features are present (see ``thence.bitmaps.counts``). Then ``n`` shrinks as features are added and support is no longer
@@ -57,8 +57,9 @@ from thence.miners.exact.kernels import (
     count_pairs_of,
     mirror_pairs,
 )
+from thence.rules.bounds import as_fraction, exact_threshold
 
-__all__ = ["RuleBlock", "exact_threshold", "mine_exact"]
+__all__ = ["RuleBlock", "mine_exact"]
 
 # Pair counts are stored for up to this many frequent items (256 MB); with more, only the bound n(P, i) prunes.
 _MAX_PAIR_ITEMS = 8192
@@ -92,38 +93,6 @@ class RuleBlock:
 
     def __len__(self) -> int:
         return len(self.consequents)
-
-
-def exact_threshold(value: float | str | Fraction, *, max_denominator: int) -> Fraction:
-    """Return the smallest fraction ``k/n ≥ value`` with ``n ≤ max_denominator``.
-
-    For integers ``0 ≤ k ≤ n ≤ max_denominator``, ``k/n ≥ value`` if and only if ``k/n`` is at least this fraction. Its
-    numerator and denominator are small: cross products of such numbers fit in 64 bits, and nothing is rounded.
-
-    Args:
-        value: The threshold. A float means the decimal number that it prints as.
-        max_denominator: The largest denominator, such as the number of rows.
-
-    Examples:
-        >>> exact_threshold(0.8, max_denominator=100)
-        Fraction(4, 5)
-        >>> exact_threshold(0.01, max_denominator=30)
-        Fraction(1, 30)
-        >>> exact_threshold(0.1 + 0.2, max_denominator=1000)
-        Fraction(298, 993)
-    """
-    wanted = value if isinstance(value, Fraction) else Fraction(str(value))
-    if wanted.denominator <= max_denominator:
-        return wanted
-    near = wanted.limit_denominator(max_denominator)
-    if near >= wanted:
-        return near
-    # The closest fraction is too small, so the result is its right neighbour c/d in the Farey sequence of that order:
-    # c·b − a·d = 1 with the largest d ≤ max_denominator.
-    below, over = near.numerator, near.denominator
-    start = -pow(below, -1, over) % over if over > 1 else 0
-    right = start + (max_denominator - start) // over * over
-    return Fraction(below * right + 1, over * right)
 
 
 class _Search:
@@ -357,8 +326,8 @@ def _check(
 
 def _threshold(value: float | str | Fraction, name: str, n_rows: int) -> Fraction:
     try:
-        wanted = value if isinstance(value, Fraction) else Fraction(str(value))
-    except ValueError:
+        wanted = as_fraction(value)
+    except ConfigError:
         raise ConfigError(f"{name} must be a number from 0 to 1, got {value!r}") from None
     if not 0 <= wanted <= 1:
         raise ConfigError(f"{name} must be from 0 to 1, got {value}")
