@@ -69,7 +69,9 @@ def test_rules_that_are_frequent_only_among_known_rows_are_found(miner):
 
 def test_rules_that_never_hold_are_left_out_by_every_exhaustive_miner():
     """With both thresholds at 0 every rule passes, also one that holds in no row; nothing said that it is left out."""
-    table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y"], "b": ["u", "v", "u"], "c": ["k", "l", "l"]}))
+    table = TransactionTable.from_frame(
+        pl.DataFrame({"a": ["x", "x", "y"], "b": ["u", "v", "u"], "c": ["k", "l", "l"]})
+    )
     everything = brute_force_rules(table, min_support=0, min_confidence=0, max_antecedents=2)
     assert min(both for _, _, _, both in everything.values()) == 1
     assert counted(Exact(min_support=0, min_confidence=0).mine(table)) == everything

@@ -7,7 +7,7 @@ the antecedent ``P ∪ {j}`` before a bitmap is read, because a rule needs
 ``max(min_support · n, min_confidence · n(P, j))`` rows.
 
 **Thresholds are exact.** ``min_support`` and ``min_confidence`` mean the decimal number that was written (0.8 is 4/5,
-not the nearest binary number), and are compared with ratios of integers in integer arithmetic (``thence.rules.bounds``).
+not the nearest binary number), and are compared with ratios of integers in integers (``thence.rules.bounds``).
 
 **Missing values.** With ``present`` given, support and confidence of a rule are taken over the rows in which all its
 features are present (see ``thence.bitmaps.counts``). Then ``n`` shrinks as features are added and support is no longer
