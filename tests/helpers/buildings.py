@@ -62,10 +62,10 @@ def building(seed: int, *, frames: int = 24, rooms: int = 7, decimals: int = 1) 
                 sensor = f"{kind}_{name}_{copy}"
                 gaps = rng.random(frames) < 0.2
                 if kind == "door":
-                    values = [None if gap else str(s) for gap, s in zip(gaps, rng.choice(["open", "shut"], frames))]
+                    made = rng.choice(["open", "shut"], frames).tolist()
                 else:
-                    numbers = np.round(rng.normal(20, 3, frames), decimals)
-                    values = [None if gap else float(x) for gap, x in zip(gaps, numbers)]
+                    made = np.round(rng.normal(20, 3, frames), decimals).tolist()
+                values = [None if gap else value for gap, value in zip(gaps, made, strict=True)]
                 sensors.append(Sensor(sensor, kind, unit, categorical=kind == "door"))
                 series[sensor] = values
                 binding[sensor] = name

@@ -34,7 +34,7 @@ def classes_of(net: System, node: str) -> set[str]:
 
 
 def readings_of(net: System) -> dict[str, list[Value | None]]:
-    return {s: values for s, values in window(net.sensors, "1h").to_polars().to_dict(as_series=False).items()}
+    return window(net.sensors, "1h").to_polars().to_dict(as_series=False)
 
 
 def members(net: System, feature: Feature) -> frozenset[str]:

@@ -109,21 +109,20 @@ def _host_classes(columns: Sequence[Column], around: Surroundings) -> list[tuple
     Of classes with the same sensors of a kind, only the most specific one is named. A sensor without a class is a
     sensor anywhere (""), and then so are all others of its kind.
     """
+    quantities = [(column.feature.label or column.feature.subject, column.feature.name) for column in columns]
     members: dict[tuple[str, str], dict[str, list[int]]] = {}
-    for at, column in enumerate(columns):
-        kind = (column.feature.label or column.feature.subject, column.feature.name)
+    for at, (column, quantity) in enumerate(zip(columns, quantities, strict=True)):
         for name in sorted(column.feature.classes) or [""]:
-            members.setdefault(kind, {}).setdefault(name, []).append(at)
+            members.setdefault(quantity, {}).setdefault(name, []).append(at)
     out: list[list[str]] = [[] for _ in columns]
-    for (kind, derived), classes in members.items():
+    for quantity, classes in members.items():
         if "" in classes:
-            same = [(c.feature.label or c.feature.subject, c.feature.name) == (kind, derived) for c in columns]
-            classes[""] = np.flatnonzero(same).tolist()
+            classes[""] = [at for at, own in enumerate(quantities) if own == quantity]
         alike: dict[tuple[int, ...], list[str]] = {}
         for name, sensors in classes.items():
             alike.setdefault(tuple(sensors), []).append(name)
-        for sensors, names in sorted(alike.items(), key=lambda pair: (len(pair[0]), pair[1])):
-            for at in sensors:
+        for same, names in sorted(alike.items(), key=lambda pair: (len(pair[0]), pair[1])):
+            for at in same:
                 out[at].append(_most_specific(names, around.ontology))
     return [tuple(names) for names in out]
 
