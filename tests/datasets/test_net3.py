@@ -67,8 +67,8 @@ def test_the_pump_keeps_its_daily_hours_beyond_the_week_that_the_network_schedul
     assert all(hours == list(range(1, 15)) for hours in running["hours"].to_list())
 
 
-def test_days_differ_by_noise_and_only_by_noise() -> None:
-    quiet = datasets.load("net3", days=2, noise=0.0).sensors.to_polars()["demand_105"].to_numpy()
+def test_days_differ_by_the_noise_of_demands_and_only_by_it() -> None:
+    quiet = datasets.load("net3", days=2, demand_noise=0.0).sensors.to_polars()["demand_105"].to_numpy()
     assert quiet[:48] == pytest.approx(quiet[48:])
     noisy = datasets.load("net3", days=2).sensors.to_polars()["demand_105"].to_numpy()
     assert 0.02 < np.std(noisy / quiet) < 0.12
@@ -104,7 +104,9 @@ def test_it_says_how_far_it_is() -> None:
     [
         ({"days": 0}, "days must be an integer >= 1"),
         ({"step_minutes": 45}, "must divide an hour"),
-        ({"noise": 1.5}, "noise must be >= 0"),
+        ({"demand_noise": 1.5}, "demand_noise must be >= 0"),
+        ({"noise": 1.0}, "noise must be >= 0"),
+        ({"noise": -0.01}, "noise must be >= 0"),
     ],
 )
 def test_impossible_options_are_refused(options: dict[str, Any], message: str) -> None:

@@ -21,7 +21,10 @@ def generalise(
         list[str] | None, typer.Option(help="none, grounded, existential or lifted; may be repeated (default: all).")
     ] = None,
     unseen: Annotated[float, typer.Option(help="Share of the nodes to hide.")] = 0.3,
-    split: Annotated[str, typer.Option(help="Hide 'random' nodes or a connected 'region'.")] = "random",
+    split: Annotated[str, typer.Option(help="Hide a 'region', or 'random' nodes.")] = "region",
+    choose: Annotated[
+        str, typer.Option(help="Choose rules on 'seen' nodes; 'transductive': on the antecedents at hidden nodes too.")
+    ] = "seen",
     seed: Annotated[int, typer.Option(help="Random seed of the split.", min=0)] = 0,
     other: Annotated[str | None, typer.Option(help="Measure on this data set instead of hidden nodes.")] = None,
     kind: Annotated[list[str] | None, typer.Option(help="Only sensors of this kind; may be repeated.")] = None,
@@ -31,7 +34,7 @@ def generalise(
     min_confidence: Annotated[float, typer.Option(help="Minimum confidence.")] = 0.8,
     max_antecedents: Annotated[int, typer.Option(help="Maximum number of items in an antecedent.")] = 2,
     max_rules: Annotated[int, typer.Option(help="Maximum number of rules to keep.")] = 100,
-    hops: Annotated[int, typer.Option(help="Maximum length of a path in a pattern.", min=0)] = 2,
+    hops: Annotated[int, typer.Option(help="Maximum length of a path in a pattern, in edges.", min=0)] = 2,
     min_embeddings: Annotated[int, typer.Option(help="Minimum number of embeddings of a pattern.")] = 3,
     option: DatasetOptions = None,
     other_option: Annotated[
@@ -58,6 +61,7 @@ def generalise(
             progress=progress,
             unseen=unseen,
             split=split,
+            choose=choose,
             seed=seed,
             kinds=kind or None,
             windows=windows,

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thence.errors import ConfigError
-
-__all__ = ["Fourier", "draw_factors", "draw_leakdb_multipliers", "require_noise"]
+__all__ = ["Fourier", "draw_factors", "draw_leakdb_multipliers"]
 
 Floats = NDArray[np.float64]
 
@@ -80,9 +78,3 @@ def draw_factors(rng: np.random.Generator, shape: tuple[int, ...], *, spread: fl
     [1.0, 1.0]
     """
     return np.maximum(1.0 + rng.normal(0.0, spread, shape), 0.0)
-
-
-def require_noise(noise: float) -> None:
-    """Raise a ``ConfigError`` unless the option ``noise`` is from 0 to below 1."""
-    if not 0 <= noise < 1:
-        raise ConfigError(f"noise must be >= 0 and < 1, got {noise}")

@@ -24,6 +24,7 @@ from thence.datasets.demand import Floats, Fourier, draw_leakdb_multipliers
 from thence.datasets.epanet import Network, Probe, SimulationError
 from thence.datasets.folders import find_folder
 from thence.datasets.named import NamedDataset
+from thence.datasets.noise import add_noise, note_noise, require_noise
 from thence.datasets.sensor_kinds import choose_kinds
 from thence.datasets.water import Gauge, build_system, frame_of_readings
 from thence.errors import ConfigError, InputError, nearest, require
@@ -111,6 +112,7 @@ def load(
     scenario: int = 1,
     seed: int = 0,
     days: int = 365,
+    noise: float = 0.0,
     sensors: str | Iterable[str] = "all",
     leaks: Iterable[Leak | Mapping[str, object]] | None = None,
     path: str | os.PathLike[str] | None = None,
@@ -123,6 +125,9 @@ def load(
             ``seed`` it determines the random draws.
         seed: The random seed.
         days: The number of days, 1 to 365.
+        noise: The noise of readings, from 0 to below 1: every reading is multiplied by a factor N(1, ``noise``) of its
+            own, after the simulation; ``seed`` and ``scenario`` determine the factors. With 0, the default, readings
+            are exact.
         sensors: ``"all"``, or some of the kinds ``"pressure"``, ``"flow"`` and ``"demand"``.
         leaks: Leaks instead of those of the table: ``Leak`` objects or mappings of its fields, with times as step
             numbers, ISO strings or datetimes.
@@ -131,6 +136,7 @@ def load(
     """
     require_integer("scenario", scenario, most=1000)
     require_integer("days", days, most=365)
+    require_noise("noise", noise)
     kinds = choose_kinds(sensors, known=("pressure", "flow", "demand"))
     needed = [_NETWORK, _WEEK, _YEAR] + ([_TABLE] if leaks is None else [])
     folder = find_folder("hanoi", folder="leakdb", files=needed, path=path, publisher=_PUBLISHER)
@@ -154,11 +160,12 @@ def load(
         "hanoi",
         inp=folder / _NETWORK,
         gauges=[gauge for gauge in gauges if gauge.kind in kinds],
-        frame=frame,
+        frame=add_noise(frame, noise=noise, seeds=[seed, scenario]),
         leaks=_labels(active, end=START + steps * STEP),
         description=(
             f"Hanoi water network, scenario {scenario}, seed {seed}: {days} days at 30 min, "
             f"{len(active)} leak{'' if len(active) == 1 else 's'}; uncertainty {notes['uncertainty']}"
+            f"{note_noise(noise)}"
         ),
         source="regenerated after LeakDB (Vrachimis & Kyriakou 2018)",
     )

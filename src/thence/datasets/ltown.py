@@ -20,10 +20,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from thence.datasets.cache import Simulated, load_or_simulate
-from thence.datasets.demand import Floats, draw_factors, require_noise
+from thence.datasets.demand import Floats, draw_factors
 from thence.datasets.epanet import Network
 from thence.datasets.folders import find_folder
 from thence.datasets.named import NamedDataset
+from thence.datasets.noise import add_noise, note_noise, require_noise
 from thence.datasets.sensor_kinds import choose_kinds
 from thence.datasets.water import Gauge, build_system, frame_of_readings
 from thence.errors import ConfigError, InputError
@@ -68,7 +69,8 @@ def load(
     days: int = 14,
     leaks: bool = True,
     seed: int = 0,
-    noise: float = 0.07,
+    demand_noise: float = 0.07,
+    noise: float = 0.0,
     sensors: str | Iterable[str] = "all",
     path: str | os.PathLike[str] | None = None,
     progress: Progress = silent,
@@ -79,9 +81,11 @@ def load(
         start: The first day.
         days: The number of days.
         leaks: Whether to simulate and label the published leaks of 2019; the period must then lie within 2019.
-        seed: The random seed of the demands.
-        noise: The spread of the random demand factors, from 0 to below 1: one factor per step for all customers of a
-            class (residential, commercial, industrial), and one per step and junction.
+        seed: The random seed of the demands and of the noise of readings.
+        demand_noise: The spread of the random demand factors, from 0 to below 1: one factor per step for all customers
+            of a class (residential, commercial, industrial), and one per step and junction.
+        noise: The noise of readings, from 0 to below 1: every reading is multiplied by a factor N(1, ``noise``) of its
+            own, after the simulation. With 0, the default, readings are exact.
         sensors: ``"all"``, or some of the kinds ``"pressure"``, ``"flow"``, ``"level"`` and ``"demand"``.
         path: L-TOWN.inp, or the folder of the BattLeDIM files, or its parent; ``None`` to search for it. Without the
             file, the network of the package EPyT is used if that is installed.
@@ -94,7 +98,8 @@ def load(
             f"{days} days from {first} do not lie within 2019, the year of the published leaks",
             hint="choose other days, or leaks=False",
         )
-    require_noise(noise)
+    require_noise("demand_noise", demand_noise)
+    require_noise("noise", noise)
     kinds = choose_kinds(sensors, known=("pressure", "flow", "level", "demand"))
     inp = _find_network(path)
     begin = datetime(first.year, first.month, first.day, tzinfo=UTC)
@@ -108,22 +113,25 @@ def load(
             "start": first.isoformat(),
             "days": days,
             "seed": seed,
-            "noise": noise,
+            "noise": demand_noise,
             "leaks": leaks,
         },
         sources=[inp, leak_file] if leak_file else [inp],
         simulate=lambda: _simulate(
-            inp, begin=begin, days=days, seed=seed, noise=noise, leak_flows=flows, progress=progress
+            inp, begin=begin, days=days, seed=seed, noise=demand_noise, leak_flows=flows, progress=progress
         ),
     )
     return build_system(
         "ltown",
         inp=inp,
         gauges=[gauge for gauge in _GAUGES if gauge.kind in kinds],
-        frame=frame,
+        frame=add_noise(frame, noise=noise, seeds=[seed]),
         leaks=_read_labels(leak_info, begin, end) if leak_info else label_frame([]),
         leaks_in_links=True,
-        description=f"L-Town water network: {days} days from {first} at 5 min, seed {seed}, {flows.width} leaks",
+        description=(
+            f"L-Town water network: {days} days from {first} at 5 min, seed {seed}, {flows.width} leaks"
+            f"{note_noise(noise)}"
+        ),
         source="simulated with EPANET 2.2 after BattLeDIM (Vrachimis et al. 2020), with its sensors and leaks",
     )
 

@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from thence.datasets.cache import Simulated, load_or_simulate
-from thence.datasets.demand import draw_factors, require_noise
+from thence.datasets.demand import draw_factors
 from thence.datasets.epanet import Network
 from thence.datasets.named import NamedDataset
+from thence.datasets.noise import add_noise, note_noise, require_noise
 from thence.datasets.water import Gauge, build_system, frame_of_readings
 from thence.errors import ConfigError, InputError, require
 from thence.graph.system import System, label_frame
@@ -29,24 +30,33 @@ _PATTERN_STEP_MINUTES = 60
 
 
 def load(
-    *, days: int = 28, step_minutes: int = 30, seed: int = 0, noise: float = 0.05, progress: Progress = silent
+    *,
+    days: int = 28,
+    step_minutes: int = 30,
+    seed: int = 0,
+    demand_noise: float = 0.05,
+    noise: float = 0.0,
+    progress: Progress = silent,
 ) -> System:
     """Simulate Net3, or read it from the cache.
 
     Demands follow the patterns of the network, multiplied by one random factor per day and one per junction and step,
-    both N(1, ``noise``).
+    both N(1, ``demand_noise``).
 
     Args:
         days: The number of days.
         step_minutes: The interval between readings; must divide an hour.
-        seed: The random seed of the demands.
-        noise: The spread of the random factors, from 0 to below 1.
+        seed: The random seed of the demands and of the noise of readings.
+        demand_noise: The spread of the random factors of the demands, from 0 to below 1.
+        noise: The noise of readings, from 0 to below 1: every reading is multiplied by a factor N(1, ``noise``) of its
+            own, after the simulation. With 0, the default, readings are exact.
         progress: Receives the progress of the simulation.
     """
     require_integer("days", days)
     if step_minutes < 1 or _PATTERN_STEP_MINUTES % step_minutes:
         raise ConfigError(f"step_minutes must divide an hour, got {step_minutes}")
-    require_noise(noise)
+    require_noise("demand_noise", demand_noise)
+    require_noise("noise", noise)
     inp = _network_file()
     frame, _ = load_or_simulate(
         "net3",
@@ -55,20 +65,20 @@ def load(
             "days": days,
             "step_minutes": step_minutes,
             "seed": seed,
-            "noise": noise,
+            "noise": demand_noise,
         },
         sources=[inp],
         simulate=lambda: _simulate(
-            inp, days=days, step_minutes=step_minutes, seed=seed, noise=noise, progress=progress
+            inp, days=days, step_minutes=step_minutes, seed=seed, noise=demand_noise, progress=progress
         ),
     )
     return build_system(
         "net3",
         inp=inp,
         gauges=[Gauge.from_id(column) for column in frame.columns if column != "time"],
-        frame=frame,
+        frame=add_noise(frame, noise=noise, seeds=[seed]),
         leaks=label_frame([]),
-        description=f"EPANET's example network Net3: {days} days at {step_minutes} min, seed {seed}",
+        description=f"EPANET's example network Net3: {days} days at {step_minutes} min, seed {seed}{note_noise(noise)}",
         source="simulated with EPANET 2.2 from the network that comes with WNTR",
     )
 

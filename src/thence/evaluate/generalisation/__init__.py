@@ -5,10 +5,18 @@ and measured on the whole system in the later part. Alternatively they are mined
 
 The unit of measurement is the *place-frame*: a node that carries sensors, in a frame in which one of them has a value.
 A rule covers it if the antecedent holds in an embedding in which the rule reads the node. The unit is the same for
-every enrichment, so that their numbers can be compared; existential rules have no place and are measured by frames.
+every enrichment, so that their numbers can be compared; existential rules have no place, and one that applies in a
+frame covers all places of it.
 
-Of the mined rules, few are selected that together cover as much as possible, the most confident first. The selection
-looks at antecedents in the earlier part of the time only; it must never see a consequent of an unseen sensor.
+Results are given for three groups of places: *seen*; *partly unseen*, which are hidden but near a seen place, so that
+a rule may apply there by reading seen sensors; and *wholly unseen*, around which everything is hidden as far as a rule
+reaches. No rule was mined on or chosen by a reading of either.
+
+Of the mined rules, few are selected that together cover as much as possible, the most confident first. By default the
+selection looks at seen places in the earlier part of the time only, so that no reading of a hidden sensor decides
+which rules are kept. Which patterns there are, and where hidden sensors are, is known from the graph. A rank ("in its
+highest tenth") needs the history of a sensor: at hidden sensors the edges of the ranks come from their own readings in
+the earlier part of the time.
 """
 
 from __future__ import annotations
@@ -20,9 +28,18 @@ from typing import Any
 import numpy as np
 
 from thence.errors import ConfigError
-from thence.evaluate.generalisation.places import TIERS, PlaceEvaluator, measure_frames, select_frame_cover
+from thence.evaluate.generalisation.hiding import GROUPS, PARTLY, SEEN, WHOLLY, classify_places, hide_places
+from thence.evaluate.generalisation.places import (
+    TIERS,
+    GroupResult,
+    Groups,
+    PlaceEvaluator,
+    find_present,
+    measure_frames,
+    select_applicable,
+    select_frame_cover,
+)
 from thence.evaluate.generalisation.split import SplitSettings, TimedSystem, window_system
-from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.graph.matching import GraphIndex
 from thence.graph.patterns import Pattern
 from thence.graph.system import System
@@ -32,39 +49,39 @@ from thence.rules.ruleset import RuleSet
 from thence.tables.enrich import ENRICHMENTS
 from thence.tables.transactions import TransactionTable
 
-__all__ = ["Generalisation", "ModeResult", "generalisation"]
+__all__ = ["Generalisation", "GroupResult", "ModeResult", "generalisation"]
 
+CHOICES = ("seen", "transductive")
 CANDIDATES = 1500
 """Maximum number of rules that the selection considers."""
 
 
 @dataclass(frozen=True)
 class ModeResult:
-    """Coverage and confidence of the rules of one enrichment, on seen and unseen places, in the later part of the time.
+    """Results of the rules of one enrichment, by group of places, in the later part of the time.
 
     Args:
         enrichment: The enrichment.
         mined: Number of rules that were mined.
         rules: Number of rules that were selected.
-        seen_coverage: Share of the seen place-frames that the selected rules cover.
-        seen_confidence: Confidence of the selected rules on seen places; ``None`` if none applies.
-        unseen_coverage: Share of the unseen place-frames that the selected rules cover.
-        unseen_confidence: Confidence of the selected rules on unseen places; ``None`` if none applies.
+        seen: Result on seen places.
+        partly_unseen: Result on hidden places near a seen one.
+        wholly_unseen: Result on hidden places around which everything is hidden, as far as a rule reaches.
         selected: The selected rules.
     """
 
     enrichment: str
     mined: int
     rules: int
-    seen_coverage: float
-    seen_confidence: float | None
-    unseen_coverage: float
-    unseen_confidence: float | None
+    seen: GroupResult
+    partly_unseen: GroupResult
+    wholly_unseen: GroupResult
     selected: RuleSet = field(repr=False, compare=False)
 
     def describe(self) -> dict[str, Any]:
         """Return the numbers as a dict that JSON can hold, without the rules."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "selected"}
+        counts = {"enrichment": self.enrichment, "mined": self.mined, "rules": self.rules}
+        return counts | {group: getattr(self, group).describe() for group in GROUPS}
 
 
 @dataclass(frozen=True)
@@ -73,40 +90,63 @@ class Generalisation:
 
     Args:
         modes: The result of each enrichment.
-        split: How places were split: ``"random"``, ``"region"`` or ``"another system"``.
+        split: How places were split: ``"region"``, ``"random"`` or ``"another system"``.
+        choose: On what rules were selected: ``"seen"`` or ``"transductive"``.
         unseen_nodes: Ids of the nodes that were hidden, or of the nodes with sensors of the other system.
+        wholly_unseen_nodes: Ids of those among them that are wholly unseen.
         seen_nodes: Ids of the nodes with sensors that rules were mined on.
         later_from: Start of the part of the time that rules were measured on.
+        frames: Number of frames that rules were measured on.
     """
 
     modes: Mapping[str, ModeResult]
     split: str
+    choose: str
     unseen_nodes: tuple[str, ...]
+    wholly_unseen_nodes: tuple[str, ...]
     seen_nodes: tuple[str, ...]
     later_from: str
+    frames: int
 
     def describe(self) -> dict[str, Any]:
         """Return the result as a dict that JSON can hold, without the rules."""
         return {
             "split": self.split,
+            "choose": self.choose,
             "seen_nodes": len(self.seen_nodes),
             "unseen_nodes": len(self.unseen_nodes),
+            "wholly_unseen_nodes": len(self.wholly_unseen_nodes),
             "later_from": self.later_from,
+            "frames": self.frames,
             "modes": {name: result.describe() for name, result in self.modes.items()},
         }
 
     def __str__(self) -> str:
+        chosen = "seen places" if self.choose == "seen" else "all places (transductive)"
         lines = [
-            f"{len(self.seen_nodes)} seen and {len(self.unseen_nodes)} unseen nodes ({self.split}), "
-            f"measured from {self.later_from} on",
-            f"{'enrichment':<12}{'mined':>10}{'rules':>8}{'seen cov.':>11}{'conf.':>8}{'unseen cov.':>13}{'conf.':>8}",
+            f"{len(self.seen_nodes)} seen and {len(self.unseen_nodes)} unseen places ({self.split}), "
+            f"{len(self.wholly_unseen_nodes)} of them wholly unseen",
+            f"rules chosen on {chosen}, measured in {self.frames:,} frames from {self.later_from} on",
+            f"{'':<26}" + "".join(f"{group.replace('_', ' '):>26}" for group in _SHOWN),
+            f"{'enrichment':<12}{'mined':>9}{'kept':>5}" + f"{'coverage':>10}{'conf.':>7}{'sensors':>9}" * len(GROUPS),
         ]
-        for name, r in self.modes.items():
+        for name, result in self.modes.items():
+            shares = [getattr(result, group) for group in _SHOWN]
             lines.append(
-                f"{name:<12}{r.mined:>10,}{r.rules:>8,}{r.seen_coverage:>11.3f}{_format_share(r.seen_confidence):>8}"
-                f"{r.unseen_coverage:>13.3f}{_format_share(r.unseen_confidence):>8}"
+                f"{name:<12}{result.mined:>9,}{result.rules:>5,}"
+                + "".join(
+                    f"{_format_share(found.coverage):>10}{_format_share(found.confidence):>7}"
+                    f"{_format_share(found.sensor_share):>9}"
+                    for found in shares
+                )
             )
+        lines.append(
+            "coverage: of the places × frames with a reading; sensors: share that the rules read; –: never applied"
+        )
         return "\n".join(lines)
+
+
+_SHOWN = GROUPS[::-1]
 
 
 def _format_share(value: float | None) -> str:
@@ -118,7 +158,8 @@ def generalisation(
     *,
     enrich: str | Sequence[str] = ("none", "grounded", "existential", "lifted"),
     unseen: float = 0.3,
-    split: str = "random",
+    split: str = "region",
+    choose: str = "seen",
     seed: int = 0,
     windows: str = "30min",
     bins: int = 10,
@@ -136,13 +177,18 @@ def generalisation(
     """Mine rules at some places and times and measure them at others.
 
     Rules are mined by ``th.Exact`` on the sensors of the seen nodes, in the first ``train_share`` of the time, and
-    measured on seen and unseen nodes in the rest of the time.
+    measured in the rest of the time on seen, partly unseen and wholly unseen nodes. A hidden node is wholly unseen if
+    all nodes with sensors within ``hops`` edges of it are hidden too.
 
     Args:
         system: A system with a graph and a binding.
         enrich: Enrichments to measure, one or several.
         unseen: Share of the nodes with sensors to hide, between 0 and 1 (exclusive).
-        split: Hide ``"random"`` nodes, or a connected ``"region"``.
+        split: Hide a ``"region"``, the nodes nearest to a random one, so that some are wholly unseen; or ``"random"``
+            nodes, of which hardly any is wholly unseen.
+        choose: Select rules by where they apply at ``"seen"`` nodes in the earlier part of the time; or
+            ``"transductive"``: at all nodes, so that readings of hidden sensors in the earlier part of the time take
+            part in the choice (their consequents do not).
         seed: Random seed of the split.
         windows: Length of a window.
         bins: Number of bins.
@@ -152,23 +198,25 @@ def generalisation(
         min_confidence: Minimum confidence.
         max_antecedents: Maximum number of items in an antecedent.
         max_rules: Maximum number of rules to select and measure per enrichment.
-        hops: Maximum length of a path in a pattern of lifted rules.
+        hops: Maximum length of a path in a pattern of lifted rules, and with it how far rules reach.
         min_embeddings: Minimum number of embeddings of a pattern of lifted rules.
         other: Another system to measure on. No node of ``system`` is hidden then, and all nodes of ``other`` are
-            unseen; rules about named sensors cannot apply there. ``unseen``, ``split`` and ``seed`` are not used.
+            wholly unseen; rules about named sensors cannot apply there. ``unseen``, ``split`` and ``seed`` are not
+            used.
         progress: Called with the progress.
 
     Returns:
-        Coverage and confidence on seen and unseen places for each enrichment.
+        For each enrichment and group of places: coverage, confidence, the share of the sensors that rules read, and
+        the counts behind them. They are ``None`` where no rule ever applies.
 
     Raises:
-        ConfigError: An enrichment, a split or a kind is unknown, or a share is out of range.
+        ConfigError: An enrichment, a split, a choice or a kind is unknown, or a share is out of range.
 
     Examples:
         >>> import thence as th
         >>> result = th.generalisation(th.datasets.load("toy"), enrich="none", unseen=0.4, min_support=0.05)
-        >>> result.modes["none"].unseen_coverage
-        0.0
+        >>> print(result.modes["none"].wholly_unseen.coverage)
+        None
     """
     wanted = [enrich] if isinstance(enrich, str) else list(enrich)
     for mode in wanted:
@@ -176,6 +224,8 @@ def generalisation(
     for name, share in (("unseen", unseen), ("train_share", train_share)):
         if not 0 < share < 1:
             raise ConfigError(f"{name} must be between 0 and 1 (exclusive), got {share}")
+    if choose not in CHOICES:
+        raise ConfigError(f"unknown choose '{choose}'", hint="use 'seen' or 'transductive'")
     here = window_system(system, kinds, windows)
     settings = SplitSettings(
         Exact(min_support=min_support, min_confidence=min_confidence, max_antecedents=max_antecedents),
@@ -184,116 +234,104 @@ def generalisation(
         hops,
         min_embeddings,
         train_share,
+        transductive=choose == "transductive",
     )
     results = {}
     there = None if other is None else window_system(other, kinds, windows)
-    hidden = set() if there else _choose_hidden(here.places, here.graph, unseen, split, seed)
+    hidden = set() if there else hide_places(here.places, here.graph, share=unseen, split=split, seed=seed, hops=hops)
+    groups = classify_places(here.places, hidden, here.graph, hops)
     for done, mode in enumerate(wanted):
         progress("generalising", done, len(wanted), mode)
         if there is None:
-            results[mode] = _measure_within(mode, here, hidden, settings)
+            results[mode] = _measure_within(mode, here, groups, settings)
         else:
             results[mode] = _measure_across(mode, here, there, settings)
     progress("generalising", len(wanted), len(wanted))
     measured = there or here
     cut = settings.split_frame(measured)
+    wholly = {place for place, group in zip(here.places, groups.tolist(), strict=True) if group == WHOLLY}
     return Generalisation(
         results,
         "another system" if there else split,
+        choose,
         tuple(there.places) if there else tuple(sorted(hidden)),
+        tuple(there.places) if there else tuple(sorted(wholly)),
         tuple(sorted(set(here.places) - hidden)),
         str(measured.readings.times[cut].astype("datetime64[m]")) if cut < len(measured.readings) else "",
+        len(measured.readings) - cut,
     )
 
 
-def _choose_hidden(places: list[str], graph: KnowledgeGraph, share: float, split: str, seed: int) -> set[str]:
-    rng = np.random.default_rng(seed)
-    count = max(1, round(share * len(places)))
-    if split == "random":
-        return {places[i] for i in rng.choice(len(places), count, replace=False)}
-    if split != "region":
-        raise ConfigError(f"unknown split '{split}'", hint="use 'random' or 'region'")
-    start = places[int(rng.integers(len(places)))]
-    reach = graph.neighbours(start, hops=len(graph.nodes))
-    near = sorted((p for p in places if p == start or p in reach), key=lambda p: (reach.get(p, 0), p))
-    return set((near + [p for p in places if p not in near])[:count])
-
-
-def _measure_within(mode: str, timed: TimedSystem, hidden: set[str], settings: SplitSettings) -> ModeResult:
-    binding, readings = timed.binding, timed.readings
-    cut = settings.split_frame(timed)
-    seen = [s.id for s in readings.sensors if binding.get(s.id) not in hidden]
+def _measure_within(mode: str, timed: TimedSystem, groups: Groups, settings: SplitSettings) -> ModeResult:
+    earlier, later = settings.split_time(timed)
+    hidden = set(timed.sensors_at(groups != SEEN))
+    seen = [sensor.id for sensor in timed.readings.sensors if sensor.id not in hidden]
     patterns: Any = "auto"
     if mode == "lifted":
-        known = {s.kind for s in readings.sensors if s.id in set(seen)}
+        known = {s.kind for s in timed.readings.sensors if s.id in set(seen)}
         patterns = [p for p in timed.find_patterns(settings) if {s.kind for s in p.sensors if not s.optional} <= known]
     train = timed.table(mode, settings, patterns=patterns, sensors=seen)
-    mined = settings.miner.mine(train.frames(slice(0, cut)))
-    if len(mined) == 0:
-        return ModeResult(mode, 0, 0, 0.0, None, 0.0, None, mined)
+    mined = settings.miner.mine(train.frames(earlier))
     candidates = _choose_candidates(mined)
     if mode == "existential":
-        unseen_ids = [s.id for s in readings.sensors if binding.get(s.id) in hidden]
-        unseen = timed.table(mode, settings, discretizer=train.discretizer, sensors=unseen_ids)
-        selected = select_frame_cover(candidates, train.frames(slice(0, cut)), settings.max_rules)
-        here = measure_frames(selected, train.frames(slice(cut, None)))
-        return ModeResult(
-            mode, len(mined), len(selected), *here, *measure_frames(selected, unseen.frames(slice(cut, None))), selected
-        )
-    used = [pattern for pattern, _ in candidates.patterns]
-    applied = timed.table(mode, settings, discretizer=train.discretizer, patterns=used) if mode == "lifted" else train
-    places = PlaceEvaluator(applied, timed, hidden)
-    selected = places.select_cover(_select_applicable(candidates, applied), slice(0, cut), settings.max_rules)
-    return ModeResult(mode, len(mined), len(selected), *places.measure(selected, slice(cut, None)), selected)
+        selected = select_frame_cover(candidates, train.frames(earlier), settings.max_rules)
+        present = find_present(timed)[:, later]
+
+        def measure(group: int) -> GroupResult:
+            sensors = timed.sensors_at(groups == group)
+            if not sensors:
+                return GroupResult(sensors_read=None)
+            table = timed.table(mode, settings, discretizer=train.discretizer, sensors=sensors)
+            return measure_frames(selected, table.frames(later), present[groups == group], len(sensors))
+
+        return ModeResult(mode, len(mined), len(selected), measure(SEEN), measure(PARTLY), measure(WHOLLY), selected)
+    applied = train
+    if mode == "lifted" and len(candidates):
+        used = [pattern for pattern, _ in candidates.patterns]
+        applied = timed.table(mode, settings, discretizer=train.discretizer, patterns=used)
+    places = PlaceEvaluator(applied, timed, groups)
+    if settings.transductive:
+        pool = select_applicable(candidates, applied)
+        selected = places.select_cover(pool, earlier, settings.max_rules, unseen=True)
+    else:
+        selected = PlaceEvaluator(train, timed, groups).select_cover(candidates, earlier, settings.max_rules)
+    return ModeResult(mode, len(mined), len(selected), *places.measure(selected, later), selected)
 
 
 def _measure_across(mode: str, here: TimedSystem, there: TimedSystem, settings: SplitSettings) -> ModeResult:
-    cut, other_cut = settings.split_frame(here), settings.split_frame(there)
+    earlier, later = settings.split_time(here)
+    other_earlier, other_later = settings.split_time(there)
     patterns: Any = here.find_patterns(settings) if mode == "lifted" else "auto"
     train = here.table(mode, settings, patterns=patterns)
-    mined = settings.miner.mine(train.frames(slice(0, cut)))
-    if len(mined) == 0:
-        return ModeResult(mode, 0, 0, 0.0, None, 0.0, None, mined)
+    mined = settings.miner.mine(train.frames(earlier))
     candidates = _choose_candidates(mined)
+    seen, unseen = np.full(len(here.places), SEEN), np.full(len(there.places), WHOLLY)
     if mode == "existential":
-        selected = select_frame_cover(candidates, train.frames(slice(0, cut)), settings.max_rules)
-        seen = measure_frames(selected, train.frames(slice(cut, None)))
-        other = there.table(mode, settings, discretizer=train.discretizer)
-        return ModeResult(
-            mode,
-            len(mined),
-            len(selected),
-            *seen,
-            *measure_frames(selected, other.frames(slice(other_cut, None))),
-            selected,
-        )
-    places = PlaceEvaluator(train, here, set())
-    if mode != "lifted":
-        selected = places.select_cover(candidates, slice(0, cut), settings.max_rules)
-        coverage, confidence, _, _ = places.measure(selected, slice(cut, None))
-        return ModeResult(mode, len(mined), len(selected), coverage, confidence, 0.0, None, selected)
-    common = _select_patterns([pattern for pattern, _ in candidates.patterns], there)
-    other = there.table(mode, settings, patterns=common)
-    other_places = PlaceEvaluator(other, there, set(there.places))
-    selected = other_places.select_cover(_select_applicable(candidates, other), slice(0, other_cut), settings.max_rules)
-    coverage, confidence, _, _ = places.measure(selected, slice(cut, None))
-    return ModeResult(
-        mode,
-        len(mined),
-        len(selected),
-        coverage,
-        confidence,
-        *other_places.measure(selected, slice(other_cut, None))[2:],
-        selected,
+        selected = select_frame_cover(candidates, train.frames(earlier), settings.max_rules)
+        found = []
+        for timed, table, frames in (
+            (here, train, later),
+            (there, there.table(mode, settings, discretizer=train.discretizer), other_later),
+        ):
+            sensors = timed.sensors_at(np.ones(len(timed.places), bool))
+            found.append(measure_frames(selected, table.frames(frames), find_present(timed)[:, frames], len(sensors)))
+        return ModeResult(mode, len(mined), len(selected), found[0], GroupResult(), found[1], selected)
+    places = PlaceEvaluator(train, here, seen)
+    common = _select_patterns([pattern for pattern, _ in candidates.patterns], there) if mode == "lifted" else []
+    # Rules about named sensors apply to no other system: their table there has no blocks.
+    other = (
+        there.table("lifted", settings, patterns=common) if common else TransactionTable((), mode, train.discretizer)
     )
-
-
-def _select_applicable(rules: RuleSet, table: TransactionTable) -> RuleSet:
-    """Return the rules whose features are all in a table."""
-    known = {(str(block.pattern or ""), column.feature) for block in table.blocks for column in block.columns}
-    return rules.filter(
-        where=lambda rule: all((rule.pattern, item.feature) in known for item in (*rule.antecedent, rule.consequent))
-    )
+    other_places = PlaceEvaluator(other, there, unseen)
+    if mode == "lifted":
+        candidates = candidates.filter(where=lambda rule: rule.pattern in set(common))
+    if mode == "lifted" and settings.transductive:
+        pool = select_applicable(candidates, other)
+        selected = other_places.select_cover(pool, other_earlier, settings.max_rules, unseen=True)
+    else:
+        selected = places.select_cover(candidates, earlier, settings.max_rules)
+    results = places.measure(selected, later)[SEEN], GroupResult(), other_places.measure(selected, other_later)[WHOLLY]
+    return ModeResult(mode, len(mined), len(selected), *results, selected)
 
 
 def _select_patterns(patterns: Iterable[str], timed: TimedSystem) -> list[str]:

@@ -6,27 +6,86 @@ The selection reads antecedents only; consequents are read when the selected rul
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from thence.counting.recount import rule_rows
+from thence.evaluate.generalisation.hiding import GROUPS, PARTLY, SEEN, WHOLLY
 from thence.evaluate.generalisation.split import TimedSystem
 from thence.graph.discovery import Carriers
 from thence.graph.matching import GraphIndex, find_role_members
-from thence.rules.items import Role
+from thence.rules.items import Aspect, Feature, Role
 from thence.rules.ruleset import Rule, RuleSet
 from thence.tables.blocks import Block
 from thence.tables.transactions import TransactionTable
 
-__all__ = ["TIERS", "PlaceEvaluator", "measure_frames", "select_frame_cover"]
+__all__ = [
+    "TIERS",
+    "GroupResult",
+    "PlaceEvaluator",
+    "find_present",
+    "measure_frames",
+    "select_applicable",
+    "select_frame_cover",
+]
 
 Bools = npt.NDArray[np.bool_]
+Groups = npt.NDArray[np.int64]
 
 TIERS = (0.99, 0.95, 0.9, 0.8, 0.5, 0.0)
 """Rules are selected by tiers of confidence: a rule of a lower tier only where no rule of a higher one applies."""
 MASK_BYTES = 1 << 29
+
+
+@dataclass(frozen=True)
+class GroupResult:
+    """Counts of the selected rules in one group of places, in the later part of the time.
+
+    Args:
+        places: Number of places in the group.
+        place_frames: Number of place-frames: frames of these places in which one of their sensors has a value.
+        covered: Number of place-frames that the rules cover.
+        applications: How often a rule applies: rules × embeddings × frames in which the antecedent holds and the
+            consequent can be checked.
+        correct: In how many of the ``applications`` the consequent holds.
+        sensors: Number of sensors at the places.
+        sensors_read: Number of sensors that are read by a rule which applies at least once; ``None`` for existential
+            rules, which are about *some* sensor.
+    """
+
+    places: int = 0
+    place_frames: int = 0
+    covered: int = 0
+    applications: int = 0
+    correct: int = 0
+    sensors: int = 0
+    sensors_read: int | None = 0
+
+    @property
+    def coverage(self) -> float | None:
+        """Share of the place-frames that the rules cover; ``None`` if no rule ever applies."""
+        return self.covered / self.place_frames if self.applications and self.place_frames else None
+
+    @property
+    def confidence(self) -> float | None:
+        """Share of the applications in which the consequent holds; ``None`` if no rule ever applies."""
+        return self.correct / self.applications if self.applications else None
+
+    @property
+    def sensor_share(self) -> float | None:
+        """Share of the sensors that the rules read; ``None`` if no rule ever applies, or for existential rules."""
+        if self.sensors_read is None or not self.applications or not self.sensors:
+            return None
+        return self.sensors_read / self.sensors
+
+    def describe(self) -> dict[str, Any]:
+        """Return the shares and the counts as a dict that JSON can hold."""
+        shares = {name: getattr(self, name) for name in ("coverage", "confidence", "sensor_share")}
+        return shares | {f.name: getattr(self, f.name) for f in fields(self)}
 
 
 class PlaceEvaluator:
@@ -35,116 +94,167 @@ class PlaceEvaluator:
     Args:
         table: The table to apply rules to.
         timed: The system of the table.
-        hidden: Ids of the unseen places.
+        groups: The group of each place of ``timed``.
     """
 
-    def __init__(self, table: TransactionTable, timed: TimedSystem, hidden: set[str]) -> None:
+    def __init__(self, table: TransactionTable, timed: TimedSystem, groups: Groups) -> None:
         self.table = table
-        self.number = {place: i for i, place in enumerate(timed.places)}
-        self.hidden = np.array([place in hidden for place in timed.places], bool)
+        self.groups = groups
         self.index = GraphIndex(timed.graph, timed.system.ontology)
+        number = {place: i for i, place in enumerate(timed.places)}
+        bound = [sensor for sensor in timed.readings.sensors if sensor.id in timed.binding]
+        self.sensor = {sensor.id: i for i, sensor in enumerate(bound)}
+        self.place_of = np.array([number[timed.binding[sensor.id]] for sensor in bound], np.int64)
         # Roles aggregate numeric sensors only.
         kinds = {sensor.id: sensor.kind for sensor in timed.readings.numeric}
         self.carriers = Carriers.of(self.index, kinds, dict(timed.binding))
-        self.present = _find_present(timed)
-        self._reads: dict[tuple[str, str], list[tuple[int, ...]]] = {}
+        self.present = find_present(timed)
+        self._reads: dict[tuple[str, str], list[frozenset[int]]] = {}
 
-    def places_read(self, rule: Rule) -> list[tuple[int, ...]]:
-        """Return, for each embedding, the numbers of the places whose readings ``rule`` uses."""
+    def sensors_read(self, rule: Rule) -> list[npt.NDArray[np.int64]]:
+        """Return, for each embedding, the numbers of the sensors that ``rule`` reads, in ascending order."""
         block = self._find_block(rule)
-        parts = [self._places_of(block, item.feature) for item in (*rule.antecedent, rule.consequent)]
-        return [tuple(sorted(set().union(*(part[e] for part in parts)))) for e in range(block.n_embeddings)]
+        parts = [self._sensors_of(block, item.feature) for item in (*rule.antecedent, rule.consequent)]
+        return [
+            np.array(sorted(frozenset().union(*(part[e] for part in parts))), np.int64)
+            for e in range(block.n_embeddings)
+        ]
 
     def _find_block(self, rule: Rule) -> Block:
         return next(block for block in self.table.blocks if str(block.pattern or "") == rule.pattern)
 
-    def _places_of(self, block: Block, feature: Any) -> list[tuple[int, ...]]:
+    def _sensors_of(self, block: Block, feature: Feature) -> list[frozenset[int]]:
         key = (str(block.pattern or ""), str(feature))
         if key not in self._reads:
-            self._reads[key] = self._find_places(block, feature)
+            self._reads[key] = self._find_sensors(block, feature)
         return self._reads[key]
 
-    def _find_places(self, block: Block, feature: Any) -> list[tuple[int, ...]]:
+    def _find_sensors(self, block: Block, feature: Feature) -> list[frozenset[int]]:
         if feature.role is Role.SENSOR:
-            return [(self.number[feature.place],)] if feature.place in self.number else [()]
-        if feature.role is not Role.VARIABLE or block.pattern is None or not feature.place:
-            return [()] * block.n_embeddings
+            return [self._numbers([feature.subject])]
+        if feature.role is not Role.VARIABLE or feature.aspect is not Aspect.MEASUREMENT or block.pattern is None:
+            return [frozenset()] * block.n_embeddings
         if feature.reads:
             focus = np.array([self.index.number[names[0]] for names in block.embeddings])
             out: list[set[int]] = [set() for _ in range(block.n_embeddings)]
             for role in block.pattern.roles:
                 if str(role) in feature.reads:
                     origin, members = find_role_members(role.steps, focus, self.index)
+                    carried = self.carriers.sensors.get(role.kind, {})
                     for e, node in zip(origin.tolist(), members.tolist(), strict=True):
-                        if node in self.carriers.sensors[role.kind]:
-                            out[e].add(self.number[self.index.ids[node]])
-            return [tuple(sorted(found)) for found in out]
-        at = [v.name for v in block.pattern.nodes].index(feature.place)
-        return [(self.number[names[at]],) if names[at] in self.number else () for names in block.embeddings]
+                        out[e] |= self._numbers(carried.get(node, ()))
+            return [frozenset(found) for found in out]
+        at = len(block.pattern.nodes) + [v.name for v in block.pattern.sensors].index(feature.subject)
+        return [self._numbers([names[at]]) for names in block.embeddings]
 
-    def mark_covered(self, table: TransactionTable, rule: Rule, places: list[tuple[int, ...]]) -> Bools:
-        """Return places × frames: whether the antecedent of ``rule`` holds in an embedding that reads the place."""
-        antecedent, _ = rule_rows(rule, table)
-        out = np.zeros((len(self.number), antecedent.shape[1]), bool)
-        for e, read in enumerate(places):
-            for place in read:
-                out[place] |= antecedent[e]
+    def _numbers(self, ids: Sequence[str]) -> frozenset[int]:
+        return frozenset(self.sensor[name] for name in ids if name in self.sensor)
+
+    def _group_of(self, sensors: npt.NDArray[np.int64]) -> int:
+        """Return the group of an embedding, given the sensors that a rule reads in it."""
+        groups = self.groups[self.place_of[sensors]]
+        if (groups == SEEN).all():
+            return SEEN
+        return WHOLLY if (groups == WHOLLY).any() and not (groups == SEEN).any() else PARTLY
+
+    def _reached(self, sensors: npt.NDArray[np.int64], group: int) -> npt.NDArray[np.int64]:
+        """Return the sensors that count as read: not those of a wholly unseen place if the rule reads a seen one."""
+        return sensors if group == WHOLLY else sensors[self.groups[self.place_of[sensors]] != WHOLLY]
+
+    def _mark_covered(self, applies: Bools, read: Sequence[npt.NDArray[np.int64]]) -> Bools:
+        """Return places × frames: whether a rule applies in an embedding that reads the place."""
+        out = np.zeros((len(self.groups), applies.shape[1]), bool)
+        for e, sensors in enumerate(read):
+            for place in set(self.place_of[sensors].tolist()):
+                out[place] |= applies[e]
         return out
 
-    def select_cover(self, candidates: RuleSet, frames: slice, limit: int) -> RuleSet:
+    def select_cover(self, candidates: RuleSet, frames: slice, limit: int, *, unseen: bool = False) -> RuleSet:
         """Select few rules that cover the place-frames, greedily and by tiers of confidence.
 
         Args:
             candidates: Rules to select from.
             frames: Frames to cover.
             limit: Maximum number of rules.
+            unseen: Whether the place-frames of unseen places are to be covered too.
         """
         table = self.table.frames(frames)
         n_frames = max((block.n_frames for block in table.blocks), default=0)
-        bits = len(candidates) * len(self.number) * max(n_frames, 1)
+        bits = len(candidates) * len(self.groups) * max(n_frames, 1)
         step = max(1, bits // 8 // MASK_BYTES)
         table = table.frames(slice(None, None, step))
-        confidence = candidates.measure("confidence")
-        listed = list(candidates)
-        reads = [self.places_read(rule) for rule in listed]
-        masks = [np.packbits(self.mark_covered(table, rule, read)) for rule, read in zip(listed, reads, strict=True)]
-        open_bits = np.packbits(self.present[:, frames][:, ::step])
+        wanted = np.ones(len(self.groups), bool) if unseen else self.groups == SEEN
+        masks = [
+            np.packbits(self._mark_covered(rule_rows(rule, table)[0], self.sensors_read(rule))[wanted])
+            for rule in candidates
+        ]
+        open_bits = np.packbits(self.present[wanted, frames][:, ::step])
         total = int(np.bitwise_count(open_bits).sum())
+        confidence = candidates.measure("confidence")
         chosen: list[int] = []
         for low in TIERS:
-            pool = [r for r in range(len(listed)) if confidence[r] >= low and r not in set(chosen)]
+            pool = [r for r in range(len(candidates)) if confidence[r] >= low and r not in set(chosen)]
             chosen += _greedy(pool, masks, open_bits, total, limit - len(chosen), confidence)
             if int(np.bitwise_count(open_bits).sum()) <= 0.001 * total or len(chosen) >= limit:
                 break
         return candidates.take(np.array(chosen, np.int64))
 
-    def measure(self, rules: RuleSet, frames: slice) -> tuple[float, float | None, float, float | None]:
-        """Measure rules on seen and unseen places.
+    def measure(self, rules: RuleSet, frames: slice) -> tuple[GroupResult, GroupResult, GroupResult]:
+        """Measure rules in each group of places; rules with features that the table does not have never apply.
+
+        An application of a rule belongs to the group of what it reads: ``SEEN`` if it reads seen sensors only,
+        ``WHOLLY`` if it reads a wholly unseen place and no seen sensor, otherwise ``PARTLY``. A wholly unseen place
+        counts as covered only where a rule applies that reads no seen sensor.
 
         Args:
             rules: Rules to measure.
             frames: Frames to measure in.
 
         Returns:
-            Coverage and confidence on seen places, then coverage and confidence on unseen places. A confidence is
-            ``None`` if no rule applies.
+            The result of each group, in the order of ``GROUPS``.
         """
         table = self.table.frames(frames)
-        n_frames = max((block.n_frames for block in table.blocks), default=0)
-        covered = np.zeros((len(self.number), n_frames), bool)
-        held, right = np.zeros(2, np.int64), np.zeros(2, np.int64)
-        for rule in rules:
-            places = self.places_read(rule)
-            covered |= self.mark_covered(table, rule, places)
-            antecedent, both = rule_rows(rule, table)
-            unseen = np.array([bool(self.hidden[list(read)].any()) if read else False for read in places])
-            for side in (0, 1):
-                held[side] += int(antecedent[unseen == bool(side)].sum())
-                right[side] += int(both[unseen == bool(side)].sum())
         present = self.present[:, frames]
-        share = [_share(covered[self.hidden == bool(side)], present[self.hidden == bool(side)]) for side in (0, 1)]
-        confidence = [float(right[side] / held[side]) if held[side] else None for side in (0, 1)]
-        return share[0], confidence[0], share[1], confidence[1]
+        covered = np.zeros_like(present)
+        applications, correct = np.zeros(len(GROUPS), np.int64), np.zeros(len(GROUPS), np.int64)
+        spoken = np.zeros(len(self.sensor), bool)
+        for rule in select_applicable(rules, table):
+            applies, holds = rule_rows(rule, table)
+            read = self.sensors_read(rule)
+            group = np.array([self._group_of(sensors) for sensors in read])
+            np.add.at(applications, group, applies.sum(axis=1))
+            np.add.at(correct, group, holds.sum(axis=1))
+            read = [self._reached(sensors, g) for sensors, g in zip(read, group.tolist(), strict=True)]
+            covered |= self._mark_covered(applies, read)
+            for e in np.flatnonzero(applies.any(axis=1)).tolist():
+                spoken[read[e]] = True
+
+        def count(group: int) -> GroupResult:
+            at = self.groups == group
+            return GroupResult(
+                places=int(at.sum()),
+                place_frames=int(present[at].sum()),
+                covered=int((covered & present)[at].sum()),
+                applications=int(applications[group]),
+                correct=int(correct[group]),
+                sensors=int(at[self.place_of].sum()),
+                sensors_read=int(spoken[at[self.place_of]].sum()),
+            )
+
+        return count(SEEN), count(PARTLY), count(WHOLLY)
+
+
+def select_applicable(rules: RuleSet, table: TransactionTable) -> RuleSet:
+    """Return the rules whose features are all in a table.
+
+    Args:
+        rules: Rules to select from.
+        table: The table to apply them to.
+    """
+    known = {(str(block.pattern or ""), column.feature) for block in table.blocks for column in block.columns}
+    return rules.filter(
+        where=lambda rule: all((rule.pattern, item.feature) in known for item in (*rule.antecedent, rule.consequent))
+    )
 
 
 def _greedy(
@@ -173,8 +283,12 @@ def _greedy(
     return chosen
 
 
-def _find_present(timed: TimedSystem) -> Bools:
-    """Return places × frames: whether some sensor of the place has a value."""
+def find_present(timed: TimedSystem) -> Bools:
+    """Return places × frames: whether some sensor of the place has a value.
+
+    Args:
+        timed: The system in windows.
+    """
     out = np.zeros((len(timed.places), len(timed.readings)), bool)
     number = {place: i for i, place in enumerate(timed.places)}
     for i, sensor in enumerate(timed.readings.numeric):
@@ -184,10 +298,6 @@ def _find_present(timed: TimedSystem) -> Bools:
         if name in timed.binding:
             out[number[timed.binding[name]]] |= codes >= 0
     return out
-
-
-def _share(covered: Bools, present: Bools) -> float:
-    return float((covered & present).sum() / present.sum()) if present.any() else 0.0
 
 
 def select_frame_cover(candidates: RuleSet, table: TransactionTable, limit: int) -> RuleSet:
@@ -212,24 +322,22 @@ def select_frame_cover(candidates: RuleSet, table: TransactionTable, limit: int)
     return candidates.take(np.array(chosen, np.int64))
 
 
-def measure_frames(rules: RuleSet, table: TransactionTable) -> tuple[float, float | None]:
-    """Measure rules over the frames of a table; rules with features that the table does not have never apply.
+def measure_frames(rules: RuleSet, table: TransactionTable, present: Bools, sensors: int) -> GroupResult:
+    """Measure rules without places: a rule that applies in a frame covers all places that have a value in it.
 
     Args:
-        rules: Rules to measure.
-        table: The table to measure on.
-
-    Returns:
-        Coverage and confidence; the confidence is ``None`` if no rule applies.
+        rules: Rules to measure; those with features that the table does not have never apply.
+        table: The table to measure on, of the sensors of one group of places.
+        present: These places × the frames of the table: whether a sensor of the place has a value.
+        sensors: Number of these sensors.
     """
-    features = set(table.features)
-    frames = table.blocks[0].n_frames if table.blocks else 0
-    covered = np.zeros(frames, bool)
-    held = right = 0
-    for rule in rules:
-        if all(item.feature in features for item in (*rule.antecedent, rule.consequent)):
-            applies, holds = rule_rows(rule, table)
-            covered |= applies[0]
-            held += int(applies.sum())
-            right += int(holds.sum())
-    return (float(covered.mean()) if frames else 0.0), (right / held if held else None)
+    covered = np.zeros(present.shape[1], bool)
+    applications = correct = 0
+    for rule in select_applicable(rules, table):
+        applies, holds = rule_rows(rule, table)
+        covered |= applies[0]
+        applications += int(applies.sum())
+        correct += int(holds.sum())
+    return GroupResult(
+        len(present), int(present.sum()), int(present[:, covered].sum()), applications, correct, sensors, None
+    )

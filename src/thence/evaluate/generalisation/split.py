@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+import numpy.typing as npt
+
 from thence.graph.binding import Binding
 from thence.graph.discovery import Carriers, discover
 from thence.graph.knowledge_graph import KnowledgeGraph
@@ -35,6 +38,7 @@ class SplitSettings:
         hops: Maximum length of a path in a pattern.
         min_embeddings: Minimum number of embeddings of a pattern.
         train_share: Share of the frames to mine on.
+        transductive: Whether unseen places take part in the selection of rules.
     """
 
     miner: Exact
@@ -43,10 +47,16 @@ class SplitSettings:
     hops: int
     min_embeddings: int
     train_share: float
+    transductive: bool = False
 
     def split_frame(self, timed: TimedSystem) -> int:
         """Return the number of the first frame that ``timed`` is measured on."""
         return int(len(timed.readings) * self.train_share)
+
+    def split_time(self, timed: TimedSystem) -> tuple[slice, slice]:
+        """Return the frames of ``timed`` to mine on, and those to measure on."""
+        cut = self.split_frame(timed)
+        return slice(0, cut), slice(cut, None)
 
 
 @dataclass(frozen=True)
@@ -93,6 +103,15 @@ class TimedSystem:
             discretizer=discretizer,
             fit_frames=slice(0, settings.split_frame(self)),
         )
+
+    def sensors_at(self, chosen: npt.NDArray[np.bool_]) -> list[str]:
+        """Return the ids of the sensors at some places.
+
+        Args:
+            chosen: Which places.
+        """
+        wanted = {place for place, is_chosen in zip(self.places, chosen.tolist(), strict=True) if is_chosen}
+        return [sensor.id for sensor in self.readings.sensors if self.binding.get(sensor.id) in wanted]
 
     def find_patterns(self, settings: SplitSettings) -> list[Pattern]:
         """Discover the patterns of the whole graph; the places of unseen sensors are known, their readings are not."""
