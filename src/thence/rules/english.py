@@ -1,14 +1,16 @@
 """Items and rules as English sentences, with units.
 
-Numbers are rounded here and nowhere else. This module only formats text; the items keep the exact values.
+Numbers are printed as they are, with all their digits: a sentence selects the same rows as its items, and different
+bin edges never look alike. Ranks, which no reading is compared with, are rounded. This module only formats text.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from decimal import Decimal
 
-from thence.rules.items import Aspect, Feature, Interval, Item, Operator, Role
+from thence.rules.items import Aspect, Feature, Interval, Item, Operator, Role, Value
 
 __all__ = ["format_number", "format_rule", "format_test"]
 
@@ -30,37 +32,34 @@ _CALENDAR_COMPARISONS = {
     Operator.GT: "after {}",
     Operator.GE: "from {} on",
 }
+_SMALLEST_PLAIN, _LARGEST_PLAIN = 1e-6, 1e15
+"""Numbers beyond these have an exponent."""
 _FRACTIONS = {2: "half", 3: "third", 4: "quarter", 5: "fifth", 10: "tenth"}
 
 
-def format_number(value: float, step: float | None = None) -> str:
-    """Format a number with a precision that suits its use.
+def format_number(value: float) -> str:
+    """Format a number with all its digits, thousands separated; what is printed is the number itself.
 
     Args:
         value: The number.
-        step: Width of the range that the number bounds. If given, the number gets two significant digits of it;
-            otherwise four significant digits of its own.
 
     Examples:
-        >>> format_number(23.17463, step=8.0), format_number(0.30480000001), format_number(12000.0)
-        ('23.2', '0.3048', '12,000')
+        >>> format_number(999.987), format_number(-0.5), format_number(12000.0), format_number(1.5e-9)
+        ('999.987', '−0.5', '12,000', '1.5e−9')
     """
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
-    if step is not None and 0 < step < math.inf:
-        decimals = min(12, max(0, 1 - math.floor(math.log10(step))))
-        text = f"{value:,.{decimals}f}"
-    else:
-        digits = 0 if value == 0 else 3 - math.floor(math.log10(abs(value)))
-        text = f"{value:,.{max(0, min(12, digits))}f}"
+    if value and not _SMALLEST_PLAIN <= abs(value) < _LARGEST_PLAIN:
+        digits, _, exponent = f"{Decimal(repr(float(value))).normalize():e}".partition("e")
+        return f"{digits}e{int(exponent)}".replace("-", "−")
+    text = f"{Decimal(repr(float(value))):,f}"
     if "." in text:
         text = text.rstrip("0").rstrip(".")
-    return "0" if text in ("-0", "0") else text.replace("-", "−")
+    return "0" if text == "-0" else text.replace("-", "−")
 
 
 def _range_text(interval: Interval, unit: str) -> str:
-    step = interval.high - interval.low
-    low, high = format_number(interval.low, step), format_number(interval.high, step)
+    low, high = format_number(interval.low), format_number(interval.high)
     dash = " to " if "−" in low + high else "–"
     return f"{low}{dash}{high}{unit}"
 
@@ -73,15 +72,20 @@ def _rank_text(interval: Interval) -> str:
     parts = round(1 / (high - low))
     fraction = _FRACTIONS.get(parts) if abs(parts * (high - low) - 1) < 1e-9 else None
     if low == 0.0:
-        return f"in its lowest {fraction}" if fraction else f"in its lowest {format_number(100 * high)} %"
+        return f"in its lowest {fraction}" if fraction else f"in its lowest {_percent(high)} %"
     if high == 1.0:
-        return f"in its highest {fraction}" if fraction else f"in its highest {format_number(100 * (1 - low))} %"
+        return f"in its highest {fraction}" if fraction else f"in its highest {_percent(1 - low)} %"
     return f"between its {_percentile(low)} and {_percentile(high)} percentile"
+
+
+def _percent(share: float) -> str:
+    """Format a share as a percentage with four digits: 1/3 is ``33.33``."""
+    return format_number(float(f"{100 * share:.4g}"))
 
 
 def _percentile(rank: float) -> str:
     """Format a rank as a percentile: ``0.1`` is ``10th``."""
-    text = format_number(100 * rank)
+    text = _percent(rank)
     ending = {"1": "st", "2": "nd", "3": "rd"}.get(text[-1], "th")
     return text + ("th" if text.endswith(("11", "12", "13")) else ending)
 
@@ -100,16 +104,26 @@ def format_test(item: Item) -> str:
         if interval is not None:
             text = _rank_text(interval)
             return text if item.interval is not None else f"not {text}"
+        if isinstance(item.value, (str, frozenset)):
+            # Values that are too frequent to have a rank are named by the value.
+            several = sorted(item.value, key=str) if isinstance(item.value, frozenset) else [item.value]
+            negation = "not " if item.operator in (Operator.NE, Operator.NOT_IN) else ""
+            return negation + " or ".join(str(value).replace("-", "−") for value in several) + unit
     if feature.role is Role.TIME:
         return _calendar_text(item)
     negation = "not " if item.operator is Operator.NOT_IN else ""
     if isinstance(item.value, Interval):
         return negation + _range_text(item.value, unit)
     if isinstance(item.value, frozenset):
-        return negation + "one of " + ", ".join(sorted(str(value) for value in item.value))
+        return negation + "one of " + ", ".join(sorted(_member_text(value) for value in item.value))
     if isinstance(item.value, float):
         return f"{_COMPARISONS[item.operator]}{format_number(item.value)}{unit}"
     return f"{_COMPARISONS[item.operator]}{item.value}"
+
+
+def _member_text(value: Value) -> str:
+    is_number = isinstance(value, float) and not isinstance(value, bool)
+    return format_number(value) if is_number else str(value)
 
 
 def _calendar_text(item: Item) -> str:

@@ -413,6 +413,10 @@ class Item:
         positive = self.negated()
         if isinstance(positive.value, float):
             return not value.contains(positive.value)
+        if isinstance(positive.value, (str, bool)):
+            return True
+        if isinstance(positive.value, frozenset):
+            return not any(isinstance(v, float) and value.contains(v) for v in positive.value)
         own = positive.interval
         return own is not None and (own.high <= value.low or value.high <= own.low)
 

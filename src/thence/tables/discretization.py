@@ -2,7 +2,8 @@
 
 Bins are half-open and the outer ones are unbounded, so every number falls into exactly one bin, later values beyond the
 fitted range included. Ties never produce empty bins: each bin of a fitted ``Binning`` holds at least one value of the
-data that it was fitted on.
+data that it was fitted on. A fitted edge is the shortest decimal number between two values of the data, so that it can
+be printed as it is (``thence.tables.cuts``); edges that are given, or that come from another package, stay as they are.
 
 A binning method is a function from numbers to inner bin edges, registered in ``METHODS``:
 
@@ -33,8 +34,9 @@ import numpy.typing as npt
 from thence.errors import ConfigError
 from thence.rules.items import Interval
 from thence.settings.registry import Registry
+from thence.tables.cuts import shorten_cuts
 
-__all__ = ["METHODS", "Binning", "BinningMethod", "Discretizer", "fit_binning", "fit_rank_edges"]
+__all__ = ["METHODS", "Binning", "BinningMethod", "Discretizer", "fit_binning", "fit_ranks"]
 
 METHODS = Registry(
     "binning method",
@@ -64,6 +66,7 @@ class Binning:
     Args:
         bin_edges: Inner edges of the bins, in increasing order. NaN edges mean that every value is coded as missing.
         categories: Distinct values that are kept as categories; if given, there are no bins.
+        ties: Values with a code of their own, after the codes of the bins, in increasing order.
 
     Examples:
         >>> b = fit_binning(np.arange(10.0), bins=5)
@@ -77,6 +80,7 @@ class Binning:
 
     bin_edges: FloatArray
     categories: FloatArray | None = None
+    ties: FloatArray | None = None
 
     @property
     def values(self) -> tuple[Interval, ...] | tuple[float, ...]:
@@ -103,6 +107,9 @@ class Binning:
             return np.full(values.shape, -1, np.int16)
         codes = np.searchsorted(self.bin_edges, values, side="right").astype(np.int16)
         codes[np.isnan(values)] = -1
+        if self.ties is not None:
+            for number, tie in enumerate(self.ties.tolist(), start=len(self.bin_edges) + 1):
+                codes[values == tie] = number
         return codes
 
     def to_dict(self) -> dict[str, Any]:
@@ -110,15 +117,18 @@ class Binning:
         out: dict[str, Any] = {"edges": [None if np.isnan(edge) else edge for edge in self.bin_edges.tolist()]}
         if self.categories is not None:
             out["categories"] = self.categories.tolist()
+        if self.ties is not None and len(self.ties):
+            out["ties"] = self.ties.tolist()
         return out
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Binning:
         """Create a binning from the ``data`` that ``to_dict`` returned."""
-        categories = data.get("categories")
+        categories, ties = data.get("categories"), data.get("ties")
         return Binning(
             np.array([np.nan if edge is None else edge for edge in data["edges"]], dtype=np.float64),
             None if categories is None else np.asarray(categories, dtype=np.float64),
+            None if ties is None else np.asarray(ties, dtype=np.float64),
         )
 
 
@@ -135,8 +145,7 @@ def fit_binning(
         values: The numbers; NaN and infinite values are ignored.
         method: Name of a binning method:
 
-            - ``frequency``: bins of equal count, with edges at values of the data. Equal values stay together, so many
-              ties give fewer bins.
+            - ``frequency``: bins of equal count. Equal values stay together, so many ties give fewer bins.
             - ``quantiles``: the same at given quantiles.
             - ``width``: bins of equal width between minimum and maximum; empty bins are joined to the bin below.
             - ``kmeans``: one-dimensional k-means, with edges midway between neighbouring centres.
@@ -178,7 +187,8 @@ def _fit(
         found = np.asarray(found, dtype=np.float64)
         if found.ndim != 1 or not np.isfinite(found).all() or not np.all(np.diff(found) > 0):
             raise ConfigError(f"binning method '{method}' must return finite edges in increasing order, got {found!r}")
-    return Binning(found)
+        return Binning(found)
+    return Binning(found if method == "edges" else shorten_cuts(found, finite))
 
 
 def _takes_edges(find: BinningMethod) -> bool:
@@ -244,28 +254,35 @@ def _drop_empty(edges: FloatArray, values: FloatArray) -> FloatArray:
     return edges[filled[filled > 0] - 1]
 
 
-def fit_rank_edges(values: npt.NDArray[Any], *, bins: int = 10) -> FloatArray:
-    """Fit the inner edges that split a sensor's own history into ranks.
+def fit_ranks(values: npt.NDArray[Any], *, bins: int = 10) -> Binning:
+    """Fit the bins that split a sensor's own history into ranks.
 
-    Unlike in ``fit_binning`` the number of edges is always ``bins − 1``, with repeated edges for ties, so that code
-    ``q`` means "rank q of ``bins``" for every sensor.
+    The number of bins is the same for every sensor, so that code ``q`` means "rank q of ``bins``" for all of them. A
+    value that makes up more than one share of ``bins`` cannot be given a rank that is true of it: it gets a code of its
+    own, after those of the ranks.
 
     Args:
         values: The readings of one sensor; NaN and infinite values are ignored.
         bins: Number of ranks.
 
     Returns:
-        The edges; NaN if the sensor has no readings or never changes, since it then has no ranks.
+        The bins, with the frequent values as ``ties``. The edges are NaN if the sensor has no readings or never
+        changes, since it then has no ranks.
 
     Examples:
-        >>> fit_rank_edges(np.arange(10.0), bins=5).tolist()
+        >>> fit_ranks(np.arange(10.0), bins=5).bin_edges.tolist()
         [2.0, 4.0, 6.0, 8.0]
+        >>> pump = fit_ranks(np.array([0.0, 0.0, 0.0, 0.0, 7.0, 8.0, 9.0, 9.5]), bins=4)
+        >>> pump.encode(np.array([0.0, 7.0, 9.5])).tolist()
+        [4, 2, 3]
     """
     finite = np.asarray(values, dtype=np.float64)
     finite = finite[np.isfinite(finite)]
     if finite.size == 0 or finite.min() == finite.max():
-        return np.full(bins - 1, np.nan)
-    return _order_statistics(finite, np.arange(1, bins) / bins)
+        return Binning(np.full(bins - 1, np.nan))
+    distinct, counts = np.unique(finite, return_counts=True)
+    ties = distinct[counts * bins > finite.size]
+    return Binning(_order_statistics(finite, np.arange(1, bins) / bins), ties=ties if len(ties) else None)
 
 
 def _order_statistics(values: FloatArray, fractions: FloatArray) -> FloatArray:

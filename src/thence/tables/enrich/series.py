@@ -15,7 +15,7 @@ import numpy.typing as npt
 from thence.readings.windows import WindowedReadings
 from thence.rules.items import Interval, Value
 from thence.tables.blocks import Codes, as_codes
-from thence.tables.discretization import Binning, Discretizer, fit_rank_edges
+from thence.tables.discretization import Binning, Discretizer, fit_ranks
 from thence.tables.enrich.base import Frames
 
 __all__ = ["KindCodes", "SeriesEncoder", "encode_readings"]
@@ -86,18 +86,34 @@ class SeriesEncoder:
         if self.relative:
             for row, key in enumerate(keys):
                 if key not in self.binnings:
-                    bin_edges = fit_rank_edges(series[row][self.fit_frames], bins=self.discretizer.bins)
-                    if np.isnan(bin_edges).any():
+                    fitted = fit_ranks(series[row][self.fit_frames], bins=self.discretizer.bins)
+                    if np.isnan(fitted.bin_edges).any():
                         codes[row] = -1
                         continue
-                    self.binnings[key] = Binning(bin_edges)
+                    self.binnings[key] = fitted
                 codes[row] = self.binnings[key].encode(series[row])
-            return codes, self.ranks
+            return self._share_ties(codes, keys)
         if pool not in self.binnings:
             self.binnings[pool] = self.discretizer.fit({pool: series[:, self.fit_frames]}).binnings[pool]
         binning = self.binnings[pool]
         codes[:] = binning.encode(series)
         return codes, tuple(binning.values)
+
+    def _share_ties(self, codes: Codes, keys: Sequence[str]) -> tuple[Codes, tuple[Value | Interval, ...]]:
+        """Give a value without a rank the same code in every series, and name it by the value."""
+        bins = self.discretizer.bins
+        own = {key: self.binnings[key].ties for key in keys if key in self.binnings}
+        found = [ties for ties in own.values() if ties is not None]
+        if not found:
+            return codes, self.ranks
+        union = np.unique(np.concatenate(found))
+        for row, key in enumerate(keys):
+            ties = own.get(key)
+            if ties is not None:
+                places = bins + np.searchsorted(union, ties)
+                tied = codes[row] >= bins
+                codes[row][tied] = places[codes[row][tied] - bins]
+        return codes, (*self.ranks, *(format_tie(value) for value in union.tolist()))
 
     def encode_facts(self, values: npt.NDArray[np.float64], pool: str) -> tuple[Codes, tuple[Value | Interval, ...]]:
         """Encode the values of a property with the binning ``pool``: bins of equal count, or the edges given for it."""
@@ -110,6 +126,15 @@ class SeriesEncoder:
     def fitted(self) -> Discretizer:
         """Return the discretizer with all bins that were fitted."""
         return replace(self.discretizer, binnings=self.binnings)
+
+
+def format_tie(value: float) -> str:
+    """Return the name of a value that has no rank: the shortest decimal number.
+
+    >>> format_tie(0.0), format_tie(-0.0), format_tie(12.5)
+    ('0', '0', '12.5')
+    """
+    return repr(value + 0.0).removesuffix(".0")
 
 
 def encode_readings(readings: WindowedReadings, encoder: SeriesEncoder) -> list[KindCodes]:
