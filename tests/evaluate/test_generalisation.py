@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.helpers.networks import network
+from tests.helpers.networks import network, row_of_junctions
 from thence.counting.recount import rule_rows
 from thence.errors import ConfigError
 from thence.evaluate.generalisation import generalisation
@@ -28,7 +28,7 @@ OPTIONS: dict[str, Any] = {"seed": 1, "bins": 4, "min_support": 0.05, "min_embed
 
 def test_lifted_rules_hold_where_they_were_not_mined_and_grounded_ones_cannot_apply() -> None:
     """Rules that never applied were reported with coverage 0 instead of none, like rules that failed to cover."""
-    result = generalisation(network(frames=400), unseen=0.4, **OPTIONS)
+    result = generalisation(row_of_junctions(12, frames=400), unseen=0.4, **OPTIONS)
     lifted = result.modes["lifted"]
     assert lifted.wholly_unseen.places == len(result.wholly_unseen_nodes) > 0
     for group in (lifted.wholly_unseen, lifted.partly_unseen):
@@ -39,7 +39,7 @@ def test_lifted_rules_hold_where_they_were_not_mined_and_grounded_ones_cannot_ap
             assert (group.coverage, group.confidence, group.sensor_share) == (None, None, None)
             assert (group.covered, group.applications, group.sensors_read) == (0, 0, 0)
             assert group.place_frames == group.places * result.frames > 0
-    assert len(result.unseen_nodes) == round(0.4 * 10)
+    assert len(result.unseen_nodes) == round(0.4 * 24)
     assert not set(result.unseen_nodes) & set(result.seen_nodes)
     assert set(result.wholly_unseen_nodes) <= set(result.unseen_nodes)
     summary = json.loads(json.dumps(result.describe()))
@@ -230,7 +230,7 @@ def test_a_region_is_connected_and_has_an_inside(seed: int) -> None:
 
 
 def test_a_split_without_an_inside_says_so() -> None:
-    star = KnowledgeGraph([Node(name) for name in "abcd"], [Edge(b, "a", b, frozenset(["to"])) for b in "bcd"])
+    star = KnowledgeGraph([Node(name) for name in "abcd"], [Edge(f"a{b}", "a", b, frozenset(["to"])) for b in "bcd"])
     hidden = hide_places(list("abcd"), star, share=0.5, split="region", seed=0, hops=2)
     assert len(hidden) == 2
     assert set(classify_places(list("abcd"), hidden, star, 2).tolist()) == {SEEN, PARTLY}

@@ -53,3 +53,24 @@ def network(frames: int = 200, seed: int = 0) -> System:
     )
     frame = pl.DataFrame({"time": times, **series})
     return System(SensorData.from_wide(frame, sensors=sensors), graph(), Binding(binding), Ontology.water())
+
+
+def row_of_junctions(count: int = 12, frames: int = 300, seed: int = 0) -> System:
+    """Junctions in a row behind a reservoir, with random demands and the flows that supply them."""
+    rng = np.random.default_rng(seed)
+    demand = rng.uniform(1, 5, (frames, count))
+    flow = demand[:, ::-1].cumsum(axis=1)[:, ::-1]
+    names = ["R", *(f"J{k:02}" for k in range(count))]
+    nodes = [Node(name, frozenset(["Junction" if name[0] == "J" else "Reservoir"]), {}) for name in names]
+    nodes += [Node(f"P{k:02}", frozenset(["Pipe"]), {}) for k in range(count)]
+    edges = [Edge(f"s{k}", f"P{k:02}", names[k], frozenset(["starts_at"]), {}) for k in range(count)]
+    edges += [Edge(f"e{k}", f"P{k:02}", names[k + 1], frozenset(["ends_at"]), {}) for k in range(count)]
+    times = pl.datetime_range(
+        pl.datetime(2024, 1, 1), pl.datetime(2024, 1, 1) + pl.duration(minutes=30 * (frames - 1)), "30m", eager=True
+    )
+    series = {f"demand_{names[k + 1]}": demand[:, k] for k in range(count)}
+    series |= {f"flow_P{k:02}": flow[:, k] for k in range(count)}
+    sensors = [Sensor(name, name.partition("_")[0], "m3/h") for name in series]
+    binding = Binding({name: name.partition("_")[2] for name in series})
+    data = SensorData.from_wide(pl.DataFrame({"time": times, **series}), sensors=sensors)
+    return System(data, KnowledgeGraph(nodes, edges), binding, Ontology.water())
