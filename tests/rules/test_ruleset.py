@@ -147,7 +147,7 @@ def test_plain_english() -> None:
         Item.among(rank, Interval(0.8, np.inf)),
     )
     assert rule.english == (
-        "if the flow sensor in Pipe 28 (length 843–895 m) reads 23–31.1 m³/h, "
+        "if the flow sensor in Pipe 28 (length 843–895 m) reads 23.04–31.1 m³/h, "
         "then the pressure in j is in its highest fifth"
     )
     between = Item.among(rank, Interval(0.1, 0.2))

@@ -2,7 +2,7 @@
 
 The optimisers are NiaPy's, the encoding of rules is NiaARM's, and the fitness is compiled code of our own. The miner
 reads the raw ``FeatureTable``, and its rules have real-valued ranges. A closed range [low, high] of the encoding is
-written half-open, up to the next number after ``high``, so that both contain the same rows.
+written half-open, with the shortest decimal numbers that contain the same values.
 
 Consequents of NiaARM may have several items, a rule here has one: see ``TSNARM.consequents``.
 """
@@ -27,6 +27,7 @@ from thence.rules.constraints import Constraint, Where, list_alternatives
 from thence.rules.items import Feature, Interval, Item
 from thence.rules.measures import Counts
 from thence.rules.ruleset import Ending, RuleSet
+from thence.tables.cuts import shorten_cut
 from thence.tables.transactions import FeatureTable
 
 __all__ = ["TSNARM"]
@@ -233,7 +234,7 @@ class _Collected:
     def counted(self, table: FeatureTable, chosen: npt.NDArray[np.int64], ranks: Ranks, notes: list[str]) -> RuleSet:
         """Return the rule set, with exact counts over the rows in which all features of a rule are present."""
         items = tuple(
-            _item(table, int(chosen[column]), float(low), float(high))
+            _item(table, int(chosen[column]), ranks.levels_of(int(column)), float(low), float(high))
             for column, low, high in zip(self.ranges.columns, self.low, self.high, strict=True)
         )
         counted = count_ranges(ranks, self.ranges, self.antecedents, self.consequents)
@@ -250,11 +251,19 @@ class _Collected:
         )
 
 
-def _item(table: FeatureTable, at: int, low: float, high: float) -> Item:
+def _item(table: FeatureTable, at: int, levels: npt.NDArray[np.float64], low: float, high: float) -> Item:
+    """Return the item for a closed range; ``levels`` are the values of the feature in increasing order."""
     known = table.categories[at]
     if known is not None:
         return Item.is_(table.features[at], known[int(low)])
-    return Item.among(table.features[at], Interval(low, math.nextafter(high, math.inf)))
+    after = math.nextafter(high, math.inf)
+    # The range has values, so at least one lies at or above its low end, and one below its high end.
+    starts, ends = np.searchsorted(levels, [low, after]).tolist()
+    # Beyond the outer values there is room for as much as lies between them and their neighbours.
+    below = float(levels[starts - 1]) if starts else low - float(np.diff(levels[:2]).sum())
+    above = float(levels[ends]) if ends < len(levels) else after + float(np.diff(levels[-2:]).sum())
+    short = shorten_cut(low, below, float(levels[starts])), shorten_cut(after, float(levels[ends - 1]), above)
+    return Item.among(table.features[at], Interval(*short))
 
 
 @dataclass(frozen=True, eq=False)
