@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import thence as th
+from tests.helpers.distributions import add_distribution
 from thence.errors import ConfigError
 from thence.tables.discretization import METHODS, Binning, Discretizer, fit_binning, fit_ranks
 
@@ -158,17 +159,13 @@ def cut_at_multiples(values, bins, bin_edges):
 @pytest.fixture
 def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """An installed package that adds binning methods."""
-    metadata = tmp_path / "middle_bins-1.0.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: middle-bins\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text(
-        "[thence.discretizers]\n"
-        "middle = middle_bins:cut_at_middle\n"
-        "backwards = middle_bins:cut_backwards\n"
-        "multiples = middle_bins:cut_at_multiples\n"
-        "frequency = middle_bins:cut_at_middle\n"
-    )
-    (tmp_path / "middle_bins.py").write_text(PLUGIN)
+    points = {
+        "middle": "middle_bins:cut_at_middle",
+        "backwards": "middle_bins:cut_backwards",
+        "multiples": "middle_bins:cut_at_multiples",
+        "frequency": "middle_bins:cut_at_middle",
+    }
+    add_distribution(tmp_path, "middle_bins", PLUGIN, {"thence.discretizers": points})
     monkeypatch.syspath_prepend(tmp_path)
     yield
     sys.modules.pop("middle_bins", None)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import thence as th
+from tests.helpers.distributions import add_distribution
 from thence.errors import InputError
 
 MODULE = '''
@@ -28,11 +29,8 @@ def read_pairs(path, options):
 def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An installed distribution that registers a reader for the suffix ``.pairs``."""
     site = tmp_path / "site"
-    info = site / "thence_pairs-1.0.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: thence-pairs\nVersion: 1.0\n", encoding="utf-8")
-    (info / "entry_points.txt").write_text("[thence.readers]\npairs = thence_pairs:read_pairs\n", encoding="utf-8")
-    (site / "thence_pairs.py").write_text(MODULE, encoding="utf-8")
+    site.mkdir()
+    add_distribution(site, "thence_pairs", MODULE, {"thence.readers": {"pairs": "thence_pairs:read_pairs"}})
     monkeypatch.syspath_prepend(site)
     monkeypatch.delitem(sys.modules, "thence_pairs", raising=False)
 

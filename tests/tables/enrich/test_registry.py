@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import thence as th
-from tests.helpers.plugins import install
+from tests.helpers.distributions import add_distribution
 
 MODULE = """
 from thence.tables.enrich.base import Enrichment
@@ -29,7 +29,8 @@ SHORT = Enrichment(
 
 
 def test_an_enrichment_of_another_package_is_one_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(tmp_path, monkeypatch, "first_two", MODULE, group="thence.enrichments", name="first-two", attribute="SHORT")
+    add_distribution(tmp_path, "first_two", MODULE, {"thence.enrichments": {"first-two": "first_two:SHORT"}})
+    monkeypatch.syspath_prepend(str(tmp_path))
     toy = th.datasets.load("toy")
     assert th.transactions(toy, enrich="first-two").n_features == 2
     assert th.mine(toy, enrich="first-two", windows="1h", bins=3, progress="off").config.enrich.mode == "first-two"
