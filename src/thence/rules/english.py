@@ -122,8 +122,7 @@ def format_test(item: Item) -> str:
 
 
 def _member_text(value: Value) -> str:
-    is_number = isinstance(value, float) and not isinstance(value, bool)
-    return format_number(value) if is_number else str(value)
+    return format_number(value) if isinstance(value, float) else str(value)
 
 
 def _calendar_text(item: Item) -> str:
