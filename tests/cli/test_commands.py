@@ -50,6 +50,17 @@ def test_mine_says_what_came_out_and_where(tmp_path: Path) -> None:
     assert len(th.load_run(tmp_path / "a").rules) == 7
 
 
+def test_generalise_reports_wholly_unseen_places_and_no_number_where_no_rule_applied() -> None:
+    """Coverage was 0 where rules cannot apply, and hidden places next to seen ones were counted as unseen."""
+    options = ("--dataset", "toy", "--enrich", "none", "--unseen", "0.4", "--min-support", "0.05")
+    found = json.loads(succeed("generalise", *options, "--json"))
+    assert (found["split"], found["choose"]) == ("region", "seen")
+    unseen = found["modes"]["none"]["wholly_unseen"]
+    assert unseen["places"] == found["wholly_unseen_nodes"]
+    assert (unseen["coverage"], unseen["covered"]) == (None, 0)
+    assert "wholly unseen" in succeed("generalise", *options, "--choose", "transductive")
+
+
 def test_what_is_sure_is_kept_and_shown(tmp_path: Path) -> None:
     out = succeed("mine", *TOY, "--out", tmp_path / "a", "--min-confidence", "0.7", "--assurance", "0.9")
     assert "assured" in out
