@@ -85,5 +85,5 @@ def test_another_package_adds_a_data_set(tmp_path: Path, monkeypatch: pytest.Mon
     assert datasets.load("plant", title="mill").name == "mill"
     with pytest.raises(ConfigError, match="'title' must be a string, got 3"):
         datasets.load("plant", title=3)
-    with pytest.raises(ConfigError, match="must name a NamedDataset object"):
+    with pytest.raises(ConfigError, match="must be a NamedDataset, got"):
         datasets.load("wrong")

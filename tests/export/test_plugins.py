@@ -67,5 +67,5 @@ def test_an_entry_point_that_is_no_format_is_an_error(tmp_path: Path, monkeypatc
     folder.mkdir()
     add_distribution(folder, "thence_wrong", "WRONG = 1", {"thence.exports": {"wrong": "thence_wrong:WRONG"}})
     monkeypatch.syspath_prepend(folder)
-    with pytest.raises(ConfigError, match="must name a Format object"):
+    with pytest.raises(ConfigError, match="must be a Format, got"):
         find_format("x", "wrong")

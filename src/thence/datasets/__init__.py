@@ -38,6 +38,7 @@ DATASETS = Registry(
         "citybench": "thence.datasets.citybench:DATASET",
     },
     group="thence.datasets",
+    of=NamedDataset,
 )
 
 
@@ -63,13 +64,7 @@ def info(name: str) -> NamedDataset:
           needs: nothing
           options: none
     """
-    found = DATASETS.load(name)
-    if not isinstance(found, NamedDataset):
-        raise ConfigError(
-            f"the data set '{name}' of another package is {found!r}",
-            hint="its entry point must name a NamedDataset object",
-        )
-    return found
+    return DATASETS.load(name)
 
 
 def load(name: str, *, progress: Progress = silent, **options: Any) -> System:

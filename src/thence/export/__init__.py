@@ -39,6 +39,7 @@ FORMATS = Registry(
         "shacl": "thence.export.shacl:FORMAT",
     },
     group="thence.exports",
+    of=Format,
 )
 
 
@@ -62,10 +63,10 @@ def find_format(path: str | Path, name: str | None = None) -> Format:
         ('pmml', 'csv')
     """
     if name is not None:
-        return _load(name.lower())
+        return FORMATS.load(name.lower())
     suffix = Path(path).suffix.lower()
     known: list[str] = []
-    for candidate in map(_load, FORMATS):
+    for candidate in map(FORMATS.load, FORMATS):
         if suffix in candidate.suffixes:
             return candidate
         known += candidate.suffixes
@@ -125,7 +126,7 @@ def read_rules(path: str | Path, *, format: str | None = None) -> RuleSet:
     """
     chosen = find_format(path, format)
     if chosen.read is None:
-        readable = _listed(candidate.name for candidate in map(_load, FORMATS) if candidate.read is not None)
+        readable = _listed(candidate.name for candidate in map(FORMATS.load, FORMATS) if candidate.read is not None)
         raise ConfigError(f"rules cannot be read from {chosen.name}", where=str(path), hint=f"use {readable}")
     if not Path(path).is_file():
         raise InputError("no such file", where=str(path))
@@ -134,15 +135,6 @@ def read_rules(path: str | Path, *, format: str | None = None) -> RuleSet:
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         reason = f"'{error.args[0]}' is missing" if isinstance(error, KeyError) else error
         raise InputError(f"the rules are incomplete or damaged: {reason}", where=str(path)) from error
-
-
-def _load(name: str) -> Format:
-    found = FORMATS.load(name)
-    if not isinstance(found, Format):
-        raise ConfigError(
-            f"the format '{name}' of another package is {found!r}", hint="its entry point must name a Format object"
-        )
-    return found
 
 
 def _listed(names: Iterable[str]) -> str:

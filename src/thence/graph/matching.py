@@ -151,10 +151,9 @@ class GraphIndex:
         return tuple(sorted(label for label in self._edges if label))
 
     def is_symmetric(self, label: str) -> bool:
-        """Return whether the ontology declares a relation symmetric, so that the direction of its edges means nothing."""
-        return (
-            self.ontology is not None and label in self.ontology.relations and self.ontology.relations[label].symmetric
-        )
+        """Return whether the ontology declares a relation symmetric: the direction of its edges means nothing."""
+        relation = None if self.ontology is None else self.ontology.relations.get(label)
+        return relation is not None and relation.symmetric
 
     def adjacency(self, label: str, direction: str) -> _Adjacency:
         """Return the neighbours along a relation.

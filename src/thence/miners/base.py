@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MINERS", "BaseMiner", "Miner", "TrainableMiner", "as_miner", "make_miner", "miner_names", "settings_of"]
 
-MINERS = Registry(
+MINERS: Registry[Any] = Registry(
     "miner",
     {
         "exact": "thence.miners.exact.miner:Exact",
@@ -40,6 +40,7 @@ MINERS = Registry(
         "arm-ae": "thence.miners.baselines.arm_ae:ARMAE",
     },
     group="thence.miners",
+    of=type,
 )
 DENOMINATORS = ("present", "all")
 

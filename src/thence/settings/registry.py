@@ -9,23 +9,26 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator, Mapping
 from importlib.metadata import entry_points
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from thence.errors import ConfigError, nearest
 
 __all__ = ["Registry"]
 
+T = TypeVar("T")
 
-class Registry:
+
+class Registry(Generic[T]):
     """Names of parts of one kind and where each is defined.
 
     Args:
         kind: What the parts are, for messages: ``"miner"``.
         built_in: Name to ``"module:attribute"`` for the parts of this package.
         group: The entry point group in which other packages register parts of this kind.
+        of: The type that every part must be an instance of.
 
     Examples:
-        >>> registry = Registry("codec", {"json": "json:dumps"}, group="example.codecs")
+        >>> registry = Registry("codec", {"json": "json:dumps"}, group="example.codecs", of=object)
         >>> registry.load("json")([1])
         '[1]'
         >>> registry.load("jason")
@@ -33,10 +36,11 @@ class Registry:
         thence.errors.ConfigError: unknown codec 'jason' (did you mean 'json'?)
     """
 
-    def __init__(self, kind: str, built_in: Mapping[str, str], *, group: str) -> None:
+    def __init__(self, kind: str, built_in: Mapping[str, str], *, group: str, of: type[T]) -> None:
         self.kind = kind
         self.built_in = dict(built_in)
         self.group = group
+        self.of = of
 
     def _plugins(self) -> dict[str, str]:
         return {point.name: point.value for point in entry_points(group=self.group)}
@@ -59,9 +63,27 @@ class Registry:
                 f"unknown {self.kind} '{name}'", hint=nearest(name, known) or "known: " + ", ".join(sorted(known))
             )
 
-    def load(self, name: str) -> Any:
-        """Import and return the part with this name. A name of the package wins over a plug-in's."""
+    def load(self, name: str) -> T:
+        """Import and return the part with this name; a name of the package wins over one of a plug-in.
+
+        Raises:
+            ConfigError: If the name is unknown, or the part of a plug-in cannot be imported or has the wrong type.
+        """
         self.check(name)
-        target = self.built_in.get(name) or self._plugins()[name]
-        module, _, attribute = target.partition(":")
-        return getattr(importlib.import_module(module), attribute)
+        if name in self.built_in:
+            own: T = _import(self.built_in[name])
+            return own
+        target = self._plugins()[name]
+        where = f"entry point '{name} = {target}' of the group '{self.group}'"
+        try:
+            found = _import(target)
+        except (ImportError, AttributeError) as error:
+            raise ConfigError(f"cannot be imported ({error})", where=where, hint="reinstall that package") from error
+        if not isinstance(found, self.of):
+            raise ConfigError(f"must be a {self.of.__name__}, got a {type(found).__name__}", where=where)
+        return found
+
+
+def _import(target: str) -> Any:
+    module, _, attribute = target.partition(":")
+    return getattr(importlib.import_module(module), attribute)

@@ -38,7 +38,7 @@ from thence.tables.cuts import shorten_cuts
 
 __all__ = ["METHODS", "Binning", "BinningMethod", "Discretizer", "fit_binning", "fit_ranks"]
 
-METHODS = Registry(
+METHODS: Registry[Any] = Registry(
     "binning method",
     {
         "frequency": "thence.tables.discretization:cut_by_frequency",
@@ -49,6 +49,7 @@ METHODS = Registry(
         "distinct": "thence.tables.discretization:keep_distinct",
     },
     group="thence.discretizers",
+    of=object,
 )
 """The binning methods by name."""
 

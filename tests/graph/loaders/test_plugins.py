@@ -98,7 +98,7 @@ def test_the_suffixes_of_this_package_take_precedence(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("package")
 def test_an_entry_point_that_is_not_a_loader(tmp_path: Path) -> None:
-    with pytest.raises(GraphError, match=r"the entry point 'wrong' of the group 'thence.loaders' must be a Loader"):
+    with pytest.raises(GraphError, match=r"of the group 'thence.loaders': must be a Loader, got a int"):
         th.read_graph(write(tmp_path, "a.pairs", ""), format="wrong")
 
 

@@ -73,6 +73,7 @@ LOADERS = Registry(
         "networkx": "thence.graph.loaders.nxgraph:LOADER",
     },
     group="thence.loaders",
+    of=Loader,
 )
 ONTOLOGY_LOADERS = Registry(
     "ontology format",
@@ -83,6 +84,7 @@ ONTOLOGY_LOADERS = Registry(
         **dict.fromkeys(SYNTAXES, "thence.graph.loaders.owl:LOADER"),
     },
     group="thence.ontology_loaders",
+    of=Loader,
 )
 BINDING_LOADERS = Registry(
     "binding format",
@@ -92,6 +94,7 @@ BINDING_LOADERS = Registry(
         "rdf": "thence.graph.loaders.bindings:REFERENCES",
     },
     group="thence.binding_loaders",
+    of=Loader,
 )
 
 

@@ -58,18 +58,15 @@ class Loader(Generic[Loaded]):
     convert: Callable[[Any, LoadOptions], Loaded] | None = None
 
 
-def load_loader(loaders: Registry, name: str) -> Loader[Any]:
+def load_loader(loaders: Registry[Loader[Any]], name: str) -> Loader[Any]:
     """Import the loader that ``loaders`` has under ``name``; raise a ``GraphError`` if it is not a ``Loader``."""
-    found = loaders.load(name)
-    if not isinstance(found, Loader):
-        raise GraphError(
-            f"the entry point '{name}' of the group '{loaders.group}' must be a Loader, got {type(found).__name__}",
-            hint="define LOADER = thence.graph.loaders.Loader(read, suffixes=…)",
-        )
-    return found
+    try:
+        return loaders.load(name)
+    except ConfigError as error:
+        raise GraphError(error.message, where=error.where, hint=error.hint) from error
 
 
-def iterate_loaders(loaders: Registry) -> Iterator[tuple[str, Loader[Any]]]:
+def iterate_loaders(loaders: Registry[Loader[Any]]) -> Iterator[tuple[str, Loader[Any]]]:
     """Yield the name and loader of each format in ``loaders``, those of this package first, each imported in turn."""
     for name in loaders.built_in:
         yield name, load_loader(loaders, name)
@@ -78,7 +75,7 @@ def iterate_loaders(loaders: Registry) -> Iterator[tuple[str, Loader[Any]]]:
             yield name, load_loader(loaders, name)
 
 
-def check_format(loaders: Registry, name: str | None) -> None:
+def check_format(loaders: Registry[Loader[Any]], name: str | None) -> None:
     """Raise a ``GraphError`` that suggests the nearest name if ``loaders`` has no format called ``name``."""
     try:
         if name is not None:
@@ -87,7 +84,7 @@ def check_format(loaders: Registry, name: str | None) -> None:
         raise GraphError(error.message, hint=error.hint) from None
 
 
-def choose_formats(loaders: Registry, paths: Iterable[Path]) -> list[str]:
+def choose_formats(loaders: Registry[Loader[Any]], paths: Iterable[Path]) -> list[str]:
     """Return for each path the first format with its suffix.
 
     Args:

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from thence.errors import InputError, nearest
 from thence.readings.readers.table import ReadOptions, SourceTable
@@ -28,7 +29,7 @@ from thence.settings.registry import Registry
 
 __all__ = ["READERS", "find_paths", "read_tables"]
 
-READERS = Registry(
+READERS: Registry[Any] = Registry(
     "reader",
     {
         **dict.fromkeys(("csv", "tsv", "txt", "tab", "dat"), "thence.readings.readers.text:read_text"),
@@ -36,6 +37,7 @@ READERS = Registry(
         **dict.fromkeys(("xlsx", "xlsm", "xls", "ods"), "thence.readings.readers.excel:read_excel"),
     },
     group="thence.readers",
+    of=object,
 )
 """The reader of each file suffix."""
 

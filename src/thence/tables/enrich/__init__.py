@@ -36,13 +36,13 @@ ENRICHMENTS = Registry(
         "lifted": "thence.tables.enrich.lifted:LIFTED",
     },
     group="thence.enrichments",
+    of=Enrichment,
 )
 
 
 def find_enrichment(mode: str) -> Enrichment:
     """Return the enrichment with this name, or raise a ``ConfigError`` that suggests the nearest one."""
-    found: Enrichment = ENRICHMENTS.load(mode)
-    return found
+    return ENRICHMENTS.load(mode)
 
 
 def build(
