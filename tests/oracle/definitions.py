@@ -1,0 +1,271 @@
+"""The documented definitions, one plain function each: windows, bins, ranks, classes, values in time, embeddings.
+
+Nothing here is vectorised or clever, and nothing comes from the package. The pages that define what is computed:
+``docs/guide/sensor-data.md`` (windows), ``which-enrichment.md`` (bins, statements), ``lifted-rules.md`` (patterns,
+ranks, stars), ``knowledge-graph.md`` (classes, relations, values that change over time).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from tests.oracle.worlds import World
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+Bin = tuple[float, float]
+"""A half-open range of numbers."""
+
+
+# Windows
+
+
+def windows(world: World, length: timedelta) -> list[datetime]:
+    """All windows from the one of the first reading to the one of the last, at multiples of their length."""
+    moments = [moment for series in world.readings.values() for moment, _ in series]
+    first = EPOCH + (min(moments) - EPOCH) // length * length
+    out = [first]
+    while out[-1] + length <= max(moments):
+        out.append(out[-1] + length)
+    return out
+
+
+def aggregate(values: list[Any], how: str) -> Any:
+    """One value of the readings of a window, in the order of time; ``None`` if there are none."""
+    if not values:
+        return None
+    if how == "mode":
+        times = Counter(values)
+        return next(value for value in reversed(values) if times[value] == max(times.values()))
+    if how == "median":
+        ordered = sorted(values)
+        middle = len(ordered) // 2
+        return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+    return {
+        "last": lambda: values[-1],
+        "mean": lambda: sum(values) / len(values),
+        "sum": lambda: sum(values),
+        "min": lambda: min(values),
+        "max": lambda: max(values),
+        "range": lambda: max(values) - min(values),
+    }[how]()
+
+
+def windowed(world: World, starts: list[datetime], length: timedelta, how: str) -> dict[str, list[Any]]:
+    """By sensor, one value per window."""
+    out = {}
+    for sensor, series in world.readings.items():
+        chosen = how if sensor not in world.states else "last" if how == "last" else "mode"
+        ordered = sorted(series, key=lambda pair: pair[0])
+        out[sensor] = [
+            aggregate([value for moment, value in ordered if start <= moment < start + length], chosen)
+            for start in starts
+        ]
+    return out
+
+
+def changes(values: list[Any]) -> list[Any]:
+    """The difference from the previous window, missing if either is."""
+    pairs = zip([None, *values[:-1]], values, strict=True)
+    return [None if a is None or b is None else b - a for a, b in pairs]
+
+
+# Bins
+
+
+def bin_edges(values: Iterable[float], method: str, bins: int) -> list[float]:
+    """The inner edges of bins, each as the shortest decimal number that separates the same values."""
+    ordered = sorted(values)
+    return [shorten(edge, ordered) for edge in _raw_edges(ordered, method, bins)] if ordered else []
+
+
+def shorten(edge: float, values: Sequence[float]) -> float:
+    """The coarsest decimal number above the values below an edge and not above the others, the nearest to the edge.
+
+    An edge of up to three digits stays.
+    """
+    exact = Fraction(repr(edge))
+    if len(Decimal(repr(edge)).normalize().as_tuple().digits) <= 3:
+        return edge
+    low = max(Fraction(repr(value)) for value in values if value < edge)
+    high = min(Fraction(repr(value)) for value in values if value >= edge)
+    largest = max(Decimal(repr(float(low))).adjusted(), Decimal(repr(float(high))).adjusted())
+    for exponent in range(largest, -18, -1):
+        unit = Fraction(10) ** exponent
+        # The nearest multiple of the unit, or the first or last one inside.
+        tried = (math.floor(exact / unit + Fraction(1, 2)), math.floor(low / unit) + 1, math.floor(high / unit))
+        inside = [k for k in tried if low < k * unit <= high]
+        if inside:
+            return float(min(inside, key=lambda k: (abs(k * unit - exact), -k)) * unit) + 0.0
+    return edge
+
+
+def _raw_edges(ordered: list[float], method: str, bins: int) -> list[float]:
+    if method == "width":
+        step = (ordered[-1] - ordered[0]) / bins
+        wanted = sorted({ordered[0] + i * step for i in range(1, bins)}) if step else []
+        return [
+            edge
+            for edge, following in itertools.pairwise([*wanted, math.inf])
+            if any(edge <= value < following for value in ordered)
+        ]
+    assert method == "frequency"
+    # Bins of equal count: edge i is the reading at position floor(i · n / bins). A value on which two edges fall, and
+    # the smallest value, get a further edge behind them; an edge at the smallest value bounds nothing.
+    hits = Counter(ordered[i * len(ordered) // bins] for i in range(1, bins))
+    edges = set(hits)
+    for value, times in hits.items():
+        behind = [other for other in ordered if other > value]
+        if behind and (times > 1 or value == ordered[0]):
+            edges.add(behind[0])
+    return sorted(edge for edge in edges if edge > ordered[0])
+
+
+def bin_of(value: float, edges: Sequence[float]) -> Bin:
+    """The bin of a number; the outer bins are unbounded."""
+    bounds = [-math.inf, *edges, math.inf]
+    return next((low, high) for low, high in itertools.pairwise(bounds) if low <= value < high)
+
+
+class Ranks:
+    """The ranks of a series in its own history.
+
+    Edge i is the reading at position floor(i · n / bins) of the sorted history. A value that makes up more than one in
+    ``bins`` readings has no rank and is named by itself. A series without readings, or that never changes, has none.
+    """
+
+    def __init__(self, history: Iterable[float | None], bins: int) -> None:
+        ordered = sorted(value for value in history if value is not None)
+        self.bins = bins
+        self.known = bool(ordered) and ordered[0] != ordered[-1]
+        self.edges = [ordered[i * len(ordered) // bins] for i in range(1, bins)] if self.known else []
+        self.ties = {v for v, times in Counter(ordered).items() if times * bins > len(ordered)} if self.known else set()
+
+    def of(self, value: float | None) -> Bin | str | None:
+        if value is None or not self.known:
+            return None
+        if value in self.ties:
+            return repr(float(value) + 0.0).removesuffix(".0")
+        code = sum(edge <= value for edge in self.edges)
+        low = -math.inf if code == 0 else code / self.bins
+        high = math.inf if code == self.bins - 1 else (code + 1) / self.bins
+        return low, high
+
+
+# The graph
+
+
+def ancestors(world: World, name: str) -> set[str]:
+    """A class and all classes above it."""
+    out = {name}
+    for parent in world.classes.get(name, ()):
+        out |= ancestors(world, parent)
+    return out
+
+
+def classes_of(world: World, node: str) -> set[str]:
+    """The classes that a node is in."""
+    return set().union(*(ancestors(world, label) for label in world.labels[node]))
+
+
+def most_specific(world: World, names: Iterable[str]) -> str:
+    """The class that is above none of the others; of several, the first by name."""
+    ordered = sorted(names)
+    return next((a for a in ordered if not any(a in ancestors(world, b) - {b} for b in ordered)), "")
+
+
+def general_relations(world: World, name: str) -> set[str]:
+    """A relation and all more general ones."""
+    out = {name}
+    for parent in world.relations[name].parents if name in world.relations else ():
+        out |= general_relations(world, parent)
+    return out
+
+
+def is_edge(world: World, source: str, target: str, relation: str, *, either: bool = False) -> bool:
+    """Whether an edge with the relation, or a more special one, goes from one node to the other."""
+    either = either or (relation in world.relations and world.relations[relation].symmetric)
+    ends = {(source, target), (target, source)} if either else {(source, target)}
+    return any(
+        (edge.source, edge.target) in ends and (not relation or relation in general_relations(world, edge.relation))
+        for edge in world.edges
+    )
+
+
+def value_at(world: World, node: str, name: str, moment: datetime) -> Any:
+    """The value of a property that is valid at a moment, or ``None``."""
+    value = world.properties.get(node, {}).get(name)
+    for subject, own, start, later in sorted(world.dated, key=lambda entry: entry[2]):
+        if (subject, own) == (node, name) and start <= moment:
+            value = later  # type: ignore[assignment]
+    return value
+
+
+def properties_of(world: World, node: str) -> list[str]:
+    """The names of all properties of a node, dated or not."""
+    return sorted({*world.properties.get(node, {}), *(name for subject, name, _, _ in world.dated if subject == node)})
+
+
+# Embeddings
+
+
+def node_matches(world: World, pattern: Any) -> Iterator[tuple[str, ...]]:
+    """Every choice of a different node for each variable, in every order, that has the classes and the edges."""
+    names = [variable.name for variable in pattern.nodes]
+    for chosen in itertools.permutations(world.labels, len(names)):
+        at = dict(zip(names, chosen, strict=True))
+        if all(not v.label or v.label in classes_of(world, at[v.name]) for v in pattern.nodes) and all(
+            is_edge(world, at[link.source], at[link.target], link.label, either=not link.directed)
+            for link in pattern.links
+        ):
+            yield chosen
+
+
+def embeddings(world: World, pattern: Any) -> Iterator[tuple[str, ...]]:
+    """Every match of a pattern: the nodes, then a different sensor for each sensor variable.
+
+    A sensor is of the kind and at the node of its variable. An optional variable is "" if no sensor is left for it; a
+    node all of whose sensors are optional must have one of them, unless it is the focus of a star.
+    """
+    for nodes in node_matches(world, pattern):
+        at = dict(zip((v.name for v in pattern.nodes), nodes, strict=True))
+        options = [
+            [s for s, node in world.binding.items() if node == at[v.host] and v.kind in ("", world.kinds[s])]
+            for v in pattern.sensors
+        ]
+        hosts = {v.host for v in pattern.sensors if all(w.optional for w in pattern.sensors if w.host == v.host)}
+        own = {h: [o for v, o in zip(pattern.sensors, options, strict=True) if v.host == h] for h in hosts}
+        if not pattern.roles and not all(any(group) for group in own.values()):
+            continue
+        slots = [[*found, ""] if v.optional else found for v, found in zip(pattern.sensors, options, strict=True)]
+        for chosen in itertools.product(*slots):
+            used = [sensor for sensor in chosen if sensor]
+            left = [set(found) - set(used) for found in options]
+            if len(set(used)) == len(used) and not any(
+                not sensor and rest for sensor, rest in zip(chosen, left, strict=True)
+            ):
+                yield (*nodes, *chosen)
+
+
+def role_members(world: World, focus: str, steps: Iterable[Any]) -> list[str]:
+    """The nodes that a path of a star reaches from its focus, each once, without the focus itself."""
+    reached = {focus}
+    for step in steps:
+        reached = {
+            node
+            for node in world.labels
+            for origin in reached
+            if (not step.target or step.target in classes_of(world, node))
+            and (
+                (step.direction in ("out", "any") and is_edge(world, origin, node, step.label))
+                or (step.direction in ("in", "any") and is_edge(world, node, origin, step.label))
+            )
+        }
+    return sorted(reached - {focus})
