@@ -177,4 +177,4 @@ def test_lifted_tables_without_rows_count_nothing(frames: slice, n_embeddings: i
     counted = count_rules_of(rules, table)
     assert counted.counts.n.tolist() == [table.n_rows]
     assert counted.extras["support_time"].tolist() == [2 / 3 if table.n_rows else 0.0]
-    assert count_stretches(rules, table, stretches=2).n.tolist() == [2 if table.n_rows else 0]
+    assert count_stretches(rules, table, stretches=2).counts.n.tolist() == [2 if table.n_rows else 0]

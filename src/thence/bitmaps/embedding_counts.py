@@ -124,10 +124,13 @@ def select_rules(bank: Bank, antecedents: npt.NDArray[np.uint32], consequents: I
     Returns:
         The rules, with items renumbered so that only those that a rule uses are looked up.
     """
-    real = antecedents[antecedents != ABSENT].astype(np.int64)
-    used = np.unique(np.concatenate([real, consequents]))
-    renumbered = np.searchsorted(used, antecedents.astype(np.int64)).astype(np.uint32)
-    renumbered[antecedents == ABSENT] = ABSENT
+    absent = antecedents == ABSENT
+    places = np.where(absent, 0, antecedents)
+    is_used = np.zeros(len(bank.row_of), bool)
+    is_used[places[~absent]] = True
+    is_used[consequents] = True
+    used, numbers = np.flatnonzero(is_used), np.cumsum(is_used) - 1
+    renumbered = np.where(absent, ABSENT, numbers[places].astype(np.uint32))
     return BankRules(
         as_kernel_array(bank.words, np.uint64),
         as_kernel_array(bank.row_of[used], np.int32),
@@ -135,7 +138,7 @@ def select_rules(bank: Bank, antecedents: npt.NDArray[np.uint32], consequents: I
         as_kernel_array(bank.column_of_item[used], np.uint32),
         as_kernel_array(full_mask(bank.n_frames), np.uint64),
         as_kernel_array(renumbered, np.uint32),
-        as_kernel_array(np.searchsorted(used, consequents), np.int64),
+        as_kernel_array(numbers[consequents], np.int64),
         complete,
     )
 

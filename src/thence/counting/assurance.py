@@ -1,11 +1,15 @@
-"""Lower confidence bounds of rules that take the autocorrelation of readings into account.
+"""Lower confidence bounds of rules that take the memory of readings into account.
 
 A confidence of 0.85 may rest on few rows, and among thousands of rules that just reach a threshold many reach it by
 chance and will not hold on later data. Treating rows as independent understates this, since consecutive frames resemble
-each other. Here time is split into successive stretches and the rule is counted in each. The variance of its confidence
-between stretches (the variance of a ratio over clusters, as in survey sampling) gives the effective number of
-independent rows. The bound is the Wilson bound for that number of rows, with the quantile of Student's t for the
-number of stretches in which the rule applied. A rule that applied in one stretch only has the bound 0.
+each other. Here the data say how many rows count as one observation. Time is cut into short stretches and the rule is
+counted in each. The variance of its failures between stretches, with the covariances of stretches that follow each
+other, gives the effective number of independent rows. The bound is the Wilson bound for that number, with a quantile of
+Student's t.
+
+Fewer than three independent failures do not show how long failures last. Then the episodes of the antecedent are
+counted, as far as they are further apart than the memory of the consequent. Where this leaves fewer than two
+observations, the data allow no bound and it is NaN: "cannot say".
 """
 
 from __future__ import annotations
@@ -16,17 +20,20 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from thence.counting.recount import StretchSums, count_stretches
+from thence.counting.recount import Stretches, count_stretches
 from thence.errors import ConfigError
 from thence.rules.ruleset import RuleSet
 from thence.tables.transactions import FeatureTable, TransactionTable
 
-__all__ = ["STRETCHES", "assured", "confidence_bound", "require_assurance", "student_quantile"]
+__all__ = ["STRETCHES", "assured", "confidence_bound", "effective_rows", "require_assurance", "student_quantile"]
 
-STRETCHES = 20
-"""Default number of stretches: enough to estimate a variance, while each is much longer than an episode."""
+STRETCHES = 64
+"""Default number of stretches: short, so that the data show at which distance they no longer resemble each other."""
 
-_MAX_FREEDOM = 200  # the quantiles of Student's t hardly change beyond
+_FEWEST_FAILURES = 3  # effectively independent, to estimate from them how long failures last
+_FEWEST_ROWS = 2  # effectively independent, for any bound
+
+_FREEDOMS = (*range(1, 21), 24, 30, 40, 60, 100, 200)  # between these, quantiles of Student's t are interpolated
 
 Floats = npt.NDArray[np.float64]
 
@@ -42,14 +49,16 @@ def assured(
 ) -> RuleSet:
     """Add a column ``assured_confidence``, a lower bound of the confidence of each rule.
 
-    Stretches of time are treated as exchangeable: the bound says nothing about changes that the table does not show.
+    The bound is NaN where the data do not allow one; a note says for how many rules. It speaks about times like those
+    in the table, and says nothing about changes that the table does not show.
 
     Args:
         rules: The rules.
         table: The table to count on.
         assurance: Probability with which the bound holds, at least 0.5 and below 1.
-        min_confidence: If given, keep only the rules whose bound reaches it.
-        stretches: Number of stretches that time is split into, at least 2.
+        min_confidence: If given, keep only the rules whose bound reaches it; rules without a bound are dropped.
+        stretches: Number of stretches that time is cut into, at least 2. Memory shorter than a stretch is seen within
+            it, longer memory in the resemblance of successive stretches.
         denominator: ``"present"`` counts a rule over the rows in which all its features are present, ``"all"`` over
             all rows.
 
@@ -67,14 +76,17 @@ def assured(
         >>> print(rules.rule(0).english)
         if pump reads off, then flow reads low
         >>> print(rules.measure("confidence")[0], rules.measure("assured_confidence")[0].round(3))
-        1.0 0.971
+        1.0 0.973
     """
     require_assurance(assurance)
     if stretches < 2:
         raise ConfigError(f"stretches must be at least 2, got {stretches!r}", hint=f"use the default, {STRETCHES}")
-    sums = count_stretches(rules, table, stretches=stretches, denominator=denominator)
-    column = confidence_bound(sums, assurance)
+    column = confidence_bound(count_stretches(rules, table, stretches=stretches, denominator=denominator), assurance)
     out = replace(rules, extras={**rules.extras, "assured_confidence": column})
+    unknown = int(np.isnan(column).sum())
+    if unknown:
+        note = f"the confidence of {unknown:,} of {len(rules):,} rules cannot be assured: too few independent rows"
+        out = replace(out, notes=(*out.notes, note))
     return out if min_confidence is None else out.filter(min_assured_confidence=min_confidence)
 
 
@@ -84,35 +96,59 @@ def require_assurance(value: float) -> None:
         raise ConfigError(f"assurance must be at least 0.5 and below 1, got {value!r}", hint="use the default, 0.95")
 
 
-def confidence_bound(sums: StretchSums, assurance: float) -> Floats:
-    """Return a lower bound of the confidence of each rule that holds with probability ``assurance``.
+def confidence_bound(counted: Stretches, assurance: float) -> Floats:
+    """Return a lower bound of the confidence of each rule, NaN where the data do not allow one.
 
-    Examples:
-        >>> one = [np.array([value]) for value in (20, 1000, 900, 50_000, 45_000, 40_700)]
-        >>> confidence_bound(StretchSums(*one), 0.95).round(4).tolist()
-        [0.8722]
+    Args:
+        counted: The counts of the rules in stretches of time.
+        assurance: Probability with which the bound holds.
     """
-    n, k = np.maximum(sums.n, 1).astype(float), sums.k.astype(float)
-    p = k / n
-    # The sum of (k − p n)² over the stretches, expanded; rounding may leave it slightly below zero.
-    residual = np.maximum(sums.kk - 2 * p * sums.nk + p * p * sums.nn, 0.0)
-    variance = residual / (n * n) * sums.stretches / np.maximum(sums.stretches - 1, 1)
-    shrunk = (k + 1) / (n + 2)  # keeps the variance of a rule that never failed above zero
-    with np.errstate(divide="ignore"):
-        rows = np.minimum(n, shrunk * (1 - shrunk) / variance)
-    t = _quantiles(sums.stretches, assurance)
-    square = t * t / rows
-    low = (p + square / 2 - np.sqrt(square * (p * (1 - p) + square / 4))) / (1 + square)
-    return np.asarray(np.where(sums.stretches > 1, np.maximum(low, 0.0), 0.0))
+    rows, freedom = effective_rows(counted)
+    p = counted.counts.k / np.maximum(counted.counts.n, 1)
+    t = _quantiles(freedom, assurance)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        square = t * t / rows
+        low = (p + square / 2 - np.sqrt(square * (p * (1 - p) + square / 4))) / (1 + square)
+    return np.where(rows >= _FEWEST_ROWS, np.maximum(low, 0.0), np.nan)
 
 
-def _quantiles(stretches: npt.NDArray[np.int64], assurance: float) -> Floats:
+def effective_rows(counted: Stretches) -> tuple[Floats, Floats]:
+    """Estimate on how many independent rows the confidence of each rule rests.
+
+    Args:
+        counted: The counts of the rules in stretches of time.
+
+    Returns:
+        The effective number of rows, at most the actual one, and the degrees of freedom of the estimate.
+    """
+    of = counted.counts
+    n = of.n.astype(float)
+    p = of.k / np.maximum(n, 1)
+    shrunk = (of.k + 1) / (n + 2)  # keeps the variance of rare failures from vanishing
+    # Deviations are from the mean of the same stretches, which hides a part of each covariance.
+    variance = of.variance * (1 + (2 * of.lags + 1) / counted.stretches)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rows = np.minimum(n, np.where(variance > 0, shrunk * (1 - shrunk) * n * n / variance, n))
+    failures = rows * np.minimum(p, 1 - p)
+    unclear = failures < _FEWEST_FAILURES
+    rows = np.where(unclear, np.minimum(rows, _count_episodes(counted)), rows)
+    estimated = np.where(unclear | (counted.frames == 1), np.inf, np.minimum(of.occupied / (1 + of.lags), failures))
+    return rows, np.maximum(np.minimum(estimated, rows - 1), 1.0)
+
+
+def _count_episodes(counted: Stretches) -> Floats:
+    """Count the episodes of each antecedent that are further apart than the memory of the consequent."""
+    of = counted.counts
+    episode = np.maximum(of.held / np.maximum(of.episodes, 1), 1.0)
+    length = counted.frames / counted.stretches
+    lasting = np.maximum(episode, counted.memory)
+    return np.asarray(np.minimum(of.n / episode, of.groups * np.maximum(length / lasting, 1.0)))
+
+
+def _quantiles(freedom: Floats, assurance: float) -> Floats:
     """Return the quantile of Student's t for the degrees of freedom of each rule."""
-    freedom = np.clip(stretches - 1, 1, _MAX_FREEDOM)
-    found = np.zeros(_MAX_FREEDOM + 1)
-    for value in np.unique(freedom).tolist():
-        found[value] = student_quantile(assurance, value)
-    return found[freedom]
+    known = [max(student_quantile(assurance, value), 1e-12) for value in _FREEDOMS]
+    return np.asarray(np.exp(np.interp(-1 / freedom, -1 / np.array(_FREEDOMS), np.log(known))))
 
 
 def student_quantile(probability: float, freedom: int) -> float:

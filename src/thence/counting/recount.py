@@ -10,7 +10,7 @@ This module counts; it must not compute measures, test rules or select them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from thence.bitmaps.bank import Bank
 from thence.bitmaps.bits import Words, n_words, pack_mask, popcount, unpack
 from thence.bitmaps.counts import count_rules, cover_rows
 from thence.bitmaps.embedding_counts import EmbeddingCounts, count_embeddings
-from thence.bitmaps.stretch_counts import sum_stretches
+from thence.bitmaps.stretch_counts import StretchCounts, count_in_stretches
 from thence.errors import MiningError
 from thence.rules.extra_columns import EXTRA_COLUMNS, columns_from
 from thence.rules.items import Item
@@ -30,7 +30,7 @@ from thence.tables.transactions import FeatureTable, TransactionTable
 
 __all__ = [
     "CoverageOn",
-    "StretchSums",
+    "Stretches",
     "count_rules_of",
     "count_stretches",
     "data_coverage",
@@ -297,29 +297,24 @@ def _count_blocks(
 
 
 @dataclass(frozen=True)
-class StretchSums:
-    """How the counts of each rule vary between stretches of time, as sums that add up over further stretches.
-
-    ``n`` is the number of rows of a stretch in which the antecedent holds, ``k`` the number in which both sides hold.
+class Stretches:
+    """How the counts of rules vary between stretches of time; one entry per rule.
 
     Args:
-        stretches: Number of stretches with n > 0.
-        n: Sum of n.
-        k: Sum of k.
-        nn: Sum of n².
-        nk: Sum of nk.
-        kk: Sum of k².
+        counts: The counts. Groups are occupied stretches that are further apart than the memory of the consequent.
+        memory: For how many frames the consequent may resemble itself: its integrated autocorrelation time, raised
+            where it rests on few changes; infinite if there were none.
+        frames: Number of frames of the block that the rule belongs to; 1 if its rows have no order in time.
+        stretches: Number of stretches that these frames were cut into.
     """
 
+    counts: StretchCounts
+    memory: npt.NDArray[np.float64]
+    frames: npt.NDArray[np.int64]
     stretches: npt.NDArray[np.int64]
-    n: npt.NDArray[np.int64]
-    k: npt.NDArray[np.int64]
-    nn: npt.NDArray[np.int64]
-    nk: npt.NDArray[np.int64]
-    kk: npt.NDArray[np.int64]
 
 
-def count_stretches(rules: RuleSet, table: Table, *, stretches: int, denominator: str = "present") -> StretchSums:
+def count_stretches(rules: RuleSet, table: Table, *, stretches: int, denominator: str = "present") -> Stretches:
     """Count rules in equal, successive stretches of time.
 
     Args:
@@ -334,13 +329,15 @@ def count_stretches(rules: RuleSet, table: Table, *, stretches: int, denominator
     Examples:
         >>> import polars as pl
         >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "x", "y"], "b": ["u", "u", "v", "v"]}))
-        >>> sums = count_stretches(recount(np.array([[0]]), np.array([2]), table), table, stretches=2)
-        >>> sums.stretches.tolist(), sums.nn.tolist(), sums.kk.tolist()
-        ([2], [5], [4])
+        >>> counted = count_stretches(recount(np.array([[0]]), np.array([2]), table), table, stretches=2)
+        >>> counted.counts.n.tolist(), counted.counts.k.tolist(), counted.counts.occupied.tolist()
+        ([3], [2], [2])
     """
     if isinstance(table, FeatureTable):
         raise MiningError("a feature table cannot be counted in stretches", hint="call table.discretize(…) first")
-    sums = np.zeros((6, len(rules)), np.int64)
+    number = len(rules)
+    every = _count_apart(np.zeros(number, np.int64), np.zeros(number, np.int64))
+    whole = Stretches(every, np.ones(number), np.ones(number, np.int64), np.ones(number, np.int64))
     for at, chosen in group_by_block(rules, table):
         left, right = rules.antecedents[chosen], rules.consequents[chosen]
         used = np.unique(np.concatenate([left[left >= 0], right]))
@@ -348,13 +345,46 @@ def count_stretches(rules: RuleSet, table: Table, *, stretches: int, denominator
         left, right = numbers[left], numbers[right]
         if bank.n_frames == 1:
             counts, _ = _count_items(bank, left, right, denominator, lifted=table.blocks[at].is_lifted)
-            n, k = counts.n_antecedent, counts.n_both
-            sums[:, chosen] = np.stack([n, n, k, n, k, k])
+            found = _count_apart(counts.n_antecedent, counts.n_both)
+        elif bank.n_rows:
+            settings: dict[str, Any] = {"stretches": min(stretches, bank.n_frames), "denominator": denominator}
+            memory = _find_memory(bank, right, settings)
+            gaps = np.minimum(np.ceil(memory * settings["stretches"] / bank.n_frames), bank.n_frames).astype(np.int64)
+            found = count_in_stretches(bank, antecedents=left, consequents=right, gaps=gaps, **settings)
+            whole.memory[chosen] = memory
+            whole.frames[chosen], whole.stretches[chosen] = bank.n_frames, settings["stretches"]
+        else:
             continue
-        sums[:, chosen] = sum_stretches(
-            bank, antecedents=left, consequents=right, stretches=stretches, denominator=denominator
-        )
-    return StretchSums(*sums)
+        for field in fields(StretchCounts):
+            getattr(every, field.name)[chosen] = getattr(found, field.name)
+    return whole
+
+
+def _find_memory(bank: Bank, consequents: Indices, settings: Mapping[str, Any]) -> npt.NDArray[np.float64]:
+    """Estimate for how many frames each consequent resembles itself, from its variance between stretches and its runs.
+
+    A consequent that differs between places but never in time has no memory of its own.
+    """
+    items, place = np.unique(consequents, return_inverse=True)
+    nothing = np.full((len(items), 1), -1, np.int32)
+    always, itself = (
+        count_in_stretches(bank, antecedents=left, consequents=items, **settings) for left in (nothing, items[:, None])
+    )
+    independent = always.k * (always.n - always.k) / np.maximum(always.n, 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        by_variance = always.variance / independent * bank.n_frames / always.n
+        by_runs = 2 * independent / itself.episodes - 1  # of a Markov chain that changes as often
+    doubt = 1 + 4 / np.sqrt(np.maximum(itself.episodes, 1))  # few runs may by chance all be short
+    memory = np.maximum(np.fmax(by_variance, by_runs), 1.0) * doubt
+    memory[itself.held == itself.episodes * bank.n_frames] = 1.0
+    memory[always.k == always.n] = np.inf
+    return np.asarray(memory[place])
+
+
+def _count_apart(n: npt.NDArray[np.int64], k: npt.NDArray[np.int64]) -> StretchCounts:
+    """Return the counts of rows without an order in time: each is a stretch and an episode of its own."""
+    occupied, groups, held, episodes = (n.copy() for _ in range(4))
+    return StretchCounts(n, k, occupied, groups, np.zeros_like(n), held, episodes, k * (n - k) / np.maximum(n, 1))
 
 
 def data_coverage(rules: RuleSet, table: Table) -> float:
