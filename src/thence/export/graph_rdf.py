@@ -1,30 +1,35 @@
 """A knowledge graph, its sensors and readings as RDF, with the names that exported rules use.
 
 Node labels become types, properties become data properties, edges become triples between nodes and, with ``reify``,
-also ``rdf:Statement`` resources with id and properties. The output is N-Triples, line by line.
+also ``rdf:Statement`` resources with id and properties. A property with dated values has one resource per value with
+the times between which it is valid, and no data property. The output is N-Triples, line by line.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from thence.atomic import new_file
-from thence.export.vocabulary import PREFIXES, Vocabulary, literal
+from thence.export.observations_rdf import list_moments, observations, typed, windowed_observations
+from thence.export.vocabulary import PREFIXES, Vocabulary
 from thence.graph.knowledge_graph import KnowledgeGraph
-from thence.graph.records import Edge
-from thence.rules.items import Value
+from thence.graph.records import Edge, Node
+from thence.readings.windows import WindowedReadings
 
 if TYPE_CHECKING:
     import polars as pl
 
     from thence.graph.ontology import Ontology
     from thence.readings.sensors import SensorData
+    from thence.tables.transactions import TransactionTable
 
 __all__ = ["triples", "write_graph"]
 
-_RDF, _RDFS, _SOSA, _XSD = (PREFIXES[name] for name in ("rdf", "rdfs", "sosa", "xsd"))
+_RDF, _RDFS, _OWL, _SOSA, _PROV = (PREFIXES[name] for name in ("rdf", "rdfs", "owl", "sosa", "prov"))
 
 
 def triples(
@@ -33,7 +38,8 @@ def triples(
     binding: Mapping[str, str] | None = None,
     sensors: SensorData | None = None,
     ontology: Ontology | None = None,
-    readings: Mapping[str, pl.DataFrame] | None = None,
+    readings: WindowedReadings | Mapping[str, pl.DataFrame] | None = None,
+    table: TransactionTable | None = None,
     reify: bool = True,
     vocabulary: Vocabulary | None = None,
 ) -> Iterator[str]:
@@ -44,8 +50,9 @@ def triples(
         binding: The node of each sensor.
         sensors: The sensors, for their kinds.
         ontology: The classes and relations, for their hierarchy.
-        readings: ``"value"``, ``"rank"``, ``"change"`` and so on to a frame with the column ``time`` and one column
-            per sensor.
+        readings: The readings in windows; or ``"value"``, ``"rank"``, ``"change"`` and so on to a frame with the column
+            ``time`` and one column per sensor.
+        table: The table that rules were mined from, if they have ranks or aggregates; it needs ``readings`` in windows.
         reify: Whether to describe each edge as an ``rdf:Statement`` too.
         vocabulary: The namespaces to use.
 
@@ -56,22 +63,30 @@ def triples(
         <urn:thence:node:Pipe%201> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:thence:class:Pipe> .
     """
     words = vocabulary or Vocabulary()
+    numbers = count(1)
     for node in graph.nodes.values():
         term = words.node(node.id)
         yield from (f"{term} <{_RDF}type> {words.cls(label)} ." for label in sorted(node.labels))
-        yield from _properties(term, node.properties, words)
+        yield from _properties(term, node, graph, words, numbers)
     for edge in graph.edges.values():
         source, target = words.node(edge.source), words.node(edge.target)
         yield from (f"{source} {words.relation(label)} {target} ." for label in sorted(edge.labels))
         if reify:
-            yield from _statement(edge, words)
+            yield from _statement(edge, graph, words, numbers)
     if ontology is not None:
         yield from _hierarchy(ontology, words)
     for sensor, node_id in (binding or {}).items():
         yield f"{words.sensor(sensor)} <{_SOSA}isHostedBy> {words.node(node_id)} ."
     for described in sensors.sensors if sensors is not None else ():
-        yield f"{words.sensor(described.id)} <{_SOSA}observes> {words.kind(described.kind)} ."
-    yield from _observations(readings or {}, words)
+        # Statements about some sensor name one without a kind by its id.
+        for kind in dict.fromkeys((described.kind, described.kind or described.id)):
+            yield f"{words.sensor(described.id)} <{_SOSA}observes> {words.kind(kind)} ."
+    if isinstance(readings, WindowedReadings):
+        yield from windowed_observations(
+            readings, words, numbers, table=table, graph=graph, binding=binding, ontology=ontology
+        )
+    else:
+        yield from observations(readings or {}, words, numbers)
 
 
 def write_graph(graph: KnowledgeGraph, path: str | Path, **options: object) -> Path:
@@ -90,49 +105,43 @@ def write_graph(graph: KnowledgeGraph, path: str | Path, **options: object) -> P
     return Path(path)
 
 
-def _properties(term: str, properties: Mapping[str, Value | int], words: Vocabulary) -> Iterator[str]:
-    for name, value in properties.items():
-        yield f"{term} {words.property(name)} {_typed(value)} ."
+def _properties(
+    term: str, record: Node | Edge, graph: KnowledgeGraph, words: Vocabulary, numbers: Iterator[int]
+) -> Iterator[str]:
+    histories = graph.histories(record.id)
+    for name, value in record.properties.items():
+        if name not in histories:
+            yield f"{term} {words.property(name)} {typed(value)} ."
+    for name, (starts, values) in histories.items():
+        periods = zip((record.properties.get(name), *values), (None, *starts), (*starts, None), strict=True)
+        for held, start, end in periods:
+            if held is not None:
+                value = f"_:v{next(numbers)}"
+                yield f"{term} {words.dated_property(name)} {value} ."
+                yield f"{value} <{_RDF}value> {typed(held)} ."
+                yield from _limit(value, "generatedAtTime", start)
+                yield from _limit(value, "invalidatedAtTime", end)
 
 
-def _typed(value: Value | int) -> str:
-    """A typed literal; N-Triples has no short form for numbers and booleans."""
-    if isinstance(value, bool):
-        return f'"{str(value).lower()}"^^<{_XSD}boolean>'
-    if isinstance(value, (int, float)):
-        return f'"{float(value)!r}"^^<{_XSD}double>'
-    return literal(value)
+def _limit(value: str, name: str, moment: datetime | None) -> Iterator[str]:
+    if moment is not None:
+        yield f"{value} <{_PROV}{name}> {list_moments([moment])[0]} ."
 
 
-def _statement(edge: Edge, words: Vocabulary) -> Iterator[str]:
+def _statement(edge: Edge, graph: KnowledgeGraph, words: Vocabulary, numbers: Iterator[int]) -> Iterator[str]:
     term = words.edge(edge.id)
     yield f"{term} <{_RDF}type> <{_RDF}Statement> ."
     yield f"{term} <{_RDF}subject> {words.node(edge.source)} ."
     yield f"{term} <{_RDF}object> {words.node(edge.target)} ."
     yield from (f"{term} <{_RDF}predicate> {words.relation(label)} ." for label in sorted(edge.labels))
-    yield from _properties(term, edge.properties, words)
+    yield from _properties(term, edge, graph, words, numbers)
 
 
 def _hierarchy(ontology: Ontology, words: Vocabulary) -> Iterator[str]:
     for name, parents in ontology.classes.items():
         yield from (f"{words.cls(name)} <{_RDFS}subClassOf> {words.cls(parent)} ." for parent in sorted(parents))
     for name, relation in ontology.relations.items():
+        if relation.symmetric:
+            yield f"{words.relation(name)} <{_RDF}type> <{_OWL}SymmetricProperty> ."
         for parent in sorted(relation.parents):
             yield f"{words.relation(name)} <{_RDFS}subPropertyOf> {words.relation(parent)} ."
-
-
-def _observations(readings: Mapping[str, pl.DataFrame], words: Vocabulary) -> Iterator[str]:
-    number = 0
-    for name, frame in readings.items():
-        predicate = f"<{_SOSA}hasSimpleResult>" if name == "value" else words.reading(name)
-        moments = [f'"{moment.isoformat()}"^^<{_XSD}dateTime>' for moment in frame["time"].to_list()]
-        for sensor in frame.columns:
-            if sensor == "time":
-                continue
-            for moment, value in zip(moments, frame[sensor].to_list(), strict=True):
-                if value is None or value != value:
-                    continue
-                number += 1
-                yield f"_:o{number} <{_SOSA}madeBySensor> {words.sensor(sensor)} ."
-                yield f"_:o{number} <{_SOSA}resultTime> {moment} ."
-                yield f"_:o{number} {predicate} {_typed(value)} ."

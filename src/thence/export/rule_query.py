@@ -1,17 +1,21 @@
 """A rule as the clauses of a SPARQL query: its pattern, its antecedent and its consequent.
 
 Used by the SPARQL and the SHACL exporter. A missing reading or property neither satisfies nor violates a rule: the
-value that an item tests must exist. Names come from ``thence.export.vocabulary``. Hours and weekdays are taken from
-``sosa:resultTime`` as written, without a change of time zone.
+value that an item tests must exist. A dated property has, at the time of a row, the value that is valid then. The
+variables of a pattern match in every order, as they are counted. Hours and weekdays are those of the frame if the graph
+has frames with them; otherwise they are taken from ``sosa:resultTime`` as written, without a change of time zone. Names
+come from ``thence.export.vocabulary``.
 """
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Sequence
 from itertools import combinations
 
 from thence.export.vocabulary import Vocabulary, literal
-from thence.graph.patterns import Pattern
+from thence.graph.patterns import Pattern, SensorVariable
 from thence.rules.items import Aspect, Feature, Interval, Item, Operator, Role
 from thence.rules.ruleset import Rule
 
@@ -35,20 +39,25 @@ class RuleQuery:
         ?observation2 sosa:madeBySensor <urn:thence:sensor:f1> ; sosa:resultTime ?time ; sosa:hasSimpleResult ?value1 .
         FILTER(?value1 >= 23.0e0)
         ?observation4 sosa:madeBySensor <urn:thence:sensor:p1> ; sosa:resultTime ?time ; sosa:hasSimpleResult ?value3 .
-        FILTER(!(?value3 < 4.0e0))
+        FILTER(!COALESCE(?value3 < 4.0e0, false))
     """
 
     def __init__(self, rule: Rule, vocabulary: Vocabulary | None = None) -> None:
         self.rule = rule
         self.vocabulary = vocabulary or Vocabulary()
         self.pattern = Pattern.parse(rule.pattern) if rule.pattern else None
-        self._sensor_variables = {s.name for s in self.pattern.sensors} if self.pattern else set()
+        self._sensor_variables = {s.name: s for s in self.pattern.sensors} if self.pattern else {}
+        self._bound_time = False
         self._fresh = 0
         self._named: dict[str, str] = {}
         self._calendar: list[str] = []
         self._pattern_lines = self._match_pattern() if self.pattern else []
         self._antecedent_lines = [line for item in rule.antecedent for line in self._require(item)]
+        timed = self._bound_time
         self.place, self._present, self._claim = self._consequent(rule.consequent)
+        # Where no reading gives the time, a row is a frame, if the graph has frames.
+        self._frame_lines = [] if self._bound_time else [f"OPTIONAL {{ [] {self._reading('frame')} ?time . }}"]
+        self._exists = [f"FILTER EXISTS {{ {' '.join(self._present)} }}"] if timed else self._present
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -56,15 +65,22 @@ class RuleQuery:
         return tuple(self._named.values())
 
     @property
-    def has_time(self) -> bool:
-        """Whether the rule tests a reading, so that the query has the variable ``?time``."""
-        items = (*self.rule.antecedent, self.rule.consequent)
-        return any(item.feature.aspect is Aspect.MEASUREMENT for item in items)
+    def is_about_some(self) -> bool:
+        """Whether the consequent is about some sensor, so that a row is a time and not a time and place."""
+        return self.rule.consequent.feature.role is Role.SOME
 
-    def lines(self, *, violations: bool) -> list[str]:
-        """The body of a query for the violations of the rule, or else for its matches."""
-        claim = f"!({self._claim})" if violations else self._claim
-        return [*self._pattern_lines, *self._antecedent_lines, *self._present, *self._calendar, f"FILTER({claim})"]
+    def lines(self, *, violations: bool, places: bool = True) -> list[str]:
+        """The body of a query for the violations of the rule, or else for its matches.
+
+        Args:
+            violations: Whether to find violations instead of matches.
+            places: Whether to bind ``place`` where the consequent is about some sensor: once for each such sensor.
+        """
+        # A value of another type than the test's does not pass it: a comparison that fails is false.
+        claim = f"!COALESCE({self._claim}, false)" if violations else self._claim
+        present = self._present if places or not self.is_about_some else self._exists
+        lines = [*self._frame_lines, *self._pattern_lines, *self._antecedent_lines, *present, *self._calendar]
+        return [*lines, f"FILTER({claim})"]
 
     def _new(self, stem: str) -> str:
         self._fresh += 1
@@ -84,23 +100,65 @@ class RuleQuery:
         """The clauses that match the pattern, with a different node or sensor for each variable."""
         assert self.pattern is not None
         lines = []
+        tested = {item.feature.subject for item in (*self.rule.antecedent, self.rule.consequent)}
+        given = [s for s in self.pattern.sensors if not s.optional or s.name in tested]
+        hosts = {link.source for link in self.pattern.links} | {link.target for link in self.pattern.links}
+        hosts |= {sensor.host for sensor in given}
         for node in self.pattern.nodes:
-            kind = f"{_IS_A} {self.vocabulary.cls(node.label)}" if node.label else "rdf:type []"
-            lines.append(f"{self._variable(node.name)} {kind} .")
+            variable = self._variable(node.name)
+            if node.label:
+                lines.append(f"{variable} {_IS_A} {self.vocabulary.cls(node.label)} .")
+            elif node.name not in hosts:
+                lines.append(f"{variable} rdf:type [] .")
         for link in self.pattern.links:
             source, target = self._variable(link.source), self._variable(link.target)
-            forward = self._link(source, link.label, target)
-            either = f"{{ {forward} }} UNION {{ {self._link(target, link.label, source)} }}"
-            lines.append(forward if link.directed else either)
-        tested = {item.feature.subject for item in (*self.rule.antecedent, self.rule.consequent)}
-        needed = [sensor for sensor in self.pattern.sensors if not sensor.optional or sensor.name in tested]
-        lines += [self._sensor(self._variable(s.name), s.kind, self._variable(s.host)) for s in needed]
-        nodes = [self._variable(node.name) for node in self.pattern.nodes]
-        sensors = [self._variable(sensor.name) for sensor in needed]
-        lines += [f"FILTER({a} != {b})" for group in (nodes, sensors) for a, b in combinations(group, 2)]
+            lines.append(self._link(source, link.label, target, directed=link.directed))
+        for sensor in self.pattern.sensors:
+            self._variable(sensor.name)
+        lines += [self._hosted(sensor) for sensor in given]
+        lines += [
+            f"FILTER({a} != {b})" for a, b in combinations([self._variable(n.name) for n in self.pattern.nodes], 2)
+        ]
+        return lines + self._match_optional_sensors(given)
+
+    def _match_optional_sensors(self, given: Sequence[SensorVariable]) -> list[str]:
+        """The clauses for optional sensors: each is a sensor of its own, or none if no sensor is left for it."""
+        assert self.pattern is not None
+        lines = []
+        for host in dict.fromkeys(sensor.host for sensor in self.pattern.sensors):
+            own = [sensor for sensor in self.pattern.sensors if sensor.host == host]
+            free = [sensor for sensor in own if sensor not in given]
+            for sensor in free:
+                clause = f"{{ {self._hosted(sensor)} }}"
+                lines.append(f"{clause} UNION {{ }}" if _rivals(sensor, own) else f"OPTIONAL {clause}")
+            for a, b in combinations(own, 2):
+                if b in _rivals(a, own):
+                    differ = f"{self._variable(a.name)} != {self._variable(b.name)}"
+                    lines.append(f"FILTER(COALESCE({differ}, true))" if {a, b} & set(free) else f"FILTER({differ})")
+            for sensor in free:
+                rivals = _rivals(sensor, own)
+                if rivals:
+                    left = self._new("left")
+                    taken = " && ".join(f"COALESCE({left} != {self._variable(r.name)}, true)" for r in rivals)
+                    another = self._sensor(left, sensor.kind, self._variable(host))
+                    bound = f"BOUND({self._variable(sensor.name)})"
+                    lines.append(f"FILTER({bound} || NOT EXISTS {{ {another} FILTER({taken}) }})")
+            if free == own and not self.pattern.is_star:
+                lines.append(f"FILTER({' || '.join(f'BOUND({self._variable(s.name)})' for s in own)})")
         return lines
 
-    def _link(self, source: str, label: str, target: str) -> str:
+    def _hosted(self, sensor: SensorVariable) -> str:
+        return self._sensor(self._variable(sensor.name), sensor.kind, self._variable(sensor.host))
+
+    def _link(self, source: str, label: str, target: str, *, directed: bool = True) -> str:
+        """An edge; one of a symmetric relation has no direction."""
+        forward, backward = self._edge(source, label, target), self._edge(target, label, source)
+        if directed and not label:
+            return forward
+        symmetric = f" {self.vocabulary.relation(label)} rdf:type owl:SymmetricProperty ." if directed else ""
+        return f"{{ {forward} }} UNION {{ {backward}{symmetric} }}"
+
+    def _edge(self, source: str, label: str, target: str) -> str:
         if not label:
             return f"{self._new('edge')} rdf:subject {source} ; rdf:object {target} ."
         relation = self._new("relation")
@@ -126,12 +184,14 @@ class RuleQuery:
             known = self._structure(feature)
             return [known] if item.holds(True) else [f"FILTER NOT EXISTS {{ {known} }}"]
         if feature.role is Role.SOME:
-            if item.holds(True):
-                return [self._witness(feature)]
-            _, present, _ = self._candidate(feature)
-            return [*present, f"FILTER NOT EXISTS {{ {self._witness(feature)} }}"]
+            timed, self._bound_time = self._bound_time, True
+            held, witness = item.holds(True), self._witness(feature)
+            present = " ".join(self._candidate(feature)[1])
+            # Once the time is given, sensors need not be listed.
+            lines = [f"FILTER EXISTS {{ {witness if held else present} }}"] if timed else [witness if held else present]
+            return lines if held else [*lines, f"FILTER NOT EXISTS {{ {witness} }}"]
         value, lines = self._value(feature)
-        return [*lines, f"FILTER({_test(item, value)})"]
+        return [*lines, *_guard(item, value), f"FILTER({_test(item, value)})"]
 
     def _consequent(self, item: Item) -> tuple[str, list[str], str]:
         """The term that the consequent is about, the clauses that bind its value, and its test as an expression."""
@@ -140,10 +200,12 @@ class RuleQuery:
             known = self._structure(feature)
             return self._term(feature), [], f"{'' if item.holds(True) else 'NOT '}EXISTS {{ {known} }}"
         if feature.role is Role.SOME:
+            self._bound_time = True
             sensor, present, _ = self._candidate(feature)
             return sensor, present, f"{'' if item.holds(True) else 'NOT '}EXISTS {{ {self._witness(feature)} }}"
         value, lines = self._value(feature)
-        return ("?time" if feature.role is Role.TIME else self._term(feature)), lines, _test(item, value)
+        place = "?time" if feature.role is Role.TIME else self._term(feature)
+        return place, [*lines, *_guard(item, value)], _test(item, value)
 
     def _structure(self, feature: Feature) -> str:
         vocabulary = self.vocabulary
@@ -168,8 +230,7 @@ class RuleQuery:
             lines.append(f"{host} {_IS_A} {self.vocabulary.cls(feature.subject)} .")
         for condition in conditions:
             value = self._new("value")
-            lines.append(f"{host} {self.vocabulary.property(condition.feature.name)} {value} .")
-            lines.append(f"FILTER({_test(condition, value)})")
+            lines += [*self._property(host, condition.feature.name, value), f"FILTER({_test(condition, value)})"]
         reading = self._new("value")
         return sensor, [*lines, self._observation(f"sosa:madeBySensor {sensor}", feature, reading)], reading
 
@@ -182,22 +243,69 @@ class RuleQuery:
         """A variable for the value of a feature, and the clauses that bind it."""
         value = self._new("value")
         if feature.role is Role.TIME:
-            self._calendar += _weekday(value) if feature.name == "weekday" else [f"BIND(HOURS(?time) AS {value})"]
+            frame = self._new("frame")
+            self._calendar.append(
+                f"OPTIONAL {{ {frame} {self._reading('frame')} ?time ; {self._reading(feature.name)} {frame}known . }}"
+            )
+            if feature.name == "weekday":
+                self._calendar += [*_weekday(f"{value}day"), f"BIND(COALESCE({frame}known, {value}day) AS {value})"]
+            else:
+                self._calendar.append(f"BIND(COALESCE({frame}known, HOURS(?time)) AS {value})")
             return value, []
         if feature.aspect is Aspect.PROPERTY:
-            return value, [f"{self._term(feature)} {self.vocabulary.property(feature.name)} {value} ."]
+            return value, self._property(self._term(feature), feature.name, value)
+        self._bound_time = True
         if feature.role is Role.VARIABLE and feature.subject not in self._sensor_variables:
             # An aggregate at a node, such as the sum of incoming flows: the node is the feature of interest.
             about = self.vocabulary.kind(f"{feature.label} {feature.name}".strip())
             subject = f"sosa:hasFeatureOfInterest {self._term(feature)} ; sosa:observedProperty {about}"
             return value, [self._observation(subject, feature, value, derived=False)]
-        return value, [self._observation(f"sosa:madeBySensor {self._term(feature)}", feature, value)]
+        lines = [self._observation(f"sosa:madeBySensor {self._term(feature)}", feature, value)]
+        if feature.role is Role.VARIABLE and not self._sensor_variables[feature.subject].kind:
+            lines.append(f"{self._term(feature)} sosa:observes {self.vocabulary.kind(feature.label)} .")
+        return value, lines
+
+    def _property(self, term: str, name: str, value: str) -> list[str]:
+        """The clauses that bind the value of a property, or the one that is valid at the time of the row."""
+        dated, start, end = self._new("dated"), self._new("start"), self._new("end")
+        valid = (
+            f"{term} {self.vocabulary.dated_property(name)} {dated} . {dated} rdf:value {value} ."
+            f" OPTIONAL {{ {dated} prov:generatedAtTime {start} . }}"
+            f" OPTIONAL {{ {dated} prov:invalidatedAtTime {end} . }}"
+        )
+        return [
+            f"{{ {term} {self.vocabulary.property(name)} {value} . }} UNION {{ {valid} }}",
+            f"FILTER((!BOUND({start}) || {start} <= ?time) && (!BOUND({end}) || ?time < {end}))",
+        ]
+
+    def _reading(self, name: str) -> str:
+        return self.vocabulary.reading(name)
 
     def _observation(self, subject: str, feature: Feature, value: str, *, derived: bool = True) -> str:
-        name = feature.name if derived else ""
+        # States that share a kind with numbers have a name of their own, but are results like any other.
+        name = feature.name if derived and feature.name != "state" else ""
         parts = [name, "rank"] if name and feature.relative else [name or ("rank" if feature.relative else "value")]
-        predicate = self.vocabulary.reading("-".join(parts))
+        predicate = self._reading("-".join(parts))
         return f"{self._new('observation')} {subject} ; sosa:resultTime ?time ; {predicate} {value} ."
+
+
+def _rivals(sensor: SensorVariable, others: Sequence[SensorVariable]) -> list[SensorVariable]:
+    """The other variables that could match the same sensor."""
+    return [
+        other
+        for other in others
+        if other != sensor and (sensor.kind == other.kind or not sensor.kind or not other.kind)
+    ]
+
+
+def _guard(item: Item, value: str) -> list[str]:
+    """The clause that a reading is of the type of an item's test: numbers and states of one kind are two features."""
+    feature = item.feature
+    if feature.aspect is not Aspect.MEASUREMENT or feature.relative or feature.role is not Role.VARIABLE:
+        return []
+    members = item.value if isinstance(item.value, frozenset) else [item.value]
+    is_state = all(isinstance(member, str) for member in members)
+    return [f"FILTER({'!' if is_state else ''}isNumeric({value}))"]
 
 
 def _test(item: Item, value: str) -> str:
@@ -211,7 +319,18 @@ def _test(item: Item, value: str) -> str:
     if isinstance(item.value, frozenset):
         return f"{value} IN ({', '.join(sorted(literal(member) for member in item.value))})"
     symbol = {Operator.LE: "<=", Operator.GE: ">="}.get(item.operator, str(item.operator))
-    return f"{value} {symbol} {literal(item.value)}"
+    return f"{value} {symbol} {literal(item.value)}{_or_number(item, value)}"
+
+
+def _or_number(item: Item, value: str) -> str:
+    """Among texts, a number of a property is the text of the number."""
+    if item.feature.aspect is not Aspect.PROPERTY or not isinstance(item.value, str):
+        return ""
+    try:
+        number = float(item.value)
+    except ValueError:
+        return ""
+    return f" || COALESCE({value} = {literal(number)}, false)" if math.isfinite(number) else ""
 
 
 def _weekday(value: str) -> list[str]:

@@ -41,7 +41,7 @@ def shapes(rules: Iterable[Rule], *, vocabulary: Vocabulary | None = None) -> st
         for prefix, namespace in PREFIXES.items()
     ]
     lines = [f"@prefix {prefix}: <{namespace}> ." for prefix, namespace in PREFIXES.items()]
-    lines += ["@prefix sh: <http://www.w3.org/ns/shacl#> .", "@prefix owl: <http://www.w3.org/2002/07/owl#> .", ""]
+    lines += ["@prefix sh: <http://www.w3.org/ns/shacl#> .", ""]
     lines += [f"<{_SHAPES}prefixes> a owl:Ontology ;", " ;\n".join(declared) + " .", ""]
     for number, rule in enumerate(rules, start=1):
         lines += [*_shape(number, rule, words), ""]
@@ -62,13 +62,12 @@ def write(rules: RuleSet, path: Path, **namespaces: Any) -> None:
 def _shape(number: int, rule: Rule, words: Vocabulary) -> list[str]:
     parts = RuleQuery(rule, words)
     body = "\n".join(parts.lines(violations=True))
-    shown = "?time AS ?value" if parts.has_time else ""
     if parts.place.startswith("?"):
         # SHACL calls the node that is validated $this.
         body = re.sub(rf"{re.escape(parts.place)}\b", "$this", body)
     else:
         body += f"\nFILTER($this = {parts.place})"
-    select = f"SELECT DISTINCT $this {f'({shown})' if shown else ''} WHERE {{\n{body}\n}}"
+    select = f"SELECT DISTINCT $this (?time AS ?value) WHERE {{\n{body}\n}}"
     return [
         f"<{_SHAPES}{number}> a sh:NodeShape ;",
         f"  rdfs:label {literal(str(rule))} ;",

@@ -22,7 +22,9 @@ __all__ = ["FORMAT", "query", "query_all", "write"]
 def query(rule: Rule, *, find: str = "violations", ask: bool = False, vocabulary: Vocabulary | None = None) -> str:
     """Return a query for the violations or the matches of a rule.
 
-    The result has one row per time and place, with the variables of a lifted rule.
+    The result has one row per time and place, with the variables of a lifted rule: as many rows as were counted. Where
+    the consequent is about some sensor, a row is a time. In a graph without frames, a rule without readings has one row
+    per place.
 
     Args:
         rule: The rule.
@@ -38,8 +40,7 @@ def query(rule: Rule, *, find: str = "violations", ask: bool = False, vocabulary
         SELECT DISTINCT ?time ?place WHERE {
     """
     parts = RuleQuery(rule, vocabulary)
-    shown = (*(["?time"] if parts.has_time and parts.place != "?time" else []), *parts.variables, "?place")
-    head = "ASK {" if ask else f"SELECT DISTINCT {' '.join(shown)} WHERE {{"
+    head = "ASK {" if ask else f"SELECT DISTINCT {' '.join(_shown(parts))} WHERE {{"
     body = [f"  {line}" for line in _body(parts, find)]
     return "\n".join([*_comment(rule), *_prefixes(), head, *body, "}"]) + "\n"
 
@@ -47,7 +48,7 @@ def query(rule: Rule, *, find: str = "violations", ask: bool = False, vocabulary
 def query_all(rules: Iterable[Rule], *, find: str = "violations", vocabulary: Vocabulary | None = None) -> str:
     """Return one query for many rules.
 
-    The result has one row per rule (numbered from 1), time and place.
+    The result has the rows of ``query`` for each rule, numbered from 1 in ``?rule``.
 
     Args:
         rules: The rules.
@@ -56,12 +57,16 @@ def query_all(rules: Iterable[Rule], *, find: str = "violations", vocabulary: Vo
     """
     comments: list[str] = []
     branches: list[str] = []
+    columns = dict.fromkeys(("?rule", "?time", "?place"))
     for number, rule in enumerate(rules, start=1):
         comments += _comment(rule, f"rule {number}: ")
-        body = "\n".join(f"    {line}" for line in _body(RuleQuery(rule, vocabulary), find))
-        branches.append(f"  {{\n{body}\n    BIND({number} AS ?rule)\n  }}")
+        parts = RuleQuery(rule, vocabulary)
+        columns.update(dict.fromkeys(_shown(parts)))
+        body = "\n".join(f"      {line}" for line in _body(parts, find))
+        select = f"    SELECT DISTINCT ({number} AS ?rule) {' '.join(_shown(parts))} WHERE {{\n{body}\n    }}"
+        branches.append(f"  {{\n{select}\n  }}")
     inside = "\n  UNION\n".join(branches) or "  FILTER(false)"
-    return "\n".join([*comments, *_prefixes(), f"SELECT DISTINCT ?rule ?time ?place WHERE {{\n{inside}\n}}"]) + "\n"
+    return "\n".join([*comments, *_prefixes(), f"SELECT {' '.join(columns)} WHERE {{\n{inside}\n}}"]) + "\n"
 
 
 def write(rules: RuleSet, path: Path, *, find: str = "violations", **namespaces: Any) -> None:
@@ -79,7 +84,14 @@ def write(rules: RuleSet, path: Path, *, find: str = "violations", **namespaces:
 def _body(parts: RuleQuery, find: str) -> list[str]:
     if find not in ("violations", "matches"):
         raise ConfigError(f"find must be 'violations' or 'matches', got {find!r}")
-    return [*parts.lines(violations=find == "violations"), f"BIND({parts.place} AS ?place)"]
+    lines = parts.lines(violations=find == "violations", places=False)
+    return lines if parts.is_about_some else [*lines, f"BIND({parts.place} AS ?place)"]
+
+
+def _shown(parts: RuleQuery) -> list[str]:
+    """The columns of the result; with a place that is the time, the time is not repeated."""
+    place = [] if parts.is_about_some else ["?place"]
+    return [*([] if parts.place == "?time" else ["?time"]), *parts.variables, *place]
 
 
 def _comment(rule: Rule, label: str = "") -> list[str]:

@@ -3,8 +3,11 @@
 An IRI is a namespace followed by the percent-encoded name: ``Pipe 28`` becomes ``<urn:thence:node:Pipe%2028>``. Pass
 other namespaces to address a graph that has its own, such as Brick's. Sensors and readings use SOSA: a sensor
 ``sosa:observes`` a kind and ``sosa:isHostedBy`` a node; an observation has ``sosa:madeBySensor``, ``sosa:resultTime``
-and ``sosa:hasSimpleResult``, and derived values (``rank``, ``change``) under ``urn:thence:reading:``. An edge with an
-id or properties of its own is an ``rdf:Statement``.
+and ``sosa:hasSimpleResult``, and derived values (``rank``, ``change``) under ``urn:thence:reading:``. A frame has its
+start under ``urn:thence:reading:frame``. A value of a dated property is a resource under ``urn:thence:dated:`` with
+``rdf:value`` and the times between which it is valid, ``prov:generatedAtTime`` (included) and
+``prov:invalidatedAtTime`` (not included); one without the first is valid from ever, one without the second until
+further notice. An edge with an id or properties of its own is an ``rdf:Statement``.
 """
 
 from __future__ import annotations
@@ -17,6 +20,8 @@ from thence.rules.items import Value
 __all__ = ["PREFIXES", "Vocabulary", "literal"]
 
 PREFIXES = {
+    "owl": "http://www.w3.org/2002/07/owl#",
+    "prov": "http://www.w3.org/ns/prov#",
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
     "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
     "sosa": "http://www.w3.org/ns/sosa/",
@@ -35,6 +40,7 @@ class Vocabulary:
         classes: Namespace of classes, the labels of nodes.
         relations: Namespace of relations, the labels of edges.
         properties: Namespace of properties.
+        dated: Namespace of properties whose values are dated.
         kinds: Namespace of kinds of sensors.
         readings: Namespace of values derived from a reading.
 
@@ -49,6 +55,7 @@ class Vocabulary:
     classes: str = "urn:thence:class:"
     relations: str = "urn:thence:relation:"
     properties: str = "urn:thence:property:"
+    dated: str = "urn:thence:dated:"
     kinds: str = "urn:thence:kind:"
     readings: str = "urn:thence:reading:"
 
@@ -75,6 +82,10 @@ class Vocabulary:
     def property(self, name: str) -> str:
         """The IRI of a property."""
         return _iri(self.properties, name)
+
+    def dated_property(self, name: str) -> str:
+        """The IRI from a node to the dated values of a property."""
+        return _iri(self.dated, name)
 
     def kind(self, name: str) -> str:
         """The IRI of a kind of sensor."""

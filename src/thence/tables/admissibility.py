@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.rules.constraints import Constraint, list_alternatives
-from thence.rules.items import Item, Role
+from thence.rules.items import Aspect, Item, Role
 from thence.tables.blocks import Block
 
 __all__ = ["item_masks", "trivial_columns", "trivial_pairs", "without_trivial"]
@@ -50,7 +50,8 @@ def trivial_columns(block: Block) -> npt.NDArray[np.bool_] | None:
 
     These are aggregates of the same sensors (the total and the mean of the same pipes), and existential statements of
     which one implies the other: it has the same conditions and more, or it is about a subclass. Conditions of a class
-    and of a subclass count as the same if they overlap, since each class has bins of its own.
+    and of a subclass count as the same if they overlap, since each class has bins of its own. So are a class of a
+    variable and its superclass.
 
     Args:
         block: The block.
@@ -62,6 +63,7 @@ def trivial_columns(block: Block) -> npt.NDArray[np.bool_] | None:
     pairs: set[tuple[int, int]] = set()
     readers: dict[str, list[int]] = {}
     statements: dict[tuple[str, str], dict[tuple[Any, ...], dict[Any, int]]] = {}
+    labels: dict[str, list[int]] = {}
     for c, column in enumerate(columns):
         feature = column.feature
         for token in feature.reads:
@@ -71,6 +73,8 @@ def trivial_columns(block: Block) -> npt.NDArray[np.bool_] | None:
             tested = (feature.where[-1].operator, feature.where[-1].value)
             kind = statements.setdefault((feature.label, feature.name), {})
             kind.setdefault(prefix, {})[tested] = c
+        if feature.role is Role.VARIABLE and feature.aspect is Aspect.LABEL:
+            labels.setdefault(feature.subject, []).append(c)
     for members in readers.values():
         pairs |= {(a, b) for a in members for b in members if a != b}
     for kind in statements.values():
@@ -79,6 +83,9 @@ def trivial_columns(block: Block) -> npt.NDArray[np.bool_] | None:
                 if own is not other and _narrows(special, where, classes, general, fewer):
                     found = [(own[tested], other[tested]) for tested in own.keys() & other.keys()]
                     pairs |= {pair for a, b in found for pair in ((a, b), (b, a))}
+    for members in labels.values():
+        implied = {(a, b) for a in members for b in members if columns[b].feature.name in columns[a].feature.classes}
+        pairs |= {pair for a, b in implied if a != b for pair in ((a, b), (b, a))}
     if not pairs:
         return None
     out = np.zeros((len(columns), len(columns)), bool)

@@ -302,11 +302,15 @@ def _structure_columns(pattern: Pattern, rows: npt.NDArray[np.int64], index: Gra
             out.append(Column(feature, (False, True), held.astype(np.int16)[:, None], series, context=True))
 
     for at, variable in enumerate(pattern.nodes):
-        labels = [
-            most_specific_label(index.graph.node(index.ids[n]).labels, index.ontology) for n in rows[:, at].tolist()
-        ]
-        for label in sorted(set(labels)):
-            add(Feature(variable.name, Aspect.LABEL, label, role=Role.VARIABLE), np.array([x == label for x in labels]))
+        alike: dict[bytes, list[str]] = {}
+        for label in index.labels:
+            alike.setdefault(index.has_label(label)[rows[:, at]].tobytes(), []).append(label)
+        # Of classes with the same nodes, only the most specific one is named.
+        for label in sorted(most_specific_label(labels, index.ontology) for labels in alike.values()):
+            held = index.has_label(label)[rows[:, at]]
+            everywhere = [name for name in index.labels if index.has_label(name)[rows[held, at]].all()]
+            classes = frozenset(everywhere) if held.any() else frozenset()
+            add(Feature(variable.name, Aspect.LABEL, label, role=Role.VARIABLE, classes=classes), held)
     linked = {frozenset((link.source, link.target)) for link in pattern.links}
     for relation in index.relations:
         for a, left in enumerate(pattern.nodes):
