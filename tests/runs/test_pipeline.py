@@ -285,7 +285,7 @@ def test_what_cannot_be_tested_is_refused_before_mining(toy: Any) -> None:
         mine = never  # type: ignore[assignment]
 
     chosen = {"significance": 0.05, "null": {"period": 1000}}
-    with pytest.raises(MiningError, match="too few for a circular shift"):
+    with pytest.raises(MiningError, match="too few for a shift"):
         th.mine(toy.sensors, miner=Idle(), refine=chosen, progress="off")
 
 

@@ -44,6 +44,7 @@ EXTRA_COLUMNS: Mapping[str, ExtraColumn] = MappingProxyType(
         "p_value": ExtraColumn("significance", lower_is_better=True),
         "p_adjusted": ExtraColumn("significance", lower_is_better=True),
         "p_simpler": ExtraColumn("significance", lower_is_better=True),
+        "p_drift": ExtraColumn("significance", lower_is_better=True),
     }
 )
 
@@ -52,6 +53,6 @@ def columns_from(origin: Origin) -> tuple[str, ...]:
     """Return the names of the extra columns that a step adds.
 
     >>> columns_from("significance")
-    ('p_value', 'p_adjusted', 'p_simpler')
+    ('p_value', 'p_adjusted', 'p_simpler', 'p_drift')
     """
     return tuple(name for name, column in EXTRA_COLUMNS.items() if column.origin == origin)

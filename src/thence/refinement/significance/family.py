@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from thence.bitmaps.bits import Words, as_kernel_array
+from thence.bitmaps.bits import Words, as_kernel_array, popcount
 from thence.errors import MiningError
 from thence.refinement.significance.kernels import TOLERANCE, count_longer, count_pairs, zero_totals
 from thence.refinement.significance.statistics import PlacePermutations, PreparedBank, signed_roots
@@ -44,9 +44,10 @@ class Family:
         column: The column of each consequent.
         allowed: Whether two items may form a rule: antecedents × consequents.
         together: Whether two items may be in one antecedent: antecedents × antecedents.
-        size: Frames in which each antecedent item holds: antecedents × embeddings.
+        size: Frames of the centre in which each antecedent item holds: antecedents × embeddings.
         share: Share of the known frames in which each consequent holds: consequents × embeddings.
         min_rows: Minimum number of rows in which antecedent and consequent hold.
+        min_middle: The same within the centre of the time, in proportion to its length.
         min_confidence: Minimum confidence.
         max_antecedents: Maximum number of antecedent items.
     """
@@ -60,6 +61,7 @@ class Family:
     size: Ints
     share: Floats
     min_rows: int
+    min_middle: int
     min_confidence: float
     max_antecedents: int
 
@@ -100,9 +102,10 @@ class Family:
             as_kernel_array(block.column_of_item[right], np.int32),
             as_kernel_array(apart[np.ix_(left, right)], np.bool_),
             as_kernel_array(apart[np.ix_(left, left)], np.bool_),
-            as_kernel_array(bank.sizes(left), np.int64),
+            as_kernel_array(popcount(bank.middle.words)[bank.arrays.row_of[left]], np.int64),
             bank.frequency(right),
             min_rows,
+            max(1, math.ceil(min_rows * (bank.centre.stop - bank.centre.start) / max(bank.n_frames, 1) - TOLERANCE)),
             min_confidence,
             max_antecedents,
         )
@@ -120,7 +123,7 @@ class Family:
         """
         totals = zero_totals(len(self.antecedents), len(self.consequents))
         count_pairs(
-            self.bank.arrays, permuted, self.antecedents, self.consequents, self.column,
+            self.bank.middle, permuted, self.antecedents, self.consequents, self.column,
             self.allowed, self.size, self.share, totals,
         )  # fmt: skip
         both, held, expected = totals
@@ -133,7 +136,7 @@ class Family:
         # A rule that always holds has the largest statistic for its rows: the root of 2 · rows · ln(1 / frequency).
         most = 2 * np.log(1 / np.maximum(rarest, 1e-300))
         rows = np.ceil(max(level, 0.0) ** 2 / np.maximum(most, 1e-12) * (1 - 4 * TOLERANCE))
-        return np.asarray(np.maximum(np.minimum(rows, 2**62).astype(np.int64), max(self.min_rows, 1)))
+        return np.asarray(np.maximum(np.minimum(rows, 2**62).astype(np.int64), max(self.min_middle, 1)))
 
     def static_part(self, permutations: PlacePermutations) -> StaticFamily:
         """Return the rules of the space whose antecedents are static, given the place permutations of the block."""
@@ -162,7 +165,7 @@ class Family:
         size = len(self.antecedents)
         if self.min_confidence <= 0 or self.max_antecedents < 2:
             return as_kernel_array(np.zeros((size, size), np.int64), np.int64)
-        totals, arrays = zero_totals(size, size), self.bank.arrays
+        totals, arrays = zero_totals(size, size), self.bank.middle
         column = as_kernel_array(self.bank.column_of_item[self.antecedents], np.int32)
         count_pairs(
             arrays, arrays.words, self.antecedents, self.antecedents, column,
@@ -194,7 +197,7 @@ class Family:
                 continue
             least = self._rows_for_confidence if complete[self.column[c]] else no_rows
             fits = count_longer(
-                self.bank.arrays, permuted, self.antecedents, int(self.consequents[c]), int(self.column[c]),
+                self.bank.middle, permuted, self.antecedents, int(self.consequents[c]), int(self.column[c]),
                 self.share[c], as_kernel_array(alone, np.int64), self.together, least, int(need[c]),
                 self.min_confidence, self.max_antecedents, _MAX_SETS, levels, reached,
             )  # fmt: skip

@@ -24,6 +24,7 @@ __all__ = [
     "count_pairs",
     "count_with_permuted_consequent",
     "count_with_permuted_item",
+    "intersect",
     "signed_root",
     "zero_totals",
 ]
@@ -101,7 +102,7 @@ def signed_root(both: float, held: float, expected: float) -> float:
 
 
 @kernel
-def _intersect(bank: BankArrays, items: Indices, embedding: int, out: Words) -> None:
+def intersect(bank: BankArrays, items: Indices, embedding: int, out: Words) -> None:
     """Write the frames in which all items hold; padding (−1) holds in every frame."""
     begun = False
     for place in range(items.size):
@@ -148,7 +149,7 @@ def count_with_permuted_consequent(bank: BankArrays, permuted: Words, rules: Rul
         size = np.int64(0)
         for rule in range(rules.consequents.size):
             if rule == 0 or not _is_same_row(rules.antecedents, rule, rule - 1):
-                _intersect(bank, rules.antecedents[rule], embedding, buffer)
+                intersect(bank, rules.antecedents[rule], embedding, buffer)
                 size = and_count(buffer, buffer)
             if size == 0:
                 continue
@@ -182,7 +183,7 @@ def count_with_permuted_item(
                 or target != rules.consequents[rule - 1]
                 or not _is_same_row(rules.antecedents, rule, rule - 1)
             ):
-                _intersect(bank, rules.antecedents[rule], embedding, known)
+                intersect(bank, rules.antecedents[rule], embedding, known)
                 consequent = bank.words[bank.row_of[target, embedding]]
                 for word in range(known.size):
                     hits[word] = known[word] & consequent[word]
@@ -208,7 +209,7 @@ def count_hits(bank: BankArrays, antecedents: Indices, consequents: Indices, col
     buffer = np.empty(bank.words.shape[1], np.uint64)
     for embedding in range(bank.row_of.shape[1]):
         for rule in range(consequents.size):
-            _intersect(bank, antecedents[rule], embedding, buffer)
+            intersect(bank, antecedents[rule], embedding, buffer)
             out[0, rule, embedding] = and_count(buffer, bank.words[bank.row_of[consequents[rule], embedding]])
             out[1, rule, embedding] = and_count(buffer, bank.words[bank.present_of[column[rule], embedding]])
 
@@ -398,7 +399,7 @@ def count_longer(
                 items[place] = antecedents[candidates[found, place]]
             held, expected = 0.0, 0.0
             for embedding in range(bank.row_of.shape[1]):
-                _intersect(bank, items, embedding, buffer)
+                intersect(bank, items, embedding, buffer)
                 rows = float(and_count(buffer, permuted[bank.present_of[column, embedding]]))
                 held += rows
                 expected += rows * share[embedding]

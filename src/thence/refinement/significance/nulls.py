@@ -1,8 +1,11 @@
 """The null model: permutations of time under which antecedent and consequent are independent of each other.
 
-A circular shift moves one series against the other and keeps its autocorrelation, seasonality and gaps; a permutation
-of blocks also breaks up whatever is slower than a block. Static values are permuted over the places of the graph
-instead (see ``statistics``). This module draws permutations and applies them to bitmaps; it counts nothing.
+A shift moves one series against the other and keeps its autocorrelation, seasonality and gaps. The other series is
+read in the middle of the time only (``Null.centre``), and the shifted one in windows of the same length to either side.
+The end of a series is never joined to its beginning, as a circular shift would: the jump there makes shifted data less
+alike than observed data wherever series are slow or cyclic. A permutation of blocks breaks up whatever is slower than a
+block. Static values are permuted over the places of the graph instead (see ``statistics``). This module draws
+permutations and applies them to bitmaps; it counts nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +26,9 @@ __all__ = ["Null", "Permutation", "TimePermutations", "estimate_memory", "requir
 Ints = npt.NDArray[np.int64]
 
 # Excluding shifts around zero inflates the level by at most their share of all shifts.
-_MAX_GUARD_SHARE = 1 / 200
+_MAX_GUARD_SHARE = 1 / 100
+# Share of the frames by which a series can be shifted, both directions together: more if that is needed for the draws.
+_LEAST_REACH, _MOST_REACH = 1 / 3, 1 / 2
 # Series count as uncorrelated with their past when the mean autocorrelation is below this.
 _UNCORRELATED = 0.1
 # The autocorrelation is estimated on about this many series.
@@ -33,6 +38,8 @@ _SAMPLED_SERIES = 64
 @dataclass(frozen=True)
 class Permutation:
     """A permutation of frames, as runs of frames that are moved.
+
+    A shift has a single run, from its window to the centre of the time; frames outside of the centre are left empty.
 
     Args:
         source: First frame of each run before the permutation.
@@ -45,8 +52,11 @@ class Permutation:
     length: Ints
 
     def order(self, n_frames: int) -> Ints:
-        """Return the permutation as an index array of ``n_frames``: ``series[order]`` is the permuted series."""
-        out = np.empty(n_frames, np.int64)
+        """Return the permutation as an index array of ``n_frames``: ``series[order]`` is the permuted series.
+
+        Frames that are left empty have −1.
+        """
+        out = np.full(n_frames, -1, np.int64)
         for source, target, length in zip(self.source, self.target, self.length, strict=True):
             out[target : target + length] = np.arange(source, source + length)
         return out
@@ -104,14 +114,14 @@ class Null:
     """The null model of a significance test: how time is permuted, and how many permutations are drawn.
 
     Args:
-        kind: ``"shift"`` shifts the consequent circularly by a random number of frames, the same in all embeddings and
-            for all rules; ``"blocks"`` permutes blocks of ``block_frames`` frames.
+        kind: ``"shift"`` shifts the consequent by a random number of frames, the same in all embeddings and for all
+            rules; ``"blocks"`` permutes blocks of ``block_frames`` frames.
         draws: Number of permutations to draw; fewer if the table does not have as many different shifts. The smallest
             possible p-value is ``1 / (1 + draws)``.
         guard: Shifts by up to this many frames in either direction are not drawn, because they change almost nothing.
-            By default the memory of the series (see ``estimate_memory``), but at most a two-hundredth of the frames:
-            excluded shifts inflate the level, by at most ``2 · guard / frames``. With ``kind="blocks"`` it sets the
-            default block length only.
+            By default the memory of the series (see ``estimate_memory``), but at most a hundredth of the longest
+            shift: excluded shifts inflate the level, by at most their share of all shifts. With ``kind="blocks"`` it
+            sets the default block length only.
         period: Length of a cycle in frames (48 for a day of half hours). Only whole periods are moved, which keeps a
             common cycle intact: the test is then for association *beyond* the cycle.
         block_frames: Length of a block in frames with ``kind="blocks"``, rounded up to whole periods. By default twice
@@ -122,10 +132,12 @@ class Null:
 
     Examples:
         >>> rng = np.random.default_rng(1)
-        >>> [one.order(6).tolist() for one in Null(draws=2).permutations(6, guard=1, rng=rng)]
-        [[4, 5, 0, 1, 2, 3], [3, 4, 5, 0, 1, 2]]
-        >>> [int(one.target[0]) for one in Null(period=48).permutations(144, guard=0, rng=rng)]
-        [48, 96]
+        >>> Null().centre(9)
+        slice(2, 7, None)
+        >>> [one.order(9).tolist() for one in Null(draws=2).permutations(9, guard=1, rng=rng)]
+        [[-1, -1, 0, 1, 2, 3, 4, -1, -1], [-1, -1, 4, 5, 6, 7, 8, -1, -1]]
+        >>> sorted(int(one.source[0]) for one in Null(period=48).permutations(240, guard=0, rng=rng))
+        [0, 96]
     """
 
     kind: Literal["shift", "blocks"] = "shift"
@@ -175,24 +187,34 @@ class Null:
         """
         return self._shifts(n_frames, guard, rng) if self.kind == "shift" else self._blocks(n_frames, guard, rng)
 
-    def _shifts(self, n_frames: int, guard: int, rng: np.random.Generator) -> list[Permutation]:
+    def centre(self, n_frames: int) -> slice:
+        """Return the frames in which unpermuted items are read: the middle of the time, or all with ``"blocks"``.
+
+        Args:
+            n_frames: Number of frames.
+        """
+        if self.kind == "blocks":
+            return slice(0, n_frames)
         step = self.period or 1
-        # Frames beyond the last whole period stay in place, or the phase would slip at the seam.
-        ring = n_frames - n_frames % step
-        shifts = np.arange(step, ring, step)
-        shifts = shifts[(shifts > guard) & (shifts < ring - guard)]
+        wanted = (self.draws + 2 * (self.guard or self.draws * _MAX_GUARD_SHARE) + 2) * step
+        reach = max(n_frames * _LEAST_REACH, min(wanted, n_frames * _MOST_REACH))
+        most = int(reach / 2) // step * step
+        return slice(most, n_frames - most)
+
+    def _shifts(self, n_frames: int, guard: int, rng: np.random.Generator) -> list[Permutation]:
+        centre, step = self.centre(n_frames), self.period or 1
+        most = centre.start
+        shifts = np.arange(-most, most + 1, step)
+        shifts = shifts[np.abs(shifts) > guard]
         if not len(shifts):
             raise MiningError(
-                f"{n_frames:,} frames are too few for a circular shift",
+                f"{n_frames:,} frames are too few for a shift",
                 hint="use a longer table, a smaller guard or a shorter period",
             )
         if len(shifts) > self.draws:
             shifts = rng.choice(shifts, self.draws, replace=False)
-        rest = n_frames - ring
-        return [
-            Permutation(np.array([0, ring - s, ring]), np.array([s, 0, ring]), np.array([ring - s, s, rest]))
-            for s in shifts.tolist()
-        ]
+        length = np.array([centre.stop - centre.start])
+        return [Permutation(np.array([most + s]), np.array([most]), length) for s in shifts.tolist()]
 
     def _blocks(self, n_frames: int, guard: int, rng: np.random.Generator) -> list[Permutation]:
         step = self.period or 1
@@ -217,7 +239,8 @@ class Null:
         if self.guard is not None:
             return self.guard
         frames = min((block.n_frames for block in table.blocks), default=0)
-        most = int(frames * _MAX_GUARD_SHARE)
+        longest = self.centre(frames).start if self.kind == "shift" else frames // 2
+        most = int(longest * _MAX_GUARD_SHARE)
         return min(most, max((estimate_memory(block, most) for block in table.blocks), default=0))
 
 

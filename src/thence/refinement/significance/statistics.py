@@ -11,7 +11,7 @@ This module computes statistics; p-values are computed in ``tally`` and ``testin
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.bitmaps.bank import Bank
-from thence.bitmaps.bits import Words, as_kernel_array, popcount
+from thence.bitmaps.bits import Words, as_kernel_array, pack_mask, popcount
 from thence.refinement.encoding import EncodedRules, encode_rules
 from thence.refinement.significance.kernels import (
     BankArrays,
@@ -102,21 +102,38 @@ class PreparedBank:
         arrays: The arrays of the bank.
         column_of_item: The column of each item.
         n_frames: Number of frames.
+        centre: The frames in which items that are not permuted in time are read.
     """
 
     arrays: BankArrays
     column_of_item: Indices
     n_frames: int
+    centre: slice
 
     @staticmethod
-    def of(bank: Bank) -> PreparedBank:
-        """Prepare a bank; its words are not copied."""
+    def of(bank: Bank, centre: slice | None = None) -> PreparedBank:
+        """Prepare a bank; its words are not copied.
+
+        Args:
+            bank: The bank.
+            centre: The frames in which items that are not permuted in time are read; all by default.
+        """
         arrays = BankArrays(
             as_kernel_array(bank.words, np.uint64),
             as_kernel_array(bank.row_of, np.int32),
             as_kernel_array(bank.present_of, np.int32),
         )
-        return PreparedBank(arrays, as_kernel_array(bank.column_of_item, np.int32), bank.n_frames)
+        own = centre or slice(0, bank.n_frames)
+        return PreparedBank(arrays, as_kernel_array(bank.column_of_item, np.int32), bank.n_frames, own)
+
+    @cached_property
+    def middle(self) -> BankArrays:
+        """The arrays with bitmaps that are empty outside of the centre."""
+        if self.centre == slice(0, self.n_frames):
+            return self.arrays
+        inside = np.zeros((self.n_frames, 1), bool)
+        inside[self.centre] = True
+        return self.arrays._replace(words=as_kernel_array(self.arrays.words & pack_mask(inside), np.uint64))
 
     @cached_property
     def ones(self) -> Ints:
@@ -141,12 +158,13 @@ class PreparedBank:
             as_kernel_array(share, np.float64),
         )
 
-    def hits(self, antecedents: Indices, consequents: Indices) -> tuple[Ints, Ints]:
+    def hits(self, antecedents: Indices, consequents: Indices, *, in_middle: bool = False) -> tuple[Ints, Ints]:
         """Count the frames in which rules hold, and in which they could: rules × embeddings each.
 
         Args:
             antecedents: Items of each rule, padded with −1.
             consequents: The item of each consequent.
+            in_middle: Whether to count only the frames of the centre.
 
         Returns:
             The frames in which antecedent and consequent hold, and those in which the antecedent holds and the
@@ -154,9 +172,8 @@ class PreparedBank:
         """
         out = np.zeros((2, len(consequents), self.arrays.row_of.shape[1]), np.int64)
         column = as_kernel_array(self.column_of_item[consequents], np.int32)
-        count_hits(
-            self.arrays, as_kernel_array(antecedents, np.int32), as_kernel_array(consequents, np.int32), column, out
-        )
+        arrays = self.middle if in_middle else self.arrays
+        count_hits(arrays, as_kernel_array(antecedents, np.int32), as_kernel_array(consequents, np.int32), column, out)
         return out[0], out[1]
 
 
@@ -191,7 +208,7 @@ class TimeTests:
 
     def statistics(self, permuted: Words | None, draw: int) -> Floats:
         """Compute the statistic of each rule (see ``Tests``)."""
-        arrays, totals = self.bank.arrays, zero_totals(len(self.rules))
+        arrays, totals = self.bank.middle, zero_totals(len(self.rules))
         words = arrays.words if permuted is None else permuted
         count_with_permuted_consequent(arrays, words, self.arrays, totals)
         return signed_roots(*totals)
@@ -227,13 +244,13 @@ class ItemTests:
         # Tests with the same other items and consequent become adjacent and are intersected once.
         order = np.lexsort([item, consequents, *others.T[::-1]])
         rules, others, item, consequents = rules[order], others[order], item[order], consequents[order]
-        hits, rows = bank.hits(others, consequents)
+        hits, rows = bank.hits(others, consequents, in_middle=True)
         arrays = bank.to_arrays(others, consequents, hits / np.maximum(rows, 1))
         return ItemTests(bank, rules, arrays, as_kernel_array(item, np.int32))
 
     def statistics(self, permuted: Words | None, draw: int) -> Floats:
         """Compute the statistic of each item (see ``Tests``)."""
-        arrays, totals = self.bank.arrays, zero_totals(len(self.rules))
+        arrays, totals = self.bank.middle, zero_totals(len(self.rules))
         words = arrays.words if permuted is None else permuted
         count_with_permuted_item(arrays, words, self.arrays, self.item, totals)
         return signed_roots(*totals)
@@ -320,12 +337,14 @@ class ArrayCache:
     Args:
         n_draws: Number of permutations.
         rng: Random generator.
+        centre: The frames in which items that are not permuted in time are read, per number of frames.
         by_bank: Prepared banks by the id of their words.
         by_block: Place permutations by the id of their block.
     """
 
     n_draws: int
     rng: np.random.Generator
+    centre: Callable[[int], slice]
     by_bank: dict[int, PreparedBank] = field(default_factory=dict)
     by_block: dict[int, PlacePermutations] = field(default_factory=dict)
 
@@ -333,7 +352,7 @@ class ArrayCache:
         """Return the prepared form of a bank."""
         key = id(bank.words)  # the prepared bank keeps the words alive, but not the bank
         if key not in self.by_bank:
-            self.by_bank[key] = PreparedBank.of(bank)
+            self.by_bank[key] = PreparedBank.of(bank, self.centre(bank.n_frames))
         return self.by_bank[key]
 
     def permutations(self, block: Block) -> PlacePermutations:

@@ -3,7 +3,8 @@
 Successive frames of a sensor are not independent, so that Fisher's exact test finds almost everything significant. Here
 the consequent is permuted in time against the antecedent (``nulls``), which keeps each series as it is and breaks only
 the association between them; static items are permuted over the places instead. A p-value is the share of permutations,
-the observed data included, with a statistic at least as large as the observed one.
+the observed data included, with a statistic at least as large as the observed one. Where both sides of a rule drift,
+permutations of time prove nothing, and the rule must also hold beyond slow changes (``drift``).
 
 Rules are not a random sample: a miner returns the best of a large space. Adjusted p-values therefore compare each rule
 with the strongest rule of the whole search space under each permutation, not only with the given rules.
@@ -23,10 +24,18 @@ from thence.bitmaps.bits import Words, default_threads, run_threads
 from thence.errors import ConfigError
 from thence.progress import Progress, silent
 from thence.refinement.encoding import encode_rules
+from thence.refinement.significance.drift import drift_p_values
 from thence.refinement.significance.family import Family, StaticFamily
 from thence.refinement.significance.kernels import TOLERANCE
 from thence.refinement.significance.nulls import Null, TimePermutations
-from thence.refinement.significance.statistics import ArrayCache, PlaceTests, PreparedBank, Tests, build_tests
+from thence.refinement.significance.statistics import (
+    ArrayCache,
+    PlaceTests,
+    PreparedBank,
+    Tests,
+    TimeTests,
+    build_tests,
+)
 from thence.refinement.significance.tally import Levels, Tally, benjamini_hochberg
 from thence.rules.constraints import Constraint
 from thence.rules.ruleset import RuleSet
@@ -40,6 +49,8 @@ Floats = npt.NDArray[np.float64]
 # Without alpha, exact adjusted p-values are computed up to this level: longer rules are searched only where they could
 # still reach it.
 _HIGHEST_EXACT = 0.2
+# Without alpha, the note about drift is for this level.
+_USUAL_LEVEL = 0.05
 # Counts of pairs are kept for the search of longer rules up to this many bytes.
 _PAIR_BYTES = 1 << 29
 
@@ -93,6 +104,9 @@ def p_values(
           bounds.
         - ``p_simpler``: the p-value of the weakest antecedent item, adjusted over all items of the given rules; NaN
           for rules with one item.
+        - ``p_drift``: for rules of which both sides drift (non-stationary series), the p-value of the association
+          within stretches of time; NaN for all others. ``p_value`` and ``p_adjusted`` are at least as large, so that
+          such a rule is significant only if it holds beyond slow changes. Only if there are such rules.
 
         With ``"fwer"``, the probability that any returned rule is false is at most ``alpha``, and so is the
         probability that any item of a returned rule is superfluous.
@@ -121,7 +135,7 @@ def p_values(
         return replace(rules, extras={**rules.extras, "p_value": np.zeros(0), "p_adjusted": np.zeros(0)})
     rng = np.random.default_rng(seed)
     permutations = (null or Null()).draw(table, rng=rng)
-    cache = ArrayCache(permutations.n_draws, rng)
+    cache = ArrayCache(permutations.n_draws, rng, permutations.null.centre)
     association, additions = build_tests(rules, table, cache, simpler=simpler)
     searching = family == "search"
     bounds = {"antecedent": antecedent, "consequent": consequent, "min_confidence": min_confidence}
@@ -134,9 +148,14 @@ def p_values(
         whole, single, spaces, static_spaces, permutations, alpha or _HIGHEST_EXACT, pooling, progress
     )
     columns = _compute_columns(len(rules), whole, single, levels if searching else None, method)
+    drift = _test_drift(len(rules), association)
+    if not np.isnan(drift).all():
+        columns |= {name: np.fmax(columns[name], drift) for name in ("p_value", "p_adjusted")}
+        columns["p_drift"] = drift
     weakest = np.maximum(columns["p_adjusted"], np.nan_to_num(columns.get("p_simpler", np.zeros(len(rules)))))
-    notes = (*rules.notes, _write_note(permutations, searching, method, alpha, weakest))
-    tested = replace(rules, extras={**rules.extras, **columns}, notes=notes)
+    notes = [*rules.notes, _write_note(permutations, searching, method, alpha, weakest)]
+    notes += _write_drift_note(drift, alpha or _USUAL_LEVEL)
+    tested = replace(rules, extras={**rules.extras, **columns}, notes=tuple(notes))
     return tested if alpha is None else tested.take(np.flatnonzero(weakest <= alpha))
 
 
@@ -237,7 +256,7 @@ def _run_permutations(
             progress("testing longer rules", rest.index(draws[-1]) + 1, len(rest))
     if pooling:
         for space in spaces:
-            words = space.bank.arrays.words
+            words = space.bank.middle.words
             both, statistics = space.count_pairs(words, levels.lowest)
             levels.observed += levels.histogram(statistics)
             levels.observed += space.count_longer(words, both, levels.levels)
@@ -273,10 +292,19 @@ def _compute_columns(
     return out
 
 
+def _test_drift(n_rules: int, association: Sequence[tuple[PreparedBank, Tests]]) -> Floats:
+    """Compute the p-values of rules whose sides both drift; NaN for the others."""
+    out = np.full(n_rules, np.nan)
+    for _, tests in association:
+        if isinstance(tests, TimeTests):
+            out[tests.rules] = drift_p_values(tests)
+    return out
+
+
 def _write_note(
     permutations: TimePermutations, searching: bool, method: str, alpha: float | None, adjusted: Floats
 ) -> str:
-    kind = "circular shifts" if permutations.null.kind == "shift" else "block permutations"
+    kind = "shifts" if permutations.null.kind == "shift" else "block permutations"
     of = "by whole periods " if permutations.null.period else ""
     over = "all rules that could have been found" if searching else "the given rules"
     text = f"tested with {permutations.n_draws} {kind} {of}over {over} ({method.upper()})"
@@ -286,3 +314,15 @@ def _write_note(
     if smallest > alpha:
         return f"{text}: no p-value can be below {smallest:.3g} with so few, so no rule passes {alpha:g}"
     return f"{text}: {int((adjusted <= alpha).sum()):,} of {len(adjusted):,} rules pass {alpha:g}"
+
+
+def _write_drift_note(drift: Floats, level: float) -> list[str]:
+    """Say how many rules are refused because both sides drift, and what to do."""
+    drifting, refused = int((~np.isnan(drift)).sum()), int((drift > level).sum())
+    if not refused:
+        return []
+    return [
+        f"non-stationary: both sides drift in {drifting:,} rules, and {refused:,} of them are not associated at "
+        f"{level:g} within stretches of time, so that they cannot be told from chance; mine changes "
+        '(derive="change"), or use a longer table'
+    ]
