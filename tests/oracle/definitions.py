@@ -204,7 +204,7 @@ def value_at(world: World, node: str, name: str, moment: datetime) -> Any:
     value = world.properties.get(node, {}).get(name)
     for subject, own, start, later in sorted(world.dated, key=lambda entry: entry[2]):
         if (subject, own) == (node, name) and start <= moment:
-            value = later  # type: ignore[assignment]
+            value = later
     return value
 
 
