@@ -97,7 +97,7 @@ def plain_variance(n: npt.NDArray[np.int64], k: npt.NDArray[np.int64]) -> tuple[
 
 def plain_groups(n: npt.NDArray[np.int64], gap: float) -> int:
     groups, last = 0, -math.inf
-    for place in np.flatnonzero(n):
+    for place in np.flatnonzero(n).tolist():
         if place - last >= math.ceil(min(gap, 10**6)):
             groups, last = groups + 1, place
     return groups

@@ -346,6 +346,7 @@ def count_stretches(rules: RuleSet, table: Table, *, stretches: int, denominator
         if bank.n_frames == 1:
             counts, _ = _count_items(bank, left, right, denominator, lifted=table.blocks[at].is_lifted)
             found = _count_apart(counts.n_antecedent, counts.n_both)
+            whole.stretches[chosen] = bank.n_rows
         elif bank.n_rows:
             settings: dict[str, Any] = {"stretches": min(stretches, bank.n_frames), "denominator": denominator}
             memory = _find_memory(bank, right, settings)

@@ -109,6 +109,14 @@ def test_an_assurance_that_nothing_reaches_says_so() -> None:
     assert any("lower min_support or min_confidence or assurance" in note for note in none.notes)
 
 
+def test_proposals_that_cannot_be_judged_are_told_apart_from_those_that_are_not_sure() -> None:
+    """Regression: a rule seen in one episode had the bound 0, as if it were known to fail."""
+    once = TransactionTable.from_frame(pl.DataFrame({"a": ["x"] * 40 + ["y"] * 40, "b": ["u"] * 40 + ["v"] * 40}))
+    assert len(Aerial(seed=0, assurance=0).mine(once)) == 4
+    notes = Aerial(seed=0).mine(once).notes
+    assert any("4 proposals" in note and "too few independent rows to judge" in note for note in notes)
+
+
 @pytest.mark.parametrize("assurance", [0.4, 1.0, 95, -0.1])
 def test_an_assurance_is_a_probability(assurance: float) -> None:
     with pytest.raises(ConfigError, match="assurance must be at least"):

@@ -68,7 +68,8 @@ class Aerial(BaseMiner):
         min_confidence: The lowest exact confidence of a rule, applied after the recount. By default the threshold for
             consequents; 0 keeps whatever the network proposes.
         assurance: Probability with which the confidence of a rule reaches ``min_confidence`` on future rows, given the
-            rows that were counted (see ``assured``). 0 or ``None`` also keeps rules that reach it in a few rows only.
+            rows that were counted (see ``assured``). Rules that the data do not allow to judge are left out too, and
+            counted in the notes. 0 or ``None`` also keeps rules that reach it in a few rows only.
         antecedent: Which items may be in an antecedent.
         consequent: Which items may be a consequent.
         context_consequents: Whether constants and graph context may be consequents.
@@ -346,11 +347,12 @@ class Aerial(BaseMiner):
             if bound:
                 rules = narrow(rules.filter(bounds={f"min_{name}": bound}), f"have an exact {name} below {bound:g}")
         if self.assurance and self.least_confidence:
-            least = self.least_confidence
-            sure = assured(rules, table, assurance=self.assurance, min_confidence=least)
-            rules = narrow(
-                sure, f"reach a confidence of {least:g}, but not with an assurance of {self.assurance:g} (0 keeps them)"
-            )
+            least, level = self.least_confidence, f"with an assurance of {self.assurance:g} (0 keeps them)"
+            sure = replace(assured(rules, table, assurance=self.assurance), notes=rules.notes)
+            judged = sure.take(np.flatnonzero(np.isfinite(sure.measure("assured_confidence"))))
+            rules = narrow(judged, f"reach a confidence of {least:g}, but in too few independent rows to judge {level}")
+            enough = rules.filter(min_assured_confidence=least)
+            rules = narrow(enough, f"reach a confidence of {least:g}, but not {level}")
         return rules, left_out
 
     @property
