@@ -51,10 +51,16 @@ def add(results: Iterable[GroupResult]) -> GroupResult:
 
 
 def share(value: float | None) -> str:
-    """Format a share with three digits, four if three would round it to 1; a dash for ``None``."""
+    """Format a share with three digits, or four, rounded down, if three would round it to 1; a dash for ``None``."""
     if value is None:
         return "–"
-    return f"{value:.4f}" if 0.9995 <= value < 1 else f"{value:.3f}"
+    return f"{int(10_000 * value) / 10_000:.4f}" if 0.9995 <= value < 1 else f"{value:.3f}"
+
+
+def mean(values: Iterable[int]) -> str:
+    """Format a mean number of rules; small ones with one digit after the point."""
+    average = fmean(values)
+    return f"{average:,.0f}" if average >= 10 or average.is_integer() else f"{average:.1f}"
 
 
 def format_row(results: Sequence[ModeResult]) -> list[str]:
@@ -64,8 +70,8 @@ def format_row(results: Sequence[ModeResult]) -> list[str]:
     )
     zhang = [float(value) for one in results for value in one.selected.measure("zhang")]
     return [
-        f"{fmean(one.mined for one in results):,.0f}",
-        f"{fmean(one.rules for one in results):.0f}",
+        mean(one.mined for one in results),
+        mean(one.rules for one in results),
         share(fmean(zhang) if zhang else None),
         ", ".join(str(one.wholly_unseen.places) for one in results),
         *map(share, (wholly.coverage, wholly.confidence, wholly.sensor_share)),
