@@ -1,15 +1,17 @@
 """``thence demo``: mine rules from a simulated water network.
 
-The rules are lifted, have one antecedent and are reduced to the fewest that cover the data, so that they can be read
-without knowing the network.
+The rules are lifted, have one antecedent and hold in at least half of the places of their pattern, so that they can be
+read without knowing the network; of those about the same reading only the best are printed.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from thence.cli.options import AsJson, Quiet
@@ -27,10 +29,12 @@ SETTINGS: dict[str, Any] = {
     "enrich": {"mode": "lifted"},
     "discretize": {"bins": 5},
     "miner": {"name": "exact", "max_antecedents": 1, "min_support": 0.05, "min_confidence": 0.9},
-    "refine": {"cover": True},
+    "refine": {"apply": True, "min": {"support_embeddings": 0.5}},
     "output": {"also": ["rules.md"]},
 }
 _SHOWN = 10
+_EACH = 2
+"""Rules shown about the same reading of the same pattern: enough to see the law, and the next one."""
 
 
 def demo(
@@ -48,7 +52,7 @@ def demo(
     target = out or Path("runs") / "demo"
     say("Simulating the water network Net3, 28 days, and mining rules …", quiet=quiet or as_json)
     run = mine(config=config, out=target, force=out is None, progress="off" if quiet or as_json else "auto")
-    best = run.rules.top(_SHOWN)
+    best = _varied(run.rules, _SHOWN)
     if as_json:
         print_json({"path": str(run.path), "summary": run.summary, "rules": [rule.english for rule in best]})
     elif not quiet:
@@ -68,3 +72,16 @@ def _measures(rules: RuleSet) -> Iterator[str]:
             times, places = rules.extras["support_time"][r], rules.extras["support_embeddings"][r]
             spread = f" (at {100 * times:.0f} % of the times, in {100 * places:.0f} % of the places)"
         yield f"support {support[r]:.3f}{spread}, confidence {confidence[r]:.3f}, Zhang {zhang[r]:.3f}"
+
+
+def _varied(rules: RuleSet, count: int) -> RuleSet:
+    """The best rules, at most ``_EACH`` about the same consequent feature of the same pattern."""
+    ordered = rules.sort(["zhang", "support"])
+    taken: Counter[tuple[str, str]] = Counter()
+    chosen: list[int] = []
+    for number, rule in enumerate(ordered):
+        about = (rule.pattern, str(rule.consequent.feature))
+        taken[about] += 1
+        if taken[about] <= _EACH and len(chosen) < count:
+            chosen.append(number)
+    return ordered.take(np.array(chosen, np.int64))
