@@ -173,7 +173,10 @@ class Reader:
             raise AmbiguousError(f"{node} has {len(sensors)} sensors of the kind {kind}")
         series = self.changes if change else self.readings.values
         value = series[sensors[0]][frame] if sensors and sensors[0] in series else None
-        truths = [None if value is None else read_test(test)(value)]
+        # A kind may have sensors with numbers and others with states: a test speaks of one or the other.
+        truths = [
+            read_test(test)(value) if value is not None and isinstance(value, float) == _is_number(test) else None
+        ]
         for fact in _split_facts(facts):
             name, _, of = fact.partition(" ")
             truths.append(self._fact(node, name, of, frame))
@@ -196,11 +199,14 @@ class Reader:
             facts = [fact.partition(" ") for fact in _split_facts(found[4])]
             if value is not None and all(self._fact(node, name, test, frame) for name, _, test in facts):
                 # A number is never a state, and a state is never in a range.
-                wants_number = re.search(r"[\d∞]", found[6]) is not None
-                truths.append(isinstance(value, float) == wants_number and read_test(found[6])(value))
+                truths.append(isinstance(value, float) == _is_number(found[6]) and read_test(found[6])(value))
         if not truths:
             return None
         return any(truths) is (found[1] == "some")
+
+
+def _is_number(test: str) -> bool:
+    return re.search(r"[\d∞]", test) is not None
 
 
 def _split_facts(text: str | None) -> list[str]:
