@@ -264,3 +264,18 @@ def test_long_patterns_are_matched() -> None:
     pattern = Pattern.parse(chain)
     assert len(list(pattern.automorphisms())) == 2
     assert len(find_embeddings(pattern, GraphIndex(KnowledgeGraph(nodes, edges)))) == 4
+
+
+@pytest.mark.parametrize("order", [("a", "b", "c", "d"), ("a", "c", "b", "d"), ("d", "b", "c", "a")])
+def test_a_path_is_not_taken_for_a_star_of_the_same_nodes(order: tuple[str, ...]) -> None:
+    """Regression: two pairs of nodes had the same key as a star of the four, where the file listed them in order."""
+    nodes = [Node(name, frozenset({"Fan"})) for name in order]
+    edges = [Edge("1", "a", "b", frozenset({"leads"})), Edge("2", "c", "d", frozenset({"leads"}))]
+    sensors = {"fa": ("flow", "a"), "fc": ("flow", "c"), "vb": ("valve", "b"), "vd": ("valve", "d")}
+    carriers = Carriers.of(
+        GraphIndex(KnowledgeGraph(nodes, edges)),
+        {name: kind for name, (kind, _) in sensors.items()},
+        {name: node for name, (_, node) in sensors.items()},
+    )
+    found, _ = discover(carriers, hops=1, min_embeddings=1)
+    assert [len(pattern.nodes) for pattern in found] == [1, 2]

@@ -87,6 +87,12 @@ def test_order_is_total_and_agrees_with_equality(a: Item, b: Item) -> None:
     assert (a == b) == (not a < b and not b < a)
 
 
+def test_a_number_is_not_a_truth_value() -> None:
+    # 0.0 == False in Python, so that two different items were equal.
+    assert Item.is_(Feature("a"), 0.0) != Item.is_(Feature("a"), False)
+    assert Item.is_(Feature("a"), 1) == Item.is_(Feature("a"), 1.0) != Item.is_(Feature("a"), True)
+
+
 @given(items(), numbers)
 def test_an_item_and_its_negation_split_the_numbers(item: Item, value: float) -> None:
     assert item.holds(value) != item.negated().holds(value)

@@ -109,13 +109,14 @@ class _Discoveries:
     """The patterns found so far, without duplicates that match the same nodes."""
 
     patterns: list[Pattern] = field(default_factory=list)
-    seen: set[bytes] = field(default_factory=set)
+    seen: set[tuple[int, bytes, tuple[str, ...]]] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
 
     def add(self, pattern: Pattern, rows: Ints) -> None:
         # A relation and its inverse give the same embeddings; only the first pattern is kept.
-        ordered = np.sort(rows, axis=1)
-        key = np.unique(ordered, axis=0).tobytes() + str(sorted(s.kind for s in pattern.sensors)).encode()
+        ordered = np.unique(np.sort(rows, axis=1), axis=0)
+        # Four nodes and two pairs of them have the same bytes, so the width is part of the key.
+        key = (ordered.shape[1], ordered.tobytes(), tuple(sorted(s.kind for s in pattern.sensors)))
         if key not in self.seen:
             self.seen.add(key)
             self.patterns.append(pattern)

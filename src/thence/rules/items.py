@@ -268,7 +268,7 @@ class Feature:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Item:
     """A feature and a test of it.
 
@@ -293,6 +293,19 @@ class Item:
     feature: Feature
     operator: Operator
     value: Value | Interval | frozenset[Value]
+
+    def __eq__(self, other: object) -> bool:
+        # To Python 0.0 equals False; to a rule a number is not a truth value.
+        return (
+            isinstance(other, Item)
+            and self.operator is other.operator
+            and self.value == other.value
+            and isinstance(self.value, bool) is isinstance(other.value, bool)
+            and self.feature == other.feature
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.feature, self.operator, self.value))
 
     @staticmethod
     def is_(feature: Feature, value: Value | Interval) -> Item:
