@@ -258,8 +258,8 @@ def test_rare_failures_count_episodes_of_the_antecedent() -> None:
     counted = count_stretches(*world(applies, holds), stretches=STRETCHES)
     rows, freedom = effective_rows(counted)
     assert rows.tolist() == [30.0, 30.0]
-    assert freedom.tolist() == [29.0, 29.0]
-    t = student_quantile(0.95, 29)
+    assert freedom.tolist() == [10.0, 10.0]
+    t = student_quantile(0.95, 10)
     assert confidence_bound(counted, 0.95) == pytest.approx(30 / (30 + t * t), abs=0.002)
 
 

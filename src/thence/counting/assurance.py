@@ -32,6 +32,7 @@ STRETCHES = 64
 
 _FEWEST_FAILURES = 3  # effectively independent, to estimate from them how long failures last
 _FEWEST_ROWS = 2  # effectively independent, for any bound
+_RARE_FREEDOM = 10.0  # at most, for rare failures: with one or two, Wilson's bound itself is too high in 6 of 100 cases
 
 _FREEDOMS = (*range(1, 21), 24, 30, 40, 60, 100, 200)  # between these, quantiles of Student's t are interpolated
 
@@ -126,13 +127,14 @@ def effective_rows(counted: Stretches) -> tuple[Floats, Floats]:
     p = of.k / np.maximum(n, 1)
     shrunk = (of.k + 1) / (n + 2)  # keeps the variance of rare failures from vanishing
     # Deviations are from the mean of the same stretches, which hides a part of each covariance.
-    variance = of.variance * (1 + (2 * of.lags + 1) / counted.stretches)
+    variance = of.variance * (1 + (2 * of.lags + 1) / np.maximum(of.occupied, 1))
     with np.errstate(divide="ignore", invalid="ignore"):
         rows = np.minimum(n, np.where(variance > 0, shrunk * (1 - shrunk) * n * n / variance, n))
     failures = rows * np.minimum(p, 1 - p)
     unclear = failures < _FEWEST_FAILURES
     rows = np.where(unclear, np.minimum(rows, _count_episodes(counted)), rows)
-    estimated = np.where(unclear | (counted.frames == 1), np.inf, np.minimum(of.occupied / (1 + of.lags), failures))
+    estimated = np.where(unclear, _RARE_FREEDOM, np.minimum(of.occupied / (1 + of.lags), failures))
+    estimated[counted.frames == 1] = np.inf  # taken as independent: there is nothing to estimate
     return rows, np.maximum(np.minimum(estimated, rows - 1), 1.0)
 
 
