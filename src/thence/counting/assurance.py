@@ -77,7 +77,7 @@ def assured(
         >>> print(rules.rule(0).english)
         if pump reads off, then flow reads low
         >>> print(rules.measure("confidence")[0], rules.measure("assured_confidence")[0].round(3))
-        1.0 0.973
+        1.0 0.968
     """
     require_assurance(assurance)
     if stretches < 2:
