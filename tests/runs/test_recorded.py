@@ -15,6 +15,7 @@ from thence.runs.pipeline import run_config
 from thence.tables.enrich import ENRICHMENTS
 
 SMALL: dict[str, dict[str, Any]] = {
+    "aerial": {"assurance": 0},  # two days are too short for a lower bound
     "fpgrowth": {"min_support": 0.1},
     "hmine": {"min_support": 0.1},
     "naive-semrl": {"min_support": 0.1},
