@@ -8,6 +8,7 @@ rest).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from numbers import Real
@@ -73,7 +74,7 @@ class TrainableMiner(Protocol):
         ...
 
 
-class BaseMiner:
+class BaseMiner(ABC):
     """Everything that the pipeline asks of a miner, with defaults.
 
     Class attributes describe the algorithm:
@@ -132,9 +133,9 @@ class BaseMiner:
         """The lowest confidence that a rule of this miner can have, if there is a bound."""
         return self.min_confidence
 
+    @abstractmethod
     def mine(self, table: Any, *, progress: Progress = silent) -> RuleSet:
         """Return the rules that this miner finds in a table, with exact counts."""
-        raise NotImplementedError
 
     def mine_with_model(self, table: Any, *, progress: Progress = silent) -> tuple[RuleSet, Any]:
         """Return the rules, and the model behind them if the miner learns one.
