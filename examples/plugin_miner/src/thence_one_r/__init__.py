@@ -11,8 +11,8 @@ from thence.counting.recount import recount
 from thence.errors import ConfigError, MiningError
 from thence.progress import Progress, silent
 from thence.rules.constraints import Constraint
-from thence.tables.admissibility import item_masks
 from thence.rules.ruleset import RuleSet
+from thence.tables.admissibility import item_masks
 from thence.tables.transactions import TransactionTable
 
 __all__ = ["OneR"]
