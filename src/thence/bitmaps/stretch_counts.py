@@ -143,9 +143,11 @@ def _count_some(rules: BankRules, lengths: Ints, counts: Ints, tallies: Ints) ->
                     if ones[place] == 0:
                         continue
                     start = place * width
+                    word = np.uint64(start)  # unsigned: a signed position would be checked for counting from the end
                     both = np.uint64(0)
-                    for word in range(start, start + width):
+                    for _ in range(width):
                         both += ctpop(held[word] & target[word])
+                        word += np.uint64(1)
                     counts[rule, 1, first + place] += np.int64(both)
                     if complete:
                         counts[rule, 0, first + place] += ones[place]
@@ -157,20 +159,19 @@ def _count_some(rules: BankRules, lengths: Ints, counts: Ints, tallies: Ints) ->
 @kernel
 def _add_lags(residuals: Floats, lag: int) -> Integer:
     """Return the sum of the autocovariances at ``lag`` and the lag after it."""
-    n = residuals.size
+    left, right = residuals[: residuals.size - lag], residuals[lag:]
     one, two, three, four = 0.0, 0.0, 0.0, 0.0  # separate sums, which a processor adds at the same time
-    at = 0
-    while at + lag + 2 < n:
-        one += residuals[at] * residuals[at + lag]
-        two += residuals[at] * residuals[at + lag + 1]
-        three += residuals[at + 1] * residuals[at + lag + 1]
-        four += residuals[at + 1] * residuals[at + lag + 2]
-        at += 2
-    while at + lag < n:
-        one += residuals[at] * residuals[at + lag]
-        if at + lag + 1 < n:
-            two += residuals[at] * residuals[at + lag + 1]
-        at += 1
+    pairs = (right.size - 1) // 2
+    for pair in range(pairs):
+        at = 2 * pair
+        one += left[at] * right[at]
+        two += left[at] * right[at + 1]
+        three += left[at + 1] * right[at + 1]
+        four += left[at + 1] * right[at + 2]
+    for at in range(2 * pairs, right.size):
+        one += left[at] * right[at]
+        if at + 1 < right.size:
+            two += left[at] * right[at + 1]
     return (one + two) + (three + four)
 
 
