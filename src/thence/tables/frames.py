@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.errors import InputError
+from thence.frames import to_polars_frame
 from thence.rules.items import Feature, Value
 
 if TYPE_CHECKING:
@@ -20,29 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["raw_columns", "to_polars_frame"]
 
 Categories = tuple[tuple[Value, ...] | None, ...]
-
-
-def to_polars_frame(frame: Any) -> pl.DataFrame:
-    """Convert a polars, pandas or Arrow frame to a polars frame; the index of a pandas frame is ignored.
-
-    Examples:
-        >>> import pandas as pd
-        >>> to_polars_frame(pd.DataFrame({"a": [1, 2]})).shape
-        (2, 1)
-    """
-    import polars as pl
-
-    from thence.readings.frames import from_pandas, is_pandas
-
-    if isinstance(frame, pl.DataFrame):
-        return frame
-    if isinstance(frame, pl.LazyFrame):
-        return frame.collect()
-    if is_pandas(frame) and hasattr(frame, "columns"):
-        return from_pandas(frame, index=False, categories_as_text=True)
-    if hasattr(frame, "__arrow_c_stream__") and not is_pandas(frame) and not isinstance(frame, pl.Series):
-        return pl.DataFrame(frame)
-    raise InputError(f"cannot read a frame of type {type(frame).__name__}", hint="pass a polars, pandas or Arrow table")
 
 
 def raw_columns(

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from thence.errors import InputError
-from thence.readings.frames import from_pandas, is_pandas
+from thence.frames import from_pandas, is_pandas
 from thence.readings.readers.table import SourceTable
 
 __all__ = ["table_from_frame"]
