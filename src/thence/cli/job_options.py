@@ -1,0 +1,548 @@
+"""The table of the options of ``mine`` and ``check``: how each is spelled, what it sets, and its help text.
+
+A row names the settings of the configuration that its option sets, as in a TOML file (``windows.every``).
+``thence.cli.job`` makes the parameters of the commands from the table and the configuration from what was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from thence.cli.options import parse_assignments
+from thence.errors import ConfigError
+from thence.runs.configuration import absolute_paths
+
+__all__ = ["JOB_OPTIONS", "JobOption", "settings_of_options"]
+
+_INPUT, _READING, _BINDING = "Input", "Reading", "Binding"
+_TABLE, _SEARCH, _RESULT = "Transactions", "Mining", "Result"
+_TEXT, _TEXTS, _WHOLE, _SHARE = str | None, list[str] | None, int | None, float | None
+_FOR_FILES = ("input.read_sensors.", "input.read_graph.")
+# These also apply to the sensors of a data set.
+_FOR_ALL = ("input.read_sensors.ignore",)
+
+
+def _same(given: Any) -> Any:
+    return given
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobOption:
+    """One option of ``mine`` and ``check``.
+
+    Args:
+        name: The name of the parameter; the flag is ``--name`` with dashes.
+        sets: The settings of the configuration that it sets, each as a path such as ``windows.every``. A path that ends
+            in a dot is a table into which the option's mapping is merged.
+        type: The type of the parameter, for typer.
+        help: The help text.
+        panel: The panel of the help page.
+        flag: The flag, where it is not ``--name``.
+        convert: From what was given to the value of the setting.
+    """
+
+    name: str
+    sets: tuple[str, ...]
+    type: Any
+    help: str
+    panel: str
+    flag: str = ""
+    convert: Callable[[Any], Any] = _same
+
+    @property
+    def spelling(self) -> str:
+        """The flag as a user writes it."""
+        return self.flag or f"--{self.name.replace('_', '-')}"
+
+
+def settings_of_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the nested settings that the given options set.
+
+    Args:
+        given: The values of the options by parameter name; those that are ``None`` or false set nothing.
+
+    Examples:
+        >>> settings_of_options({"windows": "1h", "partial": True, "bins": None})
+        {'input': {'bind': {'partial': True}}, 'windows': {'every': '1h'}}
+    """
+    out: dict[str, Any] = {}
+    for option in JOB_OPTIONS:
+        value = given.get(option.name)
+        if value is None or value is False or value == []:
+            continue
+        for path in option.sets:
+            if path.startswith(_FOR_FILES) and path not in _FOR_ALL and given.get("dataset") is not None:
+                if len(option.sets) > 1:
+                    continue
+                raise ConfigError(
+                    f"{option.spelling} is for files, but --dataset is given", hint=f"leave out {option.spelling}"
+                )
+            _put(out, path, option.convert(value))
+    return out
+
+
+def _put(settings: dict[str, Any], path: str, value: Any) -> None:
+    *sections, last = path.split(".")
+    for name in sections:
+        settings = settings.setdefault(name, {})
+    if last:
+        settings[last] = value
+    else:
+        settings.update(value)
+
+
+def _one_or_several(given: list[str]) -> str | list[str]:
+    return given[0] if len(given) == 1 else given
+
+
+def _paths(name: str, given: list[str]) -> str | list[str]:
+    return _one_or_several([str(absolute_paths(name, path, Path.cwd())) for path in given])
+
+
+def _path(name: str, given: str) -> str | list[str]:
+    return _paths(name, [given])
+
+
+def _kinds(given: list[str]) -> str | dict[str, Any]:
+    """One file with kinds, or kinds by sensor."""
+    pairs = [text for text in given if "=" in text]
+    if len(pairs) == len(given):
+        kinds = parse_assignments(pairs, flag="--kinds")
+        return {sensor: kind if isinstance(kind, list) else str(kind) for sensor, kind in kinds.items()}
+    if len(given) > 1:
+        raise ConfigError("--kinds takes one file, or sensor=kind, which may be repeated", hint="give one of the two")
+    return str(Path(given[0]).expanduser().absolute())
+
+
+def _units(given: list[str]) -> dict[str, str]:
+    return {name: str(unit) for name, unit in parse_assignments(given, flag="--units").items()}
+
+
+def _nodes(given: list[str]) -> dict[str, str]:
+    """The node of each sensor. Ids are strings even if they look like numbers."""
+    out: dict[str, str] = {}
+    for text in given:
+        sensor, found, node = (part.strip() for part in text.rpartition("="))
+        if not found or not sensor or not node:
+            raise ConfigError(f"--bind takes SENSOR=NODE, got '{text}'")
+        if out.setdefault(sensor, node) != node:
+            raise ConfigError(f"--bind gives two nodes for the sensor '{sensor}': '{out[sensor]}' and '{node}'")
+    return out
+
+
+def _edges(given: list[str]) -> dict[str, Any]:
+    out = parse_assignments(given, flag="--bin-edges")
+    for kind, edges in out.items():
+        if not isinstance(edges, list):
+            raise ConfigError(f"--bin-edges takes KIND=[NUMBER,…], got '{kind}={edges}'", hint="such as flow=[10,20]")
+    return out
+
+
+def _absolute(path: Path) -> str:
+    return str(path.absolute())
+
+
+_SOURCES = (
+    JobOption(
+        name="sensors",
+        sets=("input.sensors",),
+        type=_TEXTS,
+        help="Readings: a file, folder or glob pattern; may be repeated.",
+        panel=_INPUT,
+        convert=partial(_paths, "sensors"),
+    ),
+    JobOption(
+        name="graph",
+        sets=("input.graph",),
+        type=_TEXTS,
+        help="Knowledge graph (.inp, .ttl, .json, …); may be repeated.",
+        panel=_INPUT,
+        convert=partial(_paths, "graph"),
+    ),
+    JobOption(
+        name="binding",
+        sets=("input.binding",),
+        type=_TEXT,
+        help="Node of each sensor (.csv, .json, .ttl).",
+        panel=_INPUT,
+        convert=partial(_path, "binding"),
+    ),
+    JobOption(
+        name="ontology",
+        sets=("input.ontology",),
+        type=_TEXTS,
+        help="Ontology file, or 'water' for the built-in one; may be repeated.",
+        panel=_INPUT,
+        convert=partial(_paths, "ontology"),
+    ),
+    JobOption(
+        name="dataset",
+        sets=("input.dataset",),
+        type=_TEXT,
+        help="Name of a data set, instead of files.",
+        panel=_INPUT,
+    ),
+    JobOption(
+        name="option",
+        sets=("input.options",),
+        type=_TEXTS,
+        help="Option of the data set as key=value; may be repeated.",
+        panel=_INPUT,
+        convert=partial(parse_assignments, flag="--option"),
+    ),
+    JobOption(
+        name="select",
+        sets=("input.select",),
+        type=_TEXTS,
+        help="Only this sensor; may be repeated.",
+        panel=_INPUT,
+    ),
+    JobOption(name="start", sets=("input.start",), type=_TEXT, help="Only readings from this time on.", panel=_INPUT),
+    JobOption(name="end", sets=("input.end",), type=_TEXT, help="Only readings before this time.", panel=_INPUT),
+)
+
+_READERS = (
+    JobOption(
+        name="ignore",
+        sets=("input.read_sensors.ignore",),
+        type=_TEXTS,
+        help="Leave out this column or sensor; a name or a glob pattern; may be repeated.",
+        panel=_READING,
+    ),
+    JobOption(
+        name="time", sets=("input.read_sensors.time",), type=_TEXT, help="Name of the time column.", panel=_READING
+    ),
+    JobOption(
+        name="time_format",
+        sets=("input.read_sensors.time_format",),
+        type=_TEXT,
+        help="Format of the times, such as '%d/%m/%y %H:%M', or s, ms, us or ns for Unix times.",
+        panel=_READING,
+    ),
+    JobOption(
+        name="timezone",
+        sets=("input.read_sensors.timezone", "windows.timezone"),
+        type=_TEXT,
+        help="Time zone of times without one, and of the derived hour and weekday.",
+        panel=_READING,
+    ),
+    JobOption(
+        name="kinds",
+        sets=("input.read_sensors.kinds",),
+        type=_TEXTS,
+        help="Kinds of sensors: a CSV file, or sensor=kind, which may be repeated.",
+        panel=_READING,
+        convert=_kinds,
+    ),
+    JobOption(
+        name="units",
+        sets=("input.read_sensors.units",),
+        type=_TEXTS,
+        help="Unit of a kind or sensor, such as flow=m³/h; may be repeated.",
+        panel=_READING,
+        convert=_units,
+    ),
+    JobOption(
+        name="categorical",
+        sets=("input.read_sensors.categorical",),
+        type=_TEXTS,
+        help="Read the numbers of this sensor as states; a name or a glob pattern; may be repeated.",
+        panel=_READING,
+    ),
+    JobOption(
+        name="read_sensors",
+        sets=("input.read_sensors.",),
+        type=_TEXTS,
+        help="Another option of the reader of sensors as key=value, such as on_error=repair; may be repeated.",
+        panel=_READING,
+        convert=partial(parse_assignments, flag="--read-sensors"),
+    ),
+    JobOption(
+        name="read_graph",
+        sets=("input.read_graph.",),
+        type=_TEXTS,
+        help="Option of the reader of graphs as key=value, such as format=rdf; may be repeated.",
+        panel=_READING,
+        convert=partial(parse_assignments, flag="--read-graph"),
+    ),
+)
+
+_BINDINGS = (
+    JobOption(
+        name="bind",
+        sets=("input.bind.table",),
+        type=_TEXTS,
+        help="Node of a sensor as SENSOR=NODE, before all other ways to find it; may be repeated.",
+        panel=_BINDING,
+        convert=_nodes,
+    ),
+    JobOption(
+        name="bind_rule",
+        sets=("input.bind.rule",),
+        type=_TEXTS,
+        help="How names of sensors lead to nodes, such as '{kind}_{node}'; may be repeated.",
+        panel=_BINDING,
+        convert=_one_or_several,
+    ),
+    JobOption(
+        name="partial",
+        sets=("input.bind.partial",),
+        type=bool,
+        help="Leave out every sensor that matches no node, however many there are.",
+        panel=_BINDING,
+    ),
+)
+
+_WINDOWS = (
+    JobOption(
+        name="windows",
+        sets=("windows.every",),
+        type=_TEXT,
+        help="Length of a window (default: 30min).",
+        panel=_TABLE,
+    ),
+    JobOption(
+        name="aggregate",
+        sets=("windows.aggregate",),
+        type=_TEXT,
+        help="Aggregation of the readings in a window (default: mean).",
+        panel=_TABLE,
+    ),
+    JobOption(
+        name="derive",
+        sets=("windows.derive",),
+        type=_TEXTS,
+        help="Derived column: change, hour or weekday; may be repeated.",
+        panel=_TABLE,
+    ),
+    JobOption(
+        name="origin",
+        sets=("windows.origin",),
+        type=_TEXT,
+        help="Time at which a window begins; the others follow before and after it.",
+        panel=_TABLE,
+    ),
+)
+
+_ENRICHMENT = (
+    JobOption(
+        name="enrich",
+        sets=("enrich.mode",),
+        type=_TEXT,
+        help="none, grounded, existential or lifted (default: none).",
+        panel=_TABLE,
+    ),
+    JobOption(
+        name="hops",
+        sets=("enrich.hops",),
+        type=_WHOLE,
+        help="Distance in the graph around a sensor, in edges.",
+        panel=_TABLE,
+    ),
+    JobOption(
+        name="edges",
+        sets=("enrich.edges",),
+        type=bool,
+        help="Also use labels and edges of the graph as items.",
+        panel=_TABLE,
+    ),
+    JobOption(
+        name="properties",
+        sets=("enrich.properties",),
+        type=_TEXTS,
+        help="Only this property of nodes; may be repeated.",
+        panel=_TABLE,
+    ),
+    JobOption(
+        name="pattern",
+        sets=("enrich.patterns",),
+        type=_TEXTS,
+        help="Graph pattern for lifted rules; may be repeated.",
+        panel=_TABLE,
+        convert=_one_or_several,
+    ),
+    JobOption(
+        name="min_embeddings",
+        sets=("enrich.min_embeddings",),
+        type=_WHOLE,
+        help="Fewest places at which a discovered pattern must match.",
+        panel=_TABLE,
+    ),
+    JobOption(
+        name="max_embeddings",
+        sets=("enrich.max_embeddings",),
+        type=_WHOLE,
+        help="Most places of one pattern.",
+        panel=_TABLE,
+    ),
+)
+
+_BINS = (
+    JobOption(
+        name="bins",
+        sets=("discretize.bins",),
+        type=_WHOLE,
+        help="Number of bins (default: 10).",
+        panel=_TABLE,
+    ),
+    JobOption(
+        name="scope",
+        sets=("discretize.scope",),
+        type=_TEXT,
+        help="Bin per 'kind' of sensor or per 'sensor'.",
+        panel=_TABLE,
+    ),
+    JobOption(
+        name="method",
+        sets=("discretize.method",),
+        type=_TEXT,
+        help="Binning method (default: frequency).",
+        panel=_TABLE,
+    ),
+    JobOption(
+        name="bin_edges",
+        sets=("discretize.bin_edges",),
+        type=_TEXTS,
+        help="Given edges of the bins of a kind, such as flow=[10,20]; may be repeated.",
+        panel=_TABLE,
+        convert=_edges,
+    ),
+    JobOption(
+        name="fit_until",
+        sets=("discretize.fit_until",),
+        type=_TEXT,
+        help="Fit the bins on readings before this time only.",
+        panel=_TABLE,
+    ),
+)
+
+_MINERS = (
+    JobOption(
+        name="miner",
+        sets=("miner.name",),
+        type=_TEXT,
+        help="Name of the miner (default: exact).",
+        panel=_SEARCH,
+    ),
+    JobOption(
+        name="min_support",
+        sets=("miner.min_support",),
+        type=_SHARE,
+        help="Minimum support: share of the rows in which a rule holds.",
+        panel=_SEARCH,
+    ),
+    JobOption(
+        name="min_confidence",
+        sets=("miner.min_confidence",),
+        type=_SHARE,
+        help="Minimum confidence: share of the rows of the antecedent in which the rule holds.",
+        panel=_SEARCH,
+    ),
+    JobOption(
+        name="max_antecedents",
+        sets=("miner.max_antecedents",),
+        type=_WHOLE,
+        help="Maximum number of items in an antecedent.",
+        panel=_SEARCH,
+    ),
+    JobOption(
+        name="similarity",
+        sets=("miner.similarity",),
+        type=_SHARE,
+        help="Similarity threshold of a neural miner.",
+        panel=_SEARCH,
+    ),
+    JobOption(
+        name="setting",
+        sets=("miner.",),
+        type=_TEXTS,
+        help="Setting of the miner as key=value; may be repeated.",
+        panel=_SEARCH,
+        flag="--set",
+        convert=partial(parse_assignments, flag="--set"),
+    ),
+    JobOption(name="seed", sets=("seed",), type=_WHOLE, help="Random seed (default: 0).", panel=_SEARCH),
+)
+
+_RESULTS = (
+    JobOption(
+        name="refine",
+        sets=("refine.apply",),
+        type=bool,
+        help="Drop trivial and redundant rules.",
+        panel=_RESULT,
+    ),
+    JobOption(
+        name="assurance",
+        sets=("refine.assurance",),
+        type=_SHARE,
+        help="Refine, and keep rules whose lower confidence bound (at 0.95, say) reaches the minimum.",
+        panel=_RESULT,
+    ),
+    JobOption(
+        name="significance",
+        sets=("refine.significance",),
+        type=_SHARE,
+        help="Refine, and keep rules that are significant at this level, such as 0.05.",
+        panel=_RESULT,
+    ),
+    JobOption(
+        name="cover",
+        sets=("refine.cover",),
+        type=_SHARE,
+        help="Refine, and keep the fewest rules that cover this share of the rows; 1 for all.",
+        panel=_RESULT,
+    ),
+    JobOption(
+        name="top",
+        sets=("refine.top",),
+        type=_WHOLE,
+        help="Maximum number of rules to keep.",
+        panel=_RESULT,
+    ),
+    JobOption(
+        name="by",
+        sets=("refine.by",),
+        type=_TEXT,
+        help="Measure to sort by (default: zhang).",
+        panel=_RESULT,
+    ),
+    JobOption(
+        name="out",
+        sets=("output.path",),
+        type=Path | None,
+        help="Run folder to write.",
+        panel=_RESULT,
+        convert=_absolute,
+    ),
+    JobOption(
+        name="force",
+        sets=("output.force",),
+        type=bool,
+        help="Replace an existing run at --out.",
+        panel=_RESULT,
+    ),
+    JobOption(
+        name="also",
+        sets=("output.also",),
+        type=_TEXTS,
+        help="Additional file in the run, such as rules.md; may be repeated.",
+        panel=_RESULT,
+    ),
+)
+
+JOB_OPTIONS: tuple[JobOption, ...] = (
+    *_SOURCES,
+    *_READERS,
+    *_BINDINGS,
+    *_WINDOWS,
+    *_ENRICHMENT,
+    *_BINS,
+    *_MINERS,
+    *_RESULTS,
+)
+"""All options that set something in the configuration, in the order of the help page."""
