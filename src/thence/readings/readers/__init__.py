@@ -6,13 +6,14 @@ do not aggregate. How to add a file format is described in ``.files``.
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from thence.errors import ConfigError, InputError
+from thence.errors import ConfigError, InputError, nearest
 from thence.readings.cleaning import KEEP_LAST, KEEP_LAST_OR_RENAME, ORIGIN, OnError, quote_names
 from thence.readings.findings import Finding, ReadReport
 from thence.readings.frames import collect
@@ -78,7 +79,7 @@ def read_sensors(
         kind_pattern: Regular expression with a group ``kind`` (and optionally ``unit``) that is searched in the sensor
             ids, or a mapping from expressions to kinds.
         categorical: Ids of sensors whose readings are states although they look like numbers.
-        ignore: Columns that are not sensors.
+        ignore: Columns and sensors to leave out: names, or glob patterns such as ``"*_flag"``.
         missing: Strings or numbers that mean a missing reading.
         name: Template of the sensor ids, with ``{column}``, ``{file}``, ``{sheet}`` and ``{kind}``.
         on_error: ``"raise"`` stops at data that cannot be used as it is; ``"repair"`` repairs it and counts repairs in
@@ -150,8 +151,27 @@ def read_sensors(
         raise InputError(f"categorical contains unknown sensors: {quote_names(unknown)}", where=where)
     if texts := [s.id for s in sensors if s.categorical and s.id not in options.categorical]:
         more.append(f"read as states, since no cell is a number, in {len(texts)} sensors: {quote_names(texts)}")
+    _require_ignored(options.ignore, [*found, *(name for table in tables for name in table.schema)], where)
+    kept = [id for id in found if not options.ignores(id)]
+    if not kept:
+        raise InputError("every sensor is ignored", where=where, hint="pass fewer names or patterns in ignore=")
+    if len(kept) < len(found):
+        more.append(f"ignored sensors: {quote_names(id for id in found if options.ignores(id))}")
     report = ReadReport(tuple(findings), tuple(dict.fromkeys([*notes, *more])))
-    return _combine(parts, sensors, report, options, where, long=any(r.layout != "wide" for _, r in filled))
+    data = _combine(parts, sensors, report, options, where, long=any(r.layout != "wide" for _, r in filled))
+    return data if len(kept) == len(found) else data.select(kept)
+
+
+def _require_ignored(ignore: Iterable[str], names: Iterable[str], where: str) -> None:
+    """Raise if a name or pattern in ``ignore`` leaves out nothing: it is misspelt, and what it meant is kept."""
+    known = set(names)
+    for pattern in sorted(ignore):
+        if pattern not in known and not fnmatch.filter(known, pattern):
+            raise InputError(
+                f"ignore contains '{pattern}', but no column or sensor has this name",
+                where=where,
+                hint=nearest(pattern, known),
+            )
 
 
 def _group_notes(parts: Sequence[TypedTable]) -> list[str]:

@@ -218,7 +218,7 @@ def _require_one_name_column(table: SourceTable, roles: Roles, options: ReadOpti
     """
     naming = (*SENSOR_NAMES, *OTHER_SENSOR_NAMES, "measurement")
     for other in roles.ignored:
-        if other in options.ignore or plain_name(other) not in naming:
+        if options.ignores(other) or plain_name(other) not in naming:
             continue
         named = table.frame.select(
             pl.col(roles.sensor).alias("sensor"), pl.col(other).alias("other"), reader.expr.alias("time")

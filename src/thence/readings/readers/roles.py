@@ -151,8 +151,8 @@ def find_roles(table: SourceTable, options: ReadOptions, *, alone: bool = True) 
             hint=nearest(options.time, columns),
         )
     require_columns(columns, [name for name in (options.sensor, options.value) if name is not None], table.name)
-    ignored = tuple(name for name in columns if name in options.ignore)
-    columns = [name for name in columns if name not in options.ignore]
+    ignored = tuple(name for name in columns if options.ignores(name))
+    columns = [name for name in columns if not options.ignores(name)]
     time = options.time if options.time != "auto" else _time_column(table, columns)
     _require_whole_time(table, columns, time)
     unnamed = [name for name in columns if name != time and UNNAMED.fullmatch(name)]

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Literal
 
@@ -57,6 +58,10 @@ class ReadOptions:
         """Return the missing values that are numbers: -999 also means -999.0. ``decimal`` is the decimal sign."""
         signed = [text.replace(",", ".") if decimal == "," else text for text in self.missing]
         return [float(text) for text in signed if NUMBER.fullmatch(text.strip())]
+
+    def ignores(self, name: str) -> bool:
+        """Return whether a column or sensor is left out, by its name or by a pattern such as ``*_flag``."""
+        return name in self.ignore or any(fnmatchcase(name, pattern) for pattern in self.ignore)
 
     @property
     def zone(self) -> str:
