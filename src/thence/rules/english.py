@@ -12,7 +12,7 @@ from decimal import Decimal
 
 from thence.rules.items import Aspect, Feature, Interval, Item, Operator, Role, Value
 
-__all__ = ["format_number", "format_rule", "format_test"]
+__all__ = ["format_clause", "format_number", "format_rule", "format_test"]
 
 _UNITS = {"m3/h": "m³/h", "m3/s": "m³/s", "m3": "m³", "degF": "°F", "degC": "°C", "kg/m3": "kg/m³", "m2": "m²"}
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -200,7 +200,17 @@ def _other(item: Item) -> str:
     return f"{feature.subject} {verb} linked to {feature.other} by {feature.name}"
 
 
-def format_rule(antecedent: Sequence[Item], consequent: Item, pattern: str = "") -> str:
+def format_clause(item: Item) -> str:
+    """Format an item as a clause of a sentence.
+
+    Examples:
+        >>> format_clause(Item.is_(Feature("door"), "open"))
+        'door reads open'
+    """
+    return _measurement(item, "") if item.feature.aspect is Aspect.MEASUREMENT else _other(item)
+
+
+def format_rule(antecedent: Sequence[Item], consequent: Item, pattern: str = "", *, both_ways: bool = False) -> str:
     """Format a rule as a sentence.
 
     Properties of a node follow, in brackets, the first reading of a sensor in that node.
@@ -209,6 +219,7 @@ def format_rule(antecedent: Sequence[Item], consequent: Item, pattern: str = "")
         antecedent: Items of the antecedent.
         consequent: The consequent.
         pattern: Description of the place of a lifted rule; it comes first.
+        both_ways: Whether to add that the rule also holds in the other direction.
 
     Examples:
         >>> flow = Feature("f", label="flow", unit="m3/h", place="Pipe 28")
@@ -235,7 +246,5 @@ def format_rule(antecedent: Sequence[Item], consequent: Item, pattern: str = "")
         inner = ", ".join(f"{i.feature.name.replace('_', ' ')} {format_test(i)}" for i in known)
         clauses.append(_measurement(item, f" ({inner})" if inner else ""))
     clauses += [_other(item) for item in loose]
-    is_reading = consequent.feature.aspect is Aspect.MEASUREMENT
-    conclusion = _measurement(consequent, "") if is_reading else _other(consequent)
-    text = f"if {' and '.join(clauses)}, then {conclusion}"
+    text = f"if {' and '.join(clauses)}, then {format_clause(consequent)}" + (", and vice versa" if both_ways else "")
     return f"{pattern}: {text}" if pattern else text

@@ -20,7 +20,10 @@ from thence.rules.bounds import is_within
 from thence.rules.english import format_number, format_rule
 from thence.rules.extra_columns import EXTRA_COLUMNS
 from thence.rules.items import Item
+from thence.rules.matching import match_rules
 from thence.rules.measures import MEASURES, Counts
+from thence.rules.prediction import predict_rows
+from thence.rules.short_text import short_items
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,6 +66,7 @@ class Rule:
         consequent: The item on the right.
         pattern: The pattern of a lifted rule, as text; empty for rules about the whole system.
         place: The pattern in words, for the sentence of the rule.
+        both_ways: Whether the rule also holds in the other direction, for the sentence of the rule.
 
     Examples:
         >>> from thence.rules.items import Feature, Interval
@@ -78,6 +82,7 @@ class Rule:
     consequent: Item
     pattern: str = ""
     place: str = field(default="", compare=False)
+    both_ways: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "antecedent", tuple(sorted(set(self.antecedent))))
@@ -89,7 +94,7 @@ class Rule:
     @property
     def english(self) -> str:
         """The rule as a sentence."""
-        return format_rule(self.antecedent, self.consequent, self.place)
+        return format_rule(self.antecedent, self.consequent, self.place, both_ways=self.both_ways)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as a dict that JSON can hold."""
@@ -133,6 +138,7 @@ class RuleSet:
         notes: What the miner and later steps have to say about the result.
         coverage_of: Computes the share of rows covered by some rules, while the table is at hand.
         ending: How the search ended.
+        ordered: Whether the rules are in an order that ``top`` keeps.
 
     Examples:
         >>> from thence.rules.items import Feature
@@ -157,6 +163,7 @@ class RuleSet:
     notes: tuple[str, ...] = ()
     coverage_of: Callable[[RuleSet], float] | None = field(default=None, repr=False, compare=False)
     ending: Ending = Ending.COMPLETE
+    ordered: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "antecedents", np.asarray(self.antecedents, dtype=np.int32))
@@ -273,7 +280,10 @@ class RuleSet:
         at = -1 if self.pattern_of is None else int(self.pattern_of[number])
         pattern, place = self.patterns[at] if at >= 0 else ("", "")
         antecedent = tuple(self.items[i] for i in self.antecedents[number] if i >= 0)
-        return Rule(antecedent, self.items[self.consequents[number]], pattern, place)
+        both_ways = "both_ways" in self.extras and bool(self.extras["both_ways"][number])
+        if place and "places" in self.extras and self.extras["places"][number] == 1:
+            place = place.replace("for every ", "for one ", 1)
+        return Rule(antecedent, self.items[self.consequents[number]], pattern, place, both_ways)
 
     def take(self, chosen: npt.NDArray[Any]) -> RuleSet:
         """Return the rules at some positions, in that order.
@@ -396,16 +406,19 @@ class RuleSet:
             lower = name in EXTRA_COLUMNS and EXTRA_COLUMNS[name].lower_is_better
             down = not lower if descending is None else descending
             keys.append((-1.0 if down else 1.0) * np.nan_to_num(self.measure(name), nan=-np.inf if down else np.inf))
-        return self.take(np.lexsort([self._tie_break, *keys[::-1]]))
+        return replace(self.take(np.lexsort([self._tie_break, *keys[::-1]])), ordered=True)
 
-    def top(self, k: int, *, by: str | Sequence[str] = "zhang") -> RuleSet:
-        """Return the best rules by a measure; of equal ones those with higher support.
+    def top(self, k: int, *, by: str | Sequence[str] | None = None) -> RuleSet:
+        """Return the best rules; of equal ones those with higher support.
 
         Args:
             k: How many rules.
-            by: One or more measures.
+            by: One or more measures. By default the order of rules that are sorted, such as those of ``sort`` and of a
+                run, is kept, and others are sorted by Zhang's metric.
         """
-        names = [by] if isinstance(by, str) else list(by)
+        if by is None and self.ordered:
+            return self.take(np.arange(min(k, len(self))))
+        names = ["zhang"] if by is None else [by] if isinstance(by, str) else list(by)
         return self.sort([*names, "support"]).take(np.arange(min(k, len(self))))
 
     @cached_property
@@ -495,11 +508,17 @@ class RuleSet:
         columns |= {name: np.asarray(values) for name, values in self.extras.items()}
         return pl.DataFrame(columns)
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return a pandas frame with the columns of mlxtend's ``association_rules``, then the extra columns."""
+    def to_pandas(self, *, exact: bool = False) -> pd.DataFrame:
+        """Return a pandas frame with the columns of mlxtend's ``association_rules``, then the extra columns.
+
+        Items are sets of text as people write it (``shape = flat``, ``4.5 ≤ petal length < 5``).
+
+        Args:
+            exact: Give items in their exact form, which ``parse_item`` reads.
+        """
         import pandas as pd
 
-        texts = [str(item) for item in self.items]
+        texts = [str(item) for item in self.items] if exact else short_items(self.items)
         frame: dict[str, Any] = {
             "antecedents": [frozenset(texts[i] for i in row if i >= 0) for row in self.antecedents],
             "consequents": [frozenset([texts[i]]) for i in self.consequents],
@@ -507,6 +526,51 @@ class RuleSet:
         frame |= {theirs: self.measure(ours) for theirs, ours in MLXTEND_COLUMNS.items()}
         frame |= dict(self.extras)
         return pd.DataFrame(frame)
+
+    def applies(self, frame: Any) -> npt.NDArray[np.bool_]:
+        """Return which rules apply to which rows of a data frame: whose antecedent holds there.
+
+        Items are evaluated on the columns as they are: in any order, beside any others, and however states are written
+        (``1``, ``1.0``, ``"1"`` and ``True`` are one state). A missing value satisfies no item.
+
+        Args:
+            frame: A polars or pandas data frame, or an Arrow table, with the columns that the antecedents test.
+
+        Returns:
+            A matrix (rows × rules) of truth values.
+
+        Raises:
+            InputError: If the frame lacks a column, or a column of numbers holds other text.
+            ConfigError: If a rule is not about columns of a frame: it is lifted, or about ranks or changes.
+        """
+        return match_rules(self, frame)
+
+    def predict(self, frame: Any, *, target: str | None = None, default: Any = None) -> npt.NDArray[Any]:
+        """Return, for each row of a data frame, what the best rule that applies concludes.
+
+        The best rule has the highest Laplace accuracy ``(n_both + 1) / (n_antecedent + k)``, where ``k`` is the number
+        of values that the rules conclude, then the highest support, then the fewest items.
+
+        Args:
+            frame: A polars or pandas data frame, or an Arrow table, with the columns that the antecedents test.
+            target: The column to predict, if the rules conclude about several.
+            default: The value of rows to which no rule applies.
+
+        Returns:
+            The values, one per row. A conclusion that is a range of numbers is given as an ``Interval``.
+
+        Raises:
+            InputError: If the frame lacks a column, or a column of numbers holds other text.
+            ConfigError: If the rules conclude about several columns, or none about ``target``.
+
+        Examples:
+            >>> import polars as pl, thence as th
+            >>> frame = pl.DataFrame({"level": [1.0, 2.0, 3.0, 4.0] * 9, "pump": ["on", "on", "off", "off"] * 9})
+            >>> rules = th.mine(frame, target="pump", progress="off").rules
+            >>> rules.predict(pl.DataFrame({"level": [0.5, 3.5, None]})).tolist()
+            ['on', 'off', None]
+        """
+        return predict_rows(self, frame, target=target, default=default)
 
     def lines(self, limit: int | None = None) -> list[str]:
         """Return numbered sentences with the main measures.
