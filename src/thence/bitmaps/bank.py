@@ -3,7 +3,11 @@
 ``words[row]`` is a bitmap over time frames. Row 0 is empty and row 1 is full, so that static and missing values need no
 special case. ``row_of[item, embedding]`` is the row that an embedding reads for an item, ``present_of[column,
 embedding]`` the row with the frames in which a column is not missing. Memory grows with sensors × bins × frames, never
-with embeddings × frames. This module works on plain arrays and counts nothing.
+with embeddings × frames.
+
+Embeddings may belong to several *sites*, each with its own number of frames. The frame axis is then as long as that of
+the longest site, and every bitmap that an embedding reads is empty after the frames of its site. This module works on
+plain arrays and counts nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +37,9 @@ class Bank:
         row_of: Matrix (items × embeddings) of rows of ``words``.
         present_of: Matrix (columns × embeddings) of rows of ``words``.
         column_of_item: The column of each item.
-        n_frames: Number of frames.
+        n_frames: Number of frames; of several sites, that of the longest.
+        site_of: The site of each embedding; ``None`` if there is one site.
+        site_frames: Number of frames of each site, if there are several.
     """
 
     words: Words
@@ -41,6 +47,8 @@ class Bank:
     present_of: Rows
     column_of_item: Rows
     n_frames: int
+    site_of: Rows | None = None
+    site_frames: tuple[int, ...] = ()
 
     @property
     def n_embeddings(self) -> int:
@@ -49,8 +57,15 @@ class Bank:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows of the table: frames × embeddings."""
-        return self.n_frames * self.n_embeddings
+        """Number of rows of the table: the frames of every embedding."""
+        return int(self.frames_of.sum())
+
+    @property
+    def frames_of(self) -> npt.NDArray[np.int64]:
+        """Number of frames of each embedding."""
+        if self.site_of is None:
+            return np.full(self.n_embeddings, self.n_frames, np.int64)
+        return np.asarray(self.site_frames, np.int64)[self.site_of]
 
     @property
     def is_complete(self) -> bool:
@@ -70,13 +85,37 @@ class Bank:
             rows.append((height + place.reshape(-1)).astype(np.int32)[None, :])
             height += len(joined)
         columns = np.array([column for column, _ in unions], np.int32)
-        return Bank(
-            np.concatenate(new_words),
-            np.concatenate(rows),
-            self.present_of,
-            np.concatenate([self.column_of_item, columns]),
-            self.n_frames,
+        return replace(
+            self,
+            words=np.concatenate(new_words),
+            row_of=np.concatenate(rows),
+            column_of_item=np.concatenate([self.column_of_item, columns]),
         )
+
+    def sites(self) -> list[Bank]:
+        """Return one bank per site, each with the embeddings and frames of the site only.
+
+        Examples:
+            >>> codes = np.array([[0, 1, 0], [1, -1, -1]], np.int16)
+            >>> of = np.array([0, 1], np.int32)
+            >>> bank = build_bank([(codes, of, 2)], n_frames=3, n_embeddings=2, site_of=of, site_frames=(3, 1))
+            >>> [(site.n_frames, site.n_embeddings, site.is_complete) for site in bank.sites()]
+            [(3, 1, True), (1, 1, True)]
+        """
+        if self.site_of is None:
+            return [self]
+        out = []
+        for number, n_frames in enumerate(self.site_frames):
+            own = self.site_of == number
+            site = replace(
+                self, row_of=self.row_of[:, own], present_of=self.present_of[:, own], site_of=None, site_frames=()
+            ).slice_frames(0, n_frames)
+            # A column without gaps in the frames of the site is complete there.
+            rows, place = np.unique(site.present_of, return_inverse=True)
+            known = np.where(_has_gaps(site.words[rows], full_mask(n_frames)), rows, EVERYWHERE)
+            present = known[place.reshape(site.present_of.shape)].astype(np.int32)
+            out.append(replace(site, present_of=present))
+        return out
 
     def slice_frames(self, start: int, stop: int) -> Bank:
         """Return the bank of the frames from ``start`` up to, but not including, ``stop``.
@@ -94,10 +133,11 @@ class Bank:
             after = self.words[:, first + 1 : first + 1 + width]
             words[:, : after.shape[1]] |= after << (np.uint64(64) - shift)
         words &= full_mask(n_frames)
-        return replace(self, words=words, n_frames=n_frames)
+        left = tuple(min(max(frames - start, 0), n_frames) for frames in self.site_frames)
+        return replace(self, words=words, n_frames=n_frames, site_frames=left)
 
     def flat(self, embeddings: slice = slice(None)) -> tuple[Words, Words | None, int]:
-        """Write out the bitmaps over frames × embeddings.
+        """Write out the bitmaps over the frames of all embeddings, one embedding after the other.
 
         Args:
             embeddings: The embeddings to write out; all by default.
@@ -107,28 +147,40 @@ class Bank:
             missing), and the number of rows.
         """
         rows, present = self.row_of[:, embeddings], self.present_of[:, embeddings]
-        count = rows.shape[1]
-        known = None if (present == EVERYWHERE).all() else self._join(present)
-        return self._join(rows), known, self.n_frames * count
+        starts = np.concatenate([[0], np.cumsum(self.frames_of[embeddings])]).astype(np.int64)
+        # Where sites differ in length, even a column without gaps has padding after the frames of a site.
+        complete = (present == EVERYWHERE).all() or self._is_known_everywhere(present, self.frames_of[embeddings])
+        return self._join(rows, starts), None if complete else self._join(present, starts), int(starts[-1])
 
-    def _join(self, rows: Rows) -> Words:
+    def _is_known_everywhere(self, present: Rows, frames_of: npt.NDArray[np.int64]) -> bool:
+        if self.site_of is None:
+            return False
+        ones = np.bitwise_count(self.words).sum(axis=1, dtype=np.int64)
+        return bool((ones[present] == frames_of).all())
+
+    def _join(self, rows: Rows, starts: npt.NDArray[np.int64]) -> Words:
         if rows.shape[1] == 1:
-            return self.words[rows[:, 0]]
-        out = np.zeros((rows.shape[0], n_words(rows.shape[1] * self.n_frames)), np.uint64)
-        _concatenate(as_kernel_array(self.words, np.uint64), as_kernel_array(rows, np.int32), self.n_frames, out)
+            return self.words[rows[:, 0], : n_words(int(starts[-1]))]
+        out = np.zeros((rows.shape[0], n_words(int(starts[-1]))), np.uint64)
+        _concatenate(
+            as_kernel_array(self.words, np.uint64),
+            as_kernel_array(rows, np.int32),
+            as_kernel_array(starts, np.int64),
+            out,
+        )
         return out
 
 
 @kernel
-def _concatenate(words: Words, rows: Rows, n_frames: int, out: Words) -> None:
+def _concatenate(words: Words, rows: Rows, starts: npt.NDArray[np.int64], out: Words) -> None:
     """Join the bitmaps of successive embeddings, which may start at any bit of a word."""
-    width = words.shape[1]
     for item in range(rows.shape[0]):
         for embedding in range(rows.shape[1]):
             row = rows[item, embedding]
             if row == 0:
                 continue
-            start = embedding * n_frames
+            start = starts[embedding]
+            width = (starts[embedding + 1] - start + 63) // 64
             word = start // 64
             shift = np.uint64(start % 64)
             for at in range(width):
@@ -139,7 +191,12 @@ def _concatenate(words: Words, rows: Rows, n_frames: int, out: Words) -> None:
 
 
 def build_bank(
-    columns: Sequence[tuple[npt.NDArray[np.int16], npt.NDArray[np.int32], int]], *, n_frames: int, n_embeddings: int
+    columns: Sequence[tuple[npt.NDArray[np.int16], npt.NDArray[np.int32], int]],
+    *,
+    n_frames: int,
+    n_embeddings: int,
+    site_of: Rows | None = None,
+    site_frames: tuple[int, ...] = (),
 ) -> Bank:
     """Build the bank of some columns.
 
@@ -148,6 +205,8 @@ def build_bank(
             as in ``Column``. Columns with the same array of codes share its bitmaps.
         n_frames: Number of frames.
         n_embeddings: Number of embeddings.
+        site_of: The site of each embedding, if there are several. Codes after the frames of a site must be −1.
+        site_frames: Number of frames of each site.
 
     Examples:
         >>> codes = np.array([[0, 1, 0]], np.int16)
@@ -156,16 +215,22 @@ def build_bank(
         ['101', '010']
     """
     width = n_words(n_frames)
-    special = np.zeros((2, width), np.uint64)
+    special = np.zeros((2 + len(site_frames), width), np.uint64)
     special[EVERYWHERE] = full_mask(n_frames)
+    for site, frames in enumerate(site_frames):
+        special[2 + site, : n_words(frames)] = full_mask(frames)
+    always = np.full(n_embeddings, EVERYWHERE, np.int32)
+    if site_of is not None:
+        shorter = np.array([2 + site if frames < n_frames else EVERYWHERE for site, frames in enumerate(site_frames)])
+        always = shorter[site_of].astype(np.int32)
     words: list[Words] = [special]
-    height = 2
+    height = len(special)
     packed: dict[tuple[int, int], tuple[int, Rows]] = {}
     row_of, present_of, owner = [], [], []
     for at, (codes, series, n_codes) in enumerate(columns):
         series = np.broadcast_to(np.asarray(series, np.int32), (n_embeddings,))
         if codes.shape[1] == 1 and n_frames != 1:
-            items, known = _static_rows(codes[:, 0], series, n_codes)
+            items, known = _static_rows(codes[:, 0], series, n_codes, always)
         else:
             key = (id(codes), n_codes)
             if key not in packed:
@@ -195,6 +260,8 @@ def build_bank(
         np.stack(present_of) if present_of else empty_rows,
         np.concatenate(owner) if owner else np.zeros(0, np.int32),
         n_frames,
+        site_of,
+        site_frames,
     )
 
 
@@ -202,7 +269,8 @@ def _has_gaps(present: Words, full: Words) -> npt.NDArray[np.bool_]:
     return np.asarray((present != full).any(axis=1))
 
 
-def _static_rows(codes: npt.NDArray[Any], series: Rows, n_codes: int) -> tuple[Rows, Rows]:
+def _static_rows(codes: npt.NDArray[Any], series: Rows, n_codes: int, always: Rows) -> tuple[Rows, Rows]:
+    """Return the rows of a column that does not depend on time; ``always`` is the row of all frames by embedding."""
     own = np.where(series < 0, -1, codes[np.maximum(series, 0)])
-    items = np.where(own[None, :] == np.arange(n_codes)[:, None], EVERYWHERE, NOWHERE)
-    return items.astype(np.int32), np.where(own < 0, NOWHERE, EVERYWHERE).astype(np.int32)
+    items = np.where(own[None, :] == np.arange(n_codes)[:, None], always, NOWHERE)
+    return items.astype(np.int32), np.where(own < 0, NOWHERE, always).astype(np.int32)

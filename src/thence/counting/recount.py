@@ -127,21 +127,51 @@ def _count_items(
             denominator=denominator,  # type: ignore[arg-type]
         )
         return Counts(*counted, n_rows=np.asarray(n_rows)), {}
-    found = count_embeddings(bank, antecedents=left, consequents=right, denominator=denominator)
-    return Counts.from_matrix(found.counts, n_rows=bank.n_rows), _supports(bank, found)
+    # Time is counted per site: the same frame number is another time at another site.
+    sites = [site for site in bank.sites() if site.n_embeddings]
+    parts = [count_embeddings(s, antecedents=left, consequents=right, denominator=denominator) for s in sites]
+    found = _add_sites(parts, len(right))
+    frames = sum(site.n_frames for site in sites)
+    return Counts.from_matrix(found.counts, n_rows=bank.n_rows), _supports(found, frames, bank.n_embeddings)
 
 
-def _supports(bank: Bank, found: EmbeddingCounts) -> dict[str, npt.NDArray[Any]]:
-    """Return the supports over time and embeddings, and the lowest and the spread of the confidence by embedding."""
+def _add_sites(parts: Sequence[EmbeddingCounts], n_rules: int) -> EmbeddingCounts:
+    """Return the counts over several sites, none of which shares a row with another."""
+    if len(parts) == 1:
+        return parts[0]
+    zero = np.zeros(n_rules, np.int64)
+    applied = [np.where(part.applicable > 0, part.confidence_low, 1.0) for part in parts]
+
+    def total(name: str) -> npt.NDArray[Any]:
+        return np.asarray(sum((getattr(part, name) for part in parts), start=zero))
+
+    return EmbeddingCounts(
+        counts=np.asarray(sum((part.counts for part in parts), start=np.zeros((n_rules, 4), np.int64))),
+        frames=total("frames"),
+        embeddings=total("embeddings"),
+        applicable=total("applicable"),
+        confidence_low=np.minimum.reduce(applied) if applied else np.ones(n_rules),
+        confidence_sum=total("confidence_sum"),
+        confidence_squares=total("confidence_squares"),
+    )
+
+
+def _supports(found: EmbeddingCounts, n_frames: int, n_embeddings: int) -> dict[str, npt.NDArray[Any]]:
+    """Return the supports over time and embeddings, and the lowest and the spread of the confidence by embedding.
+
+    A rule that never applied has no confidence at any embedding: these are NaN.
+    """
     applies = np.maximum(found.applicable, 1)
     mean = found.confidence_sum / applies
     variance = found.confidence_squares / applies - mean**2
     variance[variance < 1e-14] = 0.0  # rounding errors
+    applied = found.applicable > 0
     return {
-        "support_time": found.frames / max(bank.n_frames, 1),
-        "support_embeddings": found.embeddings / max(bank.n_embeddings, 1),
-        "confidence_low": np.where(found.applicable > 0, found.confidence_low, 0.0),
-        "confidence_spread": np.sqrt(variance),
+        "support_time": found.frames / max(n_frames, 1),
+        "support_embeddings": found.embeddings / max(n_embeddings, 1),
+        "places": found.applicable,
+        "confidence_low": np.where(applied, found.confidence_low, np.nan),
+        "confidence_spread": np.where(applied, np.sqrt(variance), np.nan),
     }
 
 
@@ -426,7 +456,7 @@ def _cover_chunks(bank: Bank, left: Indices) -> Iterable[Words]:
     used = np.unique(left[left >= 0])
     renumber = np.full(len(bank.row_of) + 1, -1, np.int32)
     renumber[used] = np.arange(len(used))
-    small = Bank(bank.words, bank.row_of[used], bank.present_of, bank.column_of_item[used], bank.n_frames)
+    small = replace(bank, row_of=bank.row_of[used], column_of_item=bank.column_of_item[used])
     step = max(1, _CHUNK_BYTES // (8 * bank.words.shape[1] * max(len(used), 1)))
     for start in range(0, bank.n_embeddings, step):
         bitmaps, _, n_rows = small.flat(slice(start, start + step))

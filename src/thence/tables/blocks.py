@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from thence.bitmaps.bank import Bank
     from thence.graph.patterns import Pattern
 
-__all__ = ["Block", "Codes", "Column", "Indices", "as_codes"]
+__all__ = ["Block", "Codes", "Column", "Indices", "SiteFrames", "as_codes"]
 
 Codes = npt.NDArray[np.int16]
 Indices = npt.NDArray[np.int32]
@@ -113,16 +113,38 @@ class Column:
 
 
 @dataclass(frozen=True, eq=False)
+class SiteFrames:
+    """The frames of one of several systems in a table.
+
+    Args:
+        name: Name of the system.
+        times: Start of each frame.
+    """
+
+    name: str
+    times: npt.NDArray[np.datetime64]
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+
+@dataclass(frozen=True, eq=False)
 class Block:
-    """Columns over the same rows: ``n_frames`` × ``n_embeddings``, with frames varying fastest.
+    """Columns over the same rows: the frames of every embedding, with frames varying fastest.
+
+    The embeddings of a table of several systems belong to *sites* with frames of their own. Frame ``f`` of a site is
+    its ``f``-th window, so the same frame is another time at another site; codes after the last frame of a site are
+    missing and are no rows.
 
     Args:
         columns: The columns.
-        n_frames: Number of frames.
+        n_frames: Number of frames; of several sites, that of the longest.
         n_embeddings: Number of embeddings.
-        times: Start of each frame.
+        times: Start of each frame; ``None`` if there are several sites.
         pattern: The pattern of a lifted block.
         embeddings: The nodes, and then the sensors, for the variables of ``pattern`` in each embedding.
+        sites: The frames of each site, if there are several.
+        site_of: The site of each embedding, if there are several.
     """
 
     columns: tuple[Column, ...]
@@ -131,11 +153,20 @@ class Block:
     times: npt.NDArray[np.datetime64] | None = None
     pattern: Pattern | None = None
     embeddings: tuple[tuple[str, ...], ...] = ((),)
+    sites: tuple[SiteFrames, ...] = ()
+    site_of: Indices | None = None
 
     @property
     def n_rows(self) -> int:
-        """Number of rows: frames × embeddings."""
-        return self.n_frames * self.n_embeddings
+        """Number of rows: the frames of every embedding."""
+        return int(self.frames_of.sum())
+
+    @property
+    def frames_of(self) -> npt.NDArray[np.int64]:
+        """Number of frames of each embedding."""
+        if self.site_of is None:
+            return np.full(self.n_embeddings, self.n_frames, np.int64)
+        return np.array([len(site) for site in self.sites], np.int64)[self.site_of]
 
     @property
     def is_lifted(self) -> bool:
@@ -180,15 +211,22 @@ class Block:
         from thence.bitmaps.bank import build_bank
 
         columns = [(column.codes, column.series, column.n_codes) for column in self.columns]
-        return build_bank(columns, n_frames=self.n_frames, n_embeddings=self.n_embeddings)
+        return build_bank(
+            columns,
+            n_frames=self.n_frames,
+            n_embeddings=self.n_embeddings,
+            site_of=self.site_of,
+            site_frames=tuple(len(site) for site in self.sites),
+        )
 
     def flat(self, embeddings: slice = slice(None)) -> Codes:
         """Write out the codes (rows × columns) of some embeddings, by default of all."""
         chosen = np.arange(self.n_embeddings)[embeddings]
-        out = np.empty((len(chosen) * self.n_frames, len(self.columns)), np.int16)
+        inside = np.arange(self.n_frames)[None, :] < self.frames_of[chosen][:, None]
+        out = np.empty((int(inside.sum()), len(self.columns)), np.int16)
         for at, column in enumerate(self.columns):
             series = column.series[chosen] if len(column.series) > 1 else np.repeat(column.series, len(chosen))
             codes = np.broadcast_to(column.codes, (column.codes.shape[0], self.n_frames))[series]
             codes = np.where(series[:, None] < 0, np.int16(-1), codes)
-            out[:, at] = codes.reshape(-1)
+            out[:, at] = codes[inside]
         return out

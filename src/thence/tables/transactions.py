@@ -22,7 +22,7 @@ import numpy.typing as npt
 from thence.errors import InputError, MiningError, nearest
 from thence.graph.patterns import Pattern
 from thence.rules.items import Aspect, Feature, Interval, Item, Value
-from thence.tables.blocks import Block, Codes, Column, as_codes
+from thence.tables.blocks import Block, Codes, Column, SiteFrames, as_codes
 from thence.tables.discretization import Discretizer
 from thence.tables.frames import raw_columns
 
@@ -137,18 +137,29 @@ class TransactionTable:
         )
         return replace(self, blocks=tuple(block for block in blocks if block.columns))
 
+    @property
+    def sites(self) -> tuple[str, ...]:
+        """The names of the systems whose places are in the table, if there are several."""
+        return tuple(dict.fromkeys(site.name for block in self.blocks for site in block.sites))
+
     def frames(self, chosen: npt.NDArray[Any] | slice) -> TransactionTable:
         """Return a table with some of the time frames only.
 
         Args:
-            chosen: Positions, a mask or a slice.
+            chosen: Positions, a mask or a slice; of several sites, positions in the frames of each, in order.
+
+        Raises:
+            MiningError: If there are several sites, and the positions are not in order.
         """
         blocks = []
         for block in self.blocks:
             columns = tuple(c if c.is_static else replace(c, codes=c.codes[:, chosen]) for c in block.columns)
-            n_frames = len(np.arange(block.n_frames)[chosen])
+            kept = np.arange(block.n_frames)[chosen]
+            if block.sites and (np.diff(kept) <= 0).any():
+                raise MiningError("the frames of several sites must be chosen in order", hint="sort the positions")
+            sites = tuple(replace(site, times=site.times[kept[kept < len(site)]]) for site in block.sites)
             times = None if block.times is None else block.times[chosen]
-            blocks.append(replace(block, columns=columns, n_frames=n_frames, times=times))
+            blocks.append(replace(block, columns=columns, n_frames=len(kept), times=times, sites=sites))
         return replace(self, blocks=tuple(blocks))
 
     @staticmethod
@@ -195,9 +206,14 @@ class TransactionTable:
                 )
             if block.times is not None:
                 arrays[f"times{len(blocks)}"] = block.times.astype("datetime64[us]").astype(np.int64)
+            for k, site in enumerate(block.sites):
+                arrays[f"times{len(blocks)}_{k}"] = site.times.astype("datetime64[us]").astype(np.int64)
+            if block.site_of is not None:
+                arrays[f"site_of{len(blocks)}"] = block.site_of
             blocks.append(
                 {
                     "columns": columns,
+                    "sites": [site.name for site in block.sites],
                     "n_frames": block.n_frames,
                     "n_embeddings": block.n_embeddings,
                     "pattern": None if block.pattern is None else str(block.pattern),
@@ -267,6 +283,11 @@ class TransactionTable:
                     None if times is None else times.astype("datetime64[us]"),
                     None if block["pattern"] is None else Pattern.parse(block["pattern"]),
                     tuple(tuple(names) for names in block["embeddings"]),
+                    tuple(
+                        SiteFrames(name, arrays[f"times{b}_{k}"].astype("datetime64[us]"))
+                        for k, name in enumerate(block.get("sites", ()))
+                    ),
+                    arrays.get(f"site_of{b}"),
                 )
             )
         return TransactionTable(
@@ -289,6 +310,7 @@ class TransactionTable:
             "rows": self.n_rows,
             "frames": max((block.n_frames for block in self.blocks), default=0),
             "embeddings": sum(block.n_embeddings for block in self.blocks),
+            **({"sites": list(self.sites)} if self.sites else {}),
             "features": self.n_features,
             "items": self.n_items,
             "context_features": sum(column.context for column in columns),
@@ -326,10 +348,12 @@ def _missing_share(blocks: Sequence[Block]) -> float:
         if not block.n_rows:
             continue
         for column in block.columns:
-            per_series = (column.codes < 0).mean(axis=1)
+            per_series = (column.codes >= 0).mean(axis=1)
+            # After the last frame of a site there are no rows, so nothing is missing there.
+            frames = block.frames_of if column.is_static else np.full(block.n_embeddings, block.n_frames)
             series = np.broadcast_to(column.series, (block.n_embeddings,))
-            share = np.where(series < 0, 1.0, per_series[series])
-            missing += float(share.sum()) * block.n_frames
+            known = np.where(series < 0, 0.0, per_series[series] * frames)
+            missing += block.n_rows - float(known.sum())
             cells += block.n_rows
     return missing / cells if cells else 0.0
 

@@ -100,6 +100,10 @@ class BlockRows:
 
     def take(self, indices: NDArray[np.int64], /) -> Codes:
         embedding, frame = np.divmod(indices, self.block.n_frames)
+        if self.block.site_of is not None:
+            starts = np.concatenate([[0], np.cumsum(self.block.frames_of)])
+            embedding = np.searchsorted(starts, indices, side="right") - 1
+            frame = indices - starts[embedding]
         out = np.empty((len(indices), len(self.columns)), np.int16)
         for at, c in enumerate(self.columns.tolist()):
             column = self.block.columns[c]
