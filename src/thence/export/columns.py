@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thence.rules.english import format_rule
 from thence.rules.items import Item
 from thence.rules.measures import Counts
 from thence.rules.ruleset import COUNT_FIELDS, RuleSet
@@ -87,9 +86,8 @@ class Columns:
 
     def english(self) -> Iterator[str]:
         """Every rule as a sentence, in order."""
-        for rule, (antecedent, consequent) in enumerate(zip(self.antecedent_lists, self.consequents, strict=True)):
-            left = [self.items[i] for i in antecedent]
-            yield format_rule(left, self.items[consequent], self.pattern(rule)[1])
+        for rule in range(len(self.rules)):
+            yield self.rules.rule(rule).english
 
 
 def counts_from(columns: dict[str, Any]) -> Counts:

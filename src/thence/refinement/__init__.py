@@ -16,6 +16,7 @@ from thence.errors import ConfigError
 from thence.graph.ontology import Ontology
 from thence.progress import Progress, silent
 from thence.refinement.cover import smallest_cover
+from thence.refinement.digest import digest as make_digest
 from thence.refinement.merging import merge_intervals
 from thence.refinement.redundancy import drop_covered, drop_mirrored, drop_trivia
 from thence.refinement.significance.nulls import Null
@@ -51,6 +52,7 @@ def refine(
     null: Null | None = None,
     merge: bool = True,
     cover: bool | float = False,
+    digest: int | None = None,
     min_confidence: float | None = None,
     min_support: float | None = None,
     antecedent: Constraint = None,
@@ -64,7 +66,7 @@ def refine(
 
     The steps run in this order: drop trivial rules, drop mirror images, check the assurance, test the significance,
     merge bins, simplify, check the assurance of merged and simplified rules, drop rules covered by a more general one,
-    select a cover.
+    select a cover, make a digest.
 
     If you test significance, pass ``min_confidence``, ``min_support``, ``antecedent`` and ``consequent`` as the miner
     had them, so that the test adjusts for exactly the rules that it could have found.
@@ -85,6 +87,8 @@ def refine(
         merge: Whether to merge rules that differ in one bin (``merge_intervals``).
         cover: ``True`` selects few rules that cover the same rows (``smallest_cover``); a number from 0 to 1 is the
             share of these rows to cover; ``False`` or 0 selects nothing.
+        digest: Maximum number of rules to keep for reading: informative ones, each fact once, in an order to be read
+            in (``thence.refinement.digest``). ``None`` or 0 keeps all.
         min_confidence: Minimum confidence of merged, simplified and assured rules; by default the lowest confidence of
             the given rules. Also the minimum confidence of the family of the significance test, there 0 by default.
         min_support: Minimum support of the family of the significance test; by default the lowest support of the given
@@ -139,6 +143,9 @@ def refine(
     def check_assurance(some: RuleSet) -> RuleSet:
         return assured(some, table, assurance=assurance or 0.0, min_confidence=floor, denominator=denominator)
 
+    def make_short(some: RuleSet) -> RuleSet:
+        return make_digest(some, table, at_most=digest or 1, min_confidence=floor or 0.0, progress=progress)
+
     steps: list[tuple[str, bool, Callable[[RuleSet], RuleSet]]] = [
         ("trivia", trivia, lambda some: drop_trivia(some, table, ontology=ontology)),
         ("mirrored", redundancy, lambda some: drop_mirrored(some, table)),
@@ -149,6 +156,7 @@ def refine(
         ("assurance again", bool(assurance) and (merge or redundancy), check_assurance),
         ("covered", redundancy, lambda some: drop_covered(some, table)),
         ("cover", bool(cover), lambda some: smallest_cover(some, table, share=float(cover), progress=progress)),
+        ("digest", bool(digest), make_short),
     ]
     chosen = [(name, function) for name, wanted, function in steps if wanted]
     done: list[dict[str, Any]] = []

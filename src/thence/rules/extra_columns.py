@@ -13,7 +13,7 @@ from typing import Literal
 
 __all__ = ["EXTRA_COLUMNS", "ExtraColumn", "columns_from"]
 
-Origin = Literal["lifted", "miner", "assurance", "redundancy", "significance"]
+Origin = Literal["lifted", "miner", "assurance", "redundancy", "significance", "digest"]
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,15 @@ EXTRA_COLUMNS: Mapping[str, ExtraColumn] = MappingProxyType(
     {
         "support_time": ExtraColumn("lifted"),
         "support_embeddings": ExtraColumn("lifted"),
+        "places": ExtraColumn("lifted"),
         "confidence_low": ExtraColumn("lifted"),
         "confidence_spread": ExtraColumn("lifted", lower_is_better=True),
         "probability": ExtraColumn("miner", of_table=False),
         "joint_confidence": ExtraColumn("miner", of_table=False),
         "assured_confidence": ExtraColumn("assurance"),
         "improvement": ExtraColumn("redundancy"),
+        "both_ways": ExtraColumn("digest"),
+        "also_known_as": ExtraColumn("digest", of_table=False),
         "p_value": ExtraColumn("significance", lower_is_better=True),
         "p_adjusted": ExtraColumn("significance", lower_is_better=True),
         "p_simpler": ExtraColumn("significance", lower_is_better=True),

@@ -1,0 +1,342 @@
+"""The digest: the few rules that a person should read first, each fact once.
+
+A rule explains the readings that its consequent is about, in the rows in which it holds. It is worth the information
+that it gives about them: little if the consequent is nearly always true, much if it is rare and the rule is reliable.
+Rules are selected greedily, the one that explains most that is not explained yet comes next, so that rules about the
+same readings compete, whichever pattern they come from, and every quantity gets its turn. This module selects and
+orders rules; it counts none.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+from hashlib import blake2b
+
+import numpy as np
+import numpy.typing as npt
+
+from thence.errors import ConfigError
+from thence.progress import Progress, silent
+from thence.refinement.encoding import EncodedRules, encode_rules
+from thence.refinement.same_facts import fact_numbers
+from thence.rules.items import Feature, Role
+from thence.rules.ruleset import RuleSet
+from thence.tables.blocks import Block, Column
+from thence.tables.transactions import TransactionTable
+
+__all__ = ["digest", "information"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+LEAST_INFORMATION = 0.15
+"""In bits per row: a consequent that is true in more than 90 % of the rows anyway cannot give more."""
+LEAST_GAIN = 0.001
+"""A rule must add this share of what the rules before it explain."""
+MOST_ALIKE = 5
+"""Rules about the same features that are listed; more of them would only repeat the law at other values."""
+AGGREGATE_WORTH = 0.25
+"""What an aggregate over several sensors counts, since it mostly repeats what holds for each of them."""
+_CANDIDATES = 20_000
+_PER_CONSEQUENT = 200
+
+
+def digest(
+    rules: RuleSet,
+    table: TransactionTable,
+    *,
+    at_most: int = 50,
+    min_confidence: float = 0.0,
+    progress: Progress = silent,
+) -> RuleSet:
+    """Select the rules to read first: informative, each fact once, in an order to be read in.
+
+    Rules whose consequent is nearly always true are left out. Of rules that state the same fact in different patterns
+    the shortest sentence stays, and the column ``also_known_as`` lists the others, one per line. A rule that also holds
+    in the other direction is told once, and the column ``both_ways`` says so. The rules that remain are selected
+    greedily by the information about readings that no earlier rule explains. First comes the best rule about each set
+    of features, then further rules about the same ones.
+
+    Args:
+        rules: The rules to select from.
+        table: The table that the rules were mined from.
+        at_most: Maximum number of rules.
+        min_confidence: Minimum confidence of the other direction for ``both_ways``.
+        progress: Callback that reports progress.
+
+    Raises:
+        ConfigError: If ``at_most`` is below 1.
+
+    Examples:
+        >>> import polars as pl
+        >>> from thence.miners.exact.miner import Exact
+        >>> frame = pl.DataFrame({"pump": ["on", "off"] * 10, "flow": [7.0, 0.0] * 10, "site": ["a"] * 20})
+        >>> table = TransactionTable.from_frame(frame, bins=2)
+        >>> for rule in digest(Exact().mine(table), table, min_confidence=0.8):
+        ...     print(rule.english)  # doctest: +ELLIPSIS
+        if ..., then ..., and vice versa
+        if ..., then ..., and vice versa
+    """
+    if at_most < 1:
+        raise ConfigError(f"a digest needs at least 1 rule, got {at_most!r}")
+    confidence, bits = rules.measure("confidence"), information(rules)
+    length = rules.measure("antecedents")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        worth = np.where(confidence > 0, bits / confidence, 0.0) / (1 + 0.5 * (length - 1))
+    informative = np.flatnonzero(bits >= LEAST_INFORMATION)
+    if not len(informative):
+        return _empty(rules)
+    chosen = informative[_candidates(rules, informative, worth)]
+    rules, worth = rules.take(chosen), worth[chosen]
+    parts = encode_rules(rules, table)
+    both_ways = _both_ways(rules, parts, min_confidence)
+    leader, alike = _same_facts(rules, parts, both_ways)
+    cells = _Cells(parts, both_ways)
+    order = _select(rules, cells, worth, np.flatnonzero(leader == np.arange(len(rules))), at_most, progress)
+    others = [_others(rules, int(r), alike) for r in order]
+    selected = rules.take(order)
+    extras = {**selected.extras, "both_ways": both_ways[order], "also_known_as": np.array(others, dtype=np.str_)}
+    return replace(selected, extras=extras, ordered=True)
+
+
+def information(rules: RuleSet) -> Floats:
+    """Return how much each antecedent tells about the consequent, in bits per row in which it holds.
+
+    It is the Kullback–Leibler divergence of the confidence from the base rate, as in the J-measure; 0 for rules whose
+    consequent is not more frequent than without the antecedent.
+
+    Args:
+        rules: The rules.
+
+    Examples:
+        >>> from thence.rules.measures import Counts
+        >>> none = np.zeros((1, 1), np.int32)
+        >>> information(RuleSet((), none, np.zeros(1, np.int32), Counts.from_matrix([[8, 2, 2, 2]]))).tolist()
+        [2.0]
+    """
+    counts = rules.counts
+    with np.errstate(invalid="ignore", divide="ignore"):
+        base = np.asarray(counts.n_consequent / counts.n, np.float64)
+        confidence = rules.measure("confidence")
+        held = np.where(confidence > 0, confidence * np.log2(confidence / base), 0.0)
+        failed = np.where(confidence < 1, (1 - confidence) * np.log2((1 - confidence) / (1 - base)), 0.0)
+        return np.asarray(np.where(confidence > base, np.nan_to_num(held + failed), 0.0))
+
+
+def _empty(rules: RuleSet) -> RuleSet:
+    none = rules.take(np.zeros(0, np.int64))
+    if not len(rules):
+        return none
+    note = (
+        f"no rule is worth reading first: the consequents of all {len(rules):,} are nearly as frequent without the"
+        " antecedent"
+    )
+    return replace(none, notes=(*rules.notes, note))
+
+
+def _candidates(rules: RuleSet, informative: Ints, worth: Floats) -> Ints:
+    """The positions of the rules that can be selected: the best of each consequent, if there are very many."""
+    if len(informative) <= _CANDIDATES:
+        return np.arange(len(informative))
+    gain = (rules.counts.n_both * worth)[informative]
+    consequents = rules.consequents[informative]
+    order = np.lexsort([-gain, consequents])
+    ordered = consequents[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.r_[starts, len(order)]))
+    best = order[rank < _PER_CONSEQUENT]
+    return np.sort(best[np.argsort(-gain[best], kind="stable")[:_CANDIDATES]])
+
+
+def _is_aggregate(feature: Feature) -> bool:
+    """Whether a feature is about several sensors at once."""
+    return bool(feature.reads) and not feature.name.startswith("value of ")
+
+
+def _both_ways(rules: RuleSet, parts: list[EncodedRules], min_confidence: float) -> Bools:
+    """Which rules hold in the other direction too: their confidence is n_both / n_consequent of the same counts."""
+    counts = rules.counts
+    with np.errstate(invalid="ignore", divide="ignore"):
+        back = np.asarray(counts.n_both / counts.n_consequent)
+    out = (rules.measure("antecedents") == 1) & (back >= max(min_confidence, 0.5))
+    for encoded in parts:
+        reading = np.array([not c.context and c.feature.role is not Role.TIME for c in encoded.block.columns], bool)
+        reading &= ~np.array([c.is_static for c in encoded.block.columns], bool)
+        out[encoded.rules] &= reading[encoded.column[encoded.antecedents[:, 0]]]
+    return np.asarray(out)
+
+
+def _same_facts(rules: RuleSet, parts: list[EncodedRules], both_ways: Bools) -> tuple[Ints, dict[int, list[int]]]:
+    """Return the rule that stands for the fact of each rule, and all rules of each fact that has several."""
+    facts, converses = fact_numbers(parts, len(rules))
+    # Of a rule that holds both ways, either direction is the same fact.
+    number = np.where(both_ways, np.minimum(facts, converses), facts)
+    _, group = np.unique(np.stack([number, both_ways.astype(np.uint64)]), axis=1, return_inverse=True)
+    group = group.reshape(-1)
+    order = np.argsort(group, kind="stable")
+    starts = np.flatnonzero(np.r_[True, np.diff(group[order]) > 0])
+    leader = np.arange(len(rules))
+    alike: dict[int, list[int]] = {}
+    for start, end in zip(starts, np.r_[starts[1:], len(order)], strict=True):
+        if end - start > 1:
+            members = order[start:end].tolist()
+            shortest = min(members, key=lambda r: _length(rules, r))
+            leader[members] = shortest
+            alike[shortest] = members
+    return leader, alike
+
+
+def _length(rules: RuleSet, number: int) -> tuple[int, int, bool, str]:
+    """The order of sentences for the same fact: short ones first, and a conclusion about one sensor before others."""
+    sentence, consequent = rules.rule(number).english, rules.items[rules.consequents[number]]
+    items = int((rules.antecedents[number] >= 0).sum())
+    return items, len(sentence), _is_aggregate(consequent.feature), sentence
+
+
+def _others(rules: RuleSet, number: int, alike: dict[int, list[int]]) -> str:
+    """The sentences of a fact in other patterns, one per line and pattern."""
+    patterns = [-1] * len(rules) if rules.pattern_of is None else rules.pattern_of.tolist()
+    shortest: dict[int, int] = {}
+    for rule in sorted(alike.get(number, ()), key=lambda r: _length(rules, r)):
+        shortest.setdefault(patterns[rule], rule)
+    return "\n".join(rules.rule(r).english for pattern, r in shortest.items() if pattern != patterns[number])
+
+
+class _Cells:
+    """The readings that rules explain: one bitmap over frames per series.
+
+    Args:
+        parts: The rules, encoded block by block.
+        both_ways: Whether each rule explains the readings of its antecedent too.
+    """
+
+    def __init__(self, parts: list[EncodedRules], both_ways: Bools) -> None:
+        self.part_of = {int(rule): (encoded, at) for encoded in parts for at, rule in enumerate(encoded.rules.tolist())}
+        self.both_ways = both_ways
+        self._numbers: dict[object, int] = {}
+        self._digests: dict[tuple[int, int], bytes] = {}
+        self._series: dict[tuple[int, int], Ints] = {}
+        width = max((encoded.bank.words.shape[1] for encoded in parts), default=1)
+        self._explained: dict[int, npt.NDArray[np.uint64]] = defaultdict(lambda: np.zeros(width, np.uint64))
+
+    def new(self, rule: int, *, take: bool = False, alone: bool = False) -> float:
+        """Count the readings that a rule explains and no earlier one does; one of an aggregate counts less.
+
+        Args:
+            rule: The rule.
+            take: Whether the readings become explained.
+            alone: Whether to count also what earlier rules explain.
+        """
+        encoded, at = self.part_of[rule]
+        bank = encoded.bank
+        items = [int(i) for i in encoded.antecedents[at] if i >= 0] + [int(encoded.consequents[at])]
+        rows = bank.row_of[encoded.numbers[items]]
+        where = np.flatnonzero((rows != 0).all(axis=0))
+        held = bank.words[rows[0, where]]
+        for row in rows[1:]:
+            held &= bank.words[row[where]]
+        sides = [items[-1], items[0]] if self.both_ways[rule] else [items[-1]]
+        total = 0.0
+        for item in sides:
+            worth = AGGREGATE_WORTH if _is_aggregate(encoded.block.columns[encoded.column[item]].feature) else 1.0
+            series = self._series_of(encoded, int(encoded.column[item]))[where]
+            order = np.argsort(series, kind="stable")
+            if not len(order):
+                continue
+            starts = np.flatnonzero(np.r_[True, np.diff(series[order]) > 0])
+            joined = np.bitwise_or.reduceat(held[order], starts, axis=0)
+            for number, mask in zip(series[order[starts]].tolist(), joined, strict=True):
+                known = self._explained[number][: len(mask)]
+                total += worth * int(np.bitwise_count(mask if alone else mask & ~known).sum())
+                if take:
+                    known |= mask
+        return total
+
+    def _series_of(self, encoded: EncodedRules, column: int) -> Ints:
+        """The number of the series that each embedding reads in a column, the same in all blocks."""
+        key = (encoded.at, column)
+        if key not in self._series:
+            names = self._names(encoded.block, encoded.block.columns[column])
+            self._series[key] = np.array([self._numbers.setdefault(name, len(self._numbers)) for name in names])
+        return self._series[key]
+
+    def _names(self, block: Block, column: Column) -> Iterable[object]:
+        feature = column.feature
+        if _is_aggregate(feature):
+            # Total, mean, lowest and highest of the same sensors are told once.
+            return [(feature.reads, names[:1]) for names in block.embeddings]
+        series = np.broadcast_to(column.series, (block.n_embeddings,)).tolist()
+        return [self._digest(column, one) for one in series]
+
+    def _digest(self, column: Column, series: int) -> bytes:
+        key = (id(column.codes), series)
+        if key not in self._digests:
+            codes = b"" if series < 0 else np.ascontiguousarray(column.codes[series]).tobytes()
+            self._digests[key] = blake2b(codes, digest_size=16).digest()
+        return self._digests[key]
+
+
+def _select(
+    rules: RuleSet, cells: _Cells, worth: Floats, candidates: Ints, at_most: int, progress: Progress
+) -> Ints:
+    """Select rules greedily; return them in the order in which they should be read.
+
+    What a rule adds can only shrink, so what it added earlier is an upper bound and only the best one is recomputed.
+    """
+    sides = np.where(cells.both_ways, 2.0, 1.0)
+    bound = rules.counts.n_both * worth * sides
+    tie = rules._tie_break
+    heap = [(-float(bound[r]), int(tie[r]), int(r)) for r in candidates]
+    heapq.heapify(heap)
+    features = _features(rules)
+    taken: defaultdict[object, int] = defaultdict(int)
+    found: list[tuple[int, float]] = []
+    total = 0.0
+    while heap and len(found) < at_most:
+        _, _, rule = heapq.heappop(heap)
+        if taken[features[rule]] >= MOST_ALIKE:
+            continue
+        gain = cells.new(rule) * float(worth[rule])
+        if heap and -gain > heap[0][0]:
+            if gain > 0:
+                heapq.heappush(heap, (-gain, int(tie[rule]), rule))
+            continue
+        if gain <= LEAST_GAIN * total or gain == 0:
+            break
+        cells.new(rule, take=True)
+        total += gain
+        found.append((rule, cells.new(rule, alone=True) * float(worth[rule])))
+        taken[features[rule]] += 1
+        progress("selecting", len(found), at_most)
+    progress("selecting", at_most, at_most)
+    return _reading_order(rules, found, features)
+
+
+def _reading_order(rules: RuleSet, found: list[tuple[int, float]], features: list[object]) -> Ints:
+    """Order rules by what each explains alone; the second and further ones about the same features come after all first.
+
+    Of those about the same features, simple sentences come first: "in its highest fifth" before a range in between.
+    """
+    about: defaultdict[object, list[tuple[int, float]]] = defaultdict(list)
+    for rule, merit in found:
+        about[features[rule]].append((rule, merit))
+    turns: list[tuple[int, float, int]] = []
+    for alike in about.values():
+        best = max(merit for _, merit in alike)
+        ordered = sorted((rule for rule, _ in alike), key=lambda r: _length(rules, r))
+        turns += [(turn, -best, rule) for turn, rule in enumerate(ordered)]
+    return np.array([rule for _, _, rule in sorted(turns)], np.int64)
+
+
+def _features(rules: RuleSet) -> list[object]:
+    """What each rule is about: its pattern and the set of its features."""
+    feature = [item.feature for item in rules.items]
+    patterns = [-1] * len(rules) if rules.pattern_of is None else rules.pattern_of.tolist()
+    return [
+        (patterns[r], frozenset([feature[c], *(feature[i] for i in row if i >= 0)]))
+        for r, (row, c) in enumerate(zip(rules.antecedents.tolist(), rules.consequents.tolist(), strict=True))
+    ]
