@@ -195,9 +195,9 @@ def test_a_folder_of_readings_may_be_called_water(tmp_path: Path, monkeypatch: p
     assert run.config.input.sensors == str(tmp_path / "water")
 
 
-def test_a_hint_for_python_says_where_it_stands_in_a_file(tmp_path: Path) -> None:
+def test_a_hint_for_python_names_the_option(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("time,a_flow\n2024-01-01T00,1\n2024-01-01T00,2\n")
-    assert '[input.read_sensors] on_error = "repair"' in fail("check", "--sensors", tmp_path / "a.csv")
+    assert "; on the command line: --read-sensors on_error=repair" in fail("check", "--sensors", tmp_path / "a.csv")
 
 
 def test_rules_are_readable_on_a_narrow_screen(capsys: pytest.CaptureFixture[str]) -> None:

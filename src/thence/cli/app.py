@@ -16,6 +16,7 @@ from thence.cli.compare import compare
 from thence.cli.demo import demo
 from thence.cli.export import export
 from thence.cli.generalise import generalise
+from thence.cli.hints import command_hint
 from thence.cli.job import with_job_options
 from thence.cli.mine import mine
 from thence.cli.reproduce import reproduce
@@ -39,7 +40,7 @@ class ErrorHandlingGroup(TyperGroup):
         except ThenceError as error:
             if debug:
                 raise
-            print_error(f"thence: {error}{_file_hint(error)}")
+            print_error(f"thence: {error}{command_hint(error.hint)}")
             raise typer.Exit(1) from error
         except KeyboardInterrupt:
             if debug:
@@ -62,13 +63,6 @@ def _discard_output() -> None:
     """Redirect standard output, so that Python does not fail at exit when it flushes what could not be written."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _file_hint(error: ThenceError) -> str:
-    """How to set in a configuration file what the hint of an error says for Python."""
-    if "on_error='repair'" not in (error.hint or ""):
-        return ""
-    return '; in a CONFIG.toml: [input.read_sensors] on_error = "repair"'
 
 
 app = typer.Typer(

@@ -5,14 +5,16 @@ Calls readers and loaders and checks that the parts fit together; knows nothing 
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from thence.errors import ConfigError
+from thence.errors import ConfigError, nearest
 from thence.graph.binding import Binding, bind
 from thence.graph.loaders import read_binding, read_graph, read_ontology
+from thence.graph.name_rules import DEFAULT_RULES
 from thence.graph.ontology import Ontology
 from thence.graph.system import System
 from thence.progress import Progress, silent
@@ -90,7 +92,8 @@ def load_system(given: InputConfig, enrich: str = "none", *, progress: Progress 
     if given.dataset is not None:
         from thence import datasets
 
-        return _portion(datasets.load(given.dataset, progress=progress, **given.options), given)
+        system = datasets.load(given.dataset, progress=progress, **given.options)
+        return _portion(_without_ignored(system, given), given)
     if given.sensors is None:
         raise ConfigError("no sensors are given", hint="set [input] sensors or dataset, or --sensors or --dataset")
     return _assemble(given.sensors, given.graph, given.binding, given.ontology, given, partial=enrich == "none")
@@ -120,6 +123,21 @@ def _checked(system: System, given: InputConfig, *, partial: bool) -> System:
     if system.graph is None:
         return system
     return replace(system, binding=_bound(system.sensors, system.graph, system.binding, given, partial))
+
+
+def _ignore_of(given: InputConfig) -> list[str]:
+    ignore = given.read_sensors.get("ignore") or ()
+    return [ignore] if isinstance(ignore, str) else list(ignore)
+
+
+def _without_ignored(system: System, given: InputConfig) -> System:
+    """A data set without the sensors that ``ignore`` names; readers leave out those of files themselves."""
+    ids = system.sensors.ids
+    for pattern in _ignore_of(given):
+        if pattern not in ids and not fnmatch.filter(ids, pattern):
+            raise ConfigError(f"ignore names '{pattern}', but no sensor has this name", hint=nearest(pattern, ids))
+    ignored = {s for pattern in _ignore_of(given) for s in ids if s == pattern or fnmatch.fnmatchcase(s, pattern)}
+    return system.select([sensor for sensor in ids if sensor not in ignored]) if ignored else system
 
 
 def _portion(system: System, given: InputConfig) -> System:
@@ -153,18 +171,54 @@ def _read_ontology(source: Any) -> Ontology:
 
 
 def _bound(sensors: SensorData, graph: KnowledgeGraph, binding: Any, given: InputConfig, partial: bool) -> Binding:
+    options = dict(given.bind)
     if isinstance(binding, Binding):
-        binding.check(sensors, graph, allow_extra=True)
-        return binding.select(sensors)
+        return _checked_binding(sensors, graph, binding)
+    own = options.pop("table", None)
     if binding is not None:
         table = binding if isinstance(binding, Mapping) else read_binding(_listed(binding))
-        if given.select:
+        if given.select or _ignore_of(given):
             table = {sensor: node for sensor, node in table.items() if sensor in sensors.ids}
-        return bind(sensors, graph, table=table, **given.bind)
-    if partial and not given.bind:
-        # Without enrichment the graph only names places, so sensors that it does not know stay unnamed.
-        return bind(sensors, graph, partial=True)
-    return bind(sensors, graph, **given.bind)
+        options["table"] = {**table, **(own or {})}
+    elif own is not None:
+        # A table beside the graph settles single sensors; the others are bound by their names.
+        options = {"rule": list(DEFAULT_RULES), **options, "table": own}
+    if "partial" in options:
+        return bind(sensors, graph, **options)
+    # Without enrichment the graph only names places, so any number of sensors may stay unnamed.
+    named = binding is not None or "rule" in given.bind
+    return _bind_nearly_all(sensors, graph, options, any_number=partial and not named)
+
+
+def _bind_nearly_all(
+    sensors: SensorData, graph: KnowledgeGraph, options: Mapping[str, Any], *, any_number: bool
+) -> Binding:
+    """Bind sensors and leave out the few that belong to no node, such as a label or an operator's flag.
+
+    Many unbound sensors, or a mistake in a table, mean wrong names: that is an error.
+    """
+    found = bind(sensors, graph, partial=True, **options)
+    table = options.get("table") or {}
+    mistaken = any(sensor in table for sensor in found.left_out)
+    if found.left_out and (mistaken or not (any_number or _are_few(len(found.left_out), len(sensors)))):
+        return bind(sensors, graph, **options)  # raises, and says why for each
+    return found
+
+
+def _checked_binding(sensors: SensorData, graph: KnowledgeGraph, binding: Binding) -> Binding:
+    """The binding of the caller for these sensors; the few that it does not name are left out."""
+    lost = [sensor for sensor in sensors.ids if sensor not in binding and sensor not in binding.left_out]
+    few = _are_few(len(lost), len(sensors))
+    required = [s for s in sensors.ids if s in binding or (s in lost and not few)]
+    binding.check(required, graph, allow_extra=True)
+    chosen = binding.select(sensors)
+    reasons = dict.fromkeys(lost, "the binding does not name it")
+    return Binding(chosen, left_out={**chosen.left_out, **reasons}) if lost else chosen
+
+
+def _are_few(lost: int, total: int) -> bool:
+    """Whether so few sensors lack a node that the others are named right: at most a third."""
+    return 3 * lost <= total
 
 
 def recorded_input(base: InputConfig, sensors: Any, graph: Any, binding: Any, ontology: Any) -> InputConfig:

@@ -9,6 +9,7 @@ entry point of another package in the group ``thence.enrichments``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from thence.errors import ConfigError
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from thence.tables.transactions import FeatureTable, TransactionTable
 
 __all__ = ["ENRICHMENTS", "Enrichment", "build", "features", "find_enrichment"]
+
+_NAMED = 10
+"""How many sensors a note names."""
 
 ENRICHMENTS = Registry(
     "enrichment",
@@ -90,7 +94,25 @@ def build(
         min_embeddings=min_embeddings,
         max_embeddings=max_embeddings,
     )
-    return chosen.build(readings, around, discretizer or Discretizer(), fit_frames, options)
+    table = chosen.build(readings, around, discretizer or Discretizer(), fit_frames, options)
+    unbound = _unbound_note(readings, around, mode) if chosen.needs_graph else ()
+    return replace(table, notes=(*unbound, *table.notes)) if unbound else table
+
+
+def _unbound_note(readings: WindowedReadings, around: Surroundings, mode: str) -> tuple[str, ...]:
+    """What happens to sensors that belong to no node, and how to change it; nothing if there are none."""
+    lost = [sensor.id for sensor in readings.sensors if around.node_of(sensor.id) == ""]
+    if not lost:
+        return ()
+    names = ", ".join(f"'{name}'" for name in lost[:_NAMED]) + (", …" if len(lost) > _NAMED else "")
+    one = len(lost) == 1
+    who = f"{len(lost)} sensor{'' if one else 's'} belong{'s' if one else ''} to no node of the graph"
+    effect = f" and {'is' if one else 'are'} left out of the table" if mode == "lifted" else ""
+    return (
+        f"{who}{effect}: {names}; "
+        f"name {'its node' if one else 'their nodes'} with bind(table=…) or --bind SENSOR=NODE, "
+        f"or leave {'it' if one else 'them'} out with ignore=… or --ignore SENSOR",
+    )
 
 
 def features(
