@@ -59,9 +59,25 @@ def format_number(value: float) -> str:
 
 
 def _range_text(interval: Interval, unit: str) -> str:
+    """Format a range: by the value that it stands for, or by its ends."""
+    if interval.at is not None:
+        return f"{format_number(interval.at)}{unit}"
+    if math.isinf(interval.low) and math.isinf(interval.high):
+        return "any number"
+    above = _just_below(interval.low)
+    if above is not None:
+        return f"above {format_number(above)} and below {format_number(interval.high)}{unit}"
     low, high = format_number(interval.low), format_number(interval.high)
     dash = " to " if "−" in low + high else "–"
     return f"{low}{dash}{high}{unit}"
+
+
+def _just_below(low: float) -> float | None:
+    """The short number of which ``low`` is the next larger float, if there is one: the range begins above it."""
+    if not math.isfinite(low):
+        return None
+    below = math.nextafter(low, -math.inf)
+    return below + 0.0 if not below or len(repr(below)) + 6 < len(repr(low)) else None
 
 
 def _rank_text(interval: Interval) -> str:

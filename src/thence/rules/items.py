@@ -9,7 +9,7 @@ ordered by value, and convert to an exact text form and to JSON and back. This m
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -32,6 +32,8 @@ class Interval:
     Args:
         low: Lower end, included.
         high: Upper end, excluded.
+        at: The value that the range stands for, if it holds the numbers that are rounded to one value; sentences name
+            the range by it. It is ignored in comparisons.
 
     Raises:
         ValueError: If ``low`` is not below ``high``.
@@ -45,6 +47,7 @@ class Interval:
 
     low: float
     high: float
+    at: float | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         # Adding zero turns −0.0 into 0.0, so that equal intervals have the same text.
@@ -68,6 +71,26 @@ class Interval:
             values: The numbers.
         """
         return np.asarray((values >= self.low) & (values < self.high))
+
+    @property
+    def is_point(self) -> bool:
+        """Whether the range holds a single number."""
+        return self.high == math.nextafter(self.low, math.inf)
+
+    def to_dict(self) -> dict[str, float | None]:
+        """Return a dict that JSON can hold; infinite ends become null."""
+        ends = {"low": _json_number(self.low), "high": _json_number(self.high)}
+        return ends if self.at is None else {**ends, "at": self.at}
+
+    @staticmethod
+    def from_dict(data: Mapping[str, float | None]) -> Interval:
+        """Create an interval from a dict.
+
+        Args:
+            data: The dict that ``to_dict`` returned.
+        """
+        low, high = data["low"], data["high"]
+        return Interval(-math.inf if low is None else low, math.inf if high is None else high, data.get("at"))
 
     def __str__(self) -> str:
         return f"[{self.low!r}, {self.high!r})"
@@ -332,10 +355,15 @@ class Item:
             ValueError: If there are no categories.
         """
         if isinstance(values, Interval):
-            if math.isinf(values.low) and not math.isinf(values.high):
+            if values.is_point:
+                item = Item(feature, Operator.EQ, values.low)
+            elif math.isinf(values.low) and not math.isinf(values.high):
                 item = Item(feature, Operator.LT, values.high)
             elif math.isinf(values.high) and not math.isinf(values.low):
-                item = Item(feature, Operator.GE, values.low)
+                below = math.nextafter(values.low, -math.inf)
+                # The numbers above 3 are those from the next float on.
+                above = len(repr(below)) + 6 < len(repr(values.low)) or not below
+                item = Item(feature, *((Operator.GT, below + 0.0) if above else (Operator.GE, values.low)))
             else:
                 item = Item(feature, Operator.IN, values)
         else:
@@ -413,6 +441,8 @@ class Item:
 
     def _meets(self, value: Value | Interval) -> bool:
         if isinstance(value, Interval):
+            if value.is_point:
+                return self._meets(value.low)
             own = self.interval
             return own is not None and own.low <= value.low and value.high <= own.high
         if isinstance(self.value, frozenset):
@@ -489,7 +519,7 @@ class Item:
         """Return a dict that JSON can hold, with exact numbers."""
         value: Any = self.value
         if isinstance(value, Interval):
-            value = {"low": _json_number(value.low), "high": _json_number(value.high)}
+            value = value.to_dict()
         elif isinstance(value, frozenset):
             value = sorted(value, key=_literal)
         return {"feature": self.feature.to_dict(), "operator": str(self.operator), "value": value}
@@ -503,9 +533,7 @@ class Item:
         """
         value = data["value"]
         if isinstance(value, dict):
-            low = -math.inf if value["low"] is None else value["low"]
-            high = math.inf if value["high"] is None else value["high"]
-            value = Interval(low, high)
+            value = Interval.from_dict(value)
         elif isinstance(value, list):
             value = frozenset(_plain(v) for v in value)
         else:
