@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from thence.errors import InputError, MiningError, nearest
+from thence.errors import ConfigError, InputError, MiningError, nearest
 from thence.graph.patterns import Pattern
 from thence.rules.items import Aspect, Feature, Interval, Item, Value
+from thence.rules.matching import column_of
 from thence.tables.blocks import Block, Codes, Column, SiteFrames, as_codes
 from thence.tables.discretization import Discretizer
-from thence.tables.frames import raw_columns
+from thence.tables.frames import read_columns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -164,20 +165,54 @@ class TransactionTable:
 
     @staticmethod
     def from_frame(
-        frame: Any, *, bins: int = 10, method: str = "frequency", units: Mapping[str, str] | None = None
+        frame: Any,
+        *,
+        bins: int = 10,
+        method: str = "frequency",
+        units: Mapping[str, str] | None = None,
+        categorical: str | Iterable[str] = (),
+        numeric: str | Iterable[str] = (),
+        bin_edges: Mapping[str, Sequence[float]] | None = None,
+        like: TransactionTable | Discretizer | Any = None,
     ) -> TransactionTable:
-        """Create a table from a data frame.
+        """Create a table from a data frame, with a transaction per row.
 
-        Numbers are discretized, everything else is categorical. Missing values stay missing. The frame is not modified.
+        Text, truth values and whole numbers with few values are states; other numbers are discretized. Missing values
+        (null, NaN, empty text) stay missing. The frame is not modified.
 
         Args:
             frame: A polars or pandas data frame, or an Arrow table.
             bins: Number of bins.
             method: Binning method, see ``fit_binning``.
             units: Units by column, for the text of rules.
+            categorical: Names or patterns (with ``*`` and ``?``) of columns that hold states.
+            numeric: Names or patterns of columns that hold numbers.
+            bin_edges: Given edges by column, instead of fitted ones.
+            like: An earlier table, a run or a discretizer, whose columns, states and bins are used as they are. Columns
+                may be in any order, and further ones are ignored. States that the earlier table does not have are
+                missing, and a note counts them.
+
+        Examples:
+            >>> import polars as pl
+            >>> frame = pl.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": ["1", "0", "1", "0"]})
+            >>> train = TransactionTable.from_frame(frame)
+            >>> later = TransactionTable.from_frame(pl.DataFrame({"b": [1, 0, 7], "a": [9.0, 2.5, 0.0]}), like=train)
+            >>> later.features == train.features, later.codes.tolist()
+            (True, [[3, 1], [1, 0], [0, -1]])
+            >>> later.notes
+            ("values that the earlier table does not have are missing: 'b' (1)",)
         """
-        table = FeatureTable(*raw_columns(frame, units=units or {}))
-        return table.discretize(Discretizer(method=method, bins=bins, scope="sensor"))
+        earlier = like if like is None or isinstance(like, (TransactionTable, Discretizer)) else _table_of(like)
+        known = _known_columns(earlier) if isinstance(earlier, TransactionTable) else None
+        read = read_columns(frame, units=units, categorical=categorical, numeric=numeric, known=known)
+        features = read.features
+        if isinstance(earlier, TransactionTable):
+            features, discretizer = earlier.features, earlier.discretizer
+        elif isinstance(earlier, Discretizer):
+            discretizer = earlier
+        else:
+            discretizer = Discretizer(method=method, bins=bins, scope="sensor", bin_edges=bin_edges or {})
+        return FeatureTable(features, read.numbers, read.categories, notes=read.notes).discretize(discretizer)
 
     def save(self, path: str | Path) -> None:
         """Save the table to a file of compressed arrays and JSON, with nothing executable.
@@ -328,18 +363,41 @@ class TransactionTable:
         )
 
 
+def _known_columns(table: TransactionTable) -> dict[str, tuple[Value, ...] | None]:
+    """The states of each column of a table that was made from a frame, or ``None`` if it was binned."""
+    if table.is_factorised or any(column_of(feature) is None for feature in table.features):
+        raise ConfigError(
+            "the earlier table was not made from a data frame", where="like", hint="use th.transactions(…, like=…)"
+        )
+    return {
+        column.feature.subject: None if column.feature.subject in table.discretizer.binnings else _states_of(column)
+        for block in table.blocks
+        for column in block.columns
+    }
+
+
+def _states_of(column: Column) -> tuple[Value, ...]:
+    return tuple(value for value in column.values if not isinstance(value, Interval))
+
+
+def _table_of(run: Any) -> TransactionTable | Discretizer:
+    """The table of a run, or its bins if the run was read from a folder."""
+    for name, kind in (("table", TransactionTable), ("discretizer", Discretizer)):
+        found = getattr(run, name, None)
+        if isinstance(found, kind):
+            return found
+    raise ConfigError(
+        f"cannot use bins of {type(run).__name__}", where="like", hint="pass a TransactionTable, a Run or a Discretizer"
+    )
+
+
 def _value_to_json(value: Value | Interval) -> Any:
     """Convert a category or an interval to JSON; infinite ends become null."""
-    if isinstance(value, Interval):
-        return {"low": None if np.isinf(value.low) else value.low, "high": None if np.isinf(value.high) else value.high}
-    return value
+    return value.to_dict() if isinstance(value, Interval) else value
 
 
 def _value_from_json(value: Any) -> Value | Interval:
-    if isinstance(value, dict):
-        low = -np.inf if value["low"] is None else value["low"]
-        return Interval(low, np.inf if value["high"] is None else value["high"])
-    return value  # type: ignore[no-any-return]
+    return Interval.from_dict(value) if isinstance(value, dict) else value
 
 
 def _missing_share(blocks: Sequence[Block]) -> float:
@@ -369,6 +427,7 @@ class FeatureTable:
         categories: The categories of each feature; ``None`` for a numeric one.
         times: Start of each row's time frame.
         context: Whether each feature is context; none by default.
+        notes: Remarks on how the table was built, for people.
 
     Examples:
         >>> table = FeatureTable((Feature("a"),), np.array([[1.0], [np.nan], [3.0]]), (None,))
@@ -381,6 +440,37 @@ class FeatureTable:
     categories: tuple[tuple[Value, ...] | None, ...]
     times: npt.NDArray[np.datetime64] | None = None
     context: tuple[bool, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @staticmethod
+    def from_frame(
+        frame: Any,
+        *,
+        units: Mapping[str, str] | None = None,
+        categorical: str | Iterable[str] = (),
+        numeric: str | Iterable[str] = (),
+        like: FeatureTable | None = None,
+    ) -> FeatureTable:
+        """Create a table from a data frame, with a transaction per row; numbers stay as they are.
+
+        Args:
+            frame: A polars or pandas data frame, or an Arrow table.
+            units: Units by column, for the text of rules.
+            categorical: Names or patterns (with ``*`` and ``?``) of columns that hold states.
+            numeric: Names or patterns of columns that hold numbers.
+            like: An earlier table whose columns and states are used as they are.
+
+        Examples:
+            >>> import polars as pl
+            >>> FeatureTable.from_frame(pl.DataFrame({"a": [1.5, None], "b": ["x", ""]})).numbers.tolist()
+            [[1.5, 0.0], [nan, nan]]
+        """
+        known = None
+        if like is not None:
+            known = {f.subject: states for f, states in zip(like.features, like.categories, strict=True)}
+        read = read_columns(frame, units=units, categorical=categorical, numeric=numeric, known=known)
+        features = read.features if like is None else like.features
+        return FeatureTable(features, read.numbers, read.categories, notes=read.notes)
 
     @property
     def n_rows(self) -> int:
@@ -451,4 +541,4 @@ class FeatureTable:
                 values = known
             columns.append(Column(feature, values, codes[None, :], context=context))
         block = Block(tuple(columns), self.n_rows, times=self.times)
-        return TransactionTable((block,), enrichment, discretizer)
+        return TransactionTable((block,), enrichment, discretizer, self.notes)
