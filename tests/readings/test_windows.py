@@ -114,7 +114,7 @@ LAYOUTS = [(layout, lazy) for layout in ("wide", "long") for lazy in (False, Tru
 def test_windows_equal_the_naive_reference_in_every_layout(name: str, rows: Rows, minutes: int) -> None:
     starts, wanted = naive_windows(rows, IDS, minutes, name)
     for layout, lazy in LAYOUTS:
-        table = window(data_of(rows, IDS, layout, lazy), timedelta(minutes=minutes), aggregate=name)
+        table = window(data_of(rows, IDS, layout, lazy), timedelta(minutes=minutes), aggregate=name, empty="keep")
         assert [t.replace(tzinfo=UTC) for t in table.times.tolist()] == starts
         assert close(table.values, wanted), (layout, lazy)
 
@@ -140,7 +140,7 @@ def test_repeated_and_contradicting_readings_keep_the_last(rows: list[tuple[int,
     reports = []
     for layout, lazy in LAYOUTS:
         data = data_of(noisy, IDS, layout, lazy, on_error="repair")
-        table = window(data, "15min", aggregate="sum")
+        table = window(data, "15min", aggregate="sum", empty="keep")
         assert close(table.values, wanted), (layout, lazy)
         reports.append([table.report.count(what) for what in ("repeated", "conflicting", "silent")])
     assert all(report == reports[0] for report in reports)
@@ -181,13 +181,13 @@ def states_data(layout: str, lazy: bool = False) -> SensorData:
 @pytest.mark.parametrize(("layout", "lazy"), LAYOUTS)
 def test_states_take_their_mode_or_their_last(layout: str, lazy: bool) -> None:
     data = states_data(layout, lazy)
-    mode = window(data, "10min")
+    mode = window(data, "10min", empty="keep")
     codes, categories = mode.states["door"]
     assert categories == ("ajar", "open", "shut")
     # two opens and two shuts tie: the one read last wins; the window from :20 has no reading
     assert [categories[code] if code >= 0 else None for code in codes] == ["open", "shut", None, "ajar"]
     assert mode.aggregates == {"door": "mode", "t": "mean"}
-    last = window(data, "10min", aggregate="last")
+    last = window(data, "10min", aggregate="last", empty="keep")
     assert [last.states["door"][1][c] if c >= 0 else None for c in last.states["door"][0]] == [
         "open",
         "shut",
@@ -228,11 +228,11 @@ def test_aggregates_per_kind() -> None:
 def test_derived_readings() -> None:
     times = [datetime(2024, 1, 6, 22), datetime(2024, 1, 6, 23), datetime(2024, 1, 7, 1), datetime(2024, 1, 7, 2)]
     data = SensorData.from_wide(pl.DataFrame({"time": times, "a": [1.0, 4.0, 5.0, 3.0]}))
-    table = window(data, "1h", derive=("change", "hour", "weekday"))
+    table = window(data, "1h", derive=("change", "hour", "weekday"), empty="keep")
     np.testing.assert_array_equal(table.derived["change"][:, 0], [np.nan, 3.0, np.nan, np.nan, -2.0])
     assert table.derived["hour"].tolist() == [22, 23, 0, 1, 2]
     assert table.derived["weekday"].tolist() == [5, 5, 6, 6, 6]  # Saturday, then Sunday
-    local = window(data, "1h", derive="hour", timezone="Europe/Berlin")
+    local = window(data, "1h", derive="hour", timezone="Europe/Berlin", empty="keep")
     assert local.derived["hour"].tolist() == [23, 0, 1, 2, 3]
     assert window(data, "1h").derived == {}
 
@@ -242,7 +242,7 @@ def test_alignment_and_boundaries() -> None:
     data = SensorData.from_wide(pl.DataFrame({"time": times, "a": [1.0, 2.0, 3.0]}))
 
     def starts(**options: Any) -> list[str]:
-        return [str(t)[11:16] for t in window(data, "30min", **options).times]
+        return [str(t)[11:16] for t in window(data, "30min", empty="keep", **options).times]
 
     assert starts() == ["00:00", "00:30", "01:00"]
     assert window(data, "30min").values[:, 0].tolist() == [1.0, 2.0, 3.0]
@@ -268,7 +268,7 @@ def test_rows_without_readings_make_no_windows_at_the_ends() -> None:
     times = [START + timedelta(hours=h) for h in range(6)]
     frame = pl.DataFrame({"time": times, "a": [None, 1.0, None, 2.0, math.inf, math.nan]})
     for lazy in (False, True):
-        table = window(SensorData.from_wide(frame.lazy() if lazy else frame), "1h")
+        table = window(SensorData.from_wide(frame.lazy() if lazy else frame), "1h", empty="keep")
         np.testing.assert_array_equal(table.values[:, 0], [1.0, np.nan, 2.0])
         assert window(SensorData.from_wide(frame), "1h", aggregate="count").values[:, 0].tolist() == [1.0, 0.0, 1.0]
 
@@ -378,3 +378,59 @@ def test_a_stray_time_that_blows_up_the_grid_is_named() -> None:
     frame = pl.DataFrame({"time": [datetime(1970, 1, 1), datetime(2024, 1, 1)], "a": [1.0, 2.0]})
     with pytest.raises(ConfigError, match=r"do not fit in memory; the rows span 1970-01-01T00:00:00 to 2024"):
         window(SensorData.from_wide(frame), "100ms")
+
+
+@given(rows=readings, minutes=st.sampled_from([1, 7, 30, 1440]), name=st.sampled_from(["mean", "count", "last"]))
+@settings(max_examples=50, deadline=None)
+def test_windows_without_any_reading_are_left_out_and_counted(rows: Rows, minutes: int, name: str) -> None:
+    """A year's pause gave 96 % empty transactions."""
+    starts, wanted = naive_windows(rows, IDS, minutes, name)
+    held = [k for k, row in enumerate(wanted) if not all(map(math.isnan, row))]
+    for layout, lazy in LAYOUTS:
+        data = data_of(rows, IDS, layout, lazy)
+        table = window(data, timedelta(minutes=minutes), aggregate=name, derive=("change",))
+        assert [t.replace(tzinfo=UTC) for t in table.times.tolist()] == [starts[k] for k in held]
+        assert close(table.values, [wanted[k] for k in held])
+        said = [
+            note for note in table.notes if note.startswith(f"left out {len(starts) - len(held):,} of {len(starts):,}")
+        ]
+        assert len(said) == (len(held) < len(starts))
+        # The change from the window just before; none across a gap.
+        whole = window(data, timedelta(minutes=minutes), aggregate=name, derive=("change",), empty="keep")
+        np.testing.assert_array_equal(table.derived["change"], whole.derived["change"][held])
+        after_gap = [k for k in range(1, len(held)) if held[k] > held[k - 1] + 1]
+        assert np.isnan(table.derived["change"][after_gap]).all()
+
+
+def hours(*at: int, **columns: Any) -> SensorData:
+    frame = pl.DataFrame({"time": [datetime(2024, 1, 1, tzinfo=UTC) + timedelta(hours=h) for h in at], **columns})
+    return SensorData.from_wide(frame)
+
+
+def test_the_longest_gap_is_named() -> None:
+    data = hours(*range(3), *range(100, 103), *range(110, 112), a=range(8))
+    assert window(data, "1h").notes == (
+        "left out 104 of 112 windows (93 %) in which no sensor reads; "
+        "the longest gap is 4 d 1 h from 2024-01-01 03:00 UTC",
+    )
+    assert window(data, "1h", empty="keep").notes[0].startswith("no sensor reads in 104 of 112 windows (93 %); ")
+    with pytest.raises(ConfigError, match="empty must be 'drop' or 'keep', got 'fill'"):
+        window(data, "1h", empty="fill")  # type: ignore[arg-type]
+
+
+def test_windows_shorter_than_the_step_are_noted() -> None:
+    """Hourly data in windows of 30 minutes were half missing, and nothing said so."""
+    data = hours(*range(200), a=range(200), b=range(200))
+    short, fit = window(data, "30min"), window(data, "1h")
+    assert short.notes[0] == (
+        "windows of 30 min are shorter than the step of the readings (1 h): a sensor has no reading in 50 % of them"
+    )
+    assert short.notes[1].startswith("left out 199 of 399 windows (50 %)")
+    assert fit.notes == () and len(short) == len(fit) == 200
+
+
+def test_auto_windows_say_why() -> None:
+    table = window(hours(*range(200), a=range(200), b=range(200)))
+    assert table.every == timedelta(hours=1)
+    assert table.notes == ("windows of 1 h: the step of 100 % of the sensors",)
+    assert len(window(hours(1, a=[None]))) == 0

@@ -1,7 +1,8 @@
-"""Windows: readings aggregated to one value per sensor and window of fixed length; empty windows stay missing.
+"""Windows: readings aggregated to one value per sensor and window of fixed length.
 
-Windows are half-open ``[start, start + every)`` and identified by their start. All have the same length, and every
-window between the first and the last reading is present. This module does not discretize, enrich or use a graph.
+Windows are half-open ``[start, start + every)``, identified by their start, and all of the same length. Those in which
+no sensor reads are left out and counted, unless they are asked for. This module does not discretize, enrich or use a
+graph.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,7 @@ from thence.readings.scanning import (
     time_bounds,
 )
 from thence.readings.sensors import ReadReport, Sensor, SensorData, Time, as_utc
+from thence.readings.steps import SHORTER, format_duration, own_step, typical_step
 from thence.settings.values import require_zone
 
 __all__ = ["AGGREGATES", "DERIVED", "STATE_AGGREGATES", "WindowedReadings", "parse_duration", "window"]
@@ -38,7 +40,12 @@ STATE_AGGREGATES = ("mode", "last")
 DERIVED = ("change", "hour", "weekday")
 """Values that can be derived from windows; see ``window``."""
 
+Empty = Literal["drop", "keep"]
+"""What happens to windows in which no sensor reads."""
+EMPTY: tuple[Empty, ...] = get_args(Empty)
+
 MAX_CELLS = 2**31
+LEAST_MISSING = 0.1  # share of missing values at which the step of the readings is compared with the windows
 MICROSECOND = timedelta(microseconds=1)
 UNITS = {
     "us": 1,
@@ -55,7 +62,7 @@ StateColumns = dict[str, tuple[npt.NDArray[np.int32], tuple[str, ...]]]
 
 @dataclass(frozen=True, eq=False)
 class WindowedReadings:
-    """Readings on a regular grid of windows.
+    """Readings in windows of one length.
 
     Args:
         times: Start of each window in UTC.
@@ -67,6 +74,7 @@ class WindowedReadings:
         every: Length of a window.
         aggregates: Aggregate used for each sensor id.
         report: Report of the readings, with all checks done.
+        notes: Why the windows have this length, and how many were left out; one sentence each.
     """
 
     times: npt.NDArray[np.datetime64]
@@ -77,6 +85,7 @@ class WindowedReadings:
     every: timedelta
     aggregates: Mapping[str, str]
     report: ReadReport
+    notes: tuple[str, ...] = ()
 
     @property
     def numeric(self) -> tuple[Sensor, ...]:
@@ -112,9 +121,9 @@ class WindowedReadings:
 
     def without_empty(self) -> WindowedReadings:
         """Return the readings without the windows in which no sensor reads, such as the gaps between separate days."""
-        held = ~np.isnan(self.values).all(axis=1) if self.values.shape[1] else np.zeros(len(self), bool)
-        for codes, _ in self.states.values():
-            held |= codes >= 0
+        held = self._held()
+        if held.all():
+            return self
         return replace(
             self,
             times=self.times[held],
@@ -122,6 +131,13 @@ class WindowedReadings:
             states={name: (codes[held], known) for name, (codes, known) in self.states.items()},
             derived={name: values[held] for name, values in self.derived.items()},
         )
+
+    def _held(self) -> npt.NDArray[np.bool_]:
+        """Return which windows have a value of any sensor."""
+        held = ~np.isnan(self.values).all(axis=1) if self.values.shape[1] else np.zeros(len(self), bool)
+        for codes, _ in self.states.values():
+            held |= codes >= 0
+        return np.asarray(held)
 
     def to_polars(self) -> pl.DataFrame:
         """Return a frame with ``time`` (start of the window, UTC) and one column per sensor; null is missing."""
@@ -141,28 +157,35 @@ class WindowedReadings:
 
 def window(
     sensors: SensorData,
-    every: str | timedelta = "30min",
+    every: str | timedelta = "auto",
     *,
     aggregate: str | Mapping[str, str] = "mean",
     derive: str | Iterable[str] = (),
     origin: Time = "epoch",
     timezone: str = "UTC",
+    empty: Empty = "drop",
 ) -> WindowedReadings:
     """Aggregate readings into windows of one length.
 
-    A window without readings is missing. Only ``"count"`` is 0 there, between the first and the last reading of the
-    sensor.
+    A sensor without readings in a window is missing there. Only ``"count"`` is 0, between the first and the last
+    reading of the sensor.
 
     Args:
         sensors: The readings.
-        every: Length of a window: ``"30min"``, ``"1h30min"``, ``"1d"`` or a ``timedelta``.
+        every: Length of a window: ``"30min"``, ``"1h30min"``, ``"1d"``, a ``timedelta``, or ``"auto"`` for the step of
+            the readings themselves (see ``own_step``).
         aggregate: One of ``AGGREGATES`` for all numeric sensors (categorical sensors then use ``"mode"``, or ``"last"``
             for ``"last"``), or a mapping from kind to aggregate; other kinds use ``"mean"`` or ``"mode"``.
-        derive: Names of ``DERIVED`` values to add: ``"change"`` is the difference from the previous window, ``"hour"``
-            and ``"weekday"`` are those of the start of the window.
+        derive: Names of ``DERIVED`` values to add: ``"change"`` is the difference from the window just before, missing
+            after a gap; ``"hour"`` and ``"weekday"`` are those of the start of the window.
         origin: Windows start at ``origin`` plus multiples of ``every``: ``"epoch"`` (1970-01-01T00:00 UTC: half hours
             start at :00 and :30, days at midnight UTC, weeks on Thursday), ``"start"`` (the first row) or a time.
         timezone: Time zone of the derived ``hour`` and ``weekday``; nothing else depends on it.
+        empty: What happens to windows in which no sensor reads: ``"drop"`` leaves them out, and a note says how many;
+            ``"keep"`` keeps all windows between the first and the last reading.
+
+    Returns:
+        The windows, with notes on their length and on those left out.
 
     Raises:
         ConfigError: If a setting is invalid, or there are too many windows to fit in memory.
@@ -172,12 +195,20 @@ def window(
         >>> from datetime import datetime
         >>> minutes = [datetime(2024, 1, 1, 0, m) for m in (0, 10, 20, 50)]
         >>> data = SensorData.from_wide(pl.DataFrame({"time": minutes, "t1": [1.0, 2.0, None, 5.0]}))
-        >>> table = window(data, "20min")
-        >>> table.values[:, 0].tolist()
+        >>> window(data, "20min", empty="keep").values[:, 0].tolist()
         [1.5, nan, 5.0]
+        >>> table = window(data, "20min")
         >>> [str(start) for start in table.times.astype("datetime64[m]")]
-        ['2024-01-01T00:00', '2024-01-01T00:20', '2024-01-01T00:40']
+        ['2024-01-01T00:00', '2024-01-01T00:40']
+        >>> table.notes
+        ('left out 1 of 3 windows (33 %) in which no sensor reads',)
     """
+    if empty not in EMPTY:
+        raise ConfigError(f"empty must be 'drop' or 'keep', got {empty!r}")
+    reasons = []
+    if every == "auto":
+        chosen_step = own_step(sensors)
+        every, reasons = chosen_step.every, [chosen_step.reason]
     length = parse_duration(every)
     numeric = [sensor for sensor in sensors.sensors if not sensor.categorical]
     states = [sensor for sensor in sensors.sensors if sensor.categorical]
@@ -196,7 +227,7 @@ def window(
     if report.pending:
         scans = [([s.id for s in part], counts) for part, counts in ((numeric, of_numbers), (states, of_states))]
         report = report.completed(merge_findings(sensors.readings, *scans))
-    return WindowedReadings(
+    windows = WindowedReadings(
         times=times,
         sensors=sensors.sensors,
         values=values,
@@ -206,6 +237,47 @@ def window(
         aggregates=chosen,
         report=report,
     )
+    notes = [*(reasons or _note_short(sensors, windows)), *_note_empty(windows, empty)]
+    return replace(windows.without_empty() if empty == "drop" else windows, notes=tuple(notes))
+
+
+def _note_short(sensors: SensorData, windows: WindowedReadings) -> list[str]:
+    """Say so if the windows are shorter than the step of the readings."""
+    if not len(windows) or (missing := _share_missing(windows)) < LEAST_MISSING:
+        return []
+    step = typical_step(sensors)
+    if step is None or windows.every >= SHORTER * step:
+        return []
+    return [
+        f"windows of {format_duration(windows.every)} are shorter than the step of the readings "
+        f"({format_duration(step)}): a sensor has no reading in {_percent(missing)} of them"
+    ]
+
+
+def _share_missing(windows: WindowedReadings) -> float:
+    """Return the share of windows × sensors without a reading."""
+    missing = int(np.isnan(windows.values).sum()) + sum(int((codes < 0).sum()) for codes, _ in windows.states.values())
+    return missing / max(1, len(windows) * len(windows.sensors))
+
+
+def _note_empty(windows: WindowedReadings, empty: Empty) -> list[str]:
+    """Say how many windows have no reading, and which gap is the longest if several windows in a row have none."""
+    held = np.flatnonzero(windows._held())
+    lost = len(windows) - held.size
+    if not lost:
+        return []
+    counted = f"{lost:,} of {len(windows):,} windows ({_percent(lost / len(windows))})"
+    note = f"left out {counted} in which no sensor reads" if empty == "drop" else f"no sensor reads in {counted}"
+    longest = int(np.argmax(np.diff(held)))
+    size = int(held[longest + 1] - held[longest]) - 1
+    if size > 1:
+        first = windows.times[held[longest] + 1].astype("datetime64[m]").item()
+        note += f"; the longest gap is {format_duration(size * windows.every)} from {first:%Y-%m-%d %H:%M} UTC"
+    return [note]
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %")
 
 
 def parse_duration(text: str | timedelta) -> int:
