@@ -43,8 +43,11 @@ def short_item(item: Item) -> str:
     name = f"{feature.name} of {feature.subject}" if feature.name else feature.subject
     value = item.value
     if isinstance(value, Interval):
-        inside = f"{format_number(value.low)} ≤ {name} < {format_number(value.high)}"
-        return inside if item.operator is Operator.IN else f"not {inside}"
+        inside = item.operator is Operator.IN
+        if value.at is not None:
+            return f"{name} {'=' if inside else '≠'} {format_number(value.at)}"
+        text = f"{format_number(value.low)} ≤ {name} < {format_number(value.high)}"
+        return text if inside else f"not {text}"
     if isinstance(value, frozenset):
         word = "in" if item.operator is Operator.IN else "not in"
         return f"{name} {word} {{{', '.join(sorted(_value_text(one) for one in value))}}}"

@@ -195,10 +195,10 @@ class TransactionTable:
         Examples:
             >>> import polars as pl
             >>> frame = pl.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": ["1", "0", "1", "0"]})
-            >>> train = TransactionTable.from_frame(frame)
+            >>> train = TransactionTable.from_frame(frame, bins=2)
             >>> later = TransactionTable.from_frame(pl.DataFrame({"b": [1, 0, 7], "a": [9.0, 2.5, 0.0]}), like=train)
             >>> later.features == train.features, later.codes.tolist()
-            (True, [[3, 1], [1, 0], [0, -1]])
+            (True, [[1, 1], [0, 0], [0, -1]])
             >>> later.notes
             ("values that the earlier table does not have are missing: 'b' (1)",)
         """
