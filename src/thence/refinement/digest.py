@@ -39,6 +39,8 @@ LEAST_GAIN = 0.001
 """A rule must add this share of what the rules before it explain."""
 MOST_ALIKE = 5
 """Rules about the same features that are listed; more of them would only repeat the law at other values."""
+CONTEXT_WORTH = 0.25
+"""What a rule counts whose antecedent says only where, not when: with few places, that is often a coincidence."""
 AGGREGATE_WORTH = 0.25
 """What an aggregate over several sensors counts, since it mostly repeats what holds for each of them."""
 _CANDIDATES = 20_000
@@ -93,6 +95,7 @@ def digest(
     chosen = informative[_candidates(rules, informative, worth)]
     rules, worth = rules.take(chosen), worth[chosen]
     parts = encode_rules(rules, table)
+    worth = worth * np.where(_only_context(rules, parts), CONTEXT_WORTH, 1.0)
     both_ways = _both_ways(rules, parts, min_confidence)
     leader, alike = _same_facts(rules, parts, both_ways)
     cells = _Cells(parts, both_ways)
@@ -144,7 +147,7 @@ def _candidates(rules: RuleSet, informative: Ints, worth: Floats) -> Ints:
         return np.arange(len(informative))
     gain = (rules.counts.n_both * worth)[informative]
     consequents = rules.consequents[informative]
-    order = np.lexsort([-gain, consequents])
+    order = np.lexsort((-gain, consequents))
     ordered = consequents[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
     rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.r_[starts, len(order)]))
@@ -155,6 +158,15 @@ def _candidates(rules: RuleSet, informative: Ints, worth: Floats) -> Ints:
 def _is_aggregate(feature: Feature) -> bool:
     """Whether a feature is about several sensors at once."""
     return bool(feature.reads) and not feature.name.startswith("value of ")
+
+
+def _only_context(rules: RuleSet, parts: list[EncodedRules]) -> Bools:
+    """Which rules have nothing in the antecedent that depends on time."""
+    out = np.zeros(len(rules), bool)
+    for encoded in parts:
+        static = np.append(encoded.static, True)  # padding
+        out[encoded.rules] = static[encoded.antecedents].all(axis=1)
+    return out
 
 
 def _both_ways(rules: RuleSet, parts: list[EncodedRules], min_confidence: float) -> Bools:
@@ -280,9 +292,7 @@ class _Cells:
         return self._digests[key]
 
 
-def _select(
-    rules: RuleSet, cells: _Cells, worth: Floats, candidates: Ints, at_most: int, progress: Progress
-) -> Ints:
+def _select(rules: RuleSet, cells: _Cells, worth: Floats, candidates: Ints, at_most: int, progress: Progress) -> Ints:
     """Select rules greedily; return them in the order in which they should be read.
 
     What a rule adds can only shrink, so what it added earlier is an upper bound and only the best one is recomputed.
@@ -317,7 +327,7 @@ def _select(
 
 
 def _reading_order(rules: RuleSet, found: list[tuple[int, float]], features: list[object]) -> Ints:
-    """Order rules by what each explains alone; the second and further ones about the same features come after all first.
+    """Order rules by what each explains alone, the first about each set of features before all further ones.
 
     Of those about the same features, simple sentences come first: "in its highest fifth" before a range in between.
     """
@@ -333,8 +343,10 @@ def _reading_order(rules: RuleSet, found: list[tuple[int, float]], features: lis
 
 
 def _features(rules: RuleSet) -> list[object]:
-    """What each rule is about: its pattern and the set of its features."""
-    feature = [item.feature for item in rules.items]
+    """What each rule is about: its pattern and the set of its features; aggregates of the same sensors are one."""
+    feature: list[object] = [
+        item.feature.reads if _is_aggregate(item.feature) else item.feature for item in rules.items
+    ]
     patterns = [-1] * len(rules) if rules.pattern_of is None else rules.pattern_of.tolist()
     return [
         (patterns[r], frozenset([feature[c], *(feature[i] for i in row if i >= 0)]))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from thence.errors import ConfigError, PatternError, nearest
 from thence.export import find_format
@@ -25,7 +25,10 @@ from thence.settings.values import require_zone
 from thence.tables.enrich import ENRICHMENTS, find_enrichment
 
 __all__ = [
+    "AUTO",
     "BUILT_IN_ONTOLOGY",
+    "DIGEST",
+    "REFINE_STEPS",
     "Config",
     "DiscretizeConfig",
     "EnrichConfig",
@@ -39,6 +42,14 @@ __all__ = [
 
 Paths = str | tuple[str, ...]
 
+DIGEST = 50
+"""The most rules of a digest, unless another number is given."""
+REFINE_STEPS = (
+    *("trivia", "redundancy", "improvement", "assurance", "significance", "merge", "cover", "digest", "min_confidence"),
+)
+"""The settings of ``[refine]`` that are settings of ``refine``."""
+AUTO = "auto"
+"""The value of a setting that is chosen for the data when it is read."""
 BUILT_IN_ONTOLOGY = "water"
 INPUT_FILES = ("sensors", "graph", "ontology", "binding")
 """The settings of ``[input]`` that name files."""
@@ -94,18 +105,20 @@ class WindowsConfig:
     """How readings are aggregated into windows.
 
     Args:
-        every: The length of a window, such as ``"30min"``.
+        every: The length of a window, such as ``"30min"``, or ``"auto"`` for the step of the readings.
         aggregate: How a window becomes one value, for all sensors or by kind.
         derive: Further features per window: ``"change"``, ``"hour"``, ``"weekday"``.
         origin: The moment at which windows are aligned.
         timezone: The time zone of calendar features.
+        empty: ``"drop"`` leaves out windows in which no sensor reads, ``"keep"`` keeps them.
     """
 
-    every: str = "30min"
+    every: str = "auto"
     aggregate: str | Mapping[str, str] = "mean"
     derive: tuple[str, ...] = ()
     origin: str = "epoch"
     timezone: str = "UTC"
+    empty: Literal["drop", "keep"] = "drop"
 
     def __post_init__(self) -> None:
         require_zone(self.timezone)
@@ -116,7 +129,8 @@ class DiscretizeConfig:
     """How numbers become bins.
 
     Args:
-        bins: The number of bins.
+        bins: The number of bins. The default depends on the enrichment: 5 for lifted tables (3 if 5 give very few
+            rules), and 10 for others.
         scope: Whether bins are fitted per ``"kind"`` of sensor or per ``"sensor"``; the default depends on the
             enrichment.
         method: The binning method.
@@ -124,7 +138,7 @@ class DiscretizeConfig:
         fit_until: Fit the bins on the readings before this time only.
     """
 
-    bins: int = 10
+    bins: int | None = None
     scope: str | None = None
     method: str = "frequency"
     bin_edges: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
@@ -136,7 +150,7 @@ class EnrichConfig:
     """What the graph adds to the transactions.
 
     Args:
-        mode: The name of the enrichment.
+        mode: The name of the enrichment, or ``"auto"``: ``lifted`` with a graph and ``none`` without.
         hops: How many edges away from a sensor's node the graph is used; the default depends on the enrichment.
         edges: Whether labels and edges of the graph become items.
         properties: The properties to use; all by default.
@@ -145,7 +159,7 @@ class EnrichConfig:
         max_embeddings: The most places of one pattern.
     """
 
-    mode: str = "none"
+    mode: str = "auto"
     hops: int | None = None
     edges: bool = False
     properties: tuple[str, ...] | None = None
@@ -163,6 +177,10 @@ class EnrichConfig:
         """Return this section for another enrichment; settings that it does not use are reset to their defaults."""
         unused = {name: getattr(_DEFAULT_ENRICH, name) for name in self._unused_by(mode)}
         return replace(self, mode=mode, **unused)
+
+    def for_graph(self, graph: bool) -> EnrichConfig:
+        """Return this section with ``"auto"`` replaced by the enrichment for systems with or without a graph."""
+        return replace(self, mode="lifted" if graph else "none") if self.mode == AUTO else self
 
     def refuse_unused(self) -> None:
         """Raise if the enrichment is unknown, or a setting is given that it does not use."""
@@ -204,11 +222,12 @@ class MinerConfig:
 class RefineConfig:
     """Which of the rules found are kept, and in which order.
 
-    Refinement runs if ``apply`` is set or any of the settings from ``trivia`` to ``null`` is given; see ``refine`` for
-    what they do. Afterwards ``min`` and ``max`` filter, and ``top`` keeps the best.
+    Refinement runs unless ``apply`` is ``False``; see ``refine`` for what its settings do. Afterwards ``min`` and
+    ``max`` filter, and ``top`` keeps the best.
 
     Args:
-        apply: Run the refinement with its defaults.
+        apply: Whether to refine. The default is to refine the rules of miners that read bins, and to keep the rules of
+            others as they are.
         trivia: Drop rules that are true by construction.
         redundancy: Drop rules that follow from simpler or more general ones.
         improvement: How much a longer rule must improve on a simpler one.
@@ -216,15 +235,18 @@ class RefineConfig:
         significance: Keep rules that are significant at this level.
         merge: Merge bins that carry the same rule.
         cover: Keep the fewest rules that cover all covered rows (``True``) or this share of them.
+        digest: Keep at most this many rules: the most informative ones, each fact once. The default is 50, or all
+            rules if ``cover`` is given; 0 keeps all.
         min_confidence: The confidence that merged and simplified rules must reach.
         null: Settings of the null model of ``significance``.
-        by: The measure by which rules are sorted.
+        by: The measure by which rules are sorted. By default those of a digest are in an order to be read in, and
+            others are sorted by Zhang's metric.
         top: Keep this many rules.
         min: Lower bounds by measure.
         max: Upper bounds by measure.
     """
 
-    apply: bool = False
+    apply: bool | None = None
     trivia: bool | None = None
     redundancy: bool | None = None
     improvement: float | None = None
@@ -232,9 +254,10 @@ class RefineConfig:
     significance: float | None = None
     merge: bool | None = None
     cover: bool | float | None = None
+    digest: int | None = None
     min_confidence: float | None = None
     null: Mapping[str, Any] = field(default_factory=dict)
-    by: str = "zhang"
+    by: str | None = None
     top: int | None = None
     min: Mapping[str, float] = field(default_factory=dict)
     max: Mapping[str, float] = field(default_factory=dict)
@@ -242,6 +265,13 @@ class RefineConfig:
     def __post_init__(self) -> None:
         if self.top is not None and self.top < 1:
             raise ConfigError(f"'top' must be at least 1, got {self.top}")
+        if self.digest is not None and self.digest < 0:
+            raise ConfigError(f"'digest' must be at least 0, got {self.digest}", hint="use 0 to keep all rules")
+        if self.apply is False and self._given:
+            name = next(iter(self._given))
+            raise ConfigError(
+                f"'{name}' is a setting of the refinement, which is switched off", hint=f"leave out '{name}' or 'apply'"
+            )
         if self.assurance:
             from thence.counting.assurance import require_assurance
 
@@ -257,19 +287,28 @@ class RefineConfig:
     @property
     def columns(self) -> tuple[str, ...]:
         """The extra columns that the chosen steps add to the rules."""
-        of_steps = columns_from("redundancy") if self.steps is not None and self.redundancy is not False else ()
+        if self.apply is False:
+            return ()
+        of_steps = columns_from("redundancy") if self.redundancy is not False else ()
+        of_digest = columns_from("digest") if self.most else ()
         of_assurance = columns_from("assurance") if self.assurance else ()
         of_tests = () if self.significance is None else columns_from("significance")
-        return (*of_steps, *of_assurance, *of_tests)
+        return (*of_steps, *of_digest, *of_assurance, *of_tests)
+
+    @property
+    def most(self) -> int:
+        """The most rules of the digest; 0 if there is none."""
+        return self.digest if self.digest is not None else 0 if self.cover else DIGEST
+
+    @property
+    def _given(self) -> dict[str, Any]:
+        given = {name: getattr(self, name) for name in REFINE_STEPS if getattr(self, name) is not None}
+        return {**given, "null": dict(self.null)} if self.null else given
 
     @property
     def steps(self) -> dict[str, Any] | None:
-        """The given settings of the refinement, or ``None`` if no refinement is asked for."""
-        names = ("trivia", "redundancy", "improvement", "assurance", "significance", "merge", "cover", "min_confidence")
-        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        if self.null:
-            given["null"] = dict(self.null)
-        return given if self.apply or given else None
+        """The given settings of the refinement, or ``None`` if there is no refinement."""
+        return None if self.apply is False else self._given
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -386,10 +425,9 @@ class Config:
             if name == "miner":
                 values = {"name": section.name, **values["settings"]}
             given = {key: value for key, value in values.items() if value is not None and value not in ({}, [])}
-            for flag in ("force", "apply"):
+            if given.get("force") is False:
                 # A flag that is not set needs no line.
-                if given.get(flag) is False:
-                    del given[flag]
+                del given["force"]
             if given:
                 out[name] = given
         return out
@@ -425,7 +463,7 @@ class Config:
         known = _columns_of_result(self)
         if known is None:
             return
-        if self.refine.by not in known:
+        if self.refine.by is not None and self.refine.by not in known:
             hint = nearest(self.refine.by, known) or "known: " + ", ".join(known)
             raise place.error("by", f"unknown measure '{self.refine.by}'", hint=hint)
         for side in ("min", "max"):
@@ -451,9 +489,10 @@ class Config:
         if mode == self.enrich.mode:
             return self
         bins, enrich = self.discretize, self.enrich
-        if recorded:
+        if recorded and enrich.mode != AUTO:
             before = find_enrichment(enrich.mode)
             bins = replace(bins, scope=None) if bins.scope == before.scope else bins
+            bins = replace(bins, bins=None) if bins.bins == before.bins else bins
             enrich = replace(enrich, hops=None) if enrich.hops == before.hops else enrich
         return replace(self, enrich=enrich.for_mode(mode), discretize=bins)
 
@@ -510,7 +549,7 @@ def _columns_of_result(config: Config) -> list[str] | None:
     if config.miner.name not in MINERS.built_in:
         return None
     of_miner = MINERS.load(config.miner.name).columns
-    of_places = columns_from("lifted") if config.enrich.mode == "lifted" else ()
+    of_places = columns_from("lifted") if config.enrich.mode in ("lifted", AUTO) else ()
     return [*MEASURES, "antecedents", *config.refine.columns, *of_places, *of_miner]
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from thence.graph.system import System
 from thence.miners.base import BaseMiner, Miner, as_miner, make_miner, settings_of
 from thence.progress import Progress, show_progress
 from thence.readings.sensors import as_utc
+from thence.readings.steps import format_duration
 from thence.readings.windows import WindowedReadings, window
 from thence.refinement import Null, refine
 from thence.refinement.significance.nulls import require_permutations
@@ -30,7 +31,9 @@ from thence.rules.extra_columns import EXTRA_COLUMNS
 from thence.rules.measures import MEASURES
 from thence.rules.ruleset import Ending, RuleSet
 from thence.runs.configuration import (
+    AUTO,
     BUILT_IN_ONTOLOGY,
+    REFINE_STEPS,
     Config,
     DiscretizeConfig,
     EnrichConfig,
@@ -61,6 +64,9 @@ __all__ = [
     "window_readings",
 ]
 
+FEW_RULES = 10
+"""With fewer rules than this, a table with fewer bins is tried."""
+
 Like = TransactionTable | Run | Discretizer | None
 Table = TransactionTable | FeatureTable
 
@@ -71,9 +77,9 @@ def transactions(
     binding: Any = None,
     *,
     ontology: Any = None,
-    windows: str = "30min",
+    windows: str = "auto",
     enrich: str = "none",
-    bins: int = 10,
+    bins: int | None = None,
     scope: str | None = None,
     aggregate: str | Mapping[str, str] = "mean",
     derive: Iterable[str] = (),
@@ -97,9 +103,9 @@ def transactions(
         graph: A ``KnowledgeGraph``, or whatever ``read_graph`` takes. All enrichments but ``none`` need one.
         binding: A ``Binding``, a mapping from sensors to nodes, or whatever ``read_binding`` takes.
         ontology: An ``Ontology``, or whatever ``read_ontology`` takes.
-        windows: The length of a window.
+        windows: The length of a window; by default the step of the readings.
         enrich: The enrichment: ``"none"``, ``"grounded"``, ``"existential"`` or ``"lifted"``.
-        bins: The number of bins per quantity.
+        bins: The number of bins per quantity. The default is 10, and 5 for lifted tables.
         scope: Fit bins per ``"kind"`` of sensor or per ``"sensor"``. The default is ``"kind"``, and ``"sensor"`` for
             lifted tables.
         aggregate: How a window becomes one value, for all sensors or by kind.
@@ -167,7 +173,7 @@ def feature_table(
     binding: Any = None,
     *,
     ontology: Any = None,
-    windows: str = "30min",
+    windows: str = "auto",
     enrich: str = "none",
     aggregate: str | Mapping[str, str] = "mean",
     derive: Iterable[str] = (),
@@ -183,7 +189,7 @@ def feature_table(
         graph: A ``KnowledgeGraph``, or whatever ``read_graph`` takes.
         binding: A ``Binding``, a mapping from sensors to nodes, or whatever ``read_binding`` takes.
         ontology: An ``Ontology``, or whatever ``read_ontology`` takes.
-        windows: The length of a window.
+        windows: The length of a window; by default the step of the readings.
         enrich: The enrichment: ``"none"`` or ``"grounded"``.
         aggregate: How a window becomes one value, for all sensors or by kind.
         derive: Further features per window.
@@ -218,7 +224,7 @@ def mine(
     bins: int | None = None,
     scope: str | None = None,
     miner: str | type | Miner | None = None,
-    refine: RefineConfig | Mapping[str, Any] | bool | None = None,
+    refine: RefineConfig | Mapping[str, Any] | bool | str | None = "auto",
     seed: int | None = None,
     out: str | Path | None = None,
     force: bool = False,
@@ -228,6 +234,9 @@ def mine(
 ) -> Run:
     """Mine rules: the whole way from readings to a run.
 
+    Told nothing but the data, it finds lifted rules if there is a graph, over windows of the readings' own step, and
+    returns a digest: at most 50 rules worth reading, each fact once. ``refine=None`` returns all rules.
+
     Ctrl-C keeps what the miner ``exact`` has found so far, and what any miner has found if it comes during refinement,
     in a run that says so; other searches leave nothing.
 
@@ -236,12 +245,14 @@ def mine(
         graph: A ``KnowledgeGraph``, or whatever ``read_graph`` takes.
         binding: A ``Binding``, a mapping from sensors to nodes, or whatever ``read_binding`` takes.
         ontology: An ``Ontology``, or whatever ``read_ontology`` takes.
-        windows: The length of a window.
-        enrich: The enrichment: ``"none"``, ``"grounded"``, ``"existential"`` or ``"lifted"``.
-        bins: The number of bins per quantity.
+        windows: The length of a window; by default the step of the readings.
+        enrich: The enrichment: ``"none"``, ``"grounded"``, ``"existential"`` or ``"lifted"``. The default is
+            ``"lifted"`` with a graph and ``"none"`` without.
+        bins: The number of bins per quantity. The default is 10; for lifted rules 5, or 3 if 5 give very few rules.
         scope: Fit bins per ``"kind"`` of sensor or per ``"sensor"``.
         miner: The name of a miner, a miner class, or a miner.
-        refine: ``True``, or settings of the refinement, to keep the rules worth reading (see ``refine``).
+        refine: Settings of the refinement, such as ``{"significance": 0.05, "digest": 100}`` (see ``refine``);
+            ``None`` or ``False`` to return all rules as they are found.
         seed: The random seed.
         out: The folder to write the run to, in one step when it is complete.
         force: Replace a run that already exists at ``out``.
@@ -272,7 +283,7 @@ def mine(
         refine=_refinement(refine, base.refine),
         output=_given(base.output, path=None if out is None else str(out), force=force or None),
     )
-    planned, made = plan(asked, miner, settings)
+    planned, made = plan(asked, miner, settings, graph=_has_graph(asked.input, *given))
 
     def load(tell: Progress) -> System:
         if all(part is None for part in given):
@@ -283,40 +294,74 @@ def mine(
         return _run(planned, made, load, tell)
 
 
+def _has_graph(given: InputConfig, sensors: Any, graph: Any, *_: Any) -> bool:
+    """Whether what a caller passed, or what a configuration names, has a knowledge graph."""
+    if isinstance(sensors, System):
+        return sensors.graph is not None
+    if isinstance(sensors, (list, tuple)) and any(isinstance(one, System) for one in sensors):
+        return any(isinstance(one, System) and one.graph is not None for one in sensors)
+    return graph is not None or given.graph is not None or given.dataset is not None
+
+
 def plan(
-    config: Config, miner: str | type | Miner | None = None, settings: Mapping[str, Any] | None = None
+    config: Config,
+    miner: str | type | Miner | None = None,
+    settings: Mapping[str, Any] | None = None,
+    *,
+    graph: bool | None = None,
 ) -> tuple[Config, BaseMiner]:
     """Return the miner, and the configuration with every default written out, so that the run can be repeated.
 
-    >>> config, miner = plan(Config())
-    >>> config.discretize.scope, config.miner.settings["min_support"]
-    ('kind', 0.01)
+    Defaults that depend on the readings stay open: the length of windows, and the number of bins of lifted tables.
+
+    Args:
+        config: The configuration.
+        miner: A miner to use instead of the one in the configuration.
+        settings: Settings of the miner, instead of those in the configuration.
+        graph: Whether there is a graph; by default if the configuration names a graph or a data set.
+
+    Examples:
+        >>> config, miner = plan(Config())
+        >>> config.discretize.scope, config.miner.settings["min_support"]
+        ('kind', 0.01)
     """
     made, described = _make_miner(miner, settings or {}, config)
-    # Some miners are made for one enrichment.
-    mode = made.enrichment or config.enrich.mode if config.enrich.mode == "none" else config.enrich.mode
-    config = replace(config, miner=described, enrich=replace(config.enrich, mode=mode))
+    if graph is None:
+        graph = _has_graph(config.input, None, None)
+    # Some miners are made for one enrichment, and those that find intervals of their own cannot read lifted tables.
+    chosen = config.enrich.for_graph(graph and made.wants == "codes")
+    if config.enrich.mode in ("none", AUTO) and made.enrichment:
+        chosen = replace(chosen, mode=made.enrichment)
+    config = replace(config, miner=described, enrich=chosen)
     config.enrich.refuse_unused()
     config.check_refine()
     _refuse_raw(made, config)
     resolved = replace(
         config,
         enrich=config.enrich.resolved(),
-        discretize=replace(config.discretize, scope=_scope_of(config)),
+        discretize=replace(config.discretize, scope=_scope_of(config), bins=_planned_bins(config)),
         refine=_resolved_refinement(config.refine, made),
     )
     return resolved, made
 
 
+def _planned_bins(config: Config) -> int | None:
+    """The number of bins, unless several are to be tried."""
+    chosen = find_enrichment(config.enrich.mode)
+    return config.discretize.bins if config.discretize.bins is not None or chosen.fewer_bins else chosen.bins
+
+
 def _resolved_refinement(given: RefineConfig, miner: BaseMiner) -> RefineConfig:
     """The section with the defaults of ``refine`` and the bounds of the miner written out, if refinement runs."""
+    if given.apply is None and given.steps == {} and miner.wants == "numbers":
+        return replace(given, apply=False)
     steps = given.steps
     if steps is None:
         return given
     parameters = inspect.signature(refine).parameters
-    names = ("trivia", "redundancy", "improvement", "assurance", "significance", "merge", "cover", "min_confidence")
-    known = {name: steps.get(name, parameters[name].default) for name in names}
+    known = {name: steps.get(name, parameters[name].default) for name in REFINE_STEPS}
     known["assurance"] = steps.get("assurance", miner.assurance)
+    known["digest"] = given.most
     if known["min_confidence"] is None:
         known["min_confidence"] = miner.least_confidence
     null = {} if known["significance"] is None else asdict(Null(**given.null))
@@ -372,6 +417,7 @@ def window_readings(system: System, config: Config) -> WindowedReadings:
         derive=chosen.derive,
         origin=chosen.origin,
         timezone=chosen.timezone,
+        empty=chosen.empty,
     )
     if not len(readings) and (given.start or given.end):
         period = f"between {given.start} and {given.end}" if given.start and given.end else ""
@@ -407,7 +453,7 @@ def build_table(
         graph=system.graph,
         binding=system.binding,
         ontology=system.ontology,
-        discretizer=discretizer or Discretizer(bins.method, bins.bins, _scope_of(config), bins.bin_edges),
+        discretizer=discretizer or Discretizer(bins.method, _bins_of_config(config), _scope_of(config), bins.bin_edges),
         fit_frames=fit_frames,
         hops=chosen.hops,
         edges=chosen.edges,
@@ -419,6 +465,11 @@ def build_table(
     if discretizer is None:
         _refuse_unused_bin_edges(table, readings, config)
     return table
+
+
+def _bins_of_config(config: Config) -> int:
+    bins = config.discretize.bins
+    return find_enrichment(config.enrich.mode).bins if bins is None else bins
 
 
 def _scope_of(config: Config) -> str:
@@ -497,7 +548,7 @@ def mine_rules(miner: BaseMiner, table: Table, system: System, *, progress: Prog
 
 
 def _refuse_raw(miner: BaseMiner, config: Config) -> None:
-    if config.refine.steps is not None and miner.wants == "numbers":
+    if miner.wants == "numbers" and (config.refine.apply or config.refine.steps):
         raise ConfigError(
             f"rules of the miner '{miner.name}' have intervals of their own and cannot be refined",
             hint="in [refine], set only min, max, top and by",
@@ -508,12 +559,11 @@ def refine_rules(
     rules: RuleSet, table: Table, miner: BaseMiner, system: System, config: Config, *, progress: Progress
 ) -> RuleSet:
     """Return the rules worth reading, if refinement is asked for; otherwise the rules as they are."""
-    steps = config.refine.steps
+    _refuse_raw(miner, config)
+    steps = _resolved_refinement(config.refine, miner).steps
     if steps is None:
         return rules
-    _refuse_raw(miner, config)
     assert isinstance(table, TransactionTable)
-    steps = _resolved_refinement(config.refine, miner).steps or {}
     if "null" in steps:
         steps["null"] = Null(**steps["null"])
     # The miner's own bounds: merged rules keep them, and no rule that it could not have found competes in a test.
@@ -539,7 +589,7 @@ def select_rules(rules: RuleSet, refine: RefineConfig) -> RuleSet:
     bounds: dict[str, Any] = {f"min_{name}": bound for name, bound in refine.min.items()}
     bounds |= {f"max_{name}": bound for name, bound in refine.max.items()}
     known = {*MEASURES, *rules.extras, "antecedents"}
-    absent = sorted({refine.by, *refine.min, *refine.max} - known)
+    absent = sorted({*([refine.by] if refine.by else ()), *refine.min, *refine.max} - known)
     for name in absent if len(rules) else ():
         if name not in EXTRA_COLUMNS:
             rules.measure(name)  # raises, and suggests the nearest
@@ -549,8 +599,9 @@ def select_rules(rules: RuleSet, refine: RefineConfig) -> RuleSet:
     bounds = {name: bound for name, bound in bounds.items() if name[4:] in known}
     if bounds:
         rules = rules.filter(**bounds)
-    by = refine.by if refine.by in known else "zhang"
-    return rules.sort([by, "support"]) if refine.top is None else rules.top(refine.top, by=by)
+    if refine.by is not None or not rules.ordered:
+        rules = rules.sort([refine.by if refine.by in known else "zhang", "support"])
+    return rules if refine.top is None else rules.top(refine.top)
 
 
 def _run(config: Config, miner: BaseMiner, load: Callable[[Progress], System], tell: Progress) -> Run:
@@ -564,6 +615,55 @@ def _run(config: Config, miner: BaseMiner, load: Callable[[Progress], System], t
         system = load(tell)
     with _timed("windows", seconds):
         readings = window_readings(system, config)
+        config = replace(config, windows=replace(config.windows, every=window_text(readings)))
+    tried: list[_Searched] = []
+    for n_bins in _bins_to_try(config):
+        tried.append(_search(_with_bins(config, n_bins), miner, readings, system, tell, seconds))
+        # A rule that nobody finds about fifths may be one about thirds.
+        if len(tried[-1].rules) >= FEW_RULES or tried[-1].rules.ending is not Ending.COMPLETE:
+            break
+    config, table, found, rules, model = max(tried, key=lambda one: len(one.rules))
+    described = rules.describe()
+    interrupted = rules.ending is Ending.INTERRUPTED
+    summary = {
+        "format": FORMAT,
+        "complete": not interrupted,
+        "interrupted": interrupted,
+        "ending": rules.ending.value,
+        **described,
+        "miner": miner.name,
+        "enrichment": config.enrich.mode,
+        "rules_found": len(found),
+        "refine": rules.facts.get("refine"),
+        "notes": list(dict.fromkeys([*readings.notes, *_notes(table), *rules.notes])),
+        "seconds": {stage: round(spent, 4) for stage, spent in seconds.items()},
+    }
+    provenance = {**environment(seed=config.seed), "inputs": _hashes(config.input, readings, table)}
+    final = replace(rules, facts={**rules.facts, "data_coverage": described["data_coverage"]})
+    bins = table.discretizer if isinstance(table, TransactionTable) else None
+    run = Run(final, config, summary, provenance, bins, None, table, model)
+    return run if target is None else run.save(target, force=config.output.force)
+
+
+class _Searched(NamedTuple):
+    """What came of mining one table: the configuration, the table, rules as found and as kept, and the model."""
+
+    config: Config
+    table: Table
+    found: RuleSet
+    rules: RuleSet
+    model: Any
+
+
+def _search(
+    config: Config,
+    miner: BaseMiner,
+    readings: WindowedReadings,
+    system: System,
+    tell: Progress,
+    seconds: dict[str, float],
+) -> _Searched:
+    """Build the table, mine and refine; the seconds of each step are added up."""
     with _timed("transactions", seconds):
         table = _table_for(miner, readings, system, config)
     with _timed("mine", seconds):
@@ -577,27 +677,25 @@ def _run(config: Config, miner: BaseMiner, load: Callable[[Progress], System], t
             except KeyboardInterrupt:
                 note = "interrupted: these are the rules before refinement"
                 refined = replace(found, notes=(*found.notes, note), ending=Ending.INTERRUPTED)
-        rules = select_rules(refined, config.refine)
-        described = rules.describe()
-    interrupted = rules.ending is Ending.INTERRUPTED
-    summary = {
-        "format": FORMAT,
-        "complete": not interrupted,
-        "interrupted": interrupted,
-        "ending": rules.ending.value,
-        **described,
-        "miner": miner.name,
-        "enrichment": config.enrich.mode,
-        "rules_found": len(found),
-        "refine": rules.facts.get("refine"),
-        "notes": list(dict.fromkeys([*_notes(table), *rules.notes])),
-        "seconds": {stage: round(spent, 4) for stage, spent in seconds.items()},
-    }
-    provenance = {**environment(seed=config.seed), "inputs": _hashes(config.input, readings, table)}
-    final = replace(rules, facts={**rules.facts, "data_coverage": described["data_coverage"]})
-    bins = table.discretizer if isinstance(table, TransactionTable) else None
-    run = Run(final, config, summary, provenance, bins, None, table, model)
-    return run if target is None else run.save(target, force=config.output.force)
+        return _Searched(config, table, found, select_rules(refined, config.refine), model)
+
+
+def _bins_to_try(config: Config) -> tuple[int, ...]:
+    """The numbers of bins to mine with, until there are enough rules to read."""
+    chosen = find_enrichment(config.enrich.mode)
+    if config.discretize.bins is not None:
+        return (config.discretize.bins,)
+    fewer = chosen.fewer_bins if config.refine.steps is not None and config.refine.most else ()
+    return (chosen.bins, *fewer)
+
+
+def _with_bins(config: Config, bins: int) -> Config:
+    return replace(config, discretize=replace(config.discretize, bins=bins))
+
+
+def window_text(readings: WindowedReadings) -> str:
+    """Return the length of windows as in a configuration, such as ``"30min"``."""
+    return format_duration(readings.every).replace(" ", "")
 
 
 def _notes(table: Table) -> Sequence[str]:
@@ -638,10 +736,16 @@ def _is_set(value: Any) -> bool:
     return value is not None and not (isinstance(value, (Mapping, list, tuple)) and not value)
 
 
-def _refinement(given: RefineConfig | Mapping[str, Any] | bool | None, base: RefineConfig) -> RefineConfig:
-    if given is None or isinstance(given, RefineConfig):
-        return given or base
-    changes = {"apply": given} if isinstance(given, bool) else given
+def _refinement(given: RefineConfig | Mapping[str, Any] | bool | str | None, base: RefineConfig) -> RefineConfig:
+    if isinstance(given, RefineConfig):
+        return given
+    if isinstance(given, str):
+        if given != AUTO:
+            raise ConfigError(f"unknown value '{given}' of refine", hint="use settings, True, or None for all rules")
+        return base
+    if not given:
+        return RefineConfig(apply=False, by=base.by, top=base.top, min=base.min, max=base.max)
+    changes = {"apply": True} if given is True else given
     known = [field.name for field in fields(base)]
     for name in changes:
         if name not in known:
@@ -660,4 +764,4 @@ def _given(section: Any, **values: Any) -> Any:
 def _timed(stage: str, seconds: dict[str, float]) -> Iterator[None]:
     begin = time.perf_counter()
     yield
-    seconds[stage] = time.perf_counter() - begin
+    seconds[stage] = seconds.get(stage, 0.0) + time.perf_counter() - begin

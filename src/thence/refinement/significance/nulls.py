@@ -4,8 +4,9 @@ A shift moves one series against the other and keeps its autocorrelation, season
 read in the middle of the time only (``Null.centre``), and the shifted one in windows of the same length to either side.
 The end of a series is never joined to its beginning, as a circular shift would: the jump there makes shifted data less
 alike than observed data wherever series are slow or cyclic. A permutation of blocks breaks up whatever is slower than a
-block. Static values are permuted over the places of the graph instead (see ``statistics``). This module draws
-permutations and applies them to bitmaps; it counts nothing.
+block. Static values are permuted over the places of the graph instead (see ``statistics``). Frames are moved by number:
+where windows without readings were left out, the frames before and after the gap follow each other, and shifts by whole
+periods are refused. This module draws permutations and applies them to bitmaps; it counts nothing.
 """
 
 from __future__ import annotations
@@ -123,7 +124,8 @@ class Null:
             shift: excluded shifts inflate the level, by at most their share of all shifts. With ``kind="blocks"`` it
             sets the default block length only.
         period: Length of a cycle in frames (48 for a day of half hours). Only whole periods are moved, which keeps a
-            common cycle intact: the test is then for association *beyond* the cycle.
+            common cycle intact: the test is then for association *beyond* the cycle. The frames of the table must have
+            no gaps.
         block_frames: Length of a block in frames with ``kind="blocks"``, rounded up to whole periods. By default twice
             the guard or the square root of the number of frames, whichever is larger.
 
@@ -164,8 +166,10 @@ class Null:
             rng: Random generator.
 
         Raises:
-            MiningError: If a block has too few frames.
+            MiningError: If a block has too few frames, or ``period`` is given and its frames have gaps.
         """
+        if self.period is not None:
+            _require_no_gaps(table)
         guard = self.choose_guard(table)
         sizes = sorted({block.n_frames for block in table.blocks})
         drawn = {n_frames: self.permutations(n_frames, guard=guard, rng=rng) for n_frames in sizes}
@@ -263,6 +267,19 @@ def require_permutations(table: TransactionTable, null: Null) -> None:
     """Raise a ``MiningError`` if a table has too few frames for the permutations of a null model."""
     if table.blocks:
         null.draw(table, rng=np.random.default_rng(0))
+
+
+def _require_no_gaps(table: TransactionTable) -> None:
+    """Raise if frames are left out: as many frames are then not as long a time everywhere."""
+    for block in table.blocks:
+        if block.times is None or block.n_frames < 2:
+            continue
+        steps = np.diff(block.times.astype("datetime64[us]").astype(np.int64))
+        if gaps := int((steps != steps.min()).sum()):
+            raise MiningError(
+                f"period is a number of frames, but windows without readings were left out in {gaps:,} places",
+                hint="leave out period, or keep these windows: empty = 'keep' in [windows]",
+            )
 
 
 def estimate_memory(block: Block, most: int) -> int:

@@ -55,6 +55,8 @@ class Enrichment:
         settings: The names of the settings in use, among ``properties`` and the fields of ``EnrichOptions``.
         needs_graph: Whether a graph and a binding are required.
         scope: What bins are fitted to by default: each ``"kind"`` of sensor or each ``"sensor"``.
+        bins: The default number of bins.
+        fewer_bins: Numbers of bins to try next if the default gives very few rules.
         hops: The default of ``hops``.
         min_hops: The least value of ``hops`` that makes sense.
     """
@@ -64,5 +66,7 @@ class Enrichment:
     settings: tuple[str, ...] = ()
     needs_graph: bool = True
     scope: str = "kind"
+    bins: int = 10
+    fewer_bins: tuple[int, ...] = ()
     hops: int = 0
     min_hops: int = 0

@@ -17,8 +17,10 @@ from thence.errors import PatternError
 from thence.graph.discovery import Carriers, discover
 from thence.graph.matching import GraphIndex, find_embeddings, most_specific_label, with_ancestors
 from thence.graph.patterns import Pattern, SensorVariable
+from thence.readings.pooling import PooledReadings, site_of_id
 from thence.readings.windows import WindowedReadings
 from thence.rules.items import Aspect, Feature, Interval, Role, Value
+from thence.tables.blocks import Indices, SiteFrames
 from thence.tables.discretization import Discretizer
 from thence.tables.enrich.base import Enrichment, Frames
 from thence.tables.enrich.facts import Fact, are_numbers, category_codes, property_fact
@@ -115,23 +117,74 @@ def _block(
     if not len(rows):
         return None
     columns = _reading_columns(pattern, chosen, carriers, kinds)
+    sites, site_of = _sites(readings, [index.ids[n] for n in rows[:, 0].tolist()])
     if pattern.is_star:
         focus = pattern.nodes[0].name
         for feature, series, keys, pool in star_series(pattern, rows[:, 0], readings, carriers):
+            if site_of is not None:
+                # The total of no neighbours is 0, but not after the last frame of a system.
+                series[np.arange(len(readings))[None, :] >= _frames_of(sites, site_of)[:, None]] = np.nan
             if np.isnan(series).all():
                 continue
             codes, meaning = encoder.encode(series, keys, pool)
             lifted = replace(feature, relative=encoder.relative, place=focus, classes=_classes(pattern, focus, index))
             columns.append(Column(lifted, meaning, codes, np.arange(len(rows), dtype=np.int32)))
     columns = _distinct(columns)
-    columns += _property_columns(pattern, rows, around, index, encoder, readings.times)
+    columns += _property_columns(pattern, rows, around, index, encoder, readings)
     if edges:
         columns += _structure_columns(pattern, rows, index)
-    columns += [replace(c, series=np.zeros(len(rows), np.int32)) for c in calendar_columns(readings)]
+    columns += _calendar_columns(readings, len(rows), site_of)
     names = tuple(
         (*(index.ids[n] for n in nodes), *sensors) for nodes, sensors in zip(rows.tolist(), chosen, strict=True)
     )
-    return Block(tuple(columns), len(readings), len(rows), readings.times, pattern, names)
+    times = None if sites else readings.times
+    return Block(
+        tuple(_padded(column, sites, site_of) for column in columns),
+        len(readings),
+        len(rows),
+        times,
+        pattern,
+        names,
+        sites,
+        site_of,
+    )
+
+
+def _sites(readings: WindowedReadings, nodes: Sequence[str]) -> tuple[tuple[SiteFrames, ...], Indices | None]:
+    """Return the frames of each of several systems, and the system of each embedding, given a node of it."""
+    if not isinstance(readings, PooledReadings):
+        return (), None
+    number = {name: at for at, name in enumerate(readings.site_times)}
+    sites = tuple(SiteFrames(name, times) for name, times in readings.site_times.items())
+    return sites, np.array([number[site_of_id(node)] for node in nodes], np.int32)
+
+
+def _calendar_columns(readings: WindowedReadings, n_embeddings: int, site_of: Indices | None) -> list[Column]:
+    """Return the columns for hour and weekday; of several systems, each has a calendar of its own."""
+    if not isinstance(readings, PooledReadings) or site_of is None:
+        return [replace(c, series=np.zeros(n_embeddings, np.int32)) for c in calendar_columns(readings)]
+    alike = replace(readings, derived={name: codes[0] for name, codes in readings.calendars.items()})
+    return [
+        replace(column, codes=readings.calendars[column.feature.name], series=site_of)
+        for column in calendar_columns(alike)
+    ]
+
+
+def _frames_of(sites: tuple[SiteFrames, ...], site_of: Indices) -> npt.NDArray[np.int64]:
+    return np.array([len(site) for site in sites], np.int64)[site_of]
+
+
+def _padded(column: Column, sites: tuple[SiteFrames, ...], site_of: Indices | None) -> Column:
+    """Return a column that is missing after the last frame of each system; only a dated property may not be."""
+    if site_of is None or column.is_static:
+        return column
+    read = column.series >= 0
+    frames = np.zeros(len(column.codes), np.int64)
+    frames[column.series[read]] = _frames_of(sites, site_of[read])
+    beyond = (np.arange(column.codes.shape[1])[None, :] >= frames[:, None]) & (column.codes >= 0)
+    # Series that no embedding reads stay as they are, so that the columns of readings keep sharing their codes.
+    beyond[np.setdiff1d(np.arange(len(column.codes)), column.series[read])] = False
+    return replace(column, codes=np.where(beyond, np.int16(-1), column.codes)) if beyond.any() else column
 
 
 def _sensor_choices(
@@ -247,7 +300,7 @@ def _property_columns(
     around: Surroundings,
     index: GraphIndex,
     encoder: SeriesEncoder,
-    times: npt.NDArray[np.datetime64],
+    readings: WindowedReadings,
 ) -> list[Column]:
     """Return context columns for the properties of each variable's node: static unless the property is dated."""
     out = []
@@ -255,10 +308,10 @@ def _property_columns(
         numbers, series = np.unique(rows[:, at], return_inverse=True)
         nodes = [index.ids[n] for n in numbers.tolist()]
         for name in sorted({name for node in nodes for name in around.properties_of(node)}):
-            facts = [property_fact(index.graph, node, name, times) for node in nodes]
+            facts = [property_fact(index.graph, node, name, _times_at(node, readings)) for node in nodes]
             if not any(fact.is_known for fact in facts):
                 continue
-            codes, meaning = _fact_codes(facts, variable.label, name, encoder, len(times))
+            codes, meaning = _fact_codes(facts, variable.label, name, encoder, len(readings))
             if len(meaning) < 2:
                 continue
             feature = Feature(
@@ -272,6 +325,14 @@ def _property_columns(
             )
             out.append(Column(feature, meaning, codes, series.astype(np.int32), context=True))
     return out
+
+
+def _times_at(node: str, readings: WindowedReadings) -> npt.NDArray[np.datetime64]:
+    """Return the start of each frame at a node; of several systems, the last time is repeated in the padding."""
+    if not isinstance(readings, PooledReadings):
+        return readings.times
+    own = readings.site_times[site_of_id(node)]
+    return np.concatenate([own, np.repeat(own[-1:], len(readings) - len(own))]) if len(own) else readings.times
 
 
 def _fact_codes(
@@ -339,6 +400,8 @@ LIFTED = Enrichment(
     settings=("hops", "edges", "properties", "patterns", "min_embeddings", "max_embeddings"),
     # Ranks in a sensor's own history carry over from sensor to sensor, which is what lifted rules are about.
     scope="sensor",
+    bins=5,
+    fewer_bins=(3,),
     hops=2,
     min_hops=1,
 )
