@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -110,3 +112,18 @@ def test_too_few_frames_are_refused(null: Null, frames: int) -> None:
         null.permutations(frames, guard=0, rng=np.random.default_rng(0))
     with pytest.raises(MiningError, match="frames"):
         require_permutations(table_of(np.zeros((frames, 1))), null)
+
+
+def test_whole_periods_need_frames_without_gaps() -> None:
+    """Without the windows in which nobody measured, 24 frames are not a day everywhere."""
+    table = table_of(np.random.default_rng(0).normal(size=(240, 2)))
+    hours = np.datetime64("2024-01-01T00", "us") + np.arange(240) * np.timedelta64(1, "h")
+    later = np.where(np.arange(240) < 100, hours, hours + np.timedelta64(5, "h"))
+    for times, accepted in ((None, True), (hours, True), (later, False)):
+        timed = TransactionTable((replace(table.blocks[0], times=times),))
+        require_permutations(timed, Null(draws=9))
+        if accepted:
+            require_permutations(timed, Null(draws=9, period=24))
+        else:
+            with pytest.raises(MiningError, match="left out in 1 places"):
+                require_permutations(timed, Null(draws=9, period=24))
