@@ -21,6 +21,7 @@ from thence.bitmaps.bits import Words, n_words, pack_mask, popcount, unpack
 from thence.bitmaps.counts import count_rules, cover_rows
 from thence.bitmaps.embedding_counts import EmbeddingCounts, count_embeddings
 from thence.bitmaps.stretch_counts import StretchCounts, count_in_stretches
+from thence.counting.countable import find_countable
 from thence.errors import MiningError
 from thence.rules.extra_columns import EXTRA_COLUMNS, columns_from
 from thence.rules.items import Item
@@ -109,7 +110,12 @@ def recount(
 def _facts(table: Table) -> dict[str, Any]:
     if isinstance(table, FeatureTable):
         return {"n_transactions": table.n_rows, "n_features": len(table.features), "n_items": None}
-    return {"n_transactions": table.n_rows, "n_features": table.n_features, "n_items": table.n_items}
+    facts: dict[str, Any] = {
+        "n_transactions": table.n_rows,
+        "n_features": table.n_features,
+        "n_items": table.n_items,
+    }
+    return facts | ({"sites": list(table.sites)} if table.sites else {})
 
 
 def _count_items(
@@ -178,7 +184,9 @@ def _supports(found: EmbeddingCounts, n_frames: int, n_embeddings: int) -> dict[
 def count_rules_of(rules: RuleSet | Iterable[Rule], table: Table, *, denominator: str = "present") -> RuleSet:
     """Count rules on a table, whatever table they were mined on.
 
-    An item may join several bins of the table. On a feature table every comparison can be counted.
+    An item may join several bins of the table. On a feature table every comparison can be counted. Rules about a
+    pattern or a feature that the table does not have are left out; notes and ``facts["left_out"]`` list them. A rule
+    that never applied has a count of 0 rows and no confidence (NaN).
 
     Args:
         rules: The rules.
@@ -191,7 +199,7 @@ def count_rules_of(rules: RuleSet | Iterable[Rule], table: Table, *, denominator
         such as p-values, are left out.
 
     Raises:
-        MiningError: If the table lacks a feature or pattern of the rules, or an item contains only a part of a bin.
+        MiningError: If the table has the pattern and features of no rule, or an item contains only a part of a bin.
 
     Examples:
         >>> import polars as pl
@@ -204,23 +212,40 @@ def count_rules_of(rules: RuleSet | Iterable[Rule], table: Table, *, denominator
         listed = list(rules)
         zero = np.zeros(len(listed), np.int64)
         rules = RuleSet.from_rules(listed, Counts(zero, zero, zero, zero))
+    countable, missing = find_countable(rules, table)
+    if missing and not countable.any():
+        raise MiningError(
+            f"none of the rules can be counted: {missing[0].reason}",
+            hint=missing[0].hint,
+        )
+    if missing:
+        rules = rules.take(np.flatnonzero(countable))
     if isinstance(table, FeatureTable):
         counts, supports = _count_raw(rules, table, denominator)
     else:
         counts, supports = _count_blocks(rules, table, denominator)
-    others = {name: column for name, column in rules.extras.items() if name not in _TABLE_COLUMNS}
+    others = {name: column for name, column in rules.extras.items() if not _is_of_table(name, rules)}
+    facts = _facts(table)
+    if missing:
+        facts["left_out"] = [{"reason": one.reason, "rules": one.rules} for one in missing]
     return replace(
         rules,
         counts=counts,
         extras=others | supports,
-        facts=_facts(table),
+        facts=facts,
+        notes=(*rules.notes, *map(str, missing)),
         coverage_of=CoverageOn(table),
     )
 
 
+def _is_of_table(name: str, rules: RuleSet) -> bool:
+    """Whether an extra column belongs to the table on which it was computed."""
+    if name in EXTRA_COLUMNS:
+        return EXTRA_COLUMNS[name].of_table
+    return any(name.endswith(f"_{site}") for site in rules.facts.get("sites", ()))
+
+
 SUPPORTS = columns_from("lifted")
-# Columns that are valid only beside the counts of the table on which they were computed.
-_TABLE_COLUMNS = tuple(name for name, column in EXTRA_COLUMNS.items() if column.of_table)
 
 
 def _count_raw(rules: RuleSet, table: FeatureTable, denominator: str) -> tuple[Counts, dict[str, npt.NDArray[Any]]]:

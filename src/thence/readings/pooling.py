@@ -1,0 +1,148 @@
+"""Windowed readings of several systems on one axis of frame numbers.
+
+Frame ``f`` of a system is its ``f``-th window, whenever that was: systems need neither the same period nor the same
+number of windows. Shorter ones are padded with missing values, which are no rows of a table. Sensors of different
+systems are different sensors, so their ids get the name of the system in front.
+
+This module arranges arrays; it reads, discretizes and bins nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thence.errors import ConfigError
+from thence.readings.sensors import ReadReport, Sensor
+from thence.readings.windows import WindowedReadings
+
+__all__ = ["SEPARATOR", "PooledReadings", "pool_readings", "qualified", "site_of_id"]
+
+SEPARATOR = "/"
+"""Between the name of a system and an id of it."""
+
+CALENDAR = ("hour", "weekday")
+
+
+def qualified(site: str, id: str) -> str:
+    """Return the id of a sensor, node or edge among several systems.
+
+    >>> qualified("north", "Pipe 1")
+    'north/Pipe 1'
+    """
+    return f"{site}{SEPARATOR}{id}"
+
+
+def site_of_id(id: str) -> str:
+    """Return the name of the system in a qualified id.
+
+    >>> site_of_id("north/Pipe 1/a")
+    'north'
+    """
+    return id.partition(SEPARATOR)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class PooledReadings(WindowedReadings):
+    """Windowed readings of several systems.
+
+    ``times`` are those of the system with the most windows. ``derived`` has no calendar: that is in ``calendars``.
+
+    Args:
+        site_times: Start of each window of each system, by its name.
+        calendars: ``hour`` and ``weekday``, if requested: systems × frames, −1 after the last window of a system.
+    """
+
+    site_times: Mapping[str, npt.NDArray[np.datetime64]] = None  # type: ignore[assignment]
+    calendars: Mapping[str, npt.NDArray[np.int16]] = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{name}: {len(times):,}" for name, times in self.site_times.items())
+        return f"PooledReadings(windows of {self.every} × {len(self.sensors)} sensors; {sizes})"
+
+
+def pool_readings(parts: Mapping[str, WindowedReadings]) -> PooledReadings:
+    """Put the windowed readings of several systems on one axis of frame numbers.
+
+    Args:
+        parts: The readings by name of the system.
+
+    Raises:
+        ConfigError: If windows differ in length, or sensors of the same kind have different units.
+    """
+    lengths = {name: part.every for name, part in parts.items()}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{every} in '{name}'" for name, every in lengths.items())
+        raise ConfigError(f"the windows of the systems differ in length: {listed}", hint="use windows of one length")
+    units = _units_of_kinds(parts)
+    n_frames = max((len(part) for part in parts.values()), default=0)
+    sensors: list[Sensor] = []
+    states: dict[str, tuple[npt.NDArray[np.int32], tuple[str, ...]]] = {}
+    aggregates: dict[str, str] = {}
+    report = ReadReport()
+    for name, part in parts.items():
+        for sensor in part.sensors:
+            unit = sensor.unit or units.get(sensor.kind, "")
+            sensors.append(replace(sensor, id=qualified(name, sensor.id), unit=unit))
+        for id, (codes, categories) in part.states.items():
+            states[qualified(name, id)] = (_pad(codes, n_frames, -1), categories)
+        aggregates |= {qualified(name, id): how for id, how in part.aggregates.items()}
+        found = [replace(f, sensor=qualified(name, f.sensor) if f.sensor else "") for f in part.report.findings]
+        report = report.extended(found, notes=[f"{name}: {note}" for note in part.report.notes])
+    derived = {}
+    if any("change" in part.derived for part in parts.values()):
+        derived["change"] = _side_by_side([part.derived["change"] for part in parts.values()], n_frames)
+    calendars = {
+        name: np.stack([_pad(part.derived[name].astype(np.int16), n_frames, -1) for part in parts.values()])
+        for name in CALENDAR
+        if any(name in part.derived for part in parts.values())
+    }
+    longest = max(parts.values(), key=len)
+    own: dict[str, Any] = {
+        "times": longest.times,
+        "sensors": tuple(sensors),
+        "values": _side_by_side([part.values for part in parts.values()], n_frames),
+        "states": states,
+        "derived": derived,
+        "aggregates": aggregates,
+        "report": report,
+        "site_times": {name: part.times for name, part in parts.items()},
+        "calendars": calendars,
+    }
+    # What windows of all systems have in common, such as their length, is taken from the longest.
+    rest = {f.name: getattr(longest, f.name) for f in fields(WindowedReadings) if f.name not in own}
+    return PooledReadings(**rest, **own)
+
+
+def _units_of_kinds(parts: Mapping[str, WindowedReadings]) -> dict[str, str]:
+    """Return the unit of each kind; a kind with two units cannot be pooled."""
+    found: dict[str, tuple[str, str]] = {}
+    for name, part in parts.items():
+        for sensor in part.sensors:
+            if not sensor.unit or not sensor.kind:
+                continue
+            unit, first = found.setdefault(sensor.kind, (sensor.unit, name))
+            if unit != sensor.unit and first != name:
+                raise ConfigError(
+                    f"sensors of the kind '{sensor.kind}' have the unit '{unit}' in '{first}' and '{sensor.unit}' in "
+                    f"'{name}'",
+                    hint="convert the readings to one unit, or give the kinds different names",
+                )
+    return {kind: unit for kind, (unit, _) in found.items()}
+
+
+def _pad(series: npt.NDArray[Any], n_frames: int, filler: int) -> npt.NDArray[Any]:
+    return np.concatenate([series, np.full(n_frames - len(series), filler, series.dtype)])
+
+
+def _side_by_side(parts: list[npt.NDArray[np.float64]], n_frames: int) -> npt.NDArray[np.float64]:
+    out = np.full((n_frames, sum(part.shape[1] for part in parts)), np.nan)
+    at = 0
+    for part in parts:
+        out[: len(part), at : at + part.shape[1]] = part
+        at += part.shape[1]
+    return out
