@@ -287,8 +287,9 @@ def _check_settings(miner: type, settings: Mapping[str, Any]) -> None:
 def _check_constraint(side: str, constraint: Any) -> None:
     several = constraint if isinstance(constraint, (list, tuple)) else () if constraint is None else (constraint,)
     for one in several:
-        if isinstance(one, (str, int, float)):
-            raise ConfigError(f"'{side}' must be a table, or a list of tables, got {one!r}", hint="{kind = 'flow'}")
+        if isinstance(one, (int, float)):
+            hint = "'pump', 'pump = on' or {kind = 'flow'}"
+            raise ConfigError(f"'{side}' must be text or a table, or a list of these, got {one!r}", hint=hint)
         if not isinstance(one, Mapping):
             continue
         try:

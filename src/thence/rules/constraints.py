@@ -1,19 +1,24 @@
 """Item constraints: which items are allowed on which side of a rule.
 
-A ``Where`` describes items by their feature and value. Miners turn constraints into masks over the items of a block
-*before* they search (``thence.tables.admissibility``). Classes match subclasses too, since features carry the ancestors
-of their classes. This module does not search or count.
+A ``Where`` describes items by their feature and value; a string is short for ``Where(item=…)``. Miners turn constraints
+into masks over the items of a block *before* they search (``thence.tables.admissibility``). Classes match subclasses
+too, since features carry the ancestors of their classes. This module does not search or count.
 """
 
 from __future__ import annotations
 
 import fnmatch
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from typing import Any
 
-from thence.errors import ConfigError, nearest
-from thence.rules.items import Aspect, Interval, Item, Role
+from thence.errors import ConfigError, InputError, nearest
+from thence.rules.item_text import parse_item
+from thence.rules.items import Aspect, Feature, Interval, Item, Operator, Role
+from thence.rules.short_text import ShortTest, short_item, split_short
+from thence.states import state_key
 
 __all__ = [
     "Constraint",
@@ -40,14 +45,17 @@ class Where:
         cls: Class of the node; subclasses match too.
         property: Name of a property.
         value: A category, several categories, or a range ``(low, high)`` that must contain the range of the item.
+        item: The name of a column, sensor, kind or property (with ``*`` and ``?``), or an item as text, such as
+            ``"shape = flat"`` or ``"4.5 <= length < 5"``: ranges match if they lie within.
 
     Raises:
         ConfigError: If a field is neither a string nor several strings.
 
     Examples:
         >>> from thence.rules.items import Feature
-        >>> Where(kind="flow").matches(Item.among(Feature("s1", label="flow"), Interval(23, 31)))
-        True
+        >>> flow = Item.among(Feature("s1", label="flow"), Interval(23, 31))
+        >>> Where(kind="flow").matches(flow), Where(item="s1").matches(flow), Where(item="s1 >= 20").matches(flow)
+        (True, True, True)
     """
 
     feature: str | tuple[str, ...] = ()
@@ -57,6 +65,7 @@ class Where:
     cls: str | tuple[str, ...] = ()
     property: str | tuple[str, ...] = ()
     value: Any = None
+    item: str | tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -106,10 +115,94 @@ class Where:
             and (not self.cls or bool(feature.classes.intersection(_several(self.cls))))
             and (not self.property or (not is_reading and feature.name in _several(self.property)))
             and (self.value is None or _value_fits(item, self.value))
+            and (not self.item or any(_text_fits(item, text) for text in _several(self.item)))
         )
 
+    def tests_values(self) -> bool:
+        """Return whether the description is about values, and not about features only."""
+        texts = _several(self.item)
+        return self.value is not None or any(_parse_exact(text) or split_short(text) for text in texts)
 
-Constraint = Where | Iterable[Where] | Mapping[str, Any] | None
+
+Constraint = str | Where | Iterable[str | Where] | Mapping[str, Any] | None
+
+
+def _names(feature: Feature) -> set[str]:
+    """The names that people call a feature by."""
+    names = {str(feature), feature.label, feature.name, feature.place if feature.role is Role.SENSOR else ""}
+    if feature.role in (Role.SENSOR, Role.NODE, Role.EDGE):
+        names.add(feature.subject)
+    return names - {""}
+
+
+def _is_called(feature: Feature, name: str) -> bool:
+    names = _names(feature)
+    # A name may hold characters that a pattern gives a meaning to.
+    return name in names or any(fnmatch.fnmatchcase(one, name) for one in names)
+
+
+def _text_fits(item: Item, text: str) -> bool:
+    """Whether an item is what a text says: a name, the exact form of the item, or a short form that it implies."""
+    if _is_called(item.feature, text):
+        return True
+    exact = _parse_exact(text)
+    if exact is not None:
+        return exact == item
+    short = split_short(text)
+    return short_item(item) == text or (short is not None and _short_fits(item, short))
+
+
+@lru_cache(maxsize=256)
+def _parse_exact(text: str) -> Item | None:
+    try:
+        return parse_item(text)
+    except InputError:
+        return None
+
+
+def _short_fits(item: Item, short: ShortTest) -> bool:
+    if not _is_called(item.feature, short.name):
+        return False
+    return all(_implies(item, operator, value) for operator, value in short.comparisons)
+
+
+def _implies(item: Item, operator: Operator, value: str) -> bool:
+    """Whether every value that satisfies an item also satisfies a comparison."""
+    if operator in (Operator.EQ, Operator.NE):
+        same = _says(item, value)
+        if operator is Operator.EQ:
+            return same is True
+        return same is False or (item.operator is Operator.NE and _says(item.negated(), value) is True)
+    own, limit = item.interval, _number(value)
+    if own is None and isinstance(item.value, float) and item.operator is Operator.EQ:
+        own = Interval(item.value, math.nextafter(item.value, math.inf))
+    if own is None or limit is None:
+        return False
+    wanted = Item.compare(item.feature, operator, limit).interval
+    return wanted is not None and wanted.low <= own.low and own.high <= wanted.high
+
+
+def _number(text: str) -> float | None:
+    """The number that a text is, as sentences write it."""
+    try:
+        return float(text.replace(",", "").replace("−", "-").replace("∞", "inf"))
+    except ValueError:
+        return None
+
+
+def _says(item: Item, value: str) -> bool | None:
+    """Whether an item says that a feature has a state; ``None`` if it leaves that open."""
+    own = item.interval
+    if own is not None:
+        number = _number(value)
+        if own.at is not None and number == own.at:
+            return True
+        return None if number is not None and own.contains(number) else False
+    if item.operator not in (Operator.EQ, Operator.IN):
+        return None
+    members = item.value if isinstance(item.value, frozenset) else {item.value}
+    keys = {state_key(member) for member in members}
+    return None if state_key(value) in keys and len(keys) > 1 else state_key(value) in keys
 
 
 def _several(value: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -142,10 +235,10 @@ def prepare_constraint(constraint: Constraint) -> Constraint:
         >>> len(prepare_constraint(Where(sensor=name) for name in ("s1", "s2")))
         2
     """
-    if constraint is None or isinstance(constraint, (Where, Mapping)):
+    if constraint is None or isinstance(constraint, (str, Where, Mapping)):
         list_alternatives(constraint)
         return constraint
-    if isinstance(constraint, (str, bytes)) or not isinstance(constraint, Iterable):
+    if isinstance(constraint, bytes) or not isinstance(constraint, Iterable):
         raise _wrong_type(constraint)
     several = tuple(constraint)
     list_alternatives(several)
@@ -156,8 +249,8 @@ def is_constraint(given: Any) -> bool:
     """Return whether ``given`` is a valid constraint; ``None`` is one.
 
     Examples:
-        >>> is_constraint({"kind": "flow"}), is_constraint("flow")
-        (True, False)
+        >>> is_constraint({"kind": "flow"}), is_constraint("flow"), is_constraint(3)
+        (True, True, False)
     """
     try:
         list_alternatives(given)
@@ -174,12 +267,12 @@ def list_alternatives(constraint: Constraint) -> tuple[Where, ...] | None:
     """
     if constraint is None:
         return None
-    if isinstance(constraint, (Where, Mapping)):
+    if isinstance(constraint, (str, Where, Mapping)):
         return (_where(constraint),)
     if isinstance(constraint, Iterator):
         # The first block would exhaust it, and the next one would see a constraint that no item matches.
         raise ConfigError("a constraint must not be an iterator", hint="pass a list instead of a generator")
-    if isinstance(constraint, (str, bytes)) or not isinstance(constraint, Iterable):
+    if isinstance(constraint, bytes) or not isinstance(constraint, Iterable):
         raise _wrong_type(constraint)
     return tuple(_where(one) for one in constraint)
 
@@ -189,15 +282,19 @@ def _where(given: Any) -> Where:
         return given
     if isinstance(given, Mapping):
         return Where.from_mapping(given)
+    if isinstance(given, str):
+        if not given.strip():
+            raise ConfigError("a constraint must not be empty text", hint="name a column, sensor or kind")
+        return Where(item=given.strip())
     raise _wrong_type(given)
 
 
 def _wrong_type(given: Any) -> ConfigError:
-    hint = "pass, for example, th.Where(sensor=…)"
+    hint = "pass, for example, 'pump', 'pump = on' or th.Where(sensor=…)"
     if isinstance(given, Item):
-        hint = "describe the item with th.Where(feature=…, value=…)"
-    shown = f"'{given}'" if isinstance(given, (str, Item)) else repr(given)
-    return ConfigError(f"a constraint must be a th.Where or a list of them, got {shown}", hint=hint)
+        hint = "pass str(item), or describe it with th.Where(feature=…, value=…)"
+    shown = f"'{given}'" if isinstance(given, Item) else repr(given)
+    return ConfigError(f"a constraint must be text, a th.Where or a list of them, got {shown}", hint=hint)
 
 
 def explain_no_match(items: Iterable[Item], side: str, constraint: Constraint) -> str | None:
@@ -249,6 +346,23 @@ def _nearest_of(choice: Where, items: Sequence[Item]) -> str | None:
         title = "class" if name == "cls" else name
         shown = ", ".join(f"'{text}'" for text in listed[:3]) + (" …" if len(listed) > 3 else "")
         return close or (f"{title} can be {shown}" if listed else f"no feature of the table has a {title}")
+    texts = _several(choice.item)
+    if texts and not any(Where(item=texts).matches(item) for item in items):
+        return _nearest_text(texts[0], items)
     others = replace(choice, value=None)
     values = [f"{item.value!r}" for item in items if others.matches(item)]
     return f"value can be {', '.join(values[:3])}" + (" …" if len(values) > 3 else "") if values else None
+
+
+def _nearest_text(text: str, items: Sequence[Item]) -> str:
+    """Suggest a name or an item instead of a text that no item matches."""
+    short = split_short(text)
+    name = text if short is None else short.name
+    about = [item for item in items if _is_called(item.feature, name)]
+    if short is not None and about:
+        tests = [f"'{short_item(item)}'" for item in about]
+        return f"items about '{name}' are {', '.join(tests[:5])}" + (" …" if len(tests) > 5 else "")
+    names = sorted({one for item in items for one in _names(item.feature) - {str(item.feature)}})
+    holding = [one for one in names if name.strip("*").lower() in one.lower()]
+    shown = ", ".join(f"'{one}'" for one in names[:5]) + (" …" if len(names) > 5 else "")
+    return nearest(name, names) or (f"did you mean '{holding[0]}'?" if holding else f"names are {shown}")

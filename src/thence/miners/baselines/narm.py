@@ -161,7 +161,7 @@ def _matching(features: tuple[Feature, ...], constraint: Constraint, side: str) 
     choices = list_alternatives(constraint)
     if choices is None:
         return np.ones(len(features), bool)
-    if any(choice.value is not None for choice in choices):
+    if any(choice.tests_values() for choice in choices):
         raise MiningError(
             f"ts-narm chooses the ranges of a rule itself and cannot apply the value in the constraint on the {side}",
             hint="leave out 'value' and filter the rules afterwards, or use a miner that reads bins",
