@@ -34,7 +34,7 @@ def export(
         typer.Option(help="json, parquet, csv, markdown, pmml, sparql, shacl, or a format of another package."),
     ] = None,
     top: Top = 0,
-    by: By = "zhang",
+    by: By = None,
     bound: Bounds = None,
     feature: FeatureText = None,
     kind: Kind = None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
 import typer
 
 from thence.cli.check import refuse_breaches
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["mine", "summary_lines"]
 
-_SHOWN = 5
+_SHOWN = 20
 
 
 def mine(config: Config, *, as_json: bool, quiet: bool, strict: bool) -> None:
@@ -48,10 +47,10 @@ def _print_run(run: Run) -> None:
     screen = console()
     screen.print(facts_table(summary_lines(run)))
     if len(run.rules):
-        # The rules of a run are already sorted.
-        print_rules(screen, run.rules.take(np.arange(min(_SHOWN, len(run.rules)))))
+        print_rules(screen, run.rules.top(_SHOWN))
     if run.path is not None:
-        say(f"thence show {run.path}")
+        more = len(run.rules) - _SHOWN
+        say(f"\n{f'{more:,} more rules' if more > 0 else 'The run'}: thence show {run.path}")
 
 
 def summary_lines(run: Run) -> dict[str, str]:

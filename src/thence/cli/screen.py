@@ -6,7 +6,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -31,18 +31,10 @@ __all__ = [
 ]
 
 _PIPE_WIDTH = 200
-# Narrower columns make a sentence hard to read.
-_SENTENCE_WIDTH = 50
-_COLUMNS = {
-    "support": "support",
-    "confidence": "confidence",
-    "assured_confidence": "assured",
-    "rule_coverage": "coverage",
-    "zhang": "Zhang",
-    "lift": "lift",
-    "support_time": "support time",
-    "support_embeddings": "support embeddings",
-}
+_FURTHER = {"assured_confidence": "assured", "p_adjusted": "adjusted p"}
+"""Extra columns that are printed after the measures, if rules have them."""
+_ALSO = 2
+"""How many further sentences of the same fact are printed."""
 
 
 def print_error(text: str) -> None:
@@ -104,54 +96,29 @@ def _json_ready(value: Any) -> Any:
 
 
 def print_rules(screen: Console, rules: RuleSet, *, text: bool = False) -> None:
-    """Print rules as a table, or on two lines each where a table would be too narrow.
+    """Print rules: each as a sentence, with its measures on the next line.
 
     Args:
         screen: The console.
         rules: The rules.
         text: Whether to print the exact text of each rule instead of its sentence.
     """
-    from thence.rules.measures import MEASURES
-
-    known = {name: title for name, title in _COLUMNS.items() if name in MEASURES or name in rules.extras}
-    columns = [rules.measure(name) for name in known]
-    lines = [
-        (str(rule) if text else rule.english, [f"{column[r]:.3f}" for column in columns])
-        for r, rule in enumerate(rules)
-    ]
-    titles = list(known.values())
-    widths = [max([len(title), *(len(numbers[at]) for _, numbers in lines)]) for at, title in enumerate(titles)]
-    if screen.width - sum(width + 2 for width in widths) - len(str(len(lines))) - 2 >= _SENTENCE_WIDTH:
-        screen.print(_rule_table(titles, lines))
-    else:
-        screen.print()
-        screen.print(_rule_list(titles, lines))
-
-
-def _rule_table(titles: Sequence[str], lines: Sequence[tuple[str, Sequence[str]]]) -> Any:
-    from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("#", justify="right", style="dim")
-    table.add_column("rule", ratio=1, overflow="fold")
-    for title in titles:
-        table.add_column(title, justify="right", no_wrap=True)
-    for number, (words, numbers) in enumerate(lines, start=1):
-        table.add_row(str(number), _without_markup(words), *numbers)
-    return table
-
-
-def _rule_list(titles: Sequence[str], lines: Sequence[tuple[str, Sequence[str]]]) -> Any:
-    from rich.table import Table
-
+    known = {name: title for name, title in _FURTHER.items() if name in rules.extras}
+    columns = {title: rules.measure(name) for name, title in known.items()}
     table = Table.grid(padding=(0, 2))
     table.add_column(justify="right", style="dim")
     table.add_column(overflow="fold")
-    for number, (words, numbers) in enumerate(lines, start=1):
-        measured = ", ".join(f"{title} {value}" for title, value in zip(titles, numbers, strict=True))
-        table.add_row(str(number), _without_markup(f"{words}\n{measured}"))
-    return table
+    for number, rule in enumerate(rules):
+        lines = [str(rule) if text else rule.english]
+        further = [f"{title} {column[number]:.3f}" for title, column in columns.items()]
+        lines.append(", ".join([rules.measures_text(number), *further]))
+        others = rules.also_known_as(number)
+        lines += [f"also: {other}" for other in others[:_ALSO]]
+        table.add_row(str(number + 1), _without_markup("\n".join(lines)))
+    screen.print()
+    screen.print(table)
 
 
 def facts_table(pairs: Mapping[str, str] | Iterable[tuple[str, str]]) -> Any:

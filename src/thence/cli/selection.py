@@ -23,7 +23,7 @@ class Selection:
 
     Args:
         top: The number of rules; 0 for all.
-        by: The measure to sort by.
+        by: The measure to sort by; by default the rules stay in the order of the run.
         bounds: Bounds on measures by name, such as ``{"min_lift": 2}``.
         feature: Text that occurs in an item of the rule.
         antecedent: Text that occurs in an item of the antecedent.
@@ -32,7 +32,7 @@ class Selection:
     """
 
     top: int = 0
-    by: str = "zhang"
+    by: str | None = None
     bounds: Mapping[str, float] = field(default_factory=dict)
     feature: str | None = None
     antecedent: str | None = None

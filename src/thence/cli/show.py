@@ -16,7 +16,7 @@ __all__ = ["show"]
 def show(
     run: RunFolder,
     top: Top = 20,
-    by: By = "zhang",
+    by: By = None,
     min_support: Annotated[float | None, typer.Option(help="Lower bound on the support.")] = None,
     min_confidence: Annotated[float | None, typer.Option(help="Lower bound on the confidence.")] = None,
     min_zhang: Annotated[float | None, typer.Option(help="Lower bound on Zhang's metric.")] = None,

@@ -39,8 +39,10 @@ LEAST_GAIN = 0.001
 """A rule must add this share of what the rules before it explain."""
 MOST_ALIKE = 5
 """Rules about the same features that are listed; more of them would only repeat the law at other values."""
-CONTEXT_WORTH = 0.25
-"""What a rule counts whose antecedent says only where, not when: with few places, that is often a coincidence."""
+FEW_PLACES = 3
+"""A rule that applies in fewer places than this counts less, if its pattern has more of them."""
+FEW_CONTEXTS = 5
+"""A rule whose antecedent says only where, not when, must apply in this many places, or it is likely a coincidence."""
 AGGREGATE_WORTH = 0.25
 """What an aggregate over several sensors counts, since it mostly repeats what holds for each of them."""
 _CANDIDATES = 20_000
@@ -95,7 +97,7 @@ def digest(
     chosen = informative[_candidates(rules, informative, worth)]
     rules, worth = rules.take(chosen), worth[chosen]
     parts = encode_rules(rules, table)
-    worth = worth * np.where(_only_context(rules, parts), CONTEXT_WORTH, 1.0)
+    worth = worth * _trust_in_places(rules, parts)
     both_ways = _both_ways(rules, parts, min_confidence)
     leader, alike = _same_facts(rules, parts, both_ways)
     cells = _Cells(parts, both_ways)
@@ -160,12 +162,18 @@ def _is_aggregate(feature: Feature) -> bool:
     return bool(feature.reads) and not feature.name.startswith("value of ")
 
 
-def _only_context(rules: RuleSet, parts: list[EncodedRules]) -> Bools:
-    """Which rules have nothing in the antecedent that depends on time."""
-    out = np.zeros(len(rules), bool)
+def _trust_in_places(rules: RuleSet, parts: list[EncodedRules]) -> Floats:
+    """Return a factor from 0 to 1: lower for rules that apply in few of many places."""
+    out = np.ones(len(rules))
+    if "places" not in rules.extras:
+        return out
+    places = np.asarray(rules.extras["places"], np.float64)
     for encoded in parts:
+        enough = min(FEW_PLACES, encoded.block.n_embeddings)
+        out[encoded.rules] = np.minimum(places[encoded.rules] / enough, 1.0)
         static = np.append(encoded.static, True)  # padding
-        out[encoded.rules] = static[encoded.antecedents].all(axis=1)
+        only_context = static[encoded.antecedents].all(axis=1)
+        out[encoded.rules[only_context & (places[encoded.rules] < FEW_CONTEXTS)]] = 0.0
     return out
 
 

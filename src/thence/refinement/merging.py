@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thence.bitmaps.bits import kernel
+from thence.bitmaps.bits import helper, kernel
 from thence.counting.recount import count_rules_of
 from thence.refinement.encoding import EncodedRules, encode_rules, factorize_rows
 from thence.rules.bounds import exact_threshold
@@ -279,8 +279,13 @@ def _merge_along(boxes: _Boxes, place: int, tests: _CodeTests, bound: tuple[int,
     group, _ = factorize_rows(np.column_stack([boxes.right, rest, column]))
     order = np.lexsort([item, low[item], group])
     starts = np.append(np.flatnonzero(np.diff(group[order], prepend=-1)), len(order))
-    rows = (item[order], boxes.held[order], boxes.both[order], whole_ok[order])
-    label = _cluster_rows(starts, *rows, low, high, masks, modes, n_codes, bound)
+    held, both, sorted_item = boxes.held[order], boxes.both[order], item[order]
+    ranked = np.lexsort([-(both / np.maximum(held, 1)), group[order]])
+    label = np.arange(len(order))
+    _cluster_rows(
+        *(starts, ranked, sorted_item, held, both, whole_ok[order], low[sorted_item], high[sorted_item]),
+        *(masks, modes, n_codes, bound, np.empty(masks.shape[1], bool), np.empty(len(order), np.int64), label),
+    )
     moved = label != np.arange(len(label))
     if not moved.any():
         return boxes
@@ -400,20 +405,28 @@ def _largest_p_values(owner: Ints, rules: RuleSet, encoded: EncodedRules, chosen
     return out
 
 
-@kernel
+@helper
 def _merge_runs(
-    low: Ints, high: Ints, held: Ints, both: Ints, n_codes: int, whole_ok: bool, bound: tuple[int, int]
-) -> Ints:
+    first: int,
+    end: int,
+    low: Ints,
+    last: Ints,
+    held: Ints,
+    both: Ints,
+    n_codes: int,
+    whole_ok: bool,
+    bound: tuple[int, int],
+    head: Ints,
+    label: Ints,
+) -> None:
     """Merge adjacent runs of codes, the most confident union first; then the two outer runs around a smaller hole.
 
-    Rows are ordered by ``low``, which is −1 for a test that is not a run. Returns the first row of the cluster of each
-    row.
+    The rows ``first … end`` are ordered by ``low``, which is −1 for a test that is not a run. ``last``, ``held`` and
+    ``both`` become those of the clusters, at the first row of each.
     """
-    size = low.size
-    label = np.arange(size)
-    head = np.arange(size)  # the first rows of the clusters, in order
-    n_clusters = size
-    last, held_, both_ = high.copy(), held.copy(), both.copy()
+    n_clusters = end - first
+    for i in range(n_clusters):
+        head[i] = first + i  # the first rows of the clusters, in order
     while True:
         best, at = -1.0, -1
         for i in range(n_clusters - 1):
@@ -422,7 +435,7 @@ def _merge_runs(
                 continue
             if not whole_ok and low[a] == 0 and last[b] == n_codes - 1:
                 continue
-            n_both, n_held = both_[a] + both_[b], max(held_[a] + held_[b], 1)
+            n_both, n_held = both[a] + both[b], max(held[a] + held[b], 1)
             together = n_both / n_held
             if n_both * bound[1] >= n_held * bound[0] and together > best:
                 best, at = together, i
@@ -430,9 +443,9 @@ def _merge_runs(
             break
         a, b = head[at], head[at + 1]
         last[a] = last[b]
-        held_[a] += held_[b]
-        both_[a] += both_[b]
-        for row in range(size):
+        held[a] += held[b]
+        both[a] += both[b]
+        for row in range(first, end):
             if label[row] == b:
                 label[row] = a
         for i in range(at + 1, n_clusters - 1):
@@ -440,49 +453,61 @@ def _merge_runs(
         n_clusters -= 1
     bottom, top = -1, -1
     for i in range(n_clusters):
-        if low[head[i]] == 0:
-            bottom = head[i]
-        if low[head[i]] > 0 and last[head[i]] == n_codes - 1:
-            top = head[i]
+        a = head[i]
+        if low[a] == 0:
+            bottom = a
+        if low[a] > 0 and last[a] == n_codes - 1:
+            top = a
     if bottom >= 0 and top >= 0:
         hole = low[top] - last[bottom] - 1
-        n_both, n_held = both_[bottom] + both_[top], max(held_[bottom] + held_[top], 1)
+        n_both, n_held = both[bottom] + both[top], max(held[bottom] + held[top], 1)
         if 0 < hole < n_codes - hole and n_both * bound[1] >= n_held * bound[0]:
-            for row in range(size):
+            for row in range(first, end):
                 if label[row] == top:
                     label[row] = bottom
-    return label
 
 
-@kernel
-def _merge_sets(masks: Bools, held: Ints, both: Ints, n_codes: int, whole_ok: bool, bound: tuple[int, int]) -> Ints:
-    """Merge disjoint sets of codes, the most confident first, while the union is confident enough."""
-    size = held.size
-    label = np.arange(size)
-    order = np.argsort(-(both / np.maximum(held, 1)), kind="mergesort")
-    first = order[0]
-    taken = masks[first].copy()
-    sum_held, sum_both = held[first], both[first]
-    for place in range(1, size):
-        row = order[place]
-        disjoint, count = True, 0
+@helper
+def _merge_sets(
+    ranked: Ints,
+    item: Ints,
+    masks: Bools,
+    held: Ints,
+    both: Ints,
+    n_codes: int,
+    whole_ok: bool,
+    bound: tuple[int, int],
+    taken: Bools,
+    label: Ints,
+) -> None:
+    """Merge disjoint sets of codes, the most confident first, while the union is confident enough.
+
+    ``ranked`` are the rows, the most confident first. ``held`` and ``both`` of the first become those of the union, and
+    ``taken`` its codes.
+    """
+    first = ranked[0]
+    for code in range(n_codes):
+        taken[code] = masks[item[first], code]
+    for place in range(1, ranked.size):
+        row = ranked[place]
+        disjoint, whole = True, True
         for code in range(n_codes):
-            if taken[code] and masks[row, code]:
-                disjoint = False
-            if taken[code] or masks[row, code]:
-                count += 1
-        n_both, n_held = sum_both + both[row], max(sum_held + held[row], 1)
-        if disjoint and n_both * bound[1] >= n_held * bound[0] and (whole_ok or count < n_codes):
+            own = masks[item[row], code]
+            disjoint = disjoint and not (taken[code] and own)
+            whole = whole and (taken[code] or own)
+        n_both, n_held = both[first] + both[row], max(held[first] + held[row], 1)
+        if disjoint and n_both * bound[1] >= n_held * bound[0] and (whole_ok or not whole):
             label[row] = first
-            taken |= masks[row]
-            sum_held += held[row]
-            sum_both += both[row]
-    return label
+            held[first] += held[row]
+            both[first] += both[row]
+            for code in range(n_codes):
+                taken[code] = taken[code] or masks[item[row], code]
 
 
 @kernel
 def _cluster_rows(
     starts: Ints,
+    ranked: Ints,
     item: Ints,
     held: Ints,
     both: Ints,
@@ -493,37 +518,26 @@ def _cluster_rows(
     mode: Ints,
     n_codes: Ints,
     bound: tuple[int, int],
-) -> Ints:
-    """Choose the rows to merge; return, for each row, the first row of its cluster.
+    taken: Bools,
+    head: Ints,
+    label: Ints,
+) -> None:
+    """Choose the rows to merge: ``label``, at first the number of each row, becomes the first row of its cluster.
 
-    Group ``g`` consists of the rows ``starts[g] … starts[g + 1]``, ordered by ``low``; only rows of one group are
-    merged. ``item`` is the test of each row, and ``whole_ok`` whether the union of its group may hold always. The other
-    arrays describe the tests: ``low`` and ``high`` are its first and last code (``low`` is −1 if the codes are not a
-    run), ``masks`` its codes, ``mode`` how its column may be merged, and ``n_codes`` the number of codes of the column.
+    Group ``g`` consists of the rows ``starts[g] … starts[g + 1]``, ordered by ``low``, and in ``ranked`` by confidence;
+    only rows of one group are merged. ``item`` is the test of each row, and ``whole_ok`` whether the union of its group
+    may hold always; ``held`` and ``both`` are overwritten. ``low`` and ``high`` are the first and last code of each row
+    (``low`` is −1 if the codes are not a run), and ``high`` is overwritten. The other arrays describe the tests:
+    ``masks`` are their codes, ``mode`` how their column may be merged, and ``n_codes`` the number of codes of the
+    column. ``taken`` and ``head`` are room for one mask and for the rows of one group.
     """
-    label = np.arange(item.size)
     for group in range(starts.size - 1):
         first, end = starts[group], starts[group + 1]
         if end - first < 2:
             continue
-        tests = item[first:end]
-        any_test = tests[0]
-        if mode[any_test] == _RUNS:
-            found = _merge_runs(
-                low[tests],
-                high[tests],
-                held[first:end],
-                both[first:end],
-                n_codes[any_test],
-                whole_ok[first],
-                bound,
-            )
-        elif mode[any_test] == _SETS:
-            found = _merge_sets(
-                masks[tests], held[first:end], both[first:end], n_codes[any_test], whole_ok[first], bound
-            )
-        else:
-            continue
-        for row in range(end - first):
-            label[first + row] = first + found[row]
-    return label
+        test = item[first]
+        if mode[test] == _RUNS:
+            _merge_runs(first, end, low, high, held, both, n_codes[test], whole_ok[first], bound, head, label)
+        elif mode[test] == _SETS:
+            rows = ranked[first:end]
+            _merge_sets(rows, item, masks, held, both, n_codes[test], whole_ok[first], bound, taken, label)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thence.bitmaps.bits import as_kernel_array, default_threads, kernel, run_threads, split_range
+from thence.bitmaps.bits import Integer, as_kernel_array, default_threads, helper, kernel, run_threads, split_range
 from thence.graph.ontology import Ontology
 from thence.graph.patterns import Pattern
 from thence.refinement.encoding import EncodedRules, encode_rules, factorize_rows
@@ -265,7 +265,7 @@ def _group(of: Ints, other: Ints, encoded: EncodedRules) -> tuple[Ints, Indices]
     return as_kernel_array(starts, np.int64), as_kernel_array(other[order], np.int32)
 
 
-@kernel
+@helper
 def _search_sorted(column: Indices, value: int, low: int, high: int) -> int:
     """Return the first position in the sorted range ``low … high`` whose entry is not below a value."""
     while low < high:
@@ -277,7 +277,7 @@ def _search_sorted(column: Indices, value: int, low: int, high: int) -> int:
     return low
 
 
-@kernel
+@helper
 def _insert(numbers: Indices, count: int, number: int) -> int:
     """Insert a number into the first ``count`` numbers, which are ascending and distinct; return the new count."""
     place = count
@@ -319,7 +319,7 @@ def _mark_dominated(
     allowed = np.empty(limit * width + 1, np.int32)
     begin, end, choice = np.empty(width + 1, np.int64), np.empty(width + 1, np.int64), np.empty(width + 1, np.int64)
     for rule in range(first, last):
-        count = 0
+        count: Integer = np.int64(0)
         for place in range(width):
             item = left[place, rule]
             if item >= 0:
@@ -327,8 +327,8 @@ def _mark_dominated(
                     count = _insert(allowed, count, wider[at])
         found = False
         for at in range(narrower_start[right[rule]], narrower_start[right[rule] + 1]):
-            consequent = narrower[at]
-            begin[0] = _search_sorted(right, consequent, 0, right.size)
+            consequent = np.int64(narrower[at])
+            begin[0] = _search_sorted(right, consequent, np.int64(0), right.size)
             end[0] = _search_sorted(right, consequent + 1, begin[0], right.size)
             choice[0] = -1
             depth = 0
@@ -347,7 +347,7 @@ def _mark_dominated(
                 if depth == width or low >= high or choice[depth] >= count:
                     depth -= 1
                     continue
-                item = allowed[choice[depth]]
+                item = np.int64(allowed[choice[depth]])
                 choice[depth] += 1
                 start = _search_sorted(left[depth], item, low, high)
                 stop = _search_sorted(left[depth], item + 1, start, high)
@@ -360,7 +360,7 @@ def _mark_dominated(
         out[rule] = found
 
 
-@kernel
+@helper
 def _is_same_rule(left: Indices, right: Indices, a: int, b: int) -> bool:
     same = right[a] == right[b]
     for place in range(left.shape[0]):

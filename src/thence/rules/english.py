@@ -186,6 +186,9 @@ def _variable_reading(feature: Feature) -> str:
     kind = feature.label.replace("_", " ") or "reading"
     if feature.reads:
         aggregate, _, members = feature.name.partition(" of ")
+        if aggregate == "difference":
+            first, _, second = members.partition(" minus ")
+            return f"the {kind} of {first} minus that of {second}"
         return f"the {kind} of {members}" if aggregate == "value" else f"the {aggregate} {kind} of {members}"
     change = "change of the " if feature.name == "change" else ""
     state = " state" if feature.name == "state" else ""

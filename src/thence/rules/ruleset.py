@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from thence.display.plots import plot_rules
+from thence.display.rules import rule_html, rules_html
 from thence.errors import ConfigError, nearest
 from thence.rules.bounds import is_within
 from thence.rules.english import format_number, format_rule
@@ -95,6 +97,12 @@ class Rule:
     def english(self) -> str:
         """The rule as a sentence."""
         return format_rule(self.antecedent, self.consequent, self.place, both_ways=self.both_ways)
+
+    def __repr__(self) -> str:
+        return f"Rule({self.english!r})"
+
+    def _repr_html_(self) -> str:
+        return rule_html(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as a dict that JSON can hold."""
@@ -470,6 +478,7 @@ class RuleSet:
         out: dict[str, Any] = {"rules": len(self)}
         for name, measure in SUMMARY_MEASURES.items():
             values = self.measure(measure)
+            values = values[~np.isnan(values)]  # a rule that never applied has no confidence
             out[name] = float(values.mean()) if len(values) else None
         out["data_coverage"] = self.data_coverage
         for name in ("n_transactions", "n_features", "n_items"):
@@ -572,6 +581,40 @@ class RuleSet:
         """
         return predict_rows(self, frame, target=target, default=default)
 
+    def also_known_as(self, number: int) -> tuple[str, ...]:
+        """Return further sentences that state the same fact as a rule of a digest.
+
+        Args:
+            number: The position of the rule.
+        """
+        text = str(self.extras["also_known_as"][number]) if "also_known_as" in self.extras else ""
+        return tuple(text.split("\n")) if text and text != "nan" else ()
+
+    def measures_text(self, number: int) -> str:
+        """Return the main measures of a rule in words.
+
+        The confidence is followed by the share of all rows in which the consequent holds, and the support of a lifted
+        rule by the share of frames and of places in which the rule holds at least once.
+
+        Args:
+            number: The position of the rule.
+        """
+        one = self.take(np.array([number]))
+        if one.counts.n_antecedent[0] == 0:
+            return "never applied"
+        value = {name: float(one.measure(name)[0]) for name in ("support", "confidence", "consequent_support", "zhang")}
+        back = ""
+        if "both_ways" in one.extras and one.extras["both_ways"][0]:
+            back = f", vice versa {int(one.counts.n_both[0]) / int(one.counts.n_consequent[0]):.3f}"
+        spread = ""
+        if "support_time" in one.extras:
+            times, places = (float(one.extras[name][0]) for name in ("support_time", "support_embeddings"))
+            spread = f" (at {_percent(times)} of the times, in {_percent(places)} of the places)"
+        return (
+            f"confidence {value['confidence']:.3f}{back} ({value['consequent_support']:.3f} overall), "
+            f"support {value['support']:.3f}{spread}, Zhang {value['zhang']:.3f}"
+        )
+
     def lines(self, limit: int | None = None) -> list[str]:
         """Return numbered sentences with the main measures.
 
@@ -579,13 +622,8 @@ class RuleSet:
             limit: At most this many; all by default.
         """
         shown = len(self) if limit is None else min(limit, len(self))
-        support, confidence, zhang = (self.measure(m) for m in ("support", "confidence", "zhang"))
         width = len(str(shown))
-        return [
-            f"{r + 1:>{width + 2}}. {self.rule(r).english}"
-            f"  [support {support[r]:.3f}, confidence {confidence[r]:.3f}, Zhang {zhang[r]:.3f}]"
-            for r in range(shown)
-        ]
+        return [f"{r + 1:>{width + 2}}. {self.rule(r).english}  [{self.measures_text(r)}]" for r in range(shown)]
 
     def __str__(self) -> str:
         noun = "rule" if len(self) == 1 else "rules"
@@ -596,7 +634,31 @@ class RuleSet:
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"RuleSet({len(self):,} rules)"
+        return f"RuleSet({len(self):,} rule{'' if len(self) == 1 else 's'})"
+
+    def _repr_html_(self) -> str:
+        return rules_html(self)
+
+    def plot(self, kind: str = "scatter") -> Any:
+        """Draw the rules as an Altair chart, which a notebook shows and ``chart.save("rules.svg")`` writes.
+
+        Args:
+            kind: ``"scatter"`` for support and confidence of each rule, coloured by Zhang's metric; ``"coverage"`` for
+                the share of rows that the first rules cover together, while the table is at hand; ``"matrix"`` for the
+                number of rules from each quantity to each other.
+
+        Raises:
+            ConfigError: If there is no such chart, or the rules cannot be drawn in it.
+            MissingExtraError: If the extra ``plots`` is not installed.
+
+        Examples:
+            >>> import thence as th
+            >>> rules = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off").rules
+            >>> chart = rules.plot("matrix")
+            >>> type(chart).__name__
+            'LayerChart'
+        """
+        return plot_rules(self, kind)
 
 
 COUNT_FIELDS = ("n_rows", "n", "n_antecedent", "n_consequent", "n_both")
@@ -615,6 +677,13 @@ MLXTEND_COLUMNS = {
     "certainty": "certainty",
     "kulczynski": "kulczynski",
 }
+
+
+def _percent(share: float) -> str:
+    """Format a share in percent: never 0 % of something that occurs, nor 100 % of something that does not always."""
+    if 0 < share < 0.005:
+        return f"{100 * share:.2g} %"
+    return f"{min(100 * share, 99.9):.1f} %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
 
 
 def _is_about(item: Item, kind: str) -> bool:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from thence.atomic import INCOMPLETE, new_folder
+from thence.display.rules import run_html
 from thence.errors import ConfigError, InputError, RunError, nearest
 from thence.export import read_rules, write_rules
 from thence.rules.ruleset import RuleSet
@@ -115,6 +116,13 @@ class Run:
             _write_json(folder / "summary.json", self.summary)
         return replace(self, path=target, config=config)
 
+    def __repr__(self) -> str:
+        count = f"{len(self.rules):,} rule{'' if len(self.rules) == 1 else 's'}"
+        return f"Run({count}, {self.path or 'in memory'}{'' if self.complete else ', interrupted'})"
+
+    def _repr_html_(self) -> str:
+        return run_html(self)
+
     def __str__(self) -> str:
         state = "" if self.complete else " (interrupted)" if self.interrupted else " (incomplete)"
         return f"run {self.path or 'in memory'}{state}\n{self.rules}"
@@ -158,7 +166,7 @@ def load_run(path: str | Path) -> Run:
     except InputError as error:
         raise RunError(f"the rules cannot be read: {error.message}", where=str(folder)) from error
     return Run(
-        rules,
+        replace(rules, ordered=True),
         Config.from_toml(folder / "config.toml", check=False),
         summary,
         _read_json(folder / "provenance.json"),

@@ -23,6 +23,7 @@ from thence.bitmaps.bits import (
     as_kernel_array,
     ctpop,
     default_threads,
+    helper,
     kernel,
     run_threads,
     split_range,
@@ -79,7 +80,7 @@ class _Cells:
         return as_kernel_array(self.starts[::_CELLS_PER_STRETCH], np.int64)
 
 
-@kernel
+@helper
 def _count_range(line: Words, start: int, stop: int) -> Integer:
     """Count the ones of a bitmap from one frame up to another."""
     if stop <= start:
@@ -107,7 +108,8 @@ def _add_powers(bank: BankArrays, sets: Indices, columns: Indices, starts: Ints,
     for embedding in range(bank.row_of.shape[1]):
         for at in range(sets.shape[0]):
             intersect(bank, sets[at], embedding, holds)
-            known[:] = bank.words[1]
+            for word in range(width):
+                known[word] = bank.words[1, word]
             for place in range(sets.shape[1]):
                 if sets[at, place] >= 0:
                     present = bank.present_of[columns[at, place], embedding]

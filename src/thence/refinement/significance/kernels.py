@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from thence.bitmaps.bits import Integer, Words, and_count, kernel
+from thence.bitmaps.bits import Integer, Words, and_count, helper, kernel
 
 __all__ = [
     "TOLERANCE",
@@ -87,7 +87,7 @@ def zero_totals(*shape: int) -> Totals:
     return Totals(np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape))
 
 
-@kernel
+@helper
 def signed_root(both: float, held: float, expected: float) -> float:
     """Compute the statistic of one rule from its totals; ``signed_roots`` is the same over arrays."""
     if expected <= 0.0 or expected >= held:
@@ -101,24 +101,22 @@ def signed_root(both: float, held: float, expected: float) -> float:
     return root if both > expected else -root
 
 
-@kernel
+@helper
 def intersect(bank: BankArrays, items: Indices, embedding: int, out: Words) -> None:
     """Write the frames in which all items hold; padding (−1) holds in every frame."""
     begun = False
     for place in range(items.size):
         if items[place] >= 0:
             row = bank.words[bank.row_of[items[place], embedding]]
-            if begun:
-                for word in range(out.size):
-                    out[word] &= row[word]
-            else:
-                out[:] = row
-                begun = True
+            for word in range(out.size):  # loops: assigning a slice costs seconds of compilation
+                out[word] = (out[word] & row[word]) if begun else row[word]
+            begun = True
     if not begun:
-        out[:] = bank.words[1]
+        for word in range(out.size):
+            out[word] = bank.words[1, word]
 
 
-@kernel
+@helper
 def _is_same_row(matrix: Indices, a: int, b: int) -> bool:
     same = True
     for place in range(matrix.shape[1]):
@@ -126,7 +124,7 @@ def _is_same_row(matrix: Indices, a: int, b: int) -> bool:
     return same
 
 
-@kernel
+@helper
 def _add(totals: Totals, rule: int, both: Integer, held: Integer, share: float) -> None:
     """Add the counts of a rule in one embedding, in which the consequent holds in this share of the frames."""
     totals.both[rule] += both
@@ -260,7 +258,7 @@ def count_pairs(
                     totals.expected[a, c] += held * share[c, embedding]
 
 
-@kernel
+@helper
 def _count_reached(levels: Floats, value: float) -> int:
     """Count the ascending levels that one statistic reaches; ``count_levels_reached`` is the same over arrays."""
     low, high = 0, levels.size
@@ -274,7 +272,7 @@ def _count_reached(levels: Floats, value: float) -> int:
     return low
 
 
-@kernel
+@helper
 def _extend_sets(
     sets: Indices, together: Bools, alone: Ints, least: Ints, last: bool, limit: int
 ) -> tuple[Indices, bool]:
@@ -311,7 +309,7 @@ def _extend_sets(
     return out[:made], True
 
 
-@kernel
+@helper
 def _count_sets(
     bank: BankArrays, permuted: Words, items: Indices, consequent: int, sets: Indices, counts: Ints
 ) -> None:

@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from thence.bitmaps.bits import Words, kernel
+from thence.bitmaps.bits import Words, helper, kernel
 from thence.errors import ConfigError, MiningError
 from thence.tables.transactions import Block, TransactionTable
 
@@ -70,7 +70,7 @@ class Permutation:
         return out
 
 
-@kernel
+@helper
 def _copy_bits(line: Words, source: int, target: int, count: int, out: Words) -> None:
     """Copy at most 64 bits that stay within one word of the target."""
     first, shift = source // 64, np.uint64(source % 64)

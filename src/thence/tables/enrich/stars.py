@@ -3,7 +3,7 @@
 A total is missing unless every neighbour in the role has a sensor with a reading: a balance over some of the pipes of a
 junction is not a balance. A focus without neighbours in the role has the total 0. Mean, lowest and highest are taken
 over the neighbours with a reading. If no focus has two neighbours in a role, there is only their value. A *net* is the
-difference of the totals of two roles of the same kind and distance.
+difference of the totals of two roles of the same kind and distance; between single values it is called a *difference*.
 
 This module computes series of numbers; it does not discretize them.
 """
@@ -80,8 +80,7 @@ def star_series(
     for role, found in gathered.items():
         if not found.several:
             # A role with one neighbour has nothing to aggregate: a pipe ends at one junction.
-            singular = role.name.replace(f"{role.steps[-1].target}s", role.steps[-1].target, 1)
-            yield named(f"value of the {singular}", role.kind, found.mean, role)
+            yield named(f"value of the {_singular(role)}", role.kind, found.mean, role)
             continue
         if len(role.steps) == 1:
             yield named(f"total of the {role.name}", role.kind, found.total, role)
@@ -93,7 +92,15 @@ def star_series(
         for second in roles[at + 1 :]:
             if first.kind == second.kind:
                 difference = gathered[first].total - gathered[second].total
-                yield named(f"net of the {first.name} minus the {second.name}", first.kind, difference, first, second)
+                name = f"net of the {first.name} minus the {second.name}"
+                if not (gathered[first].several or gathered[second].several):
+                    name = f"difference of the {_singular(first)} minus the {_singular(second)}"
+                yield named(name, first.kind, difference, first, second)
+
+
+def _singular(role: StarRole) -> str:
+    """The name of a role with one member: ``Junction it ends at`` for ``Junctions it ends at``."""
+    return role.name.replace(f"{role.steps[-1].target}s", role.steps[-1].target, 1)
 
 
 @dataclass(frozen=True)
