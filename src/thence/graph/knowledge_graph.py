@@ -14,6 +14,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from thence.display.data import graph_html
 from thence.errors import GraphError, nearest, require
 from thence.graph.records import VALUE_RULE, DatedValue, Edge, Moment, Node, Value, as_instant, is_value
 
@@ -425,6 +426,9 @@ class KnowledgeGraph:
 
     def __contains__(self, node_id: object) -> bool:
         return node_id in self._nodes
+
+    def _repr_html_(self) -> str:
+        return graph_html(self)
 
     def __repr__(self) -> str:
         return f"KnowledgeGraph({len(self._nodes)} nodes, {len(self._edges)} edges)"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from thence.display.data import system_html
 from thence.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -110,6 +111,9 @@ class System:
             "description": self.description,
             "source": self.source,
         }
+
+    def _repr_html_(self) -> str:
+        return system_html(self)
 
     def __repr__(self) -> str:
         graph = "no graph" if self.graph is None else f"{len(self.graph.nodes)} nodes, {len(self.graph.edges)} edges"

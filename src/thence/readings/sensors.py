@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import polars as pl
 
+from thence.display.data import sensors_html
 from thence.errors import ConfigError, InputError, nearest, require
 from thence.readings.cleaning import (
     KEEP_LAST,
@@ -290,6 +291,9 @@ class SensorData:
 
     def __len__(self) -> int:
         return len(self.sensors)
+
+    def _repr_html_(self) -> str:
+        return sensors_html(self)
 
     def __repr__(self) -> str:
         n = len(self)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from thence.display.data import table_html
 from thence.errors import ConfigError, InputError, MiningError, nearest
 from thence.graph.patterns import Pattern
 from thence.rules.items import Aspect, Feature, Interval, Item, Value
@@ -355,6 +356,9 @@ class TransactionTable:
             "patterns": [str(block.pattern) for block in self.blocks if block.pattern is not None],
             "notes": list(self.notes),
         }
+
+    def _repr_html_(self) -> str:
+        return table_html(self)
 
     def __repr__(self) -> str:
         return (

@@ -1,0 +1,157 @@
+"""Rules, rule sets and runs as HTML: sentences first, with the numbers that say how often they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from thence.display.html import Content, Html, bar, code, folded, join, notes, pairs, panel, remark, table
+
+__all__ = ["ManyRules", "OneRule", "OneRun", "rule_html", "rules_html", "run_html", "spread_text"]
+
+SHOWN = 20
+"""How many rules are shown."""
+
+
+class OneRule(Protocol):
+    """What is shown of a rule."""
+
+    @property
+    def english(self) -> str:
+        """The rule as a sentence."""
+        ...
+
+
+class ManyRules(Protocol):
+    """What is shown of a rule set."""
+
+    @property
+    def extras(self) -> Mapping[str, Any]:
+        """Further columns."""
+        ...
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Remarks on the result."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def rule(self, number: int) -> OneRule:
+        """One of the rules."""
+        ...
+
+    def measure(self, name: str) -> Any:
+        """A measure of every rule."""
+        ...
+
+
+class OneRun(Protocol):
+    """What is shown of a run."""
+
+    @property
+    def rules(self) -> ManyRules:
+        """The rules."""
+        ...
+
+    @property
+    def summary(self) -> Mapping[str, Any]:
+        """Sizes, means, notes and seconds."""
+        ...
+
+    @property
+    def path(self) -> Path | None:
+        """The run folder."""
+        ...
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run was not interrupted."""
+        ...
+
+
+def spread_text(times: float, places: float) -> str:
+    """Say where and when a lifted rule holds.
+
+    >>> spread_text(0.89, 0.63)
+    'at 89 % of the times, in 63 % of the places'
+    """
+    return f"at {_percent(times)} of the times, in {_percent(places)} of the places"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share == share else "an unknown share"
+
+
+def rule_html(rule: OneRule) -> str:
+    """Return a rule as HTML: its sentence, and its exact text below."""
+    return panel(_capital(rule.english), remark(code(str(rule))))
+
+
+def rules_html(rules: ManyRules) -> str:
+    """Return a rule set as HTML: the first rules with their numbers, and the notes."""
+    return panel(_count(len(rules), "rule"), _rules(rules), notes(rules.notes))
+
+
+def run_html(run: OneRun) -> str:
+    """Return a run as HTML: its state and sizes, the first rules, and the notes."""
+    title = f"Run {run.path}" if run.path is not None else "Run in memory"
+    return panel(title, pairs(_run_facts(run)), _rules(run.rules), notes(run.summary.get("notes", ())))
+
+
+def _run_facts(run: OneRun) -> Iterator[tuple[str, Content]]:
+    summary = run.summary
+    if not run.complete:
+        yield "state", "interrupted: rules may be missing"
+    found = summary.get("rules_found")
+    of_found = f" of {found:,} found" if found not in (None, len(run.rules)) else ""
+    yield "rules", f"{len(run.rules):,}{of_found}"
+    sizes = {"n_transactions": "transaction", "n_features": "feature", "n_items": "item"}
+    known = [_count(summary[name], noun) for name, noun in sizes.items() if summary.get(name) is not None]
+    if known:
+        yield "table", ", ".join(known)
+    if summary.get("data_coverage") is not None:
+        yield "covered", f"{100 * summary['data_coverage']:.1f} % of the transactions"
+    if summary.get("miner"):
+        yield "miner", f"{summary['miner']}, enrichment {summary.get('enrichment', 'none')}"
+    if summary.get("seconds"):
+        yield "seconds", ", ".join(f"{stage} {spent:.2f}" for stage, spent in summary["seconds"].items())
+
+
+def _rules(rules: ManyRules) -> Html:
+    if not len(rules):
+        return Html("")
+    shown = min(SHOWN, len(rules))
+    columns = {name: rules.measure(name)[:shown] for name in ("confidence", "support", "zhang")}
+    rows = [
+        (
+            str(number + 1),
+            _sentence(rules, number),
+            bar(f"{columns['confidence'][number]:.3f}", float(columns["confidence"][number])),
+            f"{columns['support'][number]:.3f}",
+            f"{columns['zhang'][number]:.3f}",
+        )
+        for number in range(shown)
+    ]
+    grid = table(["", "rule", "confidence", "support", "Zhang"], rows, numbers=(0, 2, 3, 4))
+    return join([grid, remark(f"… and {len(rules) - shown:,} more")]) if len(rules) > shown else grid
+
+
+def _sentence(rules: ManyRules, number: int) -> Html:
+    parts: list[Content] = [_capital(rules.rule(number).english)]
+    extras = rules.extras
+    if "support_time" in extras and "support_embeddings" in extras:
+        parts.append(remark(spread_text(extras["support_time"][number], extras["support_embeddings"][number])))
+    others = str(extras["also_known_as"][number]).splitlines() if "also_known_as" in extras else []
+    if others:
+        parts.append(folded(f"also known as ({len(others)})", notes(others)))
+    return join(parts)
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
