@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from thence.errors import ConfigError, PatternError, nearest
 from thence.export import find_format
@@ -36,6 +36,7 @@ __all__ = [
     "MinerConfig",
     "OutputConfig",
     "RefineConfig",
+    "SystemConfig",
     "WindowsConfig",
     "absolute_paths",
 ]
@@ -74,6 +75,7 @@ class InputConfig:
         select: The ids of the sensors to keep; all by default.
         start: Keep readings from this time on.
         end: Keep readings before this time.
+        target: The column that rules conclude about. The rows of ``sensors`` are then transactions, without times.
     """
 
     sensors: Paths | None = None
@@ -88,6 +90,7 @@ class InputConfig:
     select: tuple[str, ...] = ()
     start: str | None = None
     end: str | None = None
+    target: str | None = None
 
     def __post_init__(self) -> None:
         given = [name for name in INPUT_FILES if getattr(self, name) is not None]
@@ -98,6 +101,41 @@ class InputConfig:
             )
         if self.options and self.dataset is None:
             raise ConfigError("'options' are for a data set, but 'dataset' is not set", hint="set 'dataset'")
+        if self.target is not None and (self.dataset is not None or self.graph is not None):
+            raise ConfigError(
+                "'target' is for a table whose rows are transactions, without a graph",
+                hint="for sensor data, set 'consequent' of the miner instead",
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemConfig(InputConfig):
+    """One of several systems that are mined together: a table ``[[system]]``.
+
+    Args:
+        name: The name of the system.
+        sensors: Files with readings.
+        graph: Files with the knowledge graph.
+        ontology: Files with the ontology, or ``"water"`` for the one of the package.
+        binding: The file that says which sensor sits at which node.
+        dataset: The name of a data set, instead of files.
+        options: Options of the data set.
+        read_sensors: Further keywords of ``read_sensors``.
+        read_graph: Further keywords of ``read_graph``.
+        bind: Further keywords of ``bind``.
+        select: The ids of the sensors to keep; all by default.
+        start: Keep readings from this time on.
+        end: Keep readings before this time.
+    """
+
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.name:
+            raise ConfigError("a system needs a 'name'", hint="name each [[system]]")
+        if self.dataset is None and self.sensors is None:
+            raise ConfigError(f"the system '{self.name}' has no readings", hint="set 'sensors' or 'dataset'")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -355,6 +393,7 @@ class Config:
     Args:
         seed: The random seed.
         input: What is read.
+        system: Several systems to mine together, instead of one in ``input``.
         windows: How readings are aggregated into windows.
         discretize: How numbers become bins.
         enrich: What the graph adds.
@@ -373,6 +412,7 @@ class Config:
 
     seed: int = 0
     input: InputConfig = field(default_factory=InputConfig)
+    system: tuple[SystemConfig, ...] = ()
     windows: WindowsConfig = field(default_factory=WindowsConfig)
     discretize: DiscretizeConfig = field(default_factory=DiscretizeConfig)
     enrich: EnrichConfig = field(default_factory=EnrichConfig)
@@ -383,6 +423,15 @@ class Config:
     def __post_init__(self) -> None:
         if not isinstance(self.seed, Integral) or isinstance(self.seed, bool) or self.seed < 0:
             raise ConfigError(f"'seed' must be an integer >= 0, got {self.seed!r}")
+        names = [one.name for one in self.system]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ConfigError(f"two systems are named '{twice}'", hint="name each [[system]] differently")
+        given = [name for name in ("dataset", *INPUT_FILES) if getattr(self.input, name) is not None]
+        if self.system and given:
+            raise ConfigError(
+                f"[[system]] and '{given[0]}' of [input] exclude each other", hint=f"move '{given[0]}' to a [[system]]"
+            )
 
     @staticmethod
     def from_toml(path: str | Path, *, check: bool = True) -> Config:
@@ -430,6 +479,8 @@ class Config:
                 del given["force"]
             if given:
                 out[name] = given
+            if name == "input" and self.system:
+                out["system"] = [_listed_section(one) for one in self.system]
         return out
 
     def to_toml(self) -> str:
@@ -445,6 +496,8 @@ class Config:
         place = place or Location()
         _check_miner(self.miner, place.inside("miner"))
         _check_readers(self.input, place.inside("input"))
+        for one in self.system:
+            _check_readers(one, place.inside("system"))
         _check_patterns(self.enrich, place.inside("enrich"))
         self.check_refine(place=place)
         return self
@@ -497,14 +550,28 @@ class Config:
         return replace(self, enrich=enrich.for_mode(mode), discretize=bins)
 
     def _relative_to(self, folder: Path) -> Config:
-        given = {name: getattr(self.input, name) for name in INPUT_FILES}
-        changed: dict[str, Any] = {
-            name: absolute_paths(name, paths, folder) for name, paths in given.items() if paths is not None
-        }
-        if isinstance(kinds := self.input.read_sensors.get("kinds"), str):
-            changed["read_sensors"] = {**self.input.read_sensors, "kinds": str(folder / kinds)}
         output = self.output if self.output.path is None else replace(self.output, path=str(folder / self.output.path))
-        return replace(self, input=replace(self.input, **changed), output=output)
+        systems = tuple(_with_absolute_paths(one, folder) for one in self.system)
+        return replace(self, input=_with_absolute_paths(self.input, folder), system=systems, output=output)
+
+
+Input = TypeVar("Input", bound=InputConfig)
+
+
+def _with_absolute_paths(given: Input, folder: Path) -> Input:
+    paths = {name: getattr(given, name) for name in INPUT_FILES}
+    changed: dict[str, Any] = {
+        name: absolute_paths(name, listed, folder) for name, listed in paths.items() if listed is not None
+    }
+    if isinstance(kinds := given.read_sensors.get("kinds"), str):
+        changed["read_sensors"] = {**given.read_sensors, "kinds": str(folder / kinds)}
+    return replace(given, **changed)
+
+
+def _listed_section(section: Any) -> dict[str, Any]:
+    """A table of a list of tables, with its name first and what is not set left out."""
+    values = {"name": section.name} | {f.name: _plain(getattr(section, f.name)) for f in fields(section)}
+    return {key: value for key, value in values.items() if value is not None and value not in ({}, [])}
 
 
 def absolute_paths(name: str, given: Paths, folder: Path) -> Paths:
@@ -521,7 +588,7 @@ def absolute_paths(name: str, given: Paths, folder: Path) -> Paths:
 
 
 def _build(data: Mapping[str, Any], place: Location) -> Config:
-    refuse_unknown(data, ["seed", *_SECTIONS], place, says="unknown section or setting '{}'")
+    refuse_unknown(data, ["seed", "system", *_SECTIONS], place, says="unknown section or setting '{}'")
     seed = data.get("seed", 0)
     if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
         raise place.error("seed", f"'seed' must be an integer >= 0, got {seed!r}")
@@ -532,7 +599,12 @@ def _build(data: Mapping[str, Any], place: Location) -> Config:
             settings = {key: value for key, value in table.items() if key != "name"}
             table = {"settings": settings, **({"name": table["name"]} if "name" in table else {})}
         sections[name] = build(cls, table, place.inside(name))
-    return Config(seed=seed, **sections)
+    systems = data.get("system", ())
+    if not isinstance(systems, (list, tuple)) or not all(isinstance(one, Mapping) for one in systems):
+        raise place.error("system", "'system' must be a list of tables", hint="write [[system]] above each")
+    return Config(
+        seed=seed, system=tuple(build(SystemConfig, one, place.inside("system")) for one in systems), **sections
+    )
 
 
 def _seedless(setting: Any) -> Any:

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thence.rules.constraints import Constraint, list_alternatives
+from thence.errors import ConfigError
+from thence.rules.constraints import Constraint, explain_no_match, list_alternatives
 from thence.rules.items import Aspect, Item, Role
 from thence.tables.blocks import Block
+from thence.tables.transactions import TransactionTable
 
-__all__ = ["item_masks", "trivial_columns", "trivial_pairs", "without_trivial"]
+__all__ = ["item_masks", "require_matches", "trivial_columns", "trivial_pairs", "without_trivial"]
 
 
 def item_masks(
@@ -28,7 +30,8 @@ def item_masks(
         antecedent: Constraint on the items of antecedents.
         consequent: Constraint on consequents.
         context_consequents: Whether constant columns and context columns (graph properties) may be consequents. Any
-            antecedent implies a constant, so by default such rules are excluded.
+            antecedent implies a constant, so by default such rules are excluded. A reading that never changes says
+            nothing in an antecedent either, and is excluded from both sides.
 
     Returns:
         Two masks over the items of the block, for antecedents and for consequents.
@@ -36,13 +39,49 @@ def item_masks(
     left, right = block.minable.copy(), block.minable.copy()
     if not context_consequents:
         constant = np.array([column.is_constant for column in block.columns], bool)
+        reading = np.array([column.feature.aspect is Aspect.MEASUREMENT for column in block.columns], bool)
         right &= ~block.context
         right &= ~constant[block.column_of_item]
+        left &= ~(constant & reading & ~np.array([c.context for c in block.columns], bool))[block.column_of_item]
     for side, constraint in ((left, antecedent), (right, consequent)):
         choices = list_alternatives(constraint)
         if choices is not None:
             side &= np.array([any(c.matches(block.item(i)) for c in choices) for i in range(block.n_items)], bool)
     return left, right
+
+
+def require_matches(
+    table: TransactionTable,
+    *,
+    antecedent: Constraint = None,
+    consequent: Constraint = None,
+    context_consequents: bool = False,
+) -> None:
+    """Raise if no item of a table can be on a side of a rule, before a miner searches in vain.
+
+    Args:
+        table: The table.
+        antecedent: Constraint on the items of antecedents.
+        consequent: Constraint on consequents.
+        context_consequents: As in ``item_masks``.
+
+    Raises:
+        ConfigError: If nothing fits a constraint; it suggests the nearest name, or says why what fits is not allowed.
+    """
+    for side, constraint in (("antecedent", antecedent), ("consequent", consequent)):
+        if constraint is None or not table.n_items:
+            continue
+        if problem := explain_no_match(table.iter_items(), side, constraint):
+            raise ConfigError(problem)
+        settings: Any = {side: constraint, "context_consequents": context_consequents}
+        at = 0 if side == "antecedent" else 1
+        if not any(item_masks(block, **settings)[at].any() for block in table.blocks):
+            choices = list_alternatives(constraint) or ()
+            fitting = next(item for item in table.iter_items() if any(choice.matches(item) for choice in choices))
+            raise ConfigError(
+                f"'{fitting.feature}' cannot be in the {side}: it is constant, or a fact of the graph",
+                hint="set context_consequents=True to allow it" if side == "consequent" else "choose another feature",
+            )
 
 
 def trivial_columns(block: Block) -> npt.NDArray[np.bool_] | None:

@@ -24,7 +24,7 @@ from thence.states import state_key
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["FrameColumns", "matching_names", "raw_columns", "read_columns", "to_polars_frame"]
+__all__ = ["FrameColumns", "matching_names", "raw_columns", "read_columns", "to_polars_frame", "to_text"]
 
 Categories = tuple[tuple[Value, ...] | None, ...]
 Known = Mapping[str, tuple[Value, ...] | None]
@@ -189,7 +189,7 @@ def _as_states(series: pl.Series) -> tuple[npt.NDArray[np.float64], tuple[Value,
         distinct = np.unique(values[~np.isnan(values)])
         codes = np.searchsorted(distinct, values).astype(np.float64)
         return np.where(np.isnan(values), np.nan, codes), tuple(distinct.tolist())
-    text = _to_text(series)
+    text = to_text(series)
     spellings: dict[str, list[str]] = {}
     for spelling in sorted(text.unique().drop_nulls().to_list()):
         if spelling.strip():
@@ -207,7 +207,7 @@ def _as_known(series: pl.Series, states: tuple[Value, ...] | None) -> tuple[npt.
     number = {state_key(state): float(code) for code, state in enumerate(states)}
     if series.dtype.is_float():
         series = series.set(~series.is_finite(), None)
-    text = _to_text(series).str.strip_chars().replace("", None)
+    text = to_text(series).str.strip_chars().replace("", None)
     spelled = {one: number.get(state_key(one), np.nan) for one in text.unique().drop_nulls().to_list()}
     codes = _encode(text, spelled)
     return codes, int((np.isnan(codes) & text.is_not_null().to_numpy()).sum())
@@ -232,7 +232,8 @@ def _notes(whole: Sequence[str], unseen: Mapping[str, int]) -> list[str]:
     return notes
 
 
-def _to_text(series: pl.Series) -> pl.Series:
+def to_text(series: pl.Series) -> pl.Series:
+    """Return a column as text; a column of lists or structs raises an ``InputError``."""
     import polars as pl
 
     try:
