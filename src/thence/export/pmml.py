@@ -61,7 +61,7 @@ def _add_model(root: ET.Element, columns: Columns) -> None:
             "modelName": "Thence",
             "numberOfTransactions": str(transactions),
             "minimumSupport": repr(float(support.min())) if len(rules) else "0.0",
-            "minimumConfidence": repr(float(confidence.min())) if len(rules) else "0.0",
+            "minimumConfidence": repr(float(np.nanmin(confidence))) if (~np.isnan(confidence)).any() else "0.0",
             "numberOfItems": str(len(columns.items)),
             "numberOfItemsets": str(len(itemsets.numbers)),
             "numberOfRules": str(len(rules)),
@@ -82,7 +82,9 @@ def _add_model(root: ET.Element, columns: Columns) -> None:
     per_rule = zip(itemsets.of_rules, columns.counts(), columns.extras(), strict=True)
     for r, ((antecedent, consequent), counts, extras) in enumerate(per_rule):
         attributes = {"id": str(r + 1), "antecedent": str(antecedent), "consequent": str(consequent)}
-        attributes |= {"support": repr(float(support[r])), "confidence": repr(float(confidence[r]))}
+        share = float(confidence[r])
+        # A rule that never applied has no confidence, which XML writes as NaN.
+        attributes |= {"support": repr(float(support[r])), "confidence": "NaN" if math.isnan(share) else repr(share)}
         if math.isfinite(lift[r]):
             attributes["lift"] = repr(float(lift[r]))
         element = ET.SubElement(model, "AssociationRule", attributes)

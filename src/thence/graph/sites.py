@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from thence.errors import ConfigError
 from thence.graph.binding import Binding
@@ -21,7 +21,7 @@ from thence.readings.pooling import SEPARATOR, qualified
 if TYPE_CHECKING:
     from thence.graph.ontology import Ontology
 
-__all__ = ["Sites", "pool_systems"]
+__all__ = ["AnySystem", "Sites", "pool_systems"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -75,6 +75,10 @@ class Sites:
         sensors = sum(len(system.sensors.sensors) for system in self.systems)
         names = ", ".join(f"'{name}'" for name in self.names)
         return f"Sites {names}: {sensors} sensors, {len(self.graph.nodes)} nodes, {len(self.graph.edges)} edges"
+
+
+AnySystem: TypeAlias = System | Sites
+"""One system, or several that are mined together."""
 
 
 def pool_systems(systems: Iterable[System]) -> Sites:

@@ -60,6 +60,35 @@ class PooledReadings(WindowedReadings):
     site_times: Mapping[str, npt.NDArray[np.datetime64]] = None  # type: ignore[assignment]
     calendars: Mapping[str, npt.NDArray[np.int16]] = None  # type: ignore[assignment]
 
+    def head(self, frames: Mapping[str, int]) -> PooledReadings:
+        """Return the first windows of each system only.
+
+        Args:
+            frames: How many windows of each system.
+        """
+        site_times = {name: times[: frames[name]] for name, times in self.site_times.items()}
+        n_frames = max((len(times) for times in site_times.values()), default=0)
+        site = np.array([len(site_times[site_of_id(sensor.id)]) for sensor in self.numeric], np.int64)
+        beyond = np.arange(n_frames)[:, None] >= site[None, :]
+
+        def cut(codes: npt.NDArray[Any], most: int) -> npt.NDArray[Any]:
+            return np.where(np.arange(n_frames) < most, codes[:n_frames], codes.dtype.type(-1))
+
+        return replace(
+            self,
+            times=self.times[:n_frames],
+            values=np.where(beyond, np.nan, self.values[:n_frames]),
+            states={
+                id: (cut(codes, len(site_times[site_of_id(id)])), known) for id, (codes, known) in self.states.items()
+            },
+            derived={name: np.where(beyond, np.nan, values[:n_frames]) for name, values in self.derived.items()},
+            site_times=site_times,
+            calendars={
+                name: np.stack([cut(row, len(own)) for row, own in zip(codes, site_times.values(), strict=True)])
+                for name, codes in self.calendars.items()
+            },
+        )
+
     def __repr__(self) -> str:
         sizes = ", ".join(f"{name}: {len(times):,}" for name, times in self.site_times.items())
         return f"PooledReadings(windows of {self.every} × {len(self.sensors)} sensors; {sizes})"
@@ -110,6 +139,7 @@ def pool_readings(parts: Mapping[str, WindowedReadings]) -> PooledReadings:
         "derived": derived,
         "aggregates": aggregates,
         "report": report,
+        "notes": tuple(f"{name}: {note}" for name, part in parts.items() for note in part.notes),
         "site_times": {name: part.times for name, part in parts.items()},
         "calendars": calendars,
     }

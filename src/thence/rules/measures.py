@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from math import inf
+from math import inf, nan
 from types import MappingProxyType
 from typing import Any
 
@@ -184,14 +184,14 @@ def support(counts: Counts) -> Floats:
 def confidence(counts: Counts) -> Floats:
     """Share of the antecedent's rows in which the consequent holds too.
 
-    Formula: b / x. Range: 0 to 1. Where x = 0: 0.
+    Formula: b / x. Range: 0 to 1. Where x = 0, the rule never applied and has no confidence: NaN.
     Reference: Agrawal, Imieliński & Swami, Mining association rules between sets of items, SIGMOD 1993.
 
     Examples:
         >>> confidence(Counts.from_matrix([[10, 5, 6, 4]])).tolist()
         [0.8]
     """
-    return _ratio(counts.n_both, counts.n_antecedent, otherwise=0.0)
+    return _ratio(counts.n_both, counts.n_antecedent, otherwise=nan)
 
 
 def rule_coverage(counts: Counts) -> Floats:

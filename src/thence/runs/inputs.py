@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,18 +16,19 @@ from thence.graph.binding import Binding, bind
 from thence.graph.loaders import read_binding, read_graph, read_ontology
 from thence.graph.name_rules import DEFAULT_RULES
 from thence.graph.ontology import Ontology
+from thence.graph.sites import AnySystem, Sites, pool_systems
 from thence.graph.system import System
 from thence.progress import Progress, silent
 from thence.readings.readers import read_sensors
 from thence.readings.sensors import SensorData
-from thence.runs.configuration import BUILT_IN_ONTOLOGY, InputConfig, absolute_paths
+from thence.runs.configuration import BUILT_IN_ONTOLOGY, Config, InputConfig, absolute_paths
 
 if TYPE_CHECKING:
     import polars as pl
 
     from thence.graph.knowledge_graph import KnowledgeGraph
 
-__all__ = ["gather_system", "load_system", "read_system", "recorded_input"]
+__all__ = ["gather_system", "load_job", "load_system", "read_system", "recorded_input"]
 
 
 def read_system(
@@ -99,10 +100,40 @@ def load_system(given: InputConfig, enrich: str = "none", *, progress: Progress 
     return _assemble(given.sensors, given.graph, given.binding, given.ontology, given, partial=enrich == "none")
 
 
+def load_job(config: Config, *, progress: Progress = silent) -> AnySystem:
+    """Read what a configuration names: one system, or the several of ``[[system]]``.
+
+    Settings of ``[input]``, such as a period or options of readers, hold for every system that does not set them.
+
+    Args:
+        config: The configuration.
+        progress: Called with the progress.
+
+    Examples:
+        >>> load_job(Config(system=tuple(SystemConfig(name=name, dataset="toy") for name in ("a", "b"))))
+        Sites 'a', 'b': 10 sensors, 10 nodes, 8 edges
+    """
+    mode = config.enrich.mode
+    if not config.system:
+        return load_system(config.input, mode, progress=progress)
+    common = {f.name: getattr(config.input, f.name) for f in fields(InputConfig)}
+    systems = []
+    for one in config.system:
+        own = {name: value for name in common if (value := getattr(one, name)) not in (None, (), {})}
+        system = load_system(InputConfig(**{**common, **own}), mode, progress=progress)
+        systems.append(replace(system, name=one.name))
+    return pool_systems(systems)
+
+
 def gather_system(
     sensors: Any, graph: Any, binding: Any, ontology: Any, given: InputConfig, enrich: str = "none"
-) -> System:
-    """Return the system that a caller passes as one object, or as objects and paths."""
+) -> AnySystem:
+    """Return the system that a caller passes as one object, as objects and paths, or the several of a list."""
+    if isinstance(sensors, Sites):
+        sensors = sensors.systems
+    if isinstance(sensors, (list, tuple)) and sensors and all(isinstance(one, System) for one in sensors):
+        parts = [gather_system(one, graph, binding, ontology, given, enrich) for one in sensors]
+        return pool_systems(one for one in parts if isinstance(one, System))
     if isinstance(sensors, System):
         for part, name in ((graph, "graph"), (binding, "binding"), (ontology, "ontology")):
             if part is not None:

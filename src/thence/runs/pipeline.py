@@ -17,11 +17,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thence.atomic import require_writable
+from thence.counting.by_site import with_site_columns
 from thence.errors import ConfigError, InputError, nearest
 from thence.graph.patterns import Pattern
+from thence.graph.sites import AnySystem, Sites
 from thence.graph.system import System
 from thence.miners.base import BaseMiner, Miner, as_miner, make_miner, settings_of
 from thence.progress import Progress, show_progress
+from thence.readings.pooling import PooledReadings, pool_readings
 from thence.readings.sensors import as_utc
 from thence.readings.steps import format_duration
 from thence.readings.windows import WindowedReadings, window
@@ -42,12 +45,15 @@ from thence.runs.configuration import (
     RefineConfig,
     WindowsConfig,
 )
-from thence.runs.inputs import gather_system, load_system, recorded_input
+from thence.runs.frames import build_row_features, build_rows, is_plain_table, read_rows
+from thence.runs.inputs import gather_system, load_job, recorded_input
 from thence.runs.provenance import environment, hash_files, hash_table
 from thence.runs.run import FORMAT, Run, refuse_foreign
+from thence.tables.admissibility import require_matches
 from thence.tables.discretization import Discretizer
 from thence.tables.enrich import build, features, find_enrichment
 from thence.tables.enrich.base import Frames
+from thence.tables.later import describe_unseen, remember, reuse_bins
 from thence.tables.transactions import FeatureTable, TransactionTable
 
 __all__ = [
@@ -95,11 +101,12 @@ def transactions(
     min_embeddings: int = 3,
     max_embeddings: int = 200_000,
     like: Like = None,
+    same_system: bool | None = None,
 ) -> TransactionTable:
     """Build transactions from readings: windows, enrichment, bins.
 
     Args:
-        sensors: A ``System``, ``SensorData``, or whatever ``read_sensors`` takes.
+        sensors: A ``System``, several of them, ``SensorData``, or whatever ``read_sensors`` takes.
         graph: A ``KnowledgeGraph``, or whatever ``read_graph`` takes. All enrichments but ``none`` need one.
         binding: A ``Binding``, a mapping from sensors to nodes, or whatever ``read_binding`` takes.
         ontology: An ``Ontology``, or whatever ``read_ontology`` takes.
@@ -121,7 +128,11 @@ def transactions(
         patterns: The patterns of lifted tables: ``"auto"``, ``"stars"``, ``"paths"``, or patterns.
         min_embeddings: The fewest places at which a discovered pattern must match.
         max_embeddings: The most places of one pattern.
-        like: Use the bins of an earlier table, run or discretizer, so that later data are cut at the same edges.
+        like: Use the bins of an earlier table, run or discretizer, so that later data are cut at the same edges. Bins
+            of single sensors are used for the same sensor of the same system only. Notes of the table say what was not
+            seen before: states, values and sensors.
+        same_system: Whether the data are of the system that ``like`` was made of; by default decided by the names of
+            the systems and the nodes of the sensors.
 
     Examples:
         >>> import thence as th
@@ -150,7 +161,8 @@ def transactions(
         ),
     )
     system = gather_system(sensors, graph, binding, ontology, config.input, enrich)
-    return build_table(window_readings(system, config), system, config, discretizer=_bins_of(like))
+    readings = window_readings(system, config)
+    return build_table(readings, system, config, discretizer=_bins_of(like), same_system=same_system)
 
 
 def _bins_of(like: Like) -> Discretizer | None:
@@ -219,10 +231,13 @@ def mine(
     binding: Any = None,
     *,
     ontology: Any = None,
+    target: str | None = None,
     windows: str | None = None,
     enrich: str | None = None,
     bins: int | None = None,
     scope: str | None = None,
+    categorical: str | Iterable[str] | None = None,
+    numeric: str | Iterable[str] | None = None,
     miner: str | type | Miner | None = None,
     refine: RefineConfig | Mapping[str, Any] | bool | str | None = "auto",
     seed: int | None = None,
@@ -237,19 +252,25 @@ def mine(
     Told nothing but the data, it finds lifted rules if there is a graph, over windows of the readings' own step, and
     returns a digest: at most 50 rules worth reading, each fact once. ``refine=None`` returns all rules.
 
+    A data frame without a time column is a plain table: its rows are the transactions. So is any frame, CSV or Parquet
+    file for which a ``target`` is given.
+
     Ctrl-C keeps what the miner ``exact`` has found so far, and what any miner has found if it comes during refinement,
     in a run that says so; other searches leave nothing.
 
     Args:
-        sensors: A ``System``, ``SensorData``, or whatever ``read_sensors`` takes.
+        sensors: A ``System``, several of them, ``SensorData``, or whatever ``read_sensors`` takes.
         graph: A ``KnowledgeGraph``, or whatever ``read_graph`` takes.
         binding: A ``Binding``, a mapping from sensors to nodes, or whatever ``read_binding`` takes.
         ontology: An ``Ontology``, or whatever ``read_ontology`` takes.
+        target: The column of a plain table that rules conclude about, such as a class.
         windows: The length of a window; by default the step of the readings.
         enrich: The enrichment: ``"none"``, ``"grounded"``, ``"existential"`` or ``"lifted"``. The default is
             ``"lifted"`` with a graph and ``"none"`` without.
         bins: The number of bins per quantity. The default is 10; for lifted rules 5, or 3 if 5 give very few rules.
         scope: Fit bins per ``"kind"`` of sensor or per ``"sensor"``.
+        categorical: Names or patterns (with ``*`` and ``?``) of sensors or columns that hold states, not numbers.
+        numeric: Names or patterns of sensors or columns that hold numbers, not states.
         miner: The name of a miner, a miner class, or a miner.
         refine: Settings of the refinement, such as ``{"significance": 0.05, "digest": 100}`` (see ``refine``);
             ``None`` or ``False`` to return all rules as they are found.
@@ -275,23 +296,38 @@ def mine(
     if enrich is not None:
         base = base.with_enrichment(enrich)
     given = (sensors, graph, binding, ontology)
+    read = recorded_input(base.input, *given) if any(part is not None for part in given) else base.input
     asked = replace(
         base,
-        input=recorded_input(base.input, *given) if any(part is not None for part in given) else base.input,
+        input=_read_as(_given(read, target=target), categorical=categorical, numeric=numeric),
         windows=_given(base.windows, every=windows),
         discretize=_given(base.discretize, bins=bins, scope=scope),
         refine=_refinement(refine, base.refine),
         output=_given(base.output, path=None if out is None else str(out), force=force or None),
     )
+    if asked.input.target is not None or (graph is None and binding is None and is_plain_table(sensors)):
+        source = asked.input.sensors if sensors is None else sensors
+        with show_progress(progress) as tell:
+            return _run_rows(asked, miner, settings, source, tell)
     planned, made = plan(asked, miner, settings, graph=_has_graph(asked.input, *given))
 
-    def load(tell: Progress) -> System:
+    def load(tell: Progress) -> AnySystem:
         if all(part is None for part in given):
-            return load_system(planned.input, planned.enrich.mode, progress=tell)
+            return load_job(planned, progress=tell)
         return gather_system(*given, planned.input, planned.enrich.mode)
 
     with show_progress(progress) as tell:
         return _run(planned, made, load, tell)
+
+
+def _read_as(given: InputConfig, **patterns: str | Iterable[str] | None) -> InputConfig:
+    """The section with names of columns added to the options of reading."""
+    named = {
+        option: [several] if isinstance(several, str) else list(several)
+        for option, several in patterns.items()
+        if several is not None
+    }
+    return replace(given, read_sensors={**given.read_sensors, **named}) if named else given
 
 
 def _has_graph(given: InputConfig, sensors: Any, graph: Any, *_: Any) -> bool:
@@ -327,7 +363,7 @@ def plan(
     """
     made, described = _make_miner(miner, settings or {}, config)
     if graph is None:
-        graph = _has_graph(config.input, None, None)
+        graph = any(_has_graph(one, None, None) for one in (config.input, *config.system))
     # Some miners are made for one enrichment, and those that find intervals of their own cannot read lifted tables.
     chosen = config.enrich.for_graph(graph and made.wants == "codes")
     if config.enrich.mode in ("none", AUTO) and made.enrichment:
@@ -369,7 +405,7 @@ def _resolved_refinement(given: RefineConfig, miner: BaseMiner) -> RefineConfig:
 
 
 def run_config(
-    config: Config, *, progress: str | bool | Progress = "auto", check: Callable[[System], None] | None = None
+    config: Config, *, progress: str | bool | Progress = "auto", check: Callable[[AnySystem], None] | None = None
 ) -> Run:
     """Do what a configuration says.
 
@@ -383,10 +419,13 @@ def run_config(
         >>> run_config(config, progress="off").complete
         True
     """
+    if config.input.target is not None:
+        with show_progress(progress) as tell:
+            return _run_rows(config, None, {}, config.input.sensors, tell)
     planned, miner = plan(config)
 
-    def load(tell: Progress) -> System:
-        system = load_system(planned.input, planned.enrich.mode, progress=tell)
+    def load(tell: Progress) -> AnySystem:
+        system = load_job(planned, progress=tell)
         if check is not None:
             check(system)
         return system
@@ -395,11 +434,11 @@ def run_config(
         return _run(planned, miner, load, tell)
 
 
-def prepare(system: System, config: Config, miner: BaseMiner) -> tuple[WindowedReadings, Table]:
+def prepare(system: AnySystem, config: Config, miner: BaseMiner) -> tuple[WindowedReadings, Table]:
     """Return the windows, and the table that a miner will read: everything before mining.
 
     >>> config, miner = plan(Config(input=InputConfig(dataset="toy")))
-    >>> readings, table = prepare(load_system(config.input), config, miner)
+    >>> readings, table = prepare(load_job(config), config, miner)
     >>> len(readings), table.n_rows
     (96, 96)
     """
@@ -407,8 +446,10 @@ def prepare(system: System, config: Config, miner: BaseMiner) -> tuple[WindowedR
     return readings, _table_for(miner, readings, system, config)
 
 
-def window_readings(system: System, config: Config) -> WindowedReadings:
-    """Return the readings of a system in windows."""
+def window_readings(system: AnySystem, config: Config) -> WindowedReadings:
+    """Return the readings of a system in windows; of several, in windows of one length that suits all of them."""
+    if isinstance(system, Sites):
+        return _window_sites(system, config)
     chosen, given = config.windows, config.input
     readings = window(
         system.sensors,
@@ -426,13 +467,24 @@ def window_readings(system: System, config: Config) -> WindowedReadings:
     return readings
 
 
+def _window_sites(sites: Sites, config: Config) -> WindowedReadings:
+    parts = {system.name: window_readings(system, config) for system in sites}
+    longest = window_text(max(parts.values(), key=lambda part: part.every))
+    common = replace(config, windows=replace(config.windows, every=longest))
+    for system in sites:
+        if window_text(parts[system.name]) != longest:
+            parts[system.name] = window_readings(system, common)
+    return pool_readings(parts)
+
+
 def build_table(
     readings: WindowedReadings,
-    system: System,
+    system: AnySystem,
     config: Config,
     *,
     discretizer: Discretizer | None = None,
     fit_frames: Frames | None = None,
+    same_system: bool | None = None,
 ) -> TransactionTable:
     """Return the transactions of windowed readings.
 
@@ -440,12 +492,42 @@ def build_table(
         readings: The readings in windows.
         system: The system that they belong to.
         config: The configuration, of which ``discretize`` and ``enrich`` are used.
-        discretizer: Fitted bins to use as they are; otherwise bins are fitted.
+        discretizer: Earlier bins to use where they apply; otherwise bins are fitted.
         fit_frames: The frames on which bins are fitted; by default those before ``discretize.fit_until``, or all.
+        same_system: Whether ``discretizer`` was fitted on the same system; by default decided by names and nodes.
     """
+    names = system.names if isinstance(system, Sites) else (system.name,)
+
+    def node_of(sensor: str) -> str:
+        return "" if system.binding is None else str(system.binding.get(sensor, ""))
+
+    if discretizer is None and fit_frames is None and isinstance(readings, PooledReadings):
+        earlier = _readings_to_fit(readings, config)
+        if earlier is not readings:
+            fitted = _build(earlier, system, config, None, slice(None)).discretizer
+            table = _build(readings, system, config, fitted, slice(None))
+            return replace(table, discretizer=remember(table.discretizer, earlier, node_of, names))
+    if discretizer is None:
+        frames = _frames_to_fit(readings, config) if fit_frames is None else fit_frames
+        table = _build(readings, system, config, None, frames)
+        return replace(table, discretizer=remember(table.discretizer, readings, node_of, names))
+    reused = reuse_bins(discretizer, readings, node_of, names, same_system=same_system)
+    table = _build(readings, system, config, reused.discretizer, slice(None) if fit_frames is None else fit_frames)
+    unseen = describe_unseen(reused.discretizer, table.discretizer, readings, reused.refused)
+    bins = remember(table.discretizer, readings, node_of, names)
+    return replace(table, discretizer=bins, notes=(*table.notes, *reused.notes, *unseen))
+
+
+def _build(
+    readings: WindowedReadings, system: AnySystem, config: Config, discretizer: Discretizer | None, fit_frames: Frames
+) -> TransactionTable:
     bins, chosen = config.discretize, config.enrich
-    if fit_frames is None:
-        fit_frames = _frames_to_fit(readings, config)
+    if isinstance(system, Sites) and chosen.mode != "lifted":
+        raise ConfigError(
+            f"several systems cannot be mined together with the enrichment '{chosen.mode}': its rules are about the "
+            "sensors of one system",
+            hint="use enrich='lifted', or mine the systems one by one",
+        )
     _refuse_unknown_properties(system, config)
     table = build(
         readings,
@@ -476,6 +558,19 @@ def _scope_of(config: Config) -> str:
     return config.discretize.scope or find_enrichment(config.enrich.mode).scope
 
 
+def _readings_to_fit(readings: PooledReadings, config: Config) -> PooledReadings:
+    """The readings of each system before ``fit_until``."""
+    until = config.discretize.fit_until
+    if until is None:
+        return readings
+    end = np.datetime64(as_utc(until).replace(tzinfo=None), "us")
+    frames = {name: int((times < end).sum()) for name, times in readings.site_times.items()}
+    for name, number in frames.items():
+        if not number:
+            raise ConfigError(f"no window of '{name}' lies before fit_until = {until}", where="[discretize]")
+    return readings.head(frames)
+
+
 def _frames_to_fit(readings: WindowedReadings, config: Config) -> Frames:
     until = config.discretize.fit_until
     if until is None:
@@ -486,7 +581,7 @@ def _frames_to_fit(readings: WindowedReadings, config: Config) -> Frames:
     return frames
 
 
-def _refuse_unknown_properties(system: System, config: Config) -> None:
+def _refuse_unknown_properties(system: AnySystem, config: Config) -> None:
     """A misspelt property would silently leave out its items."""
     wanted, graph = config.enrich.properties, system.graph
     if not wanted or graph is None or config.enrich.mode == "none":
@@ -516,8 +611,12 @@ def _refuse_unused_bin_edges(table: TransactionTable, readings: WindowedReadings
             raise ConfigError(f"'bin_edges' are given for '{name}', which has no bins", where="[discretize]", hint=hint)
 
 
-def build_features(readings: WindowedReadings, system: System, config: Config) -> FeatureTable:
+def build_features(readings: WindowedReadings, system: AnySystem, config: Config) -> FeatureTable:
     """Return the undiscretized transactions of windowed readings."""
+    if isinstance(system, Sites):
+        raise ConfigError(
+            "a table of several systems has bins: there is none with the raw numbers", hint="use a miner of bins"
+        )
     _refuse_unknown_properties(system, config)
     chosen = config.enrich
     return features(
@@ -531,7 +630,7 @@ def build_features(readings: WindowedReadings, system: System, config: Config) -
     )
 
 
-def _table_for(miner: BaseMiner, readings: WindowedReadings, system: System, config: Config) -> Table:
+def _table_for(miner: BaseMiner, readings: WindowedReadings, system: AnySystem, config: Config) -> Table:
     """The table that a miner reads: codes, or numbers."""
     if miner.wants == "numbers":
         return build_features(readings, system, config)
@@ -542,9 +641,10 @@ def _table_for(miner: BaseMiner, readings: WindowedReadings, system: System, con
     return table
 
 
-def mine_rules(miner: BaseMiner, table: Table, system: System, *, progress: Progress) -> tuple[RuleSet, Any]:
+def mine_rules(miner: BaseMiner, table: Table, system: AnySystem | None, *, progress: Progress) -> tuple[RuleSet, Any]:
     """Return the rules of a table, and the model behind them if the miner learns one."""
-    return miner.within(table, system.graph).mine_with_model(table, progress=progress)
+    graph = None if system is None else system.graph
+    return miner.within(table, graph).mine_with_model(table, progress=progress)
 
 
 def _refuse_raw(miner: BaseMiner, config: Config) -> None:
@@ -556,7 +656,7 @@ def _refuse_raw(miner: BaseMiner, config: Config) -> None:
 
 
 def refine_rules(
-    rules: RuleSet, table: Table, miner: BaseMiner, system: System, config: Config, *, progress: Progress
+    rules: RuleSet, table: Table, miner: BaseMiner, system: AnySystem | None, config: Config, *, progress: Progress
 ) -> RuleSet:
     """Return the rules worth reading, if refinement is asked for; otherwise the rules as they are."""
     _refuse_raw(miner, config)
@@ -573,7 +673,7 @@ def refine_rules(
         min_support=miner.min_support,
         antecedent=miner.antecedent,
         consequent=miner.consequent,
-        ontology=system.ontology,
+        ontology=None if system is None else system.ontology,
         denominator=miner.denominator,
         seed=config.seed,
         progress=progress,
@@ -604,12 +704,8 @@ def select_rules(rules: RuleSet, refine: RefineConfig) -> RuleSet:
     return rules if refine.top is None else rules.top(refine.top)
 
 
-def _run(config: Config, miner: BaseMiner, load: Callable[[Progress], System], tell: Progress) -> Run:
-    target = None if config.output.path is None else Path(config.output.path).absolute()
-    if target is not None:
-        # Better to refuse before an hour of mining than after it.
-        refuse_foreign(target, force=config.output.force)
-        require_writable(target)
+def _run(config: Config, miner: BaseMiner, load: Callable[[Progress], AnySystem], tell: Progress) -> Run:
+    _refuse_target(config)
     seconds: dict[str, float] = {}
     with _timed("read", seconds):
         system = load(tell)
@@ -622,7 +718,60 @@ def _run(config: Config, miner: BaseMiner, load: Callable[[Progress], System], t
         # A rule that nobody finds about fifths may be one about thirds.
         if len(tried[-1].rules) >= FEW_RULES or tried[-1].rules.ending is not Ending.COMPLETE:
             break
-    config, table, found, rules, model = max(tried, key=lambda one: len(one.rules))
+    best = max(tried, key=lambda one: len(one.rules))
+    return _finish(best, miner, readings.notes, _hashes(best.config, readings, best.table), seconds)
+
+
+def _run_rows(
+    config: Config, miner: str | type | Miner | None, settings: Mapping[str, Any], source: Any, tell: Progress
+) -> Run:
+    """Mine a table whose rows are transactions."""
+    target = config.input.target
+    if target is not None:
+        if settings.get("consequent") is not None or config.miner.settings.get("consequent") is not None:
+            raise ConfigError("'target' and 'consequent' exclude each other", hint="give one of them")
+        settings = {**settings, "consequent": target}
+    if config.enrich.mode not in ("none", AUTO) or config.discretize.fit_until is not None:
+        name = "fit_until" if config.discretize.fit_until is not None else "enrich"
+        raise ConfigError(f"'{name}' does not apply to a table whose rows are transactions", hint="leave it out")
+    planned, made = plan(config, miner, settings, graph=False)
+    _refuse_target(planned)
+    seconds: dict[str, float] = {}
+    with _timed("read", seconds):
+        frame = read_rows(source, planned.input)
+    with _timed("transactions", seconds):
+        raw = made.wants == "numbers"
+        table: Table = (
+            build_row_features(frame, planned.input) if raw else build_rows(frame, planned.input, planned.discretize)
+        )
+    searched = _mine_table(planned, made, table, None, tell, seconds)
+    inputs: dict[str, Any] = {"table_sha256": hash_table(table)}
+    if planned.input.sensors is not None:
+        inputs["sensors"] = hash_files(_several_paths(planned.input.sensors))
+    return _finish(searched, made, (), inputs, seconds)
+
+
+def _several_paths(paths: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (paths,) if isinstance(paths, str) else paths
+
+
+def _refuse_target(config: Config) -> None:
+    """Better to refuse a folder before an hour of mining than after it."""
+    if config.output.path is not None:
+        target = Path(config.output.path).absolute()
+        refuse_foreign(target, force=config.output.force)
+        require_writable(target)
+
+
+def _finish(
+    searched: _Searched,
+    miner: BaseMiner,
+    notes: Sequence[str],
+    inputs: Mapping[str, Any],
+    seconds: Mapping[str, float],
+) -> Run:
+    """The run of what was found, written if the configuration says where."""
+    config, table, found, rules, model = searched
     described = rules.describe()
     interrupted = rules.ending is Ending.INTERRUPTED
     summary = {
@@ -635,14 +784,14 @@ def _run(config: Config, miner: BaseMiner, load: Callable[[Progress], System], t
         "enrichment": config.enrich.mode,
         "rules_found": len(found),
         "refine": rules.facts.get("refine"),
-        "notes": list(dict.fromkeys([*readings.notes, *_notes(table), *rules.notes])),
+        "notes": list(dict.fromkeys([*notes, *table.notes, *rules.notes])),
         "seconds": {stage: round(spent, 4) for stage, spent in seconds.items()},
     }
-    provenance = {**environment(seed=config.seed), "inputs": _hashes(config.input, readings, table)}
+    provenance = {**environment(seed=config.seed), "inputs": inputs}
     final = replace(rules, facts={**rules.facts, "data_coverage": described["data_coverage"]})
     bins = table.discretizer if isinstance(table, TransactionTable) else None
     run = Run(final, config, summary, provenance, bins, None, table, model)
-    return run if target is None else run.save(target, force=config.output.force)
+    return run if config.output.path is None else run.save(config.output.path, force=config.output.force)
 
 
 class _Searched(NamedTuple):
@@ -659,14 +808,31 @@ def _search(
     config: Config,
     miner: BaseMiner,
     readings: WindowedReadings,
-    system: System,
+    system: AnySystem,
     tell: Progress,
     seconds: dict[str, float],
 ) -> _Searched:
     """Build the table, mine and refine; the seconds of each step are added up."""
     with _timed("transactions", seconds):
         table = _table_for(miner, readings, system, config)
+    return _mine_table(config, miner, table, system, tell, seconds)
+
+
+def _mine_table(
+    config: Config,
+    miner: BaseMiner,
+    table: Table,
+    system: AnySystem | None,
+    tell: Progress,
+    seconds: dict[str, float],
+) -> _Searched:
+    """Mine and refine."""
     with _timed("mine", seconds):
+        if isinstance(table, TransactionTable):
+            context = bool(getattr(miner, "context_consequents", False))
+            require_matches(
+                table, antecedent=miner.antecedent, consequent=miner.consequent, context_consequents=context
+            )
         found, model = mine_rules(miner, table, system, progress=tell)
     with _timed("refine", seconds):
         # After an interrupt nobody wants to wait for refinement.
@@ -677,7 +843,10 @@ def _search(
             except KeyboardInterrupt:
                 note = "interrupted: these are the rules before refinement"
                 refined = replace(found, notes=(*found.notes, note), ending=Ending.INTERRUPTED)
-        return _Searched(config, table, found, select_rules(refined, config.refine), model)
+        kept = select_rules(refined, config.refine)
+        if isinstance(system, Sites) and isinstance(table, TransactionTable):
+            kept = with_site_columns(kept, table, denominator=miner.denominator)
+        return _Searched(config, table, found, kept, model)
 
 
 def _bins_to_try(config: Config) -> tuple[int, ...]:
@@ -698,11 +867,16 @@ def window_text(readings: WindowedReadings) -> str:
     return format_duration(readings.every).replace(" ", "")
 
 
-def _notes(table: Table) -> Sequence[str]:
-    return table.notes if isinstance(table, TransactionTable) else ()
+def _hashes(config: Config, readings: WindowedReadings, table: Table) -> dict[str, Any]:
+    out = _hash_inputs(config.input)
+    if config.system:
+        out["systems"] = {one.name: _hash_inputs(one) for one in config.system}
+    out["report"] = readings.report.to_dict()
+    out["table_sha256"] = hash_table(table)
+    return out
 
 
-def _hashes(given: InputConfig, readings: WindowedReadings, table: Table) -> dict[str, Any]:
+def _hash_inputs(given: InputConfig) -> dict[str, Any]:
     out: dict[str, Any] = {}
     if given.dataset is not None:
         out["dataset"] = {"name": given.dataset, "options": dict(given.options)}
@@ -711,8 +885,6 @@ def _hashes(given: InputConfig, readings: WindowedReadings, table: Table) -> dic
         if paths is not None:
             listed = [paths] if isinstance(paths, str) else paths
             out[name] = hash_files(path for path in listed if name != "ontology" or path != BUILT_IN_ONTOLOGY)
-    out["report"] = readings.report.to_dict()
-    out["table_sha256"] = hash_table(table)
     return out
 
 

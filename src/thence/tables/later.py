@@ -31,10 +31,12 @@ class Reused:
 
     Args:
         discretizer: The bins that apply.
+        refused: Sensors here that have the id of another sensor, whose bins are not reused.
         notes: What is not reused, and why.
     """
 
     discretizer: Discretizer
+    refused: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -105,7 +107,7 @@ def reuse_bins(
             f"{'others' if len(refused) > 1 else 'another'}{where}, but {'are' if len(refused) > 1 else 'is'} of "
             f"another system or at another node: {_listed(refused)}; bins are fitted on the readings here"
         )
-    return Reused(replace(renamed, binnings=binnings), tuple(notes))
+    return Reused(replace(renamed, binnings=binnings), tuple(refused), tuple(notes))
 
 
 def _is_same(sensor: str, earlier: Discretizer, systems: tuple[str, ...], node: str) -> bool:

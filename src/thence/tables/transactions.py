@@ -144,6 +144,37 @@ class TransactionTable:
         """The names of the systems whose places are in the table, if there are several."""
         return tuple(dict.fromkeys(site.name for block in self.blocks for site in block.sites))
 
+    def at_site(self, name: str) -> TransactionTable:
+        """Return the table of one of several systems.
+
+        Args:
+            name: The name of the system; blocks without a place in it are left out.
+
+        Raises:
+            MiningError: If the table has no such site.
+        """
+        if name not in self.sites:
+            raise MiningError(f"the table has no site '{name}'", hint=nearest(name, self.sites))
+        blocks = []
+        for block in self.blocks:
+            assert block.site_of is not None
+            site = [one.name for one in block.sites].index(name)
+            own = np.flatnonzero(block.site_of == site)
+            n_frames, times = len(block.sites[site]), block.sites[site].times
+            if not len(own):
+                continue
+            columns = tuple(
+                replace(
+                    column,
+                    codes=column.codes if column.is_static else column.codes[:, :n_frames],
+                    series=column.series[own] if len(column.series) > 1 else column.series,
+                )
+                for column in block.columns
+            )
+            embeddings = tuple(block.embeddings[e] for e in own.tolist())
+            blocks.append(Block(columns, n_frames, len(own), times, block.pattern, embeddings))
+        return replace(self, blocks=tuple(blocks))
+
     def frames(self, chosen: npt.NDArray[Any] | slice) -> TransactionTable:
         """Return a table with some of the time frames only.
 
