@@ -37,7 +37,7 @@ __all__ = [
     "ctpop",
     "default_threads",
     "full_mask",
-    "inlined",
+    "helper",
     "item_offsets",
     "kernel",
     "n_words",
@@ -62,12 +62,13 @@ SMALL_WORK = 1 << 20
 
 def kernel(function: _Function) -> _Function:
     """Compile a function on first use, release the interpreter lock in it, and cache the machine code on disk."""
-    return cast(_Function, numba.njit(nogil=True, cache=True)(function))
+    return cast(_Function, numba.njit(nogil=True, cache=True, error_model="numpy", no_cfunc_wrapper=True)(function))
 
 
-def inlined(function: _Function) -> _Function:
-    """Compile a function into the kernels that call it, so that passing many arrays to it costs nothing."""
-    return cast(_Function, numba.njit(inline="always")(function))
+def helper(function: _Function) -> _Function:
+    """Compile a function that only kernels call: it has no entry from Python, which would take most of the time."""
+    compiled = numba.njit(cache=True, error_model="numpy", no_cfunc_wrapper=True, no_cpython_wrapper=True)(function)
+    return cast(_Function, compiled)
 
 
 def _population_count(_context: Any, word: Any) -> Any:
@@ -345,7 +346,7 @@ def popcount(words: Words) -> NDArray[np.int64]:
     return out
 
 
-@kernel
+@helper
 def and_count(left: Words, right: Words) -> Integer:
     """Count the ones in the AND of two bitmaps; for use in other kernels."""
     total = np.uint64(0)

@@ -22,6 +22,7 @@ from thence.bitmaps.bits import (
     as_kernel_array,
     default_threads,
     full_mask,
+    helper,
     kernel,
     run_threads,
     split_range,
@@ -143,7 +144,7 @@ def select_rules(bank: Bank, antecedents: npt.NDArray[np.uint32], consequents: I
     )
 
 
-@kernel
+@helper
 def gather_block(words: Words, row_of: npt.NDArray[np.int32], embedding: int, low: int, high: int, out: Words) -> None:
     """Copy the words from ``low`` to before ``high`` of the rows ``row_of[:, embedding]`` of ``words`` into ``out``."""
     for item in range(row_of.shape[0]):
@@ -176,12 +177,15 @@ def _count_span(
     levels = np.empty((width + 1, block), dtype=np.uint64)
     seen = np.empty((width + 1, block), dtype=np.uint64)
     before = np.empty(width, dtype=np.uint32)
+    now = np.empty(width, dtype=np.uint32)
     features = np.empty(width, dtype=np.uint32)
     before_features = np.empty(width, dtype=np.uint32)
     own = np.empty((n_rules, 4), dtype=np.int64)
     item_ones = np.empty(row_of.shape[0], dtype=np.int64)
     for embedding in range(first, last):
-        own[:] = 0
+        for rule in range(n_rules):
+            for at in range(4):
+                own[rule, at] = 0
         for low in range(0, n_words_, block):
             high = min(low + block, n_words_)
             span = high - low
@@ -195,13 +199,14 @@ def _count_span(
             level = 0
             ones = np.int64(0)
             for rule in range(n_rules):
-                if rule == 0 or not equal(antecedents[rule], before):
-                    level = advance(levels, items, antecedents[rule], before, full[low:high], 0, span)
+                for place in range(width):
+                    now[place] = antecedents[rule, place]
+                if rule == 0 or not equal(now, before):
+                    level = advance(levels, items, now, before, full[low:high], 0, span)
                     ones = and_count(levels[level, :span], levels[level, :span])
                     if not complete:
                         for place in range(width):
-                            item = antecedents[rule, place]
-                            features[place] = ABSENT if item == ABSENT else column_of_item[item]
+                            features[place] = ABSENT if now[place] == ABSENT else column_of_item[now[place]]
                         advance(seen, known, features, before_features, full[low:high], 0, span)
                 held = levels[level, :span]
                 target = items[consequents[rule], :span]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from thence.bitmaps.bits import Integer, Words, kernel
+from thence.bitmaps.bits import Integer, Words, helper, kernel
 
 __all__ = ["ABSENT", "advance", "clear", "equal", "sort_antecedents"]
 
@@ -61,28 +61,28 @@ def sort_antecedents(antecedents: NDArray[np.uint32], n_items: int) -> NDArray[n
     return order
 
 
-@kernel
+@helper
 def _copy_into(out: Words, row: Words) -> None:
     """Copy a bitmap."""
     for word in range(out.size):  # a loop: assigning a slice costs seconds of compilation
         out[word] = row[word]
 
 
-@kernel
+@helper
 def _and_into(out: Words, left: Words, right: Words) -> None:
     """Write the AND of two bitmaps into a third."""
     for word in range(out.size):
         out[word] = left[word] & right[word]
 
 
-@kernel
+@helper
 def clear(items: NDArray[np.uint32]) -> None:
     """Make an antecedent empty."""
     for place in range(items.size):
         items[place] = ABSENT
 
 
-@kernel
+@helper
 def equal(left: NDArray[np.uint32], right: NDArray[np.uint32]) -> bool:
     """Whether two sorted antecedents hold the same items."""
     differences = 0
@@ -91,7 +91,7 @@ def equal(left: NDArray[np.uint32], right: NDArray[np.uint32]) -> bool:
     return differences == 0
 
 
-@kernel
+@helper
 def advance(
     levels: Words, rows: Words, now: NDArray[np.uint32], before: NDArray[np.uint32], full: Words, low: int, high: int
 ) -> int:

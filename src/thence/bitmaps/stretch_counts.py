@@ -27,6 +27,7 @@ from thence.bitmaps.bits import (
     ctpop,
     default_threads,
     full_mask,
+    helper,
     kernel,
     n_words,
     run_threads,
@@ -70,7 +71,7 @@ class StretchCounts:
     variance: Floats
 
 
-@kernel
+@helper
 def _tally_antecedent(
     held: Words, lengths: Ints, first: int, last: int, width: int, carry: Integer, ones: Ints, tally: Ints
 ) -> Integer:
@@ -116,7 +117,8 @@ def _count_some(rules: BankRules, lengths: Ints, counts: Ints, tallies: Ints) ->
     tally = np.zeros(2, dtype=np.int64)
     carries = np.zeros(n_rules, dtype=np.int64)
     for embedding in range(row_of.shape[1]):
-        carries[:] = 0
+        for rule in range(n_rules):
+            carries[rule] = 0
         for first in range(0, n_stretches, at_once):
             last = min(first + at_once, n_stretches)
             low, high = first * width, last * width
@@ -156,7 +158,7 @@ def _count_some(rules: BankRules, lengths: Ints, counts: Ints, tallies: Ints) ->
                         counts[rule, 0, first + place] += and_count(held[start:stop], known[start:stop])
 
 
-@kernel
+@helper
 def _add_lags(residuals: Floats, lag: int) -> Integer:
     """Return the sum of the autocovariances at ``lag`` and the lag after it."""
     left, right = residuals[: residuals.size - lag], residuals[lag:]

@@ -30,6 +30,7 @@ __all__ = [
     "SUM",
     "add_readings",
     "group_views",
+    "window_medians",
     "window_series",
     "window_states",
 ]
@@ -101,7 +102,10 @@ def add_readings(times, codes, values, start, every, ops, main, other, sizes, la
 
 @njit(cache=True, nogil=True)
 def window_series(times, values, start, every, op, out):  # type: ignore[no-untyped-def]
-    """Aggregate one series (times strictly increase, values are finite) into ``out``, which is filled with NaN."""
+    """Aggregate one series (times strictly increase, values are finite) into ``out``, which is filled with NaN.
+
+    ``op`` is any aggregate but the median, which has a kernel of its own because sorting takes long to compile.
+    """
     i = 0
     n = times.size
     while i < n:
@@ -127,10 +131,23 @@ def window_series(times, values, start, every, op, out):  # type: ignore[no-unty
             out[window] = values[j - 1]
         elif op == RANGE:
             out[window] = high - low
-        elif op == COUNT:
-            out[window] = j - i
         else:
-            out[window] = np.median(values[i:j])
+            out[window] = j - i
+        i = j
+
+
+@njit(cache=True, nogil=True)
+def window_medians(times, values, start, every, out):  # type: ignore[no-untyped-def]
+    """Write the median of each window of one series, as in ``window_series``, to ``out``."""
+    i = 0
+    n = times.size
+    while i < n:
+        window = (times[i] - start) // every
+        closes = start + (window + 1) * every
+        j = i + 1
+        while j < n and times[j] < closes:
+            j += 1
+        out[window] = np.median(values[i:j])
         i = j
 
 

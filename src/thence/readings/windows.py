@@ -397,12 +397,15 @@ def _window_numbers(
         if values is not None:
             return values, counts
         counts = ScanCounts(len(sensors))
-    from thence.readings.window_kernels import window_series
+    from thence.readings.window_kernels import window_medians, window_series
 
     values = np.full((grid.n_windows, len(sensors)), np.nan)
     for series in iter_numbers(readings, ids, counts):
         column = np.full(grid.n_windows, np.nan)
-        window_series(series.times, series.values, grid.start, grid.length, ops[series.position], column)
+        if ops[series.position] == median:
+            window_medians(series.times, series.values, grid.start, grid.length, column)
+        else:
+            window_series(series.times, series.values, grid.start, grid.length, ops[series.position], column)
         values[:, series.position] = column
     _zero_counts(values, ops)
     return values, counts

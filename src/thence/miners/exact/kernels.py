@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thence.bitmaps.bits import Integer, Words, and_count, ctpop, inlined, kernel
+from thence.bitmaps.bits import Integer, Words, and_count, ctpop, helper, kernel
 
 __all__ = ["FILLED", "SearchProblem", "SearchState", "continue_search", "count_pairs_of", "mirror_pairs"]
 
@@ -67,8 +67,8 @@ class SearchState(NamedTuple):
 _DEPTH, _END, FILLED, _PROCESSED = 0, 1, 2, 3
 
 
-@inlined
-def _smallest_count(n: int, p: int, q: int) -> int:
+@helper
+def _smallest_count(n: Integer, p: Integer, q: Integer) -> Integer:
     """Return the smallest k with k/n ≥ p/q."""
     return (p * n + q - 1) // q
 
@@ -102,18 +102,20 @@ def mirror_pairs(pairs: NDArray[np.int32]) -> None:
                     pairs[column, row] = pairs[row, column]
 
 
-@kernel
+@helper
 def _count_common(words: Words, places: NDArray[np.int32], n_places: int, row: Words) -> Integer:
     """Return how many rows an antecedent shares with a bitmap."""
-    if n_places < 0:
-        return and_count(words, row)
     total = np.uint64(0)
-    for place in range(n_places):
-        total += ctpop(words[place] & row[places[place]])
+    if n_places < 0:
+        for word in range(row.size):
+            total += ctpop(words[word] & row[word])
+    else:
+        for place in range(n_places):
+            total += ctpop(words[place] & row[places[place]])
     return np.int64(total)
 
 
-@kernel
+@helper
 def _count_survivors(
     words: Words,
     places: NDArray[np.int32],
@@ -153,85 +155,77 @@ def _count_survivors(
         left -= np.int64(total)
 
 
-@inlined
-def _intersect(state: SearchState, level: int, row: Words) -> None:
-    """Write the antecedent at ``level`` as the AND of the one above and a bitmap, compressed if that saves time."""
-    out = state.words[level]
-    above = state.words[level - 1]
-    n_above = state.n_places[level - 1]
-    places = state.places[level]
+@helper
+def _intersect(
+    above: Words, places_above: NDArray[np.int32], n_above: int, row: Words, out: Words, places: NDArray[np.int32]
+) -> Integer:
+    """Write the AND of an antecedent and a bitmap; return the number of words stored, or −1 if all are.
+
+    Few words are stored with their places, which saves time later.
+    """
     kept = 0
     if n_above >= 0:
-        places_above = state.places[level - 1]
         for place in range(n_above):
             word = above[place] & row[places_above[place]]
             if word != 0:
                 out[kept] = word
                 places[kept] = places_above[place]
                 kept += 1
-        state.n_places[level] = kept
-        return
+        return kept
     nonzero: Integer = 0
+    for at in range(row.size):
+        out[at] = above[at] & row[at]
+    for at in range(row.size):
+        nonzero += np.int64(out[at] != 0)
+    if nonzero * _SPARSE > row.size:
+        return -1
+    for at in range(row.size):
+        if out[at] != 0:
+            out[kept] = out[at]
+            places[kept] = at
+            kept += 1
+    return kept
+
+
+@helper
+def _narrow(above: Words, row: Words, out: Words) -> Integer:
+    """Write the AND of two bitmaps and return how many rows it has."""
+    total = np.uint64(0)
     for word in range(row.size):
-        out[word] = above[word] & row[word]
-    for word in range(row.size):
-        nonzero += np.int64(out[word] != 0)
-    state.n_places[level] = -1
-    if nonzero * _SPARSE <= row.size:
-        for word in range(row.size):
-            if out[word] != 0:
-                out[kept] = out[word]
-                places[kept] = word
-                kept += 1
-        state.n_places[level] = kept
+        value = row[word] & above[word]
+        out[word] = value
+        total += ctpop(value)
+    return np.int64(total)
 
 
-@inlined
-def _update_known(problem: SearchProblem, state: SearchState, level: int, feature: int) -> int:
-    """Update the rows in which all features of the antecedent are present; return how many rows a rule below needs."""
-    at = state.known_at[level - 1]
-    n_known = state.n_known[level - 1]
-    if problem.present.shape[0] > 0 and problem.has_missing[feature]:
-        row = problem.present[feature]
-        known = state.known[level]
-        total = np.uint64(0)
-        for word in range(row.size):
-            value = row[word] & state.known[at, word]
-            known[word] = value
-            total += ctpop(value)
-        at = level
-        n_known = np.int64(total)
-    state.known_at[level] = at
-    state.n_known[level] = n_known
-    least_n = max(problem.n_complete, n_known - problem.top_missing[problem.max_antecedents + 1 - level])
-    return max(1, _smallest_count(least_n, problem.support_p, problem.support_q))
-
-
-@inlined
+@helper
 def _find_survivors(
-    problem: SearchProblem, state: SearchState, level: int, item: int, floor: int, confident: int
-) -> int:
+    candidates: NDArray[np.int32],
+    above: NDArray[np.int32],
+    pairs: NDArray[np.int32],
+    feature: NDArray[np.int32],
+    has_missing: NDArray[np.bool_],
+    antecedent_ok: NDArray[np.bool_],
+    consequent_ok: NDArray[np.bool_],
+    item: int,
+    last: bool,
+    missing: bool,
+    floor: Integer,
+    confident: Integer,
+    survivors: NDArray[np.int32],
+) -> Integer:
     """Find the items that may be a consequent of the antecedent or extend it, according to upper bounds."""
-    last = level == problem.max_antecedents
-    feature, has_missing, consequent_ok, antecedent_ok = (
-        problem.feature,
-        problem.has_missing,
-        problem.consequent_ok,
-        problem.antecedent_ok,
-    )
-    above, candidates, survivors = state.counts[level - 1], state.candidates[level - 1], state.survivors
     # On the last level only rules matter, so the bound of an item must also reach the confidence. If its feature has
     # missing values, the antecedent has fewer rows; all that is known of them is that they include those of the rule.
-    least = confident if last and problem.present.shape[0] == 0 else floor
+    least = confident if last and not missing else floor
     found = 0
-    if problem.pairs.shape[0] > 0:
-        pairs = problem.pairs[item]
-        for place in range(state.n_candidates[level - 1]):
+    if pairs.size > 0:
+        for place in range(candidates.size):
             other = candidates[place]
             survivors[found] = other
             found += (above[other] >= least) & (pairs[other] >= least)
     else:
-        for place in range(state.n_candidates[level - 1]):
+        for place in range(candidates.size):
             other = candidates[place]
             survivors[found] = other
             found += (above[other] >= least) & (feature[other] != feature[item])
@@ -246,17 +240,16 @@ def _find_survivors(
     return kept
 
 
-@inlined
+@helper
 def _write_rules(
-    problem: SearchProblem, state: SearchState, level: int, n_held: Integer, floor: int, found: int
+    problem: SearchProblem, state: SearchState, level: int, n_held: Integer, floor: Integer, found: Integer
 ) -> None:
     """Write the rules of the antecedent at a level, whose counts with the surviving items are known."""
     missing = problem.present.shape[0] > 0
     n: Integer = state.n_known[level]
     at = state.known_at[level]
-    name, feature, n_item, consequent_ok = problem.name, problem.feature, problem.n_item, problem.consequent_ok
+    name, feature, consequent_ok = problem.name, problem.feature, problem.consequent_ok
     survivors, counts, chosen = state.survivors, state.counts[level], state.chosen
-    out_antecedents, out_consequents, out_counts = state.out_antecedents, state.out_consequents, state.out_counts
     filled = state.control[FILLED]
     current = np.int32(-1)
     n_antecedent = n_held
@@ -266,76 +259,31 @@ def _write_rules(
         n_both = np.int64(counts[item])
         if n_both < floor or not consequent_ok[item]:
             continue
-        n_consequent = np.int64(n_item[item])
+        n_consequent = np.int64(problem.n_item[item])
         if missing:
             if feature[item] != current:
                 current = feature[item]
                 n, n_antecedent = state.n_known[level], n_held
                 if problem.has_missing[current]:
                     row = problem.present[current]
-                    n = and_count(state.known[at], row)
+                    n = _count_common(state.known[at], state.places[level], -1, row)
                     n_antecedent = _count_common(state.words[level], state.places[level], state.n_places[level], row)
                 confident = _smallest_count(n_antecedent, problem.confidence_p, problem.confidence_q)
             if n_both * problem.support_q < problem.support_p * n:
                 continue
             if at > 0 and n_both >= confident:
-                n_consequent = and_count(state.known[at], problem.bitmaps[name[item]])
+                row = problem.bitmaps[name[item]]
+                n_consequent = _count_common(state.known[at], state.places[level], -1, row)
         if n_both >= confident:
-            for column in range(level):
-                out_antecedents[filled, column] = name[chosen[column + 1]]
-            for column in range(level, problem.max_antecedents):
-                out_antecedents[filled, column] = -1
-            out_consequents[filled] = name[item]
-            out_counts[filled, 0] = n
-            out_counts[filled, 1] = n_antecedent
-            out_counts[filled, 2] = n_consequent
-            out_counts[filled, 3] = n_both
+            for column in range(problem.max_antecedents):
+                state.out_antecedents[filled, column] = name[chosen[column + 1]] if column < level else -1
+            state.out_consequents[filled] = name[item]
+            state.out_counts[filled, 0] = n
+            state.out_counts[filled, 1] = n_antecedent
+            state.out_counts[filled, 2] = n_consequent
+            state.out_counts[filled, 3] = n_both
             filled += 1
     state.control[FILLED] = filled
-
-
-@inlined
-def _visit(problem: SearchProblem, state: SearchState, level: int, item: int, n_held: Integer) -> None:
-    """Count the items that the antecedent ``chosen[1…level]`` needs, write its rules, and list what may extend it."""
-    state.chosen[level] = item
-    state.n_candidates[level] = 0
-    floor = _update_known(problem, state, level, problem.feature[item])
-    confident = max(floor, _smallest_count(n_held, problem.confidence_p, problem.confidence_q))
-    found = _find_survivors(problem, state, level, item, floor, confident)
-    state.control[_PROCESSED] += state.n_candidates[level - 1]
-    if found == 0:
-        return
-    last = level == problem.max_antecedents
-    _intersect(state, level, problem.bitmaps[problem.name[item]])
-    needed = confident if last and problem.present.shape[0] == 0 else floor
-    survivors, counts = state.survivors, state.counts[level]
-    if level == 1 and problem.pairs.shape[0] > 0:
-        for place in range(found):
-            counts[survivors[place]] = problem.pairs[item, survivors[place]]
-    else:
-        _count_survivors(
-            state.words[level],
-            state.places[level],
-            state.n_places[level],
-            problem.bitmaps,
-            problem.name,
-            problem.feature,
-            survivors,
-            found,
-            n_held,
-            needed,
-            counts,
-        )
-        state.control[_PROCESSED] += found * problem.bitmaps.shape[1]
-    _write_rules(problem, state, level, n_held, floor, found)
-    if not last:
-        candidates = state.candidates[level]
-        kept = 0
-        for place in range(found):
-            other = survivors[place]
-            candidates[kept] = other
-            kept += counts[other] >= floor
-        state.n_candidates[level] = kept
 
 
 @kernel
@@ -354,6 +302,8 @@ def continue_search(problem: SearchProblem, state: SearchState, budget: int) -> 
     control[FILLED] = 0
     control[_PROCESSED] = 0
     room = state.out_consequents.size - problem.feature.size
+    missing = problem.present.shape[0] > 0
+    survivors = state.survivors
     while True:
         # One antecedent writes at most one rule per item, so a check before each visit is enough.
         if control[FILLED] > room or control[_PROCESSED] > budget:
@@ -369,7 +319,78 @@ def continue_search(problem: SearchProblem, state: SearchState, budget: int) -> 
         item = state.candidates[depth, place]
         if item < state.chosen[depth] or not problem.antecedent_ok[item]:
             continue
-        _visit(problem, state, depth + 1, item, np.int64(state.counts[depth, item]))
-        if depth + 1 < problem.max_antecedents and state.n_candidates[depth + 1] > 0:
-            control[_DEPTH] = depth + 1
-            state.cursor[depth + 1] = 0
+        level = depth + 1
+        last = level == problem.max_antecedents
+        state.chosen[level] = item
+        state.n_candidates[level] = 0
+        n_held = np.int64(state.counts[depth, item])
+        # The rows in which all features of the antecedent are present, and how many of them a rule below needs.
+        at, n_known = state.known_at[depth], state.n_known[depth]
+        if missing and problem.has_missing[problem.feature[item]]:
+            n_known = _narrow(state.known[at], problem.present[problem.feature[item]], state.known[level])
+            at = level
+        state.known_at[level] = at
+        state.n_known[level] = n_known
+        least_n = max(problem.n_complete, n_known - problem.top_missing[problem.max_antecedents + 1 - level])
+        floor = max(1, _smallest_count(least_n, problem.support_p, problem.support_q))
+        confident = max(floor, _smallest_count(n_held, problem.confidence_p, problem.confidence_q))
+        candidates = state.candidates[depth, : state.n_candidates[depth]]
+        pairs = problem.pairs[item] if problem.pairs.shape[0] > 0 else problem.n_item[:0]
+        counts = state.counts[level]
+        found = _find_survivors(
+            candidates,
+            state.counts[depth],
+            pairs,
+            problem.feature,
+            problem.has_missing,
+            problem.antecedent_ok,
+            problem.consequent_ok,
+            item,
+            last,
+            missing,
+            floor,
+            confident,
+            survivors,
+        )
+        control[_PROCESSED] += candidates.size
+        if found == 0:
+            continue
+        words, places = state.words[level], state.places[level]
+        n_places = _intersect(
+            state.words[depth],
+            state.places[depth],
+            state.n_places[depth],
+            problem.bitmaps[problem.name[item]],
+            words,
+            places,
+        )
+        state.n_places[level] = n_places
+        if level == 1 and pairs.size > 0:
+            for near in range(found):
+                counts[survivors[near]] = pairs[survivors[near]]
+        else:
+            _count_survivors(
+                words,
+                places,
+                n_places,
+                problem.bitmaps,
+                problem.name,
+                problem.feature,
+                survivors,
+                found,
+                n_held,
+                confident if last and not missing else floor,
+                counts,
+            )
+            control[_PROCESSED] += found * words.size
+        _write_rules(problem, state, level, n_held, floor, found)
+        if not last:
+            kept = 0
+            for near in range(found):
+                other = survivors[near]
+                state.candidates[level, kept] = other
+                kept += counts[other] >= floor
+            if kept > 0:
+                state.n_candidates[level] = kept
+                state.cursor[level] = 0
+                control[_DEPTH] = level
