@@ -242,7 +242,7 @@ def compare_rules(
     thresholds = {"support": Fraction(support), "confidence": Fraction(confidence)}
     for pattern, counter in counters.items():
         for left, right, counts, shared in counter.every_rule(**thresholds, present=present):
-            key = (frozenset(left), right, pattern)
+            key = (frozenset(map(_point, left)), _point(right), pattern)
             if key in found:
                 found.discard(key)
             elif not shared:
@@ -265,6 +265,13 @@ def compare_rules(
     return rules if denominator == "present" else th.count_rules_of(rules, table)
 
 
+def _point(item: tuple[str, Any]) -> tuple[str, Any]:
+    """An item; a range that holds one number is that number."""
+    feature, code = item
+    is_point = isinstance(code, tuple) and code[1] == math.nextafter(code[0], math.inf)
+    return (feature, code[0]) if is_point else item
+
+
 def _key(test: Test) -> tuple[str, Any]:
     """A test of one bin or category, as the oracle has it."""
     feature, operator, value = test
@@ -272,6 +279,8 @@ def _key(test: Test) -> tuple[str, Any]:
         return feature, (-math.inf, value)
     if operator == "≥":
         return feature, (value, math.inf)
+    if operator == ">":
+        return feature, (math.nextafter(value, math.inf), math.inf)
     return feature, _plain(value)
 
 

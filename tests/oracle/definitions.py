@@ -80,10 +80,57 @@ def changes(values: list[Any]) -> list[Any]:
 # Bins
 
 
+def decimals_of(values: Iterable[float]) -> int | None:
+    """The fewest decimals, up to six, with which 99 % of the different values can be written but for rounding errors."""
+    levels = sorted(set(values))
+    noise = max((abs(value) for value in levels), default=0.0) * 1e-12
+    for decimals in range(7):
+        exceptions = sum(abs(round(value, decimals) - value) > noise for value in levels)
+        if levels and Fraction(1, 10**decimals) > 1000 * noise and exceptions * 100 <= len(levels):
+            return decimals
+    return None
+
+
+def rounded(values: Iterable[float], decimals: int | None) -> list[float]:
+    """Values without rounding errors, in order."""
+    return sorted(value if decimals is None else round(value, decimals) + 0.0 for value in values)
+
+
+def frequent(ordered: Sequence[float], bins: int) -> list[float]:
+    """The values that make up more than one in ``bins``, in order."""
+    return sorted(value for value, times in Counter(ordered).items() if times * bins > len(ordered))
+
+
+def range_of(value: float, decimals: int | None) -> Bin:
+    """The numbers that are rounded to a value; without a number of decimals the value alone."""
+    if decimals is None:
+        return value, math.nextafter(value, math.inf)
+    half = Fraction(1, 2 * 10**decimals)
+    exact = Fraction(repr(value))
+    return float(exact - half), float(exact + half)
+
+
 def bin_edges(values: Iterable[float], method: str, bins: int) -> list[float]:
-    """The inner edges of bins, each as the shortest decimal number that separates the same values."""
-    ordered = sorted(values)
-    return [shorten(edge, ordered) for edge in _raw_edges(ordered, method, bins)] if ordered else []
+    """The inner edges of bins, each as the shortest decimal number that separates the same values.
+
+    With equal counts, a frequent value has a bin of its own, and the others are cut into equal counts.
+    """
+    given = list(values)
+    if not given:
+        return []
+    if method != "frequency":
+        ordered = sorted(given)
+        return [shorten(edge, ordered) for edge in _raw_edges(ordered, method, bins)]
+    decimals = decimals_of(given)
+    ordered = rounded(given, decimals)
+    heavy = frequent(ordered, bins)
+    rest = [value for value in ordered if value not in heavy]
+    edges = {end for value in heavy for end in range_of(value, decimals)}
+    for edge in _raw_edges(rest, method, bins) if rest else ():
+        before = max(value for value in rest if value < edge)
+        if not any(before < value < edge for value in heavy):
+            edges.add(shorten(edge, rest))
+    return sorted(edges)
 
 
 def shorten(edge: float, values: Sequence[float]) -> float:
@@ -137,22 +184,30 @@ def bin_of(value: float, edges: Sequence[float]) -> Bin:
 class Ranks:
     """The ranks of a series in its own history.
 
-    Edge i is the reading at position floor(i · n / bins) of the sorted history. A value that makes up more than one in
-    ``bins`` readings has no rank and is named by itself. A series without readings, or that never changes, has none.
+    Edge i is the reading at position floor(i · n / bins) of the sorted history, or half a step of its decimals below. A
+    value that makes up more than one in ``bins`` readings has no rank and is named by itself. A series that has no
+    readings or never changes has no ranks; what never changes is named where another series names it too.
     """
 
     def __init__(self, history: Iterable[float | None], bins: int) -> None:
-        ordered = sorted(value for value in history if value is not None)
-        self.bins = bins
-        self.known = bool(ordered) and ordered[0] != ordered[-1]
-        self.edges = [ordered[i * len(ordered) // bins] for i in range(1, bins)] if self.known else []
-        self.ties = {v for v, times in Counter(ordered).items() if times * bins > len(ordered)} if self.known else set()
+        given = [value for value in history if value is not None]
+        self.bins, self.decimals = bins, decimals_of(given)
+        ordered = rounded(given, self.decimals)
+        self.varies = bool(ordered) and ordered[0] != ordered[-1]
+        raw = [ordered[i * len(ordered) // bins] for i in range(1, bins)] if self.varies else []
+        self.edges = [edge if self.decimals is None else range_of(edge, self.decimals)[0] for edge in raw]
+        self.ties = set(frequent(ordered, bins)) if self.varies else set(ordered[:1])
 
-    def of(self, value: float | None) -> Bin | str | None:
-        if value is None or not self.known:
+    def of(self, value: float | None, named: set[float]) -> Bin | str | None:
+        """The rank or the name of a value; ``named`` are the values that series which change are named by."""
+        if value is None:
             return None
-        if value in self.ties:
-            return repr(float(value) + 0.0).removesuffix(".0")
+        for tie in self.ties:
+            low, high = range_of(tie, self.decimals)
+            if low <= value < high:
+                return repr(float(tie) + 0.0).removesuffix(".0") if self.varies or tie in named else None
+        if not self.varies:
+            return None
         code = sum(edge <= value for edge in self.edges)
         low = -math.inf if code == 0 else code / self.bins
         high = math.inf if code == self.bins - 1 else (code + 1) / self.bins

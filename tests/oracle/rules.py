@@ -132,10 +132,10 @@ class Counter:
     ) -> Iterator[tuple[tuple[tuple[str, Any], ...], tuple[str, Any], Counts, bool]]:
         """All rules with one or two antecedent items, and whether two of their features are about the same thing.
 
-        Context and features of one value are no consequents, and a rule holds in at least one row.
+        Readings of one value are no items, context is no consequent, and a rule holds in at least one row.
         """
-        items = list(self.items())
         varied = {f for f, c in self.block.columns.items() if len({x.code for x in c.cells if x is not None}) > 1}
+        items = [item for item in self.items() if item[3].context or item[0] in varied]
         heads = [item for item in items if not item[3].context and item[0] in varied]
         for size in (1, 2):
             for chosen in itertools.combinations(items, size):

@@ -370,13 +370,23 @@ class Lifted:
         self.pools: dict[str, Bins] = {}
         self.encoded: dict[tuple[str, str], list[Cell | None]] = {}
         if self.ranked:
-            self.encoded = {(s, name): self.rank(values) for s, name, values in self.readings.series()}
+            groups: dict[tuple[str, str], dict[str, list[Any]]] = {}
+            for sensor, name, values in self.readings.series():
+                groups.setdefault((world.kinds[sensor], name), {})[sensor] = values
+            for (_, name), series in groups.items():
+                for sensor, cells in zip(series, self.rank(list(series.values())), strict=True):
+                    self.encoded[sensor, name] = cells
         else:
             self.encoded = {(s, name): cells for s, name, cells in _binned(self.readings, "kind")}
 
-    def rank(self, values: list[Any]) -> list[Cell | None]:
-        ranks = Ranks(self.readings.fit_part(values), self.setup.bins)
-        return [None if (code := ranks.of(value)) is None else Cell(code, value) for value in values]
+    def rank(self, several: list[list[Any]]) -> list[list[Cell | None]]:
+        """The ranks of several series of one quantity, which name frequent values alike."""
+        ranks = [Ranks(self.readings.fit_part(values), self.setup.bins) for values in several]
+        named = {tie for own in ranks if own.varies for tie in own.ties}
+        return [
+            [None if (code := own.of(value, named)) is None else Cell(code, value) for value in values]
+            for own, values in zip(ranks, several, strict=True)
+        ]
 
     def block(self, pattern: Any) -> Block | None:
         """The block of a pattern, which is given as the package's public type."""
@@ -433,7 +443,7 @@ class Lifted:
                         self.property_bins[key] = Bins(pooled, self.setup, key, method="frequency")
                     bins = self.property_bins[key]
                     cells = {node: [bins.cell(value) for value in own] for node, own in values.items()}
-                    varied = bool(bins.edges)
+                    varied = len(known) > 1
                 else:
                     cells = {node: [_category(value) for value in own] for node, own in values.items()}
                     varied = len(known) > 1
@@ -482,7 +492,7 @@ class Lifted:
             if all(value is None for own in series for value in own):
                 return
             if self.ranked:
-                cells = [cell for own in series for cell in self.rank(own)]
+                cells = [cell for own in self.rank(series) for cell in own]
             else:
                 key = f"{kind}.{name}"
                 if key not in self.pools:

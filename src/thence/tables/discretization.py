@@ -1,9 +1,13 @@
 """Discretization: bins that are fitted on one period and applied to any other.
 
 Bins are half-open and the outer ones are unbounded, so every number falls into exactly one bin, later values beyond the
-fitted range included. Ties never produce empty bins: each bin of a fitted ``Binning`` holds at least one value of the
-data that it was fitted on. A fitted edge is the shortest decimal number between two values of the data, so that it can
-be printed as it is (``thence.tables.cuts``); edges that are given, or that come from another package, stay as they are.
+fitted range included. A value that is more frequent than a bin should be has a bin of its own, which is named by the
+value ("is 0"); the other values are cut into bins of equal count. The bin of such a value reaches half a step of the
+data's resolution to both sides (``thence.tables.resolution``), so that rounding moves no reading into or out of it; for
+numbers without a resolution it holds the value alone. Bins beside it may be empty: they are for later values. Other
+bins hold at least one value of the data. Their edges are the shortest decimal numbers between two values of the data,
+so that they can be printed as they are (``thence.tables.cuts``); edges that are given, or that come from another
+package, stay as they are.
 
 A binning method is a function from numbers to inner bin edges, registered in ``METHODS``:
 
@@ -35,6 +39,7 @@ from thence.errors import ConfigError
 from thence.rules.items import Interval
 from thence.settings.registry import Registry
 from thence.tables.cuts import shorten_cuts
+from thence.tables.resolution import find_decimals, snap
 
 __all__ = ["METHODS", "Binning", "BinningMethod", "Discretizer", "fit_binning", "fit_ranks"]
 
@@ -67,7 +72,9 @@ class Binning:
     Args:
         bin_edges: Inner edges of the bins, in increasing order. NaN edges mean that every value is coded as missing.
         categories: Distinct values that are kept as categories; if given, there are no bins.
-        ties: Values with a code of their own, after the codes of the bins, in increasing order.
+        ties: Values without a rank, in increasing order, with codes of their own after the codes of the ranks.
+        named: Values that have a bin of their own, in increasing order; the bin is named by the value.
+        resolution: The step between the values that the bins were fitted on; 0 if they have none.
 
     Examples:
         >>> b = fit_binning(np.arange(10.0), bins=5)
@@ -82,6 +89,8 @@ class Binning:
     bin_edges: FloatArray
     categories: FloatArray | None = None
     ties: FloatArray | None = None
+    named: FloatArray | None = None
+    resolution: float = 0.0
 
     @property
     def values(self) -> tuple[Interval, ...] | tuple[float, ...]:
@@ -92,9 +101,18 @@ class Binning:
 
     @property
     def intervals(self) -> tuple[Interval, ...]:
-        """The bins; the outer ones are unbounded."""
+        """The bins; the outer ones are unbounded, and those of frequent values are named by the value."""
         bounds = [-math.inf, *self.bin_edges.tolist(), math.inf]
-        return tuple(Interval(low, high) for low, high in pairwise(bounds))
+        names: dict[int, float] = {}
+        if self.named is not None:
+            codes = np.searchsorted(self.bin_edges, self.named, side="right").tolist()
+            names = dict(zip(codes, self.named.tolist(), strict=True))
+        return tuple(Interval(low, high, names.get(code)) for code, (low, high) in enumerate(pairwise(bounds)))
+
+    @property
+    def has_ranks(self) -> bool:
+        """Whether the edges tell ranks apart; those of a series that never changes do not."""
+        return not bool(np.isnan(self.bin_edges).any())
 
     def encode(self, values: npt.NDArray[Any]) -> Codes:
         """Return the codes of ``values``; NaN is −1, and so is a number that is not among ``categories``."""
@@ -104,33 +122,46 @@ class Binning:
             at[at == len(self.categories)] = 0
             known = self.categories[at] == values if len(self.categories) else np.zeros(values.shape, bool)
             return np.where(known, at, -1).astype(np.int16)
-        if np.isnan(self.bin_edges).any():
-            return np.full(values.shape, -1, np.int16)
-        codes = np.searchsorted(self.bin_edges, values, side="right").astype(np.int16)
-        codes[np.isnan(values)] = -1
+        if self.has_ranks:
+            codes = np.searchsorted(self.bin_edges, values, side="right").astype(np.int16)
+            codes[np.isnan(values)] = -1
+        else:
+            codes = np.full(values.shape, -1, np.int16)
         if self.ties is not None:
             for number, tie in enumerate(self.ties.tolist(), start=len(self.bin_edges) + 1):
-                codes[values == tie] = number
+                low, high = _bounds_of(tie, self.resolution)
+                codes[(values >= low) & (values < high)] = number
         return codes
+
+    def count_unseen(self, values: npt.NDArray[Any]) -> int:
+        """Count the numbers that have no code although they are not missing: values that are not among the categories.
+
+        Args:
+            values: The numbers.
+        """
+        values = np.asarray(values, dtype=np.float64)
+        return int(((self.encode(values) < 0) & ~np.isnan(values)).sum())
 
     def to_dict(self) -> dict[str, Any]:
         """Return a dict that JSON can hold, with exact numbers."""
         out: dict[str, Any] = {"edges": [None if np.isnan(edge) else edge for edge in self.bin_edges.tolist()]}
         if self.categories is not None:
             out["categories"] = self.categories.tolist()
-        if self.ties is not None and len(self.ties):
-            out["ties"] = self.ties.tolist()
+        for name in ("ties", "named"):
+            values = getattr(self, name)
+            if values is not None and len(values):
+                out[name] = values.tolist()
+        if self.resolution:
+            out["resolution"] = self.resolution
         return out
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Binning:
         """Create a binning from the ``data`` that ``to_dict`` returned."""
-        categories, ties = data.get("categories"), data.get("ties")
-        return Binning(
-            np.array([np.nan if edge is None else edge for edge in data["edges"]], dtype=np.float64),
-            None if categories is None else np.asarray(categories, dtype=np.float64),
-            None if ties is None else np.asarray(ties, dtype=np.float64),
-        )
+        given = {name: data.get(name) for name in ("categories", "ties", "named")}
+        arrays = {name: None if some is None else np.asarray(some, np.float64) for name, some in given.items()}
+        edges = np.array([np.nan if edge is None else edge for edge in data["edges"]], dtype=np.float64)
+        return Binning(edges, **arrays, resolution=float(data.get("resolution", 0.0)))
 
 
 BinningMethod = Callable[..., FloatArray | Binning]
@@ -146,7 +177,8 @@ def fit_binning(
         values: The numbers; NaN and infinite values are ignored.
         method: Name of a binning method:
 
-            - ``frequency``: bins of equal count. Equal values stay together, so many ties give fewer bins.
+            - ``frequency``: bins of equal count. A value that makes up more than one share of ``bins`` has a bin of
+              its own, and the others are cut into ``bins`` bins. Equal values stay together, so there may be fewer.
             - ``quantiles``: the same at given quantiles.
             - ``width``: bins of equal width between minimum and maximum; empty bins are joined to the bin below.
             - ``kmeans``: one-dimensional k-means, with edges midway between neighbouring centres.
@@ -159,8 +191,8 @@ def fit_binning(
         ConfigError: If the method is unknown, or ``bins`` or ``bin_edges`` do not suit it.
 
     Examples:
-        >>> fit_binning(np.array([0, 0, 0, 0, 1.0]), bins=4).bin_edges.tolist()
-        [1.0]
+        >>> [str(interval) for interval in fit_binning(np.array([0, 0, 0, 0, 1.5, 2.5]), bins=2).intervals]
+        ['[-inf, -0.05)', '[-0.05, 0.05)', '[0.05, 2.5)', '[2.5, inf)']
         >>> fit_binning(np.array([1.0, 2.0, 2.0]), method="distinct").values
         (1.0, 2.0)
     """
@@ -201,9 +233,38 @@ def _check_bins(bins: Any) -> None:
         raise ConfigError(f"bins must be an integer between 1 and {MAX_BINS}, got {bins!r}")
 
 
-def cut_by_frequency(values: FloatArray, bins: int) -> FloatArray:
-    """Method ``frequency``: bins of equal count."""
-    return _data_quantiles(values, np.arange(1, bins) / bins)
+def cut_by_frequency(values: FloatArray, bins: int) -> Binning:
+    """Method ``frequency``: a bin for each frequent value, and bins of equal count for the others."""
+    decimals = find_decimals(values)
+    values = snap(values, decimals)
+    frequent = _find_frequent(values, bins)
+    resolution = 0.0 if decimals is None else float(f"1e-{decimals}")
+    rest = values[~np.isin(values, frequent)] if len(frequent) else values
+    edges = _data_quantiles(rest, np.arange(1, bins) / bins) if len(rest) else np.empty(0)
+    if not len(frequent):
+        return Binning(shorten_cuts(edges, rest), resolution=resolution)
+    if len(edges):
+        # Values on both sides of a frequent one are already separated by its bin.
+        levels = np.unique(rest)
+        before = levels[np.searchsorted(levels, edges) - 1]
+        edges = edges[np.searchsorted(frequent, before) == np.searchsorted(frequent, edges)]
+    bounds = [bound for value in frequent.tolist() for bound in _bounds_of(value, resolution)]
+    cuts = np.unique(np.concatenate([shorten_cuts(edges, rest), bounds]))
+    return Binning(cuts, named=frequent, resolution=resolution)
+
+
+def _find_frequent(values: FloatArray, bins: int) -> FloatArray:
+    """The values that make up more than one share of ``bins``, in increasing order."""
+    levels, counts = np.unique(values, return_counts=True)
+    return np.asarray(levels[counts * bins > values.size] + 0.0)
+
+
+def _bounds_of(value: float, resolution: float) -> tuple[float, float]:
+    """The half-open range of the numbers that are rounded to a value; without a resolution, the value alone."""
+    if not resolution:
+        return value, math.nextafter(value, math.inf)
+    decimals = 1 - round(math.log10(resolution))
+    return round(value - resolution / 2, decimals), round(value + resolution / 2, decimals)
 
 
 def cut_at_quantiles(values: FloatArray, bins: int, bin_edges: FloatArray) -> FloatArray:
@@ -243,7 +304,7 @@ def cut_by_kmeans(values: FloatArray, bins: int) -> FloatArray:
     return _drop_empty(edges, ordered)
 
 
-def keep_distinct(values: FloatArray, bins: int) -> FloatArray | Binning:
+def keep_distinct(values: FloatArray, bins: int) -> Binning:
     """Method ``distinct``: the values themselves if there are few, otherwise bins of equal count."""
     distinct = np.unique(values)
     return Binning(np.empty(0), distinct) if len(distinct) <= MAX_DISTINCT else cut_by_frequency(values, bins)
@@ -259,8 +320,10 @@ def fit_ranks(values: npt.NDArray[Any], *, bins: int = 10) -> Binning:
     """Fit the bins that split a sensor's own history into ranks.
 
     The number of bins is the same for every sensor, so that code ``q`` means "rank q of ``bins``" for all of them. A
-    value that makes up more than one share of ``bins`` cannot be given a rank that is true of it: it gets a code of its
-    own, after those of the ranks.
+    rank is the share of all readings that are not larger, so that it is true of the reading as it is worded. A value
+    that makes up more than one share of ``bins`` cannot be given a rank that is true of it: it gets a code of its own,
+    after those of the ranks, and the ranks that it would fill stay empty. Edges lie half a step of the readings'
+    resolution below a reading, so that rounding changes no rank.
 
     Args:
         values: The readings of one sensor; NaN and infinite values are ignored.
@@ -268,22 +331,29 @@ def fit_ranks(values: npt.NDArray[Any], *, bins: int = 10) -> Binning:
 
     Returns:
         The bins, with the frequent values as ``ties``. The edges are NaN if the sensor has no readings or never
-        changes, since it then has no ranks.
+        changes, since it then has no ranks; the value that never changes is a tie.
 
     Examples:
         >>> fit_ranks(np.arange(10.0), bins=5).bin_edges.tolist()
-        [2.0, 4.0, 6.0, 8.0]
+        [1.5, 3.5, 5.5, 7.5]
         >>> pump = fit_ranks(np.array([0.0, 0.0, 0.0, 0.0, 7.0, 8.0, 9.0, 9.5]), bins=4)
         >>> pump.encode(np.array([0.0, 7.0, 9.5])).tolist()
         [4, 2, 3]
     """
     finite = np.asarray(values, dtype=np.float64)
     finite = finite[np.isfinite(finite)]
-    if finite.size == 0 or finite.min() == finite.max():
+    if finite.size == 0:
         return Binning(np.full(bins - 1, np.nan))
-    distinct, counts = np.unique(finite, return_counts=True)
-    ties = distinct[counts * bins > finite.size]
-    return Binning(_order_statistics(finite, np.arange(1, bins) / bins), ties=ties if len(ties) else None)
+    decimals = find_decimals(finite)
+    finite = snap(finite, decimals)
+    resolution = 0.0 if decimals is None else float(f"1e-{decimals}")
+    if finite.min() == finite.max():
+        return Binning(np.full(bins - 1, np.nan), ties=finite[:1] + 0.0, resolution=resolution)
+    ties = _find_frequent(finite, bins)
+    edges = _order_statistics(finite, np.arange(1, bins) / bins)
+    if decimals is not None:
+        edges = np.array([_bounds_of(edge, resolution)[0] for edge in edges.tolist()])
+    return Binning(edges, ties=ties if len(ties) else None, resolution=resolution)
 
 
 def _order_statistics(values: FloatArray, fractions: FloatArray) -> FloatArray:
@@ -317,6 +387,9 @@ class Discretizer:
         scope: ``"kind"`` pools all sensors of a kind, ``"sensor"`` bins each sensor separately.
         bin_edges: Inner edges by key, usually the kind of a sensor or ``"Class.property"``; they override the method.
         binnings: The fitted bins by key.
+        systems: The names of the systems whose sensors the bins belong to.
+        places: The node of each sensor with bins of its own; empty where it is not bound.
+        states: The states that were seen, by kind, or by sensor where it has no kind.
 
     Raises:
         ConfigError: If ``method``, ``bins`` or ``scope`` is invalid.
@@ -332,6 +405,9 @@ class Discretizer:
     scope: str = "kind"
     bin_edges: Mapping[str, Sequence[float]] = field(default_factory=dict)
     binnings: Mapping[str, Binning] = field(default_factory=dict)
+    systems: tuple[str, ...] = ()
+    places: Mapping[str, str] = field(default_factory=dict)
+    states: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.scope not in ("kind", "sensor"):
@@ -380,6 +456,9 @@ class Discretizer:
             "scope": self.scope,
             "edges": {key: list(map(float, values)) for key, values in self.bin_edges.items()},
             "binnings": {key: binning.to_dict() for key, binning in self.binnings.items()},
+            "systems": list(self.systems),
+            "places": dict(self.places),
+            "states": {kind: list(states) for kind, states in self.states.items()},
         }
 
     @staticmethod
@@ -395,4 +474,7 @@ class Discretizer:
             data["scope"],
             data["edges"],
             {key: Binning.from_dict(value) for key, value in data["binnings"].items()},
+            tuple(data.get("systems", ())),
+            data.get("places", {}),
+            {kind: tuple(states) for kind, states in data.get("states", {}).items()},
         )

@@ -28,6 +28,8 @@ def brute_force(table: TransactionTable, support: float, confidence: float) -> s
     block = table.blocks[0]
     codes = block.flat()
     constant = [column.is_constant or column.context for column in block.columns]
+    # A reading that never changes is no item; a property may be one, beside a reading of its node.
+    silent = [column.is_constant and not column.context for column in block.columns]
     found = set()
     for left, right in all_rules(table):
 
@@ -35,7 +37,7 @@ def brute_force(table: TransactionTable, support: float, confidence: float) -> s
             column = int(block.column_of_item[item])
             return column, item - int(block.offsets[column])
 
-        if constant[pair(right)[0]]:
+        if constant[pair(right)[0]] or any(silent[pair(i)[0]] for i in left):
             continue
         n, x, _, b = count_by_hand(codes, [pair(i) for i in left], pair(right))
         if b and Fraction(b, n) >= Fraction(str(support)) and Fraction(b, x) >= Fraction(str(confidence)):

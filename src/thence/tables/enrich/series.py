@@ -87,7 +87,7 @@ class SeriesEncoder:
             for row, key in enumerate(keys):
                 if key not in self.binnings:
                     fitted = fit_ranks(series[row][self.fit_frames], bins=self.discretizer.bins)
-                    if np.isnan(fitted.bin_edges).any():
+                    if not fitted.has_ranks and fitted.ties is None:
                         codes[row] = -1
                         continue
                     self.binnings[key] = fitted
@@ -100,17 +100,20 @@ class SeriesEncoder:
         return codes, tuple(binning.values)
 
     def _share_ties(self, codes: Codes, keys: Sequence[str]) -> tuple[Codes, tuple[Value | Interval, ...]]:
-        """Give a value without a rank the same code in every series, and name it by the value."""
+        """Give a value without a rank the same code in every series, and name it by the value.
+
+        A series that never changes has no ranks. Its value counts where it is a frequent value of another series: the
+        flow of a pump that never runs is 0, like that of a pump that stands still; otherwise it is missing.
+        """
         bins = self.discretizer.bins
-        own = {key: self.binnings[key].ties for key in keys if key in self.binnings}
-        found = [ties for ties in own.values() if ties is not None]
-        if not found:
-            return codes, self.ranks
-        union = np.unique(np.concatenate(found))
+        own = {key: self.binnings[key] for key in keys if key in self.binnings}
+        found = [binning.ties for binning in own.values() if binning.ties is not None and binning.has_ranks]
+        union = np.unique(np.concatenate(found)) if found else np.empty(0)
         for row, key in enumerate(keys):
-            ties = own.get(key)
+            ties = own[key].ties if key in own else None
             if ties is not None:
-                places = bins + np.searchsorted(union, ties)
+                shared = np.isin(ties, union)
+                places = np.where(shared, bins + np.searchsorted(union, ties), -1)
                 tied = codes[row] >= bins
                 codes[row][tied] = places[codes[row][tied] - bins]
         return codes, (*self.ranks, *(format_tie(value) for value in union.tolist()))
@@ -119,7 +122,9 @@ class SeriesEncoder:
         """Encode the values of a property with the binning ``pool``: bins of equal count, or the edges given for it."""
         if pool not in self.binnings:
             known = self.discretizer if pool in self.discretizer.bin_edges else Discretizer(bins=self.discretizer.bins)
-            self.binnings[pool] = known.fit({pool: values}).binnings[pool]
+            is_one = pool not in known.bin_edges and len(np.unique(values[np.isfinite(values)])) < 2
+            # What is the same at every node has a single bin and makes no item.
+            self.binnings[pool] = Binning(np.empty(0)) if is_one else known.fit({pool: values}).binnings[pool]
         binning = self.binnings[pool]
         return binning.encode(values), tuple(binning.values)
 

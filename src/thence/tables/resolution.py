@@ -1,0 +1,78 @@
+"""The resolution of numbers: the step between the values that a series can take, as its decimals show it.
+
+A meter that writes two decimals has the resolution 0.01. Numbers that are computed, such as means, use all the digits
+of a float and have none. This module works on plain arrays.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["find_decimals", "find_resolution", "snap"]
+
+FloatArray = npt.NDArray[np.float64]
+
+MOST_DECIMALS = 6
+"""Numbers with more decimals than this count as computed."""
+EXCEPTIONS = 0.01
+"""The share of the different values that may have more decimals, such as some interpolated ones."""
+_SAMPLE = 10_000
+_NOISE = 1e-12
+
+
+def find_decimals(values: npt.NDArray[np.floating]) -> int | None:
+    """Find how many decimals numbers are written with.
+
+    Args:
+        values: The numbers; NaN and infinite values are ignored.
+
+    Returns:
+        The fewest decimals with which 99 % of the different values can be written, or ``None`` if six are too few.
+
+    Examples:
+        >>> [find_decimals(np.array(numbers)) for numbers in ([20.5, 21.25], [0.0, 3.0], [1 / 3])]
+        [2, 0, None]
+    """
+    levels = np.unique(np.asarray(values, np.float64))
+    levels = levels[np.isfinite(levels)]
+    if not levels.size:
+        return None
+    if levels.size > _SAMPLE:
+        levels = levels[np.linspace(0, levels.size - 1, _SAMPLE).astype(np.int64)]
+    noise = _NOISE * float(np.abs(levels).max())
+    for decimals in range(MOST_DECIMALS + 1):
+        if 10.0**-decimals <= 1000 * noise:
+            break  # the digits of a float do not reach further
+        off = np.abs(np.round(levels, decimals) - levels) > noise
+        if off.sum() <= EXCEPTIONS * levels.size:
+            return decimals
+    return None
+
+
+def find_resolution(values: npt.NDArray[np.floating]) -> float:
+    """Find the resolution of numbers; 0 if they have none.
+
+    Args:
+        values: The numbers; NaN and infinite values are ignored.
+
+    Examples:
+        >>> find_resolution(np.array([20.5, 21.25, 21.0])), find_resolution(np.array([1 / 3, 2 / 3]))
+        (0.01, 0.0)
+    """
+    decimals = find_decimals(values)
+    return 0.0 if decimals is None else float(f"1e-{decimals}")
+
+
+def snap(values: FloatArray, decimals: int | None) -> FloatArray:
+    """Round numbers to the decimals that they are written with: 0.30000000000000004 becomes 0.3.
+
+    Args:
+        values: The numbers.
+        decimals: The number of decimals; ``None`` leaves the numbers as they are.
+
+    Examples:
+        >>> snap(np.array([0.1 + 0.2, -0.0]), 1).tolist()
+        [0.3, 0.0]
+    """
+    return values if decimals is None else np.round(values, decimals) + 0.0
