@@ -177,7 +177,9 @@ def test_kinds_are_found_in_any_case(run: Path) -> None:
 
 def test_names_that_the_data_do_not_have_are_refused(tmp_path: Path) -> None:
     job = tmp_path / "job.toml"
-    job.write_text("[input]\ndataset = 'toy'\n[discretize]\nbin_edges = { presure = [20, 35] }\n")
+    job.write_text(
+        "[input]\ndataset = 'toy'\n[enrich]\nmode = 'none'\n[discretize]\nbin_edges = { presure = [20, 35] }\n"
+    )
     assert "'bin_edges' are given for 'presure', which has no bins (did you mean 'pressure'?)" in fail("check", job)
     job.write_text("[input]\ndataset = 'toy'\n[enrich]\nmode = 'grounded'\nproperties = ['lenght']\n")
     assert "no node of the graph has a property 'lenght' (did you mean 'length'?)" in fail("check", job)
@@ -259,3 +261,26 @@ def test_ctrl_c_during_refinement_keeps_the_rules(tmp_path: Path, monkeypatch: p
     assert len(kept.rules) == kept.summary["rules_found"] > 0
     assert "interrupted: these are the rules before refinement" in kept.summary["notes"]
     assert any("no column p_adjusted" in note for note in kept.summary["notes"])
+
+
+@pytest.mark.parametrize("command", ["mine", "check"])
+def test_force_without_a_place_is_an_error(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # It was ignored: a new numbered folder was written beside the run that was meant to be replaced.
+    monkeypatch.chdir(tmp_path)
+    assert "--force replaces the run at --out, which is not given (pass --out FOLDER" in fail(command, *TOY, "--force")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", [["show"], ["export", "--to", "rules.csv"]])
+def test_a_negative_number_of_rules_is_wrong_usage(command: list[str], run: Path) -> None:
+    # -1 meant all rules.
+    name, *flags = command
+    assert "greater than or equal to 0" in fail(name, run, *flags, "--top", "-1", code=2)
+
+
+def test_output_into_a_pipe_respects_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    for given, width in (("60", 60), ("", 200), ("wide", 200), ("0", 200)):
+        monkeypatch.setenv("COLUMNS", given)
+        assert console().width == width
+    monkeypatch.delenv("COLUMNS")
+    assert console().width == 200

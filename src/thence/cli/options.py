@@ -32,7 +32,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.", show_default=False)]
-Top = Annotated[int, typer.Option("--top", "-n", help="Number of rules; 0 for all.")]
+Top = Annotated[int, typer.Option("--top", "-n", min=0, help="Number of rules; 0 for all.")]
 By = Annotated[
     str | None, typer.Option(help="Measure to sort by (default: the order of the run).", show_default=False)
 ]

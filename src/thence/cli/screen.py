@@ -53,7 +53,10 @@ def _echo(text: str, *, colour: str, err: bool) -> None:
 
 
 def console() -> Console:
-    """Return a console on standard output; lines are long instead of wrapped where that is not a terminal."""
+    """Return a console on standard output.
+
+    Where that is not a terminal, lines are as long as ``COLUMNS`` says, and long without it.
+    """
     from rich.console import Console
 
     class PipeAwareConsole(Console):
@@ -61,7 +64,8 @@ def console() -> Console:
             # Rich would exit with an error.
             raise BrokenPipeError
 
-    width = None if sys.stdout.isatty() else _PIPE_WIDTH
+    columns = os.environ.get("COLUMNS", "")
+    width = None if sys.stdout.isatty() else int(columns) if columns.isdigit() and int(columns) else _PIPE_WIDTH
     return PipeAwareConsole(highlight=False, width=width)
 
 

@@ -21,7 +21,7 @@ from thence.graph.system import System
 from thence.progress import Progress, silent
 from thence.readings.readers import read_sensors
 from thence.readings.sensors import SensorData
-from thence.runs.configuration import BUILT_IN_ONTOLOGY, Config, InputConfig, absolute_paths
+from thence.runs.configuration import Config, InputConfig, absolute_paths
 
 if TYPE_CHECKING:
     import polars as pl
@@ -180,7 +180,7 @@ def _portion(system: System, given: InputConfig) -> System:
 def _assemble(sensors: Any, graph: Any, binding: Any, ontology: Any, given: InputConfig, *, partial: bool) -> System:
     readings = _portion(System(read_sensors(_listed(sensors), **given.read_sensors)), given).sensors
     network = None if graph is None else read_graph(_listed(graph), **given.read_graph)
-    known = ontology if ontology is None or isinstance(ontology, Ontology) else _read_ontology(ontology)
+    known = ontology if ontology is None or isinstance(ontology, Ontology) else read_ontology(_listed(ontology))
     if network is None and binding is not None:
         raise ConfigError("a binding needs the graph that it binds to", hint="pass the graph too")
     bound = None if network is None else _bound(readings, network, binding, given, partial)
@@ -189,16 +189,6 @@ def _assemble(sensors: Any, graph: Any, binding: Any, ontology: Any, given: Inpu
 
 def _listed(source: Any) -> Any:
     return list(source) if isinstance(source, tuple) else source
-
-
-def _read_ontology(source: Any) -> Ontology:
-    """The ontology of files, of the package, or of both together."""
-    several = list(source) if isinstance(source, (list, tuple)) else [source]
-    files = [one for one in several if one != BUILT_IN_ONTOLOGY]
-    if len(files) == len(several):
-        return read_ontology(_listed(source))
-    own = read_ontology(BUILT_IN_ONTOLOGY)
-    return own.merged(read_ontology(files)) if files else own
 
 
 def _bound(sensors: SensorData, graph: KnowledgeGraph, binding: Any, given: InputConfig, partial: bool) -> Binding:

@@ -12,7 +12,7 @@ import pytest
 
 from thence.errors import GraphError
 from thence.graph.binding import bind
-from thence.graph.loaders import read_binding, read_graph
+from thence.graph.loaders import read_binding, read_graph, read_ontology
 from thence.graph.records import as_instant
 
 GRAPHML = """<?xml version="1.0"?>
@@ -346,3 +346,15 @@ def test_the_texts_of_a_yed_drawing_are_read(tmp_path: Path) -> None:
     assert [dict(node.properties) for node in graph.nodes.values()] == [{"name": "Pump 1"}, {}, {"name": "own"}]
     assert [edge.labels for edge in graph.edges.values()] == [{"feeds"}, frozenset()]
     assert dict(bind(["Pump 1"], graph)) == {"Pump 1": "n0"}
+
+
+def test_the_ontology_of_the_package_may_be_in_a_list(tmp_path: Path) -> None:
+    # It was taken for a file: "no such file or folder: water".
+    (tmp_path / "own.toml").write_text("[classes.Siren]\n")
+    assert read_ontology(["water"]).classes == read_ontology("water").classes
+    for order in (["water", tmp_path / "own.toml"], (tmp_path / "own.toml", "water")):
+        merged = read_ontology(order)
+        assert merged.is_a("Pump", "Link")
+        assert "Siren" in merged.classes
+    with pytest.raises(GraphError, match="no such file or folder"):
+        read_ontology(["water", tmp_path / "nowhere.toml"])

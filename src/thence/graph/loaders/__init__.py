@@ -152,7 +152,7 @@ def read_ontology(source: Source, *, format: str | None = None) -> Ontology:
 
     Args:
         source: OWL, RDFS or SHACL in any RDF syntax, or a schema in TOML or JSON: a file, a folder of RDF files, or a
-            list of these, which are merged. ``"water"`` for the ontology of EPANET networks.
+            list of these, which are merged. ``"water"``, alone or in a list, is the ontology of EPANET networks.
         format: A name in ``ONTOLOGY_LOADERS``, which overrides the suffix; ``None`` to go by the suffix.
 
     Returns:
@@ -167,16 +167,18 @@ def read_ontology(source: Source, *, format: str | None = None) -> Ontology:
     """
     from thence.graph.ontology import Ontology
 
-    if source == "water":
-        return Ontology.water()
     check_format(ONTOLOGY_LOADERS, format)
-    paths = _existing_paths(source)
+    listed = list(source) if isinstance(source, list | tuple) else [source]
+    files_given = [entry for entry in listed if entry != "water"]
+    parts: list[Ontology] = [Ontology.water()] if len(files_given) < len(listed) else []
+    if parts and not files_given:
+        return parts[0]
+    paths = _existing_paths(files_given if parts else source)
     names = [format] * len(paths) if format else choose_formats(ONTOLOGY_LOADERS, paths)
     files: dict[Loader[Ontology], list[Path]] = {}
     for name, path in zip(names, paths, strict=True):
         files.setdefault(load_loader(ONTOLOGY_LOADERS, name), []).append(path)
-    parts: list[Ontology] = []
-    # Single files come first; then all files of a format that reads several together, as one part.
+    # After the ontology of the package come single files, then all files of a format that reads several together.
     for loader in sorted(files, key=lambda loader: loader.several):
         groups = [files[loader]] if loader.several else [[path] for path in files[loader]]
         parts += [loader.read(group, LoadOptions(format)) for group in groups]
