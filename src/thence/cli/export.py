@@ -7,37 +7,23 @@ from typing import Annotated
 
 import typer
 
-from thence.cli.options import (
-    AsJson,
-    Bounds,
-    By,
-    FeatureText,
-    Kind,
-    Quiet,
-    RunFolder,
-    Top,
-    parse_assignments,
-    parse_numbers,
-)
+from thence.cli.options import AsJson, Quiet, RunFolder, parse_assignments
 from thence.cli.screen import print_json, say
-from thence.cli.selection import Selection
+from thence.cli.selection import Selection, with_selection
 from thence.errors import ConfigError
 
 __all__ = ["export"]
 
 
+@with_selection(top=0)
 def export(
     run: RunFolder,
     to: Annotated[Path, typer.Option("--to", help="File to write; its suffix selects the format.", show_default=False)],
+    selection: Selection,
     format: Annotated[
         str | None,
         typer.Option(help="json, parquet, csv, markdown, pmml, sparql, shacl, or a format of another package."),
     ] = None,
-    top: Top = 0,
-    by: By = None,
-    bound: Bounds = None,
-    feature: FeatureText = None,
-    kind: Kind = None,
     option: Annotated[
         list[str] | None, typer.Option(help="Option of the format as key=value; may be repeated.")
     ] = None,
@@ -50,8 +36,6 @@ def export(
 
     chosen = find_format(to, format)
     options = parse_assignments(option, flag="--option")
-    bounds = parse_numbers(bound, flag="--bound")
-    selection = Selection(top=top, by=by, bounds=bounds, feature=feature, kind=kind)
     rules, _ = selection.apply(load_run(run).rules)
     try:
         write_rules(rules, to, format=chosen.name, **options)

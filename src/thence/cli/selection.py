@@ -1,20 +1,40 @@
-"""Which rules of a run to show or export, and in which order."""
+"""Which rules of a run to show or export, in which order, and the options of both commands that say so."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
+from thence.cli.options import Bounds, By, FeatureText, Kind, Top, parse_numbers
 from thence.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
     from thence.rules.items import Item
     from thence.rules.ruleset import RuleSet
 
-__all__ = ["Selection"]
+__all__ = ["Selection", "with_selection"]
 
 _MOST_LISTED = 20
+_NAMED_BOUNDS = {
+    "min_support": "Lower bound on the support.",
+    "min_confidence": "Lower bound on the confidence.",
+    "min_zhang": "Lower bound on Zhang's metric.",
+    "min_lift": "Lower bound on the lift.",
+}
+_OPTIONS: dict[str, Any] = {
+    "by": By,
+    **{name: Annotated[float | None, typer.Option(help=help)] for name, help in _NAMED_BOUNDS.items()},
+    "bound": Bounds,
+    "feature": FeatureText,
+    "antecedent": Annotated[str | None, typer.Option(help="Only rules with this text in the antecedent.")],
+    "consequent": Annotated[str | None, typer.Option(help="Only rules with this text in the consequent.")],
+    "kind": Kind,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +69,42 @@ class Selection:
             bounds=self.bounds,
         )
         return matching.top(self.top if self.top > 0 else len(matching), by=self.by), len(matching)
+
+
+def with_selection(*, top: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options that select rules, in the place of its parameter ``selection``.
+
+    Args:
+        top: The default number of rules; 0 for all.
+    """
+
+    def give(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def selecting(**given: Any) -> None:
+            wanted = {name: given.pop(name) for name in ("top", *_OPTIONS)}
+            named = {name: value for name in _NAMED_BOUNDS if (value := wanted.pop(name)) is not None}
+            bounds = {**named, **parse_numbers(wanted.pop("bound"), flag="--bound")}
+            command(selection=Selection(bounds=bounds, **wanted), **given)
+
+        own = inspect.signature(command, eval_str=True).parameters.values()
+        parameters: list[inspect.Parameter] = []
+        for parameter in own:
+            parameters += _parameters(top) if parameter.name == "selection" else [_keyword(parameter)]
+        selecting.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        selecting.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return selecting
+
+    return give
+
+
+def _parameters(top: int) -> list[inspect.Parameter]:
+    kind = inspect.Parameter.KEYWORD_ONLY
+    first = inspect.Parameter("top", kind, default=top, annotation=Top)
+    return [first, *(inspect.Parameter(name, kind, default=None, annotation=one) for name, one in _OPTIONS.items())]
+
+
+def _keyword(parameter: inspect.Parameter) -> inspect.Parameter:
+    return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
 
 
 def _match_kind(rules: RuleSet, kind: str) -> str:

@@ -6,26 +6,17 @@ from typing import Annotated
 
 import typer
 
-from thence.cli.options import AsJson, Bounds, By, FeatureText, Kind, RunFolder, Top, parse_numbers
+from thence.cli.options import AsJson, RunFolder
 from thence.cli.screen import console, facts_table, print_json, print_rules, print_warning, say
-from thence.cli.selection import Selection
+from thence.cli.selection import Selection, with_selection
 
 __all__ = ["show"]
 
 
+@with_selection(top=20)
 def show(
     run: RunFolder,
-    top: Top = 20,
-    by: By = None,
-    min_support: Annotated[float | None, typer.Option(help="Lower bound on the support.")] = None,
-    min_confidence: Annotated[float | None, typer.Option(help="Lower bound on the confidence.")] = None,
-    min_zhang: Annotated[float | None, typer.Option(help="Lower bound on Zhang's metric.")] = None,
-    min_lift: Annotated[float | None, typer.Option(help="Lower bound on the lift.")] = None,
-    bound: Bounds = None,
-    feature: FeatureText = None,
-    antecedent: Annotated[str | None, typer.Option(help="Only rules with this text in the antecedent.")] = None,
-    consequent: Annotated[str | None, typer.Option(help="Only rules with this text in the consequent.")] = None,
-    kind: Kind = None,
+    selection: Selection,
     text: Annotated[
         bool, typer.Option("--text/--english", help="Print the exact text of each rule, or a sentence.")
     ] = False,
@@ -36,16 +27,6 @@ def show(
     from thence.export.rules_json import records
     from thence.runs.run import load_run
 
-    named = {"min_support": min_support, "min_confidence": min_confidence, "min_zhang": min_zhang, "min_lift": min_lift}
-    selection = Selection(
-        top=top,
-        by=by,
-        bounds={**{k: v for k, v in named.items() if v is not None}, **parse_numbers(bound, flag="--bound")},
-        feature=feature,
-        antecedent=antecedent,
-        consequent=consequent,
-        kind=kind,
-    )
     loaded = load_run(run)
     rules, matching = selection.apply(loaded.rules)
     if as_json:
