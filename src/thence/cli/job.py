@@ -17,6 +17,7 @@ from thence.runs.configuration import Config
 __all__ = ["default_folder", "with_job_options"]
 
 _SOURCE_KEYS = ("sensors", "graph", "binding", "ontology", "dataset", "options")
+_AFTER_REFINING = ("by", "top", "min", "max")
 # A table of options belongs to one data set and is replaced; other tables are merged key by key.
 _REPLACED = ("input.options",)
 
@@ -81,12 +82,23 @@ def configure(path: Path | None, given: Mapping[str, Any]) -> Config:
     """
     if path is None and given.get("dataset") is None and not given.get("sensors"):
         raise ConfigError("no input is given", hint="pass a CONFIG.toml, --dataset NAME or --sensors FILE")
+    _refuse_contradiction(given)
     config = _combine(path, settings_of_options(given))
     if config.output.force and config.output.path is None:
         raise ConfigError(
             "--force replaces the run at --out, which is not given", hint="pass --out FOLDER, or leave out --force"
         )
     return config
+
+
+def _refuse_contradiction(given: Mapping[str, Any]) -> None:
+    """Raise if all rules are asked for together with a setting that selects some."""
+    steps = [option for option in JOB_OPTIONS if option.sets[0].startswith("refine.") and option.name != "refine"]
+    chosen = [option.spelling for option in steps if given.get(option.name) and option.name not in _AFTER_REFINING]
+    if given.get("refine") is False and chosen:
+        raise ConfigError(
+            f"--all keeps all rules, but {chosen[0]} selects some", hint=f"leave out --all or {chosen[0]}"
+        )
 
 
 def _combine(path: Path | None, given: dict[str, Any]) -> Config:
@@ -104,6 +116,10 @@ def _combine(path: Path | None, given: dict[str, Any]) -> Config:
         # Another source replaces all parts of the one in the file; the options of the readers stay.
         kept = {key: value for key, value in in_file.get("input", {}).items() if key not in _SOURCE_KEYS}
         in_file["input"] = kept
+    if given.get("refine", {}).get("apply") is False:
+        # All rules: the steps of the refinement that the file asks for, or that a run has recorded, are left out.
+        kept = {key: value for key, value in in_file.get("refine", {}).items() if key in _AFTER_REFINING}
+        in_file["refine"] = kept
     return Config.from_mapping(_overridden(in_file, given))
 
 

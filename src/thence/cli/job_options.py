@@ -63,7 +63,8 @@ def settings_of_options(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the nested settings that the given options set.
 
     Args:
-        given: The values of the options by parameter name; those that are ``None`` or false set nothing.
+        given: The values of the options by parameter name; what was not given is ``None``, an empty list, or for a flag
+            without an opposite ``False``, and sets nothing.
 
     Examples:
         >>> settings_of_options({"windows": "1h", "partial": True, "bins": None})
@@ -72,7 +73,7 @@ def settings_of_options(given: Mapping[str, Any]) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for option in JOB_OPTIONS:
         value = given.get(option.name)
-        if value is None or value is False or value == []:
+        if value is None or value == [] or (value is False and option.type is bool):
             continue
         for path in option.sets:
             if path.startswith(_FOR_FILES) and path not in _FOR_ALL and given.get("dataset") is not None:
@@ -195,6 +196,13 @@ _SOURCES = (
         convert=partial(parse_assignments, flag="--option"),
     ),
     JobOption(
+        name="target",
+        sets=("input.target",),
+        type=_TEXT,
+        help="Column that rules conclude about; the rows of --sensors are then transactions, without times.",
+        panel=_INPUT,
+    ),
+    JobOption(
         name="select",
         sets=("input.select",),
         type=_TEXTS,
@@ -254,6 +262,13 @@ _READERS = (
         panel=_READING,
     ),
     JobOption(
+        name="numeric",
+        sets=("input.read_sensors.numeric",),
+        type=_TEXTS,
+        help="Read the numbers of this sensor as numbers, not as states; may be repeated.",
+        panel=_READING,
+    ),
+    JobOption(
         name="read_sensors",
         sets=("input.read_sensors.",),
         type=_TEXTS,
@@ -302,7 +317,7 @@ _WINDOWS = (
         name="windows",
         sets=("windows.every",),
         type=_TEXT,
-        help="Length of a window (default: 30min).",
+        help="Length of a window, such as 30min; auto is the step of the readings (default: auto).",
         panel=_TABLE,
     ),
     JobOption(
@@ -333,7 +348,7 @@ _ENRICHMENT = (
         name="enrich",
         sets=("enrich.mode",),
         type=_TEXT,
-        help="none, grounded, existential or lifted (default: none).",
+        help="none, grounded, existential or lifted; auto is lifted with a graph (default: auto).",
         panel=_TABLE,
     ),
     JobOption(
@@ -386,7 +401,7 @@ _BINS = (
         name="bins",
         sets=("discretize.bins",),
         type=_WHOLE,
-        help="Number of bins (default: 10).",
+        help="Number of bins (default: 5 for lifted rules, 10 for others).",
         panel=_TABLE,
     ),
     JobOption(
@@ -450,6 +465,20 @@ _MINERS = (
         panel=_SEARCH,
     ),
     JobOption(
+        name="consequent",
+        sets=("miner.consequent",),
+        type=_TEXT,
+        help="Only rules that conclude this: a column, sensor or kind, or an item such as 'state = open'.",
+        panel=_SEARCH,
+    ),
+    JobOption(
+        name="antecedent",
+        sets=("miner.antecedent",),
+        type=_TEXT,
+        help="Only rules with such items on the left: a column, sensor or kind, or an item.",
+        panel=_SEARCH,
+    ),
+    JobOption(
         name="similarity",
         sets=("miner.similarity",),
         type=_SHARE,
@@ -472,30 +501,46 @@ _RESULTS = (
     JobOption(
         name="refine",
         sets=("refine.apply",),
-        type=bool,
-        help="Drop trivial and redundant rules.",
+        type=bool | None,
+        help="Keep the rules worth reading (the default), or all that were found.",
+        panel=_RESULT,
+        flag="--refine/--all",
+    ),
+    JobOption(
+        name="digest",
+        sets=("refine.digest",),
+        type=_WHOLE,
+        help="Most rules to keep: the most informative ones, each fact once (default: 50); 0 for no limit.",
         panel=_RESULT,
     ),
     JobOption(
         name="assurance",
         sets=("refine.assurance",),
         type=_SHARE,
-        help="Refine, and keep rules whose lower confidence bound (at 0.95, say) reaches the minimum.",
+        help="Keep rules whose lower confidence bound (at 0.95, say) reaches the minimum.",
         panel=_RESULT,
     ),
     JobOption(
         name="significance",
         sets=("refine.significance",),
         type=_SHARE,
-        help="Refine, and keep rules that are significant at this level, such as 0.05.",
+        help="Keep rules that are significant at this level, such as 0.05.",
         panel=_RESULT,
     ),
     JobOption(
         name="cover",
         sets=("refine.cover",),
         type=_SHARE,
-        help="Refine, and keep the fewest rules that cover this share of the rows; 1 for all.",
+        help="Keep the fewest rules that cover this share of the rows; 1 for all.",
         panel=_RESULT,
+    ),
+    JobOption(
+        name="refine_set",
+        sets=("refine.",),
+        type=_TEXTS,
+        help="Another setting of the refinement as key=value, such as improvement=0.02; may be repeated.",
+        panel=_RESULT,
+        convert=partial(parse_assignments, flag="--refine-set"),
     ),
     JobOption(
         name="top",
@@ -508,7 +553,7 @@ _RESULTS = (
         name="by",
         sets=("refine.by",),
         type=_TEXT,
-        help="Measure to sort by (default: zhang).",
+        help="Measure to sort by (default: an order to be read in).",
         panel=_RESULT,
     ),
     JobOption(

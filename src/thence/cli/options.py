@@ -33,9 +33,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.", show_default=False)]
 Top = Annotated[int, typer.Option("--top", "-n", min=0, help="Number of rules; 0 for all.")]
-By = Annotated[
-    str | None, typer.Option(help="Measure to sort by (default: the order of the run).", show_default=False)
-]
+By = Annotated[str | None, typer.Option(help="Measure to sort by (default: the order of the run).", show_default=False)]
 Bounds = Annotated[
     list[str] | None, typer.Option(help="Bound on a measure, such as max_leverage=0.2; may be repeated.")
 ]
