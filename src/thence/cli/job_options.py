@@ -341,6 +341,13 @@ _WINDOWS = (
         help="Time at which a window begins; the others follow before and after it.",
         panel=_TABLE,
     ),
+    JobOption(
+        name="empty",
+        sets=("windows.empty",),
+        type=_TEXT,
+        help="Windows without any reading: drop or keep (default: drop).",
+        panel=_TABLE,
+    ),
 )
 
 _ENRICHMENT = (
