@@ -72,6 +72,8 @@ __all__ = [
 
 FEW_RULES = 10
 """With fewer rules than this, a table with fewer bins is tried."""
+HARDLY_ANY = 3
+"""With fewer lifted rules than this, rules about single sensors are mined, unless lifted ones were asked for."""
 
 Like = TransactionTable | Run | Discretizer | None
 Table = TransactionTable | FeatureTable
@@ -317,7 +319,7 @@ def mine(
         return gather_system(*given, planned.input, planned.enrich.mode)
 
     with show_progress(progress) as tell:
-        return _run(planned, made, load, tell)
+        return _run(planned, made, load, tell, fallback=_fallback(asked, planned))
 
 
 def _read_as(given: InputConfig, **patterns: str | Iterable[str] | None) -> InputConfig:
@@ -431,7 +433,7 @@ def run_config(
         return system
 
     with show_progress(progress) as tell:
-        return _run(planned, miner, load, tell)
+        return _run(planned, miner, load, tell, fallback=_fallback(config, planned))
 
 
 def prepare(system: AnySystem, config: Config, miner: BaseMiner) -> tuple[WindowedReadings, Table]:
@@ -704,7 +706,24 @@ def select_rules(rules: RuleSet, refine: RefineConfig) -> RuleSet:
     return rules if refine.top is None else rules.top(refine.top)
 
 
-def _run(config: Config, miner: BaseMiner, load: Callable[[Progress], AnySystem], tell: Progress) -> Run:
+def _fallback(asked: Config, planned: Config) -> Config | None:
+    """The configuration to use if lifted rules, which nobody asked for by name, are hardly any."""
+    if asked.enrich.mode != AUTO or planned.enrich.mode != "lifted" or planned.refine.steps is None:
+        return None
+    plain = planned.with_enrichment("none", recorded=True)
+    bins = find_enrichment("none").bins if asked.discretize.bins is None else asked.discretize.bins
+    scope = asked.discretize.scope or find_enrichment("none").scope
+    return replace(plain, discretize=replace(plain.discretize, bins=bins, scope=scope))
+
+
+def _run(
+    config: Config,
+    miner: BaseMiner,
+    load: Callable[[Progress], AnySystem],
+    tell: Progress,
+    *,
+    fallback: Config | None = None,
+) -> Run:
     _refuse_target(config)
     seconds: dict[str, float] = {}
     with _timed("read", seconds):
@@ -719,6 +738,10 @@ def _run(config: Config, miner: BaseMiner, load: Callable[[Progress], AnySystem]
         if len(tried[-1].rules) >= FEW_RULES or tried[-1].rules.ending is not Ending.COMPLETE:
             break
     best = max(tried, key=lambda one: len(one.rules))
+    hardly_any = len(best.rules) < HARDLY_ANY and best.rules.ending is Ending.COMPLETE
+    if fallback is not None and hardly_any and not isinstance(system, Sites):
+        plain = replace(fallback, windows=config.windows)
+        best = _with_fallback(best, _search(plain, miner, readings, system, tell, seconds))
     return _finish(best, miner, readings.notes, _hashes(best.config, readings, best.table), seconds)
 
 
@@ -728,7 +751,8 @@ def _run_rows(
     """Mine a table whose rows are transactions."""
     target = config.input.target
     if target is not None:
-        if settings.get("consequent") is not None or config.miner.settings.get("consequent") is not None:
+        # The configuration of an earlier run has both.
+        if {**config.miner.settings, **settings}.get("consequent") not in (None, target):
             raise ConfigError("'target' and 'consequent' exclude each other", hint="give one of them")
         settings = {**settings, "consequent": target}
     if config.enrich.mode not in ("none", AUTO) or config.discretize.fit_until is not None:
@@ -847,6 +871,19 @@ def _mine_table(
         if isinstance(system, Sites) and isinstance(table, TransactionTable):
             kept = with_site_columns(kept, table, denominator=miner.denominator)
         return _Searched(config, table, found, kept, model)
+
+
+def _with_fallback(lifted: _Searched, plain: _Searched) -> _Searched:
+    """Rules about single sensors, if there are more of them, with a note that says why."""
+    if len(plain.rules) <= len(lifted.rules):
+        return lifted
+    count = len(lifted.rules)
+    note = (
+        f"{f'only {count}' if count else 'no'} rule{'' if count == 1 else 's'} for all places of a pattern met the"
+        " thresholds: these are rules about single sensors (enrich='lifted' tells more)"
+    )
+    notes = tuple(dict.fromkeys([note, *lifted.table.notes, *plain.rules.notes]))
+    return plain._replace(rules=replace(plain.rules, notes=notes))
 
 
 def _bins_to_try(config: Config) -> tuple[int, ...]:
