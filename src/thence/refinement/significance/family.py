@@ -105,7 +105,7 @@ class Family:
             as_kernel_array(popcount(bank.middle.words)[bank.arrays.row_of[left]], np.int64),
             bank.frequency(right),
             min_rows,
-            max(1, math.ceil(min_rows * (bank.centre.stop - bank.centre.start) / max(bank.n_frames, 1) - TOLERANCE)),
+            max(1, math.ceil(min_rows * bank.centre_share - TOLERANCE)),
             min_confidence,
             max_antecedents,
         )

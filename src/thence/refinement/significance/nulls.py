@@ -171,7 +171,7 @@ class Null:
         if self.period is not None:
             _require_no_gaps(table)
         guard = self.choose_guard(table)
-        sizes = sorted({block.n_frames for block in table.blocks})
+        sizes = sorted({frames for block in table.blocks for frames in (block.n_frames, *_site_frames(block))})
         drawn = {n_frames: self.permutations(n_frames, guard=guard, rng=rng) for n_frames in sizes}
         return TimePermutations(drawn, min(len(some) for some in drawn.values()), self)
 
@@ -242,7 +242,7 @@ class Null:
         """Return ``guard``, or the default for a table: the memory of its series, within bounds."""
         if self.guard is not None:
             return self.guard
-        frames = min((block.n_frames for block in table.blocks), default=0)
+        frames = min((min((block.n_frames, *_site_frames(block))) for block in table.blocks), default=0)
         longest = self.centre(frames).start if self.kind == "shift" else frames // 2
         most = int(longest * _MAX_GUARD_SHARE)
         return min(most, max((estimate_memory(block, most) for block in table.blocks), default=0))
@@ -269,12 +269,19 @@ def require_permutations(table: TransactionTable, null: Null) -> None:
         null.draw(table, rng=np.random.default_rng(0))
 
 
+def _site_frames(block: Block) -> list[int]:
+    """The number of frames of each site of a block with embeddings, if there are several sites."""
+    return [] if block.site_of is None else [len(block.sites[site]) for site in np.unique(block.site_of).tolist()]
+
+
 def _require_no_gaps(table: TransactionTable) -> None:
     """Raise if frames are left out: as many frames are then not as long a time everywhere."""
-    for block in table.blocks:
-        if block.times is None or block.n_frames < 2:
+    of_blocks = [block.times for block in table.blocks if block.times is not None]
+    of_sites = [site.times for block in table.blocks for site in block.sites]
+    for times in (*of_blocks, *of_sites):
+        if len(times) < 2:
             continue
-        steps = np.diff(block.times.astype("datetime64[us]").astype(np.int64))
+        steps = np.diff(times.astype("datetime64[us]").astype(np.int64))
         if gaps := int((steps != steps.min()).sum()):
             raise MiningError(
                 f"period is a number of frames, but windows without readings were left out in {gaps:,} places",

@@ -30,6 +30,7 @@ from thence.refinement.significance.kernels import (
     count_with_permuted_item,
     zero_totals,
 )
+from thence.refinement.significance.nulls import Permutation
 from thence.rules.ruleset import RuleSet
 from thence.tables.transactions import Block, Column, TransactionTable
 
@@ -102,38 +103,71 @@ class PreparedBank:
         arrays: The arrays of the bank.
         column_of_item: The column of each item.
         n_frames: Number of frames.
-        centre: The frames in which items that are not permuted in time are read.
+        centre: The frames in which items that are not permuted in time are read, per number of frames.
+        frames_of: Number of frames of each embedding.
+        frames_of_row: Number of frames of the site of each bitmap.
     """
 
     arrays: BankArrays
     column_of_item: Indices
     n_frames: int
-    centre: slice
+    centre: Callable[[int], slice]
+    frames_of: Ints
+    frames_of_row: Ints
 
     @staticmethod
-    def of(bank: Bank, centre: slice | None = None) -> PreparedBank:
+    def of(bank: Bank, centre: Callable[[int], slice] | None = None) -> PreparedBank:
         """Prepare a bank; its words are not copied.
 
         Args:
             bank: The bank.
-            centre: The frames in which items that are not permuted in time are read; all by default.
+            centre: The frames in which items that are not permuted in time are read, given a number of frames; all by
+                default.
         """
         arrays = BankArrays(
             as_kernel_array(bank.words, np.uint64),
             as_kernel_array(bank.row_of, np.int32),
             as_kernel_array(bank.present_of, np.int32),
         )
-        own = centre or slice(0, bank.n_frames)
-        return PreparedBank(arrays, as_kernel_array(bank.column_of_item, np.int32), bank.n_frames, own)
+        numbers = as_kernel_array(bank.column_of_item, np.int32)
+        own = centre or (lambda n_frames: slice(0, n_frames))
+        return PreparedBank(arrays, numbers, bank.n_frames, own, bank.frames_of, _frames_of_rows(bank))
 
     @cached_property
     def middle(self) -> BankArrays:
         """The arrays with bitmaps that are empty outside of the centre."""
-        if self.centre == slice(0, self.n_frames):
+        lengths = np.unique(self.frames_of_row).tolist()
+        if all(self.centre(length) == slice(0, length) for length in lengths):
             return self.arrays
-        inside = np.zeros((self.n_frames, 1), bool)
-        inside[self.centre] = True
-        return self.arrays._replace(words=as_kernel_array(self.arrays.words & pack_mask(inside), np.uint64))
+        words = self.arrays.words.copy()
+        for length in lengths:
+            inside = np.zeros((self.n_frames, 1), bool)
+            inside[self.centre(length)] = True
+            words[self.frames_of_row == length] &= pack_mask(inside)
+        return self.arrays._replace(words=as_kernel_array(words, np.uint64))
+
+    @property
+    def centre_share(self) -> float:
+        """Share of the rows that are in the centre of the time of their site."""
+        own = [self.centre(length) for length in self.frames_of.tolist()]
+        return float(sum(part.stop - part.start for part in own) / max(int(self.frames_of.sum()), 1))
+
+    def permuted(self, by_frames: Mapping[int, Sequence[Permutation]], draw: int) -> Words:
+        """Return the bitmaps under a permutation of time; sites with other frames have permutations of their own.
+
+        Args:
+            by_frames: The permutations for each number of frames.
+            draw: Number of the permutation.
+        """
+        lengths = np.unique(self.frames_of_row).tolist()
+        if lengths == [self.n_frames]:
+            return by_frames[self.n_frames][draw].apply(self.arrays.words)
+        out = np.empty_like(self.arrays.words)
+        for length in lengths:
+            own = self.frames_of_row == length
+            out[own] = by_frames[length][draw].apply(as_kernel_array(self.arrays.words[own], np.uint64))
+        out.flags.writeable = False
+        return out
 
     @cached_property
     def ones(self) -> Ints:
@@ -175,6 +209,17 @@ class PreparedBank:
         arrays = self.middle if in_middle else self.arrays
         count_hits(arrays, as_kernel_array(antecedents, np.int32), as_kernel_array(consequents, np.int32), column, out)
         return out[0], out[1]
+
+
+def _frames_of_rows(bank: Bank) -> Ints:
+    """Return the number of frames of the site that reads each bitmap."""
+    out = np.full(len(bank.words), bank.n_frames, np.int64)
+    if bank.site_of is not None:
+        for site, frames in enumerate(bank.site_frames):
+            own = bank.site_of == site
+            rows = np.unique(np.concatenate([bank.row_of[:, own].ravel(), bank.present_of[:, own].ravel()]))
+            out[rows[rows > 1]] = frames  # the empty and the full bitmap belong to all
+    return out
 
 
 @dataclass(frozen=True)
@@ -260,6 +305,9 @@ class ItemTests:
 class PlacePermutations:
     """Permutations of the places of a block; static columns of the same variable are permuted together.
 
+    Places of several sites are permuted within their site, so that what differs between sites is not mistaken for an
+    association with what differs between places.
+
     Args:
         block: The block.
         orders: The permutations of each set of columns (draws × places), by the bytes of their ``series``.
@@ -277,7 +325,7 @@ class PlacePermutations:
         for column in block.columns:
             key = column.series.tobytes()
             if column.is_static and key not in orders:
-                orders[key] = np.stack([rng.permutation(len(column.codes)) for _ in range(n_draws)])
+                orders[key] = np.stack([_permute_places(column, block, rng) for _ in range(n_draws)])
         return PlacePermutations(block, orders, n_draws)
 
     def mask(self, column: Column, codes: Bools, draw: int) -> Bools:
@@ -294,6 +342,20 @@ class PlacePermutations:
         if draw >= 0:
             holds = holds[self.orders[column.series.tobytes()][draw]]
         return np.asarray((series >= 0) & holds[np.maximum(series, 0)])
+
+
+def _permute_places(column: Column, block: Block, rng: np.random.Generator) -> Ints:
+    """Return a permutation of the places of a static column, within each site."""
+    if block.site_of is None:
+        return rng.permutation(len(column.codes))
+    site = np.full(len(column.codes), -1)
+    series = np.broadcast_to(column.series, (block.n_embeddings,))
+    site[series[series >= 0]] = block.site_of[series >= 0]
+    out = np.arange(len(column.codes))
+    for number in range(len(block.sites)):
+        own = np.flatnonzero(site == number)
+        out[own] = rng.permutation(own)
+    return out
 
 
 @dataclass(frozen=True)
@@ -352,7 +414,7 @@ class ArrayCache:
         """Return the prepared form of a bank."""
         key = id(bank.words)  # the prepared bank keeps the words alive, but not the bank
         if key not in self.by_bank:
-            self.by_bank[key] = PreparedBank.of(bank, self.centre(bank.n_frames))
+            self.by_bank[key] = PreparedBank.of(bank, self.centre)
         return self.by_bank[key]
 
     def permutations(self, block: Block) -> PlacePermutations:
@@ -412,7 +474,7 @@ def _build_place_tests(
         last = np.take_along_axis(antecedents[changing], length[:, None], axis=1)[:, 0]
         others = np.where(np.arange(antecedents.shape[1]) < length[:, None], antecedents[changing], -1)
         hits[changing] = bank.hits(encoded.numbers[others], encoded.numbers[last])[0]
-        rows[changing] = bank.n_frames
+        rows[changing] = bank.frames_of
     items = [
         [_static_item(encoded, i) for i in (own[own >= 0].tolist() if is_static else [consequent])]
         for own, consequent, is_static in zip(

@@ -210,7 +210,7 @@ def _run_permutations(
     room = _PAIR_BYTES // max(1, sum(8 * len(space.antecedents) * len(space.consequents) for space in spaces))
 
     def permute(bank: PreparedBank, draw: int) -> Words:
-        return permutations.by_frames[bank.n_frames][draw].apply(bank.arrays.words)
+        return bank.permuted(permutations.by_frames, draw)
 
     def test_short(draw: int) -> tuple[Floats, Floats, Ints]:
         """Test the given rules, and count all rules with one antecedent item."""
