@@ -96,9 +96,12 @@ def test_toml_round_trip(tmp_path: Path) -> None:
     assert again == config
 
 
-def test_refining_starts_with_any_of_its_settings() -> None:
-    assert RefineConfig(top=3, min={"lift": 1.0}).steps is None
-    assert RefineConfig(apply=True).steps == {}
+def test_rules_are_refined_unless_told_otherwise() -> None:
+    assert RefineConfig(apply=False, top=3, min={"lift": 1.0}).steps is None
+    assert RefineConfig().steps == RefineConfig(apply=True).steps == {}
+    with pytest.raises(ConfigError, match="'cover' is a setting of the refinement, which is switched off"):
+        RefineConfig(apply=False, cover=0.9)
+    assert (RefineConfig().most, RefineConfig(cover=0.9).most, RefineConfig(digest=7).most) == (50, 0, 7)
     assert RefineConfig(cover=0.9, merge=False).steps == {"cover": 0.9, "merge": False}
     assert RefineConfig(null={"draws": 9}).steps == {"null": {"draws": 9}}
 

@@ -45,7 +45,7 @@ def texts(rules: RuleSet) -> list[str]:
 
 
 def test_files_objects_and_a_data_set_give_the_same_rules(toy: Any, files: Path) -> None:
-    settings: dict[str, Any] = {"windows": "1h", "bins": 3, "progress": "off"}
+    settings: dict[str, Any] = {"windows": "1h", "bins": 3, "enrich": "none", "refine": None, "progress": "off"}
     objects = th.mine(toy.sensors, toy.graph, toy.binding, **settings)
     read = Config(input=InputConfig(read_sensors={"kinds": str(files / "kinds.csv")}))
     named = th.mine(files / "sensors.csv", files, files / "binding.csv", config=read, **settings)
@@ -81,7 +81,7 @@ def test_a_run_can_be_repeated_from_its_own_configuration(files: Path, tmp_path:
         enrich="grounded",
         min_confidence=0.95,
         consequent=th.Where(kind="pressure"),
-        refine={"top": 20, "by": "lift"},
+        refine={"digest": 0, "top": 20, "by": "lift"},
         out=tmp_path / "a",
     )
     again = run_config(Config.from_toml(tmp_path / "a" / "config.toml"))
@@ -181,7 +181,7 @@ class Local:
 
 
 def test_a_number_of_hops_becomes_the_neighbourhoods_of_the_table(toy: Any) -> None:
-    run = th.mine(toy.sensors, toy.graph, toy.binding, miner=Local, near=1, progress="off")
+    run = th.mine(toy.sensors, toy.graph, toy.binding, miner=Local, near=1, refine=None, progress="off")
     assert run.config.miner.settings == {"near": 1}
     assert run.table is not None and isinstance(run.table, th.TransactionTable)
     assert run.rules.notes == (f"near: {th.within_hops(run.table, toy.graph, hops=1)}",)
@@ -212,7 +212,7 @@ def test_an_interrupted_miner_leaves_a_run_that_says_so(toy: Any, tmp_path: Path
     back = th.load_run(tmp_path / "a")
     assert (back.complete, back.interrupted) == (False, True)
     assert "interrupted" in back.summary["notes"][0]
-    whole = th.mine(toy.sensors, windows="30min", bins=5, progress="off")
+    whole = th.mine(toy.sensors, windows="30min", bins=5, refine=None, progress="off")
     assert set(back.rules) <= set(whole.rules)
 
 
@@ -229,8 +229,9 @@ def test_an_interruption_before_mining_leaves_nothing(toy: Any, tmp_path: Path) 
 
 
 def test_refinement_is_that_of_the_function(toy: Any, tmp_path: Path) -> None:
-    settings: dict[str, Any] = {"windows": "1h", "bins": 3, "progress": "off", "ontology": toy.ontology}
-    plain = th.mine(toy.sensors, toy.graph, toy.binding, **settings)
+    settings: dict[str, Any] = {"windows": "1h", "bins": 3, "enrich": "none", "progress": "off"}
+    settings["ontology"] = toy.ontology
+    plain = th.mine(toy.sensors, toy.graph, toy.binding, refine=None, **settings)
     assert isinstance(plain.table, th.TransactionTable)
     expected = th.refine(plain.rules, plain.table, cover=True, min_confidence=0.8, ontology=toy.ontology)
     wanted = {"cover": True}
@@ -242,7 +243,7 @@ def test_refinement_is_that_of_the_function(toy: Any, tmp_path: Path) -> None:
     back = th.load_run(tmp_path / "a")
     assert (back.config.refine.apply, back.config.refine.cover) == (True, True)
     assert back.rules.facts["refine"]["rules_after"] == len(expected)
-    all_steps = th.mine(toy.sensors, toy.graph, toy.binding, refine=True, **settings)
+    all_steps = th.mine(toy.sensors, toy.graph, toy.binding, refine={"digest": 0}, **settings)
     assert len(run.rules) <= len(all_steps.rules) < len(plain.rules)
 
 
@@ -264,13 +265,14 @@ def test_the_test_of_significance_knows_the_constraints_of_the_miner(toy: Any) -
         "min_support": 0.05,
         "max_antecedents": 2,
         "consequent": {"kind": "pressure"},
+        "enrich": "none",
     }
-    plain = th.mine(toy.sensors, toy.graph, toy.binding, progress="off", **settings)
+    plain = th.mine(toy.sensors, toy.graph, toy.binding, refine=None, progress="off", **settings)
     assert isinstance(plain.table, th.TransactionTable)
     expected = p_values(
         plain.rules, plain.table, alpha=0.5, min_support=0.05, min_confidence=0.8, consequent={"kind": "pressure"}
     )
-    alone = {"significance": 0.5, "trivia": False, "redundancy": False, "merge": False}
+    alone = {"significance": 0.5, "trivia": False, "redundancy": False, "merge": False, "digest": 0}
     run = th.mine(toy.sensors, toy.graph, toy.binding, refine=alone, progress="off", **settings)
     assert dict(zip(run.rules, run.rules.measure("p_adjusted"), strict=True)) == dict(
         zip(expected, expected.measure("p_adjusted"), strict=True)
@@ -301,7 +303,7 @@ def test_rules_with_their_own_intervals_are_not_refined(toy: Any) -> None:
 
 
 def test_refinement_bounds_orders_and_cuts(toy: Any) -> None:
-    chosen = RefineConfig(by="lift", top=5, min={"confidence": 0.9}, max={"support": 0.3})
+    chosen = RefineConfig(apply=False, by="lift", top=5, min={"confidence": 0.9}, max={"support": 0.3})
     run = th.mine(toy.sensors, windows="1h", bins=3, refine=chosen, progress="off")
     assert len(run.rules) == 5 < run.summary["rules_found"]
     lift = run.rules.measure("lift")
@@ -323,7 +325,7 @@ def test_bins_are_fitted_on_the_first_part_only(toy: Any) -> None:
 
 def test_select_and_period_limit_what_is_read() -> None:
     given = InputConfig(dataset="toy", select=("flow_AB", "pressure_A"), start="2024-01-01T12:00", end="2024-01-02")
-    run = th.mine(config=Config(input=given), windows="1h", bins=2, progress="off")
+    run = th.mine(config=Config(input=given), windows="1h", bins=2, enrich="none", progress="off")
     assert (run.summary["n_features"], run.summary["n_transactions"]) == (2, 12)
 
 
@@ -398,6 +400,6 @@ def test_a_misspelt_bound_is_refused_whatever_the_miner() -> None:
     data = th.datasets.load("toy")
     with pytest.raises(ConfigError, match="confidance"):
         th.mine(
-            data.sensors, data.graph, data.binding, windows="1h", bins=3, miner=_Ours(),
+            data.sensors, data.graph, data.binding, windows="1h", bins=3, enrich="none", miner=_Ours(),
             refine={"min": {"confidance": 0.9}}, progress="off",
         )  # fmt: skip

@@ -26,7 +26,7 @@ from thence.runs.run import Run, load_run
 @pytest.fixture(scope="module")
 def run() -> Run:
     data = th.datasets.load("toy")
-    return th.mine(data.sensors, data.graph, data.binding, windows="1h", bins=3, seed=5, progress="off")
+    return th.mine(data, windows="1h", bins=3, enrich="none", refine=None, seed=5, progress="off")
 
 
 def test_a_folder_holds_everything_and_reads_back(run: Run, tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from thence.counting.assurance import assured
 from thence.errors import ConfigError
 from thence.graph.ontology import Ontology
@@ -124,7 +126,8 @@ def refine(
         raise ConfigError(f"cover must be a boolean or a share between 0 and 1, got {cover!r}")
     floor = min_confidence
     if floor is None and len(rules):
-        floor = float(rules.measure("confidence").min())
+        confidence = rules.measure("confidence")
+        floor = float(np.min(confidence, initial=1.0, where=~np.isnan(confidence)))
     test: dict[str, Any] = {"alpha": significance, "null": null, "seed": seed, "progress": progress}
     test |= {"min_confidence": min_confidence or 0.0, "min_support": min_support}
     test |= {"antecedent": antecedent, "consequent": consequent}
