@@ -34,6 +34,7 @@ __all__ = [
     "and_count",
     "as_kernel_array",
     "check_bitmaps",
+    "common_count",
     "ctpop",
     "default_threads",
     "full_mask",
@@ -62,13 +63,14 @@ SMALL_WORK = 1 << 20
 
 def kernel(function: _Function) -> _Function:
     """Compile a function on first use, release the interpreter lock in it, and cache the machine code on disk."""
-    return cast(_Function, numba.njit(nogil=True, cache=True, error_model="numpy", no_cfunc_wrapper=True)(function))
+    options: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    return cast(_Function, cast(Any, numba.njit)(**options)(function))
 
 
 def helper(function: _Function) -> _Function:
-    """Compile a function that only kernels call: it has no entry from Python, which would take most of the time."""
-    compiled = numba.njit(cache=True, error_model="numpy", no_cfunc_wrapper=True, no_cpython_wrapper=True)(function)
-    return cast(_Function, compiled)
+    """Compile a function that only kernels call. It has no entry from Python, which would take long to compile."""
+    options: dict[str, Any] = {"cache": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    return cast(_Function, cast(Any, numba.njit)(no_cpython_wrapper=True, **options)(function))
 
 
 def _population_count(_context: Any, word: Any) -> Any:
@@ -344,6 +346,15 @@ def popcount(words: Words) -> NDArray[np.int64]:
     out = np.empty(words.shape[:-1], dtype=np.int64)
     _popcount_rows(as_kernel_array(words.reshape(out.size, words.shape[-1]), np.uint64), out.reshape(-1))
     return out
+
+
+@helper
+def common_count(left: Words, a: Integer, right: Words, b: Integer, shift: Integer, span: Integer) -> Integer:
+    """Count the ones in the AND of the first ``span`` words of ``left[a]`` and of ``right[b]`` from ``shift`` on."""
+    total = np.uint64(0)
+    for word in range(span):
+        total += ctpop(left[a, word] & right[b, shift + word])
+    return np.int64(total)
 
 
 @helper

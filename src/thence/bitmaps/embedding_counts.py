@@ -17,9 +17,10 @@ import numpy.typing as npt
 
 from thence.bitmaps.bank import Bank
 from thence.bitmaps.bits import (
+    Integer,
     Words,
-    and_count,
     as_kernel_array,
+    common_count,
     default_threads,
     full_mask,
     helper,
@@ -182,6 +183,7 @@ def _count_span(
     before_features = np.empty(width, dtype=np.uint32)
     own = np.empty((n_rules, 4), dtype=np.int64)
     item_ones = np.empty(row_of.shape[0], dtype=np.int64)
+    zero: Integer = np.int64(0)
     for embedding in range(first, last):
         for rule in range(n_rules):
             for at in range(4):
@@ -189,9 +191,10 @@ def _count_span(
         for low in range(0, n_words_, block):
             high = min(low + block, n_words_)
             span = high - low
+            everywhere = full[low:high]
             gather_block(words, row_of, embedding, low, high, items)
             for item in range(row_of.shape[0]):
-                item_ones[item] = and_count(items[item, :span], items[item, :span])
+                item_ones[item] = common_count(items, item, items, item, zero, span)
             if not complete:
                 gather_block(words, present_of, embedding, low, high, known)
             clear(before)
@@ -202,29 +205,27 @@ def _count_span(
                 for place in range(width):
                     now[place] = antecedents[rule, place]
                 if rule == 0 or not equal(now, before):
-                    level = advance(levels, items, now, before, full[low:high], 0, span)
-                    ones = and_count(levels[level, :span], levels[level, :span])
+                    level = advance(levels, items, now, before, everywhere, zero, span)
+                    ones = common_count(levels, level, levels, level, zero, span)
                     if not complete:
                         for place in range(width):
                             features[place] = ABSENT if now[place] == ABSENT else column_of_item[now[place]]
-                        advance(seen, known, features, before_features, full[low:high], 0, span)
-                held = levels[level, :span]
-                target = items[consequents[rule], :span]
+                        advance(seen, known, features, before_features, everywhere, zero, span)
+                target = consequents[rule]
                 # An antecedent with a static item holds in few embeddings: the others have nothing to intersect.
-                both = and_count(held, target) if ones > 0 else np.int64(0)
+                both = common_count(levels, level, items, target, zero, span) if ones > 0 else np.int64(0)
                 if both > 0:
                     own[rule, 3] += both
-                    seen_row = seen_frames[rule, low:high]
                     for word in range(span):
-                        seen_row[word] |= held[word] & target[word]
+                        seen_frames[rule, low + word] |= levels[level, word] & items[target, word]
                 if complete:
                     own[rule, 1] += ones
-                    own[rule, 2] += item_ones[consequents[rule]]
+                    own[rule, 2] += item_ones[target]
                 else:
-                    feature = known[column_of_item[consequents[rule]], :span]
-                    own[rule, 0] += and_count(seen[level, :span], feature)
-                    own[rule, 1] += and_count(held, feature)
-                    own[rule, 2] += and_count(seen[level, :span], target)
+                    column = np.int64(column_of_item[target])
+                    own[rule, 0] += common_count(seen, level, known, column, zero, span)
+                    own[rule, 1] += common_count(levels, level, known, column, zero, span)
+                    own[rule, 2] += common_count(seen, level, items, target, zero, span)
         for rule in range(n_rules):
             if complete:
                 own[rule, 0] = n_frames

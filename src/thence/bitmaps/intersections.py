@@ -62,20 +62,6 @@ def sort_antecedents(antecedents: NDArray[np.uint32], n_items: int) -> NDArray[n
 
 
 @helper
-def _copy_into(out: Words, row: Words) -> None:
-    """Copy a bitmap."""
-    for word in range(out.size):  # a loop: assigning a slice costs seconds of compilation
-        out[word] = row[word]
-
-
-@helper
-def _and_into(out: Words, left: Words, right: Words) -> None:
-    """Write the AND of two bitmaps into a third."""
-    for word in range(out.size):
-        out[word] = left[word] & right[word]
-
-
-@helper
 def clear(items: NDArray[np.uint32]) -> None:
     """Make an antecedent empty."""
     for place in range(items.size):
@@ -109,20 +95,23 @@ def advance(
     Returns:
         The level that holds the intersection of all items of ``now``.
     """
-    span = high - low
     same = 0
     while same < now.size and now[same] == before[same] and now[same] != ABSENT:
         same += 1
+    # Loops over words: slices, and assigning them, take long to compile.
     depth = same
     while depth < now.size and now[depth] != ABSENT:
-        row = rows[now[depth], low:high]
+        item = now[depth]
         if depth == 0:
-            _copy_into(levels[1, :span], row)
+            for word in range(low, high):
+                levels[1, word - low] = rows[item, word]
         else:
-            _and_into(levels[depth + 1, :span], levels[depth, :span], row)
+            for word in range(low, high):
+                levels[depth + 1, word - low] = levels[depth, word - low] & rows[item, word]
         depth += 1
     if depth == 0:
-        _copy_into(levels[0, :span], full[low:high])
+        for word in range(low, high):
+            levels[0, word - low] = full[word]
     for place in range(now.size):
         before[place] = now[place]
     return depth

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from thence.bitmaps.bits import Integer, Words, and_count, ctpop, helper, kernel
 
-__all__ = ["FILLED", "SearchProblem", "SearchState", "continue_search", "count_pairs_of", "mirror_pairs"]
+__all__ = ["FILLED", "SearchProblem", "SearchState", "continue_search", "count_pairs_of"]
 
 # An intersection with fewer than 1/8 non-zero words is stored as a list of them: a vector popcount processes about
 # eight words in the time that one word takes to be fetched through an index.
@@ -88,18 +88,6 @@ def count_pairs_of(problem: SearchProblem, first: int, step: int, block: int, pa
             for other in range(item + 1, n_items):
                 if feature[other] != feature[item] and (antecedent_ok[item] or antecedent_ok[other]):
                     pairs[item, other] += and_count(left, bitmaps[name[other], low:high])
-
-
-@kernel
-def mirror_pairs(pairs: NDArray[np.int32]) -> None:
-    """Copy the upper triangle of a square matrix to the lower one, tile by tile."""
-    tile = 64
-    n_items = pairs.shape[0]
-    for top in range(0, n_items, tile):
-        for left in range(top, n_items, tile):
-            for row in range(top, min(top + tile, n_items)):
-                for column in range(max(left, row + 1), min(left + tile, n_items)):
-                    pairs[column, row] = pairs[row, column]
 
 
 @helper
@@ -266,14 +254,13 @@ def _write_rules(
                 n, n_antecedent = state.n_known[level], n_held
                 if problem.has_missing[current]:
                     row = problem.present[current]
-                    n = _count_common(state.known[at], state.places[level], -1, row)
+                    n = and_count(state.known[at], row)
                     n_antecedent = _count_common(state.words[level], state.places[level], state.n_places[level], row)
                 confident = _smallest_count(n_antecedent, problem.confidence_p, problem.confidence_q)
             if n_both * problem.support_q < problem.support_p * n:
                 continue
             if at > 0 and n_both >= confident:
-                row = problem.bitmaps[name[item]]
-                n_consequent = _count_common(state.known[at], state.places[level], -1, row)
+                n_consequent = and_count(state.known[at], problem.bitmaps[name[item]])
         if n_both >= confident:
             for column in range(problem.max_antecedents):
                 state.out_antecedents[filled, column] = name[chosen[column + 1]] if column < level else -1

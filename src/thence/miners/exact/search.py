@@ -55,7 +55,6 @@ from thence.miners.exact.kernels import (
     SearchState,
     continue_search,
     count_pairs_of,
-    mirror_pairs,
 )
 from thence.rules.bounds import as_fraction, exact_threshold
 
@@ -65,6 +64,8 @@ __all__ = ["RuleBlock", "mine_exact"]
 _MAX_PAIR_ITEMS = 8192
 # The words of all items that should stay in the second-level cache while pairs are counted (1 MB).
 _CACHE_WORDS = 1 << 17
+# Pair counts are mirrored in tiles of this many items, so that the copies stay small.
+_TILE = 512
 # The words that a run of first items would process if nothing were pruned; smaller runs are not worth a task.
 _RUN_WORK = 1 << 27
 # Words processed between two checks of the stop signal: a few hundredths of a second.
@@ -346,7 +347,9 @@ def _count_pairs(problem: SearchProblem, threads: int | None) -> NDArray[np.int3
         range(step),
         threads=threads,
     )
-    mirror_pairs(pairs)
+    for low in range(0, n_items, _TILE):  # copy the upper triangle to the lower one
+        high = min(low + _TILE, n_items)
+        pairs[low:, low:high] |= pairs[low:high, low:].T
     return as_kernel_array(pairs, np.int32)
 
 
