@@ -57,6 +57,7 @@ ONLY_ON_THE_COMMAND_LINE = {
     "-q": "Python prints nothing",
     "--strict": "Ontology.validate lists the violations",
     "--dataset": "th.datasets.load",
+    "--empty": "Config(windows=…)",
     "--option": "keywords of th.datasets.load",
     "--also": "th.write_rules, or Config",
     "--select": "System.select, SensorData.select, or read_system(select=…)",
