@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from thence.errors import PatternError as PatternError
     from thence.errors import RunError as RunError
     from thence.errors import ThenceError as ThenceError
+    from thence.estimators.classifier import RuleClassifier as RuleClassifier
+    from thence.estimators.features import RuleFeatures as RuleFeatures
     from thence.evaluate.comparison import compare as compare
     from thence.evaluate.fidelity import fidelity as fidelity
     from thence.evaluate.generalisation import generalisation as generalisation
@@ -83,6 +85,8 @@ _MODULES = MappingProxyType(
             *("BindingError", "ConfigError", "GraphError", "InputError", "MiningError"),
             *("MissingExtraError", "PatternError", "RunError", "ThenceError"),
         ),
+        "estimators.classifier": ("RuleClassifier",),
+        "estimators.features": ("RuleFeatures",),
         "evaluate.comparison": ("compare",),
         "evaluate.fidelity": ("fidelity",),
         "evaluate.generalisation": ("generalisation",),

@@ -1,0 +1,73 @@
+"""Cuts of a number that tell classes apart: recursive splits of least entropy, accepted by description length.
+
+A split is accepted if it pays for its own description (Fayyad and Irani 1993). A column that no single split helps is
+cut into equal shares, since it may help together with another column.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from thence.tables.cuts import shorten_cuts
+from thence.tables.discretization import fit_binning
+
+__all__ = ["cut_by_entropy"]
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def cut_by_entropy(values: FloatArray, classes: npt.NDArray[np.int64], *, fallback: int = 3) -> FloatArray:
+    """Return the cuts of a number, in increasing order, each the shortest decimal number between two values.
+
+    Args:
+        values: The numbers; NaN is missing.
+        classes: The class of each row, from 0.
+        fallback: Number of equal shares if no cut is accepted.
+
+    Examples:
+        >>> cut_by_entropy(np.arange(20.0), np.repeat([0, 1], 10)).tolist()
+        [10.0]
+    """
+    present = ~np.isnan(values)
+    order = np.argsort(values[present], kind="stable")
+    ordered = values[present][order]
+    if not len(ordered) or ordered[0] == ordered[-1]:
+        return np.empty(0)
+    hot = np.eye(int(classes.max()) + 1)[classes[present][order]]
+    sums = np.vstack([np.zeros(hot.shape[1]), np.cumsum(hot, axis=0)])
+    # Only between different values may a column be cut.
+    places = np.flatnonzero(np.diff(ordered) > 0) + 1
+    found = sorted(_split(sums, places, 0, len(ordered)))
+    if not found:
+        return fit_binning(ordered, bins=fallback).bin_edges
+    return shorten_cuts(ordered[found], ordered)
+
+
+def _split(sums: FloatArray, places: npt.NDArray[np.int64], start: int, stop: int) -> list[int]:
+    """Positions of the accepted cuts in a stretch of the ordered values."""
+    own = places[(places > start) & (places < stop)]
+    n = stop - start
+    if not len(own) or n < 2:
+        return []
+    left, right = sums[own] - sums[start], sums[stop] - sums[own]
+    n_left = (own - start).astype(np.float64)
+    mixed = (n_left * _entropy(left) + (n - n_left) * _entropy(right)) / n
+    best = int(np.argmin(mixed))
+    whole = sums[stop] - sums[start]
+    kinds = [int((part > 0).sum()) for part in (whole, left[best], right[best])]
+    entropies = [float(_entropy(part[None])[0]) for part in (whole, left[best], right[best])]
+    described = math.log2(3 ** kinds[0] - 2) - sum(
+        sign * kind * entropy for sign, kind, entropy in zip((1, -1, -1), kinds, entropies, strict=True)
+    )
+    if entropies[0] - mixed[best] <= (math.log2(n - 1) + described) / n:
+        return []
+    at = int(own[best])
+    return [*_split(sums, places, start, at), at, *_split(sums, places, at, stop)]
+
+
+def _entropy(counts: FloatArray) -> FloatArray:
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    return np.asarray(-(shares * np.log2(np.where(shares > 0, shares, 1.0))).sum(axis=1))

@@ -1,0 +1,53 @@
+"""What the estimators use of scikit-learn, or stand-ins that say what to install.
+
+scikit-learn is imported here and nowhere else, when an estimator is first used.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from thence.errors import MissingExtraError
+
+__all__ = [
+    "BaseEstimator",
+    "ClassifierMixin",
+    "LogisticRegression",
+    "NotFittedError",
+    "TransformerMixin",
+    "check_classification_targets",
+    "check_is_fitted",
+    "column_or_1d",
+    "validate_data",
+]
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+    from sklearn.exceptions import NotFittedError
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+except ImportError as _error:
+    _REASON = str(_error)
+
+    class _Missing:
+        """Stands in for a base class of scikit-learn; cannot be created."""
+
+        def __new__(cls, *_: Any, **__: Any) -> Any:
+            """Raise an error that says what to install."""
+            raise MissingExtraError(
+                f"the package 'sklearn' is needed but cannot be imported ({_REASON})",
+                hint="pip install 'thence[sklearn]'",
+            )
+
+    class BaseEstimator(_Missing):  # type: ignore[no-redef]
+        """Stands in for the base class of estimators."""
+
+    class ClassifierMixin:  # type: ignore[no-redef]
+        """Stands in for the base class of classifiers."""
+
+    class TransformerMixin:  # type: ignore[no-redef]
+        """Stands in for the base class of transformers."""
+
+    LogisticRegression = NotFittedError = _Missing
+    check_classification_targets = check_is_fitted = column_or_1d = validate_data = _Missing
