@@ -7,6 +7,7 @@ bin edges never look alike. Ranks, which no reading is compared with, are rounde
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from decimal import Decimal
 
@@ -34,6 +35,8 @@ _CALENDAR_COMPARISONS = {
 }
 _SMALLEST_PLAIN, _LARGEST_PLAIN = 1e-6, 1e15
 """Numbers beyond these have an exponent."""
+_POINTS = frozenset({"sensor", "command", "setpoint", "status", "alarm", "meter"})
+"""Words in the names of nodes that are measuring points."""
 _FRACTIONS = {2: "half", 3: "third", 4: "quarter", 5: "fifth", 10: "tenth"}
 
 
@@ -66,7 +69,7 @@ def _range_text(interval: Interval, unit: str) -> str:
         return "any number"
     above = _just_below(interval.low)
     if above is not None:
-        return f"above {format_number(above)} and below {format_number(interval.high)}{unit}"
+        return f"above {format_number(above)} but below {format_number(interval.high)}{unit}"
     low, high = format_number(interval.low), format_number(interval.high)
     dash = " to " if "−" in low + high else "–"
     return f"{low}{dash}{high}{unit}"
@@ -162,8 +165,16 @@ def _sensor_name(feature: Feature) -> str:
     kind = feature.label.replace("_", " ")
     if feature.role is Role.SENSOR and not feature.place:
         return feature.subject
+    if _names_a_point(feature.place, kind):
+        return feature.place
     noun = f"{kind} sensor" if kind else f"sensor {feature.subject}"
     return f"the {noun} in {feature.place}" if feature.place else f"the {kind or feature.subject}"
+
+
+def _names_a_point(place: str, kind: str) -> bool:
+    """Whether the node of a sensor is the measuring point itself, as in Brick: ``Supply_Air_Temperature_Sensor``."""
+    words = {word.lower() for word in re.findall(r"[A-Za-z][a-z]*", place)}
+    return bool(words & _POINTS) or bool(words & set(kind.lower().split()))
 
 
 def _measurement(item: Item, context: str) -> str:

@@ -72,7 +72,7 @@ __all__ = [
 
 FEW_RULES = 10
 """With fewer rules than this, a table with fewer bins is tried."""
-HARDLY_ANY = 3
+HARDLY_ANY = 5
 """With fewer lifted rules than this, rules about single sensors are mined, unless lifted ones were asked for."""
 
 Like = TransactionTable | Run | Discretizer | None
