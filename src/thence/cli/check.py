@@ -11,7 +11,8 @@ from thence.cli.screen import console, facts_table, number_notes, print_json, sa
 from thence.errors import GraphError, RunError
 
 if TYPE_CHECKING:
-    from thence.graph.system import System
+    from thence.graph.sites import AnySystem
+    from thence.readings.windows import WindowedReadings
     from thence.runs.configuration import Config
     from thence.tables.transactions import FeatureTable, TransactionTable
 
@@ -38,7 +39,7 @@ def check(config: Config, *, as_json: bool, quiet: bool, strict: bool) -> None:
         _refuse(found["ontology"])
 
 
-def refuse_breaches(system: System) -> None:
+def refuse_breaches(system: AnySystem) -> None:
     """Raise a ``GraphError`` if the graph of a system violates its ontology."""
     _refuse(_ontology(system))
 
@@ -52,7 +53,8 @@ def _refuse(ontology: dict[str, Any] | None) -> None:
 def examine(config: Config) -> dict[str, Any]:
     """Return what is known of a job before mining, ready for JSON."""
     from thence.atomic import require_writable
-    from thence.runs.inputs import load_system
+    from thence.graph.sites import Sites
+    from thence.runs.inputs import load_job
     from thence.runs.pipeline import plan, prepare
 
     config, miner = plan(config)
@@ -62,12 +64,13 @@ def examine(config: Config) -> dict[str, Any]:
         refused = None
     except RunError as error:
         refused = error.message
-    system = load_system(config.input, config.enrich.mode)
-    checked = system.sensors.check()
+    system = load_job(config)
+    parts = system.systems if isinstance(system, Sites) else (system,)
+    checked = {part.name: part.sensors.check().describe() for part in parts}
     readings, table = prepare(system, config, miner)
     described = _describe(table)
     return {
-        "sensors": checked.describe(),
+        **({"systems": checked} if isinstance(system, Sites) else {"sensors": checked[system.name]}),
         "graph": None if system.graph is None else {"nodes": len(system.graph.nodes), "edges": len(system.graph.edges)},
         "ontology": _ontology(system),
         "binding": None
@@ -77,19 +80,28 @@ def examine(config: Config) -> dict[str, Any]:
             "nodes": len(system.binding.nodes),
             "left_out": dict(system.binding.left_out),
         },
-        "windows": {
-            "every": config.windows.every,
-            "count": len(readings),
-            "start": str(readings.times[0].astype("datetime64[s]")) if len(readings) else None,
-            "end": str(readings.times[-1].astype("datetime64[s]")) if len(readings) else None,
-        },
+        "windows": _windows(readings, config.windows.every),
         "table": described,
         "search": _search(table, miner),
         "output": {"path": str(target), "exists": target.exists()} | ({} if refused is None else {"refused": refused}),
     }
 
 
-def _ontology(system: System) -> dict[str, Any] | None:
+def _windows(readings: WindowedReadings, every: str) -> dict[str, Any]:
+    """The number and the span of the windows; of several systems, of each."""
+    from thence.readings.pooling import PooledReadings
+
+    if isinstance(readings, PooledReadings):
+        return {"every": every, "systems": {name: _span(times) for name, times in readings.site_times.items()}}
+    return {"every": every, **_span(readings.times)}
+
+
+def _span(times: Any) -> dict[str, Any]:
+    start, end = (str(times[at].astype("datetime64[s]")) if len(times) else None for at in (0, -1))
+    return {"count": len(times), "start": start, "end": end}
+
+
+def _ontology(system: AnySystem) -> dict[str, Any] | None:
     if system.ontology is None or system.graph is None:
         return None
     breaches = system.ontology.validate(system.graph)
@@ -132,11 +144,13 @@ def _combinations(sizes: list[int], longest: int) -> int:
 
 
 def _print(found: dict[str, Any]) -> None:
-    sensors, table, search = found["sensors"], found["table"], found["search"]
-    kinds = ", ".join(f"{count} {kind}" for kind, count in sensors["kinds"].items())
-    period = f"{sensors['start']} to {sensors['end']}" if sensors["start"] else "no readings"
-    lines = [("sensors", f"{sensors['sensors']} ({kinds}); {sensors['readings']:,} readings, {period}")]
-    lines += _finding_lines(sensors["report"])
+    table, search = found["table"], found["search"]
+    lines: list[tuple[str, str]] = []
+    for name, sensors in found.get("systems", {"sensors": found.get("sensors")}).items():
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sensors["kinds"].items())
+        period = f"{sensors['start']} to {sensors['end']}" if sensors["start"] else "no readings"
+        lines.append((name, f"{sensors['sensors']} ({kinds}); {sensors['readings']:,} readings, {period}"))
+        lines += _finding_lines(sensors["report"])
     graph = found["graph"]
     lines.append(("graph", f"{graph['nodes']:,} nodes, {graph['edges']:,} edges" if graph else "none"))
     if found["ontology"]:
@@ -147,9 +161,11 @@ def _print(found: dict[str, Any]) -> None:
         left = found["binding"]["left_out"]
         bound = f"{found['binding']['bound']} sensors at {found['binding']['nodes']} nodes"
         lines.append(("binding", bound + (f", {len(left)} left out: {', '.join(list(left)[:_SHOWN])}" if left else "")))
-    windows = found["windows"]
-    span = f", {windows['start']} to {windows['end']}" if windows["count"] else ""
-    lines.append(("windows", f"{windows['count']:,} of {windows['every']}{span}"))
+    every = found["windows"]["every"]
+    for name, windows in found["windows"].get("systems", {"": found["windows"]}).items():
+        span = f", {windows['start']} to {windows['end']}" if windows["count"] else ""
+        where = f" in {name}" if name else ""
+        lines.append(("windows" + where, f"{windows['count']:,} of {every}{span}"))
     items = (
         f", {table['items']:,} items, {100 * table['missing_share']:.1f} % missing"
         if table["items"] is not None

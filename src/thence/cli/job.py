@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,12 +15,14 @@ from thence.cli.options import AsJson, Quiet
 from thence.errors import ConfigError
 from thence.runs.configuration import Config
 
-__all__ = ["default_folder", "with_job_options"]
+__all__ = ["default_folder", "with_input_options", "with_job_options"]
 
 _SOURCE_KEYS = ("sensors", "graph", "binding", "ontology", "dataset", "options")
 _AFTER_REFINING = ("by", "top", "min", "max")
 # A table of options belongs to one data set and is replaced; other tables are merged key by key.
 _REPLACED = ("input.options",)
+# The options that say what is read, and those among them that other commands than mine and check do not take.
+_INPUT_PANELS, _NO_INPUT = ("Input", "Reading", "Binding"), ("target",)
 
 ConfigFile = Annotated[
     Path | None,
@@ -57,6 +60,30 @@ def with_job_options(action: Action) -> Callable[..., None]:
     return job
 
 
+def with_input_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that also takes a configuration file and the options of ``mine`` that say what is read.
+
+    Args:
+        command: A command; its parameter ``source`` is the resulting configuration.
+    """
+    own = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != "source"]
+    inputs = [option for option in JOB_OPTIONS if option.panel in _INPUT_PANELS and option.name not in _NO_INPUT]
+
+    @functools.wraps(command)
+    def wrapped(*, config: Path | None = None, **given: Any) -> None:
+        values = {option.name: given.pop(option.name) for option in inputs}
+        command(source=configure(config, values), **given)
+
+    parameters = [
+        _parameter("config", ConfigFile, None),
+        *(_parameter(option.name, _annotation(option), _default(option)) for option in inputs),
+        *(p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own),
+    ]
+    wrapped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return wrapped
+
+
 def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
 
@@ -80,7 +107,7 @@ def configure(path: Path | None, given: Mapping[str, Any]) -> Config:
         >>> configure(None, {"dataset": "toy", "bins": 3}).discretize.bins
         3
     """
-    if path is None and given.get("dataset") is None and not given.get("sensors"):
+    if path is None and given.get("dataset") is None and not given.get("sensors") and not given.get("system"):
         raise ConfigError("no input is given", hint="pass a CONFIG.toml, --dataset NAME or --sensors FILE")
     _refuse_contradiction(given)
     config = _combine(path, settings_of_options(given))
@@ -112,7 +139,8 @@ def _combine(path: Path | None, given: dict[str, Any]) -> Config:
     asked, source = given.get("miner", {}), given.get("input", {})
     if asked.get("name", in_file["miner"]["name"]) != in_file["miner"]["name"]:
         del in_file["miner"]
-    if "dataset" in source or "sensors" in source:
+    if "dataset" in source or "sensors" in source or "system" in given:
+        in_file.pop("system", None)
         # Another source replaces all parts of the one in the file; the options of the readers stay.
         kept = {key: value for key, value in in_file.get("input", {}).items() if key not in _SOURCE_KEYS}
         in_file["input"] = kept
@@ -138,7 +166,8 @@ def default_folder(config: Config) -> Path:
     """Return an unused run folder in ``runs``, named after the data set or the first file of readings."""
     sensors = config.input.sensors
     first = sensors if isinstance(sensors, str) else sensors[0] if sensors else "run"
-    name = config.input.dataset or Path(first).stem.strip("*?[].") or "run"
+    named = "-".join(one.name for one in config.system)
+    name = named or config.input.dataset or Path(first).stem.strip("*?[].") or "run"
     folder, number = Path("runs") / name, 1
     while folder.exists():
         number += 1

@@ -135,6 +135,21 @@ def _nodes(given: list[str]) -> dict[str, str]:
     return out
 
 
+def _systems(given: list[str]) -> list[dict[str, Any]]:
+    """The files of several systems, each given as NAME=FOLDER."""
+    from thence.runs.configuration import Config
+    from thence.runs.folders import find_system_files
+
+    systems = []
+    for text in given:
+        name, found, folder = (part.strip() for part in text.partition("="))
+        if not found or not name or not folder:
+            raise ConfigError(f"--system takes NAME=FOLDER, got '{text}'")
+        systems.append(find_system_files(name, Path(folder).expanduser()))
+    listed: list[dict[str, Any]] = Config(system=tuple(systems)).to_mapping()["system"]
+    return listed
+
+
 def _edges(given: list[str]) -> dict[str, Any]:
     out = parse_assignments(given, flag="--bin-edges")
     for kind, edges in out.items():
@@ -194,6 +209,14 @@ _SOURCES = (
         help="Option of the data set as key=value; may be repeated.",
         panel=_INPUT,
         convert=partial(parse_assignments, flag="--option"),
+    ),
+    JobOption(
+        name="system",
+        sets=("system",),
+        type=_TEXTS,
+        help="One of several systems to mine together, as NAME=FOLDER with its files; may be repeated.",
+        panel=_INPUT,
+        convert=_systems,
     ),
     JobOption(
         name="target",
