@@ -14,7 +14,7 @@ __all__ = ["Html", "bar", "code", "folded", "join", "notes", "pairs", "panel", "
 _STYLE = """
 .thence{font-size:13px;line-height:1.45;max-width:72em;overflow-x:auto}
 .thence .th-title{font-weight:600;margin:.2em 0 .5em}
-.thence table{border-collapse:collapse;margin:.3em 0 .6em;width:auto;border:none}
+.thence table{font-size:inherit;border-collapse:collapse;margin:.3em 0 .6em;width:auto;border:none}
 .thence th,.thence td{text-align:left;vertical-align:top;padding:.3em .9em .3em 0;border:none;background:none;
 white-space:normal;max-width:52em}
 .thence th{font-weight:600}

@@ -123,12 +123,13 @@ def _rules(rules: ManyRules) -> Html:
     if not len(rules):
         return Html("")
     shown = min(SHOWN, len(rules))
-    columns = {name: rules.measure(name)[:shown] for name in ("confidence", "support", "zhang")}
+    names = ("confidence", "support", "zhang", "consequent_support")
+    columns = {name: rules.measure(name)[:shown] for name in names}
     rows = [
         (
             str(number + 1),
             _sentence(rules, number),
-            bar(f"{columns['confidence'][number]:.3f}", float(columns["confidence"][number])),
+            _confidence(float(columns["confidence"][number]), float(columns["consequent_support"][number])),
             f"{columns['support'][number]:.3f}",
             f"{columns['zhang'][number]:.3f}",
         )
@@ -136,6 +137,11 @@ def _rules(rules: ManyRules) -> Html:
     ]
     grid = table(["", "rule", "confidence", "support", "Zhang"], rows, numbers=(0, 2, 3, 4))
     return join([grid, remark(f"… and {len(rules) - shown:,} more")]) if len(rules) > shown else grid
+
+
+def _confidence(confidence: float, overall: float) -> Html:
+    """The confidence, beside the share of rows in which the consequent holds anyway."""
+    return join([bar(f"{confidence:.3f}", confidence), remark(f"{overall:.3f} overall")])
 
 
 def _sentence(rules: ManyRules, number: int) -> Html:
