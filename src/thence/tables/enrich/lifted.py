@@ -56,7 +56,7 @@ def lifted_table(
         fit_frames: The frames on which bins are fitted.
         patterns: ``"auto"``, ``"stars"`` or ``"paths"`` to discover patterns, or the patterns.
         hops: Maximum number of edges of a discovered path.
-        min_embeddings: Minimum number of embeddings of a discovered pattern.
+        min_embeddings: Minimum number of embeddings of a discovered pattern; of two systems, two are enough.
         max_embeddings: Maximum number of embeddings of a pattern.
         edges: Whether to add labels and edges of the graph as columns.
 
@@ -68,6 +68,9 @@ def lifted_table(
     kind_of = {sensor.id: sensor.kind for sensor in readings.sensors}
     carriers = Carriers.of(index, kind_of, dict(around.binding))
     notes: list[str] = []
+    if isinstance(readings, PooledReadings):
+        # A pattern with one place in each of several systems is worth as much as one with several places in one.
+        min_embeddings = min(min_embeddings, max(2, len(readings.site_times)))
     if isinstance(patterns, str) and patterns in ("auto", "stars", "paths"):
         chosen, notes = discover(
             carriers,
