@@ -113,11 +113,14 @@ def range_of(value: float, decimals: int | None) -> Bin:
 def bin_edges(values: Iterable[float], method: str, bins: int) -> list[float]:
     """The inner edges of bins, each as the shortest decimal number that separates the same values.
 
-    With equal counts, a frequent value has a bin of its own, and the others are cut into equal counts.
+    With equal counts, a frequent value has a bin of its own, and the others are cut into equal counts. So has a value
+    that is the only one, with any method.
     """
     given = list(values)
     if not given:
         return []
+    if len(set(given)) == 1:
+        return sorted(range_of(given[0], decimals_of(given)))
     if method != "frequency":
         ordered = sorted(given)
         return [shorten(edge, ordered) for edge in _raw_edges(ordered, method, bins)]

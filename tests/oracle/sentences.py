@@ -45,6 +45,11 @@ def read_test(text: str) -> Predicate:
     if ranged := re.fullmatch(rf"(not )?({NUMBER})(?:–| to )({NUMBER})", text):
         low, high = _number(ranged[2]), _number(ranged[3])
         return lambda value: (low <= value < high) is (ranged[1] is None)
+    if opened := re.fullmatch(rf"(not )?above ({NUMBER}) but below ({NUMBER})", text):
+        low, high = _number(opened[2]), _number(opened[3])
+        return lambda value: (low < value < high) is (opened[1] is None)
+    if text == "any number":
+        return lambda value: isinstance(value, float)
     if compared := re.fullmatch(rf"(not |below |at most |above |at least |)({NUMBER})", text):
         return lambda value: COMPARISONS[compared[1]](value, _number(compared[2]))
     denied, listed = text.startswith("not "), text.removeprefix("not ")

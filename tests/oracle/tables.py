@@ -131,6 +131,7 @@ class Bins:
     def __init__(self, values: Iterable[float], setup: Setup, key: str, *, method: str | None = None) -> None:
         chosen, known = method or setup.method, sorted(values)
         self.categories: set[float] | None = None
+        self.varied = key in setup.given or len(set(known)) > 1
         if key in setup.given:
             self.edges = list(setup.given[key])
         elif chosen == "distinct" and known and len(set(known)) <= 20:
@@ -443,7 +444,7 @@ class Lifted:
                         self.property_bins[key] = Bins(pooled, self.setup, key, method="frequency")
                     bins = self.property_bins[key]
                     cells = {node: [bins.cell(value) for value in own] for node, own in values.items()}
-                    varied = len(known) > 1
+                    varied = bins.varied
                 else:
                     cells = {node: [_category(value) for value in own] for node, own in values.items()}
                     varied = len(known) > 1

@@ -189,7 +189,7 @@ def test_a_frequent_number_without_a_resolution_is_exact() -> None:
     assert [format_test(item) for item in items][:3] == [
         "below 0 m³/h",
         "0 m³/h",
-        f"above 0 and below {binning.bin_edges[2]:g} m³/h",
+        f"above 0 but below {binning.bin_edges[2]:g} m³/h",
     ]
     assert str(items[1]) == "(f:flow).value = 0.0"
 

@@ -213,6 +213,8 @@ def _fit(
     finite = finite[np.isfinite(finite)]
     if finite.size == 0 and method != "edges":
         return Binning(np.empty(0))
+    if method in METHODS.built_in and method not in ("edges", "distinct") and finite.min() == finite.max():
+        return cut_by_frequency(finite, 2)  # a single value is named, whatever the method
     found = find(finite, bins) if given is None else find(finite, bins, given)
     if isinstance(found, Binning):
         return found
