@@ -39,6 +39,8 @@ LEAST_GAIN = 0.001
 """A rule must add this share of what the rules before it explain."""
 MOST_ALIKE = 5
 """Rules about the same features that are listed; more of them would only repeat the law at other values."""
+MOST_OTHERS = 5
+"""Sentences for the same fact that are kept."""
 FEW_PLACES = 3
 """A rule that applies in fewer places than this counts less, if its pattern has more of them."""
 FEW_CONTEXTS = 5
@@ -134,6 +136,8 @@ def information(rules: RuleSet) -> Floats:
 
 def _empty(rules: RuleSet) -> RuleSet:
     none = rules.take(np.zeros(0, np.int64))
+    extras = {"both_ways": np.zeros(0, bool), "also_known_as": np.zeros(0, np.str_)}
+    none = replace(none, extras={**none.extras, **extras}, ordered=True)
     if not len(rules):
         return none
     note = (
@@ -194,9 +198,10 @@ def _same_facts(rules: RuleSet, parts: list[EncodedRules], both_ways: Bools) -> 
     """Return the rule that stands for the fact of each rule, and all rules of each fact that has several."""
     facts, converses = fact_numbers(parts, len(rules))
     # Of a rule that holds both ways, either direction is the same fact.
-    number = np.where(both_ways, np.minimum(facts, converses), facts)
-    _, group = np.unique(np.stack([number, both_ways.astype(np.uint64)]), axis=1, return_inverse=True)
-    group = group.reshape(-1)
+    either = np.minimum(facts, converses)
+    joined = {fact: one for r in np.flatnonzero(both_ways) for one in [either[r]] for fact in (facts[r], converses[r])}
+    number = np.array([joined.get(fact, fact) for fact in facts], np.uint64)
+    _, group = np.unique(number, return_inverse=True)
     order = np.argsort(group, kind="stable")
     starts = np.flatnonzero(np.r_[True, np.diff(group[order]) > 0])
     leader = np.arange(len(rules))
@@ -204,7 +209,7 @@ def _same_facts(rules: RuleSet, parts: list[EncodedRules], both_ways: Bools) -> 
     for start, end in zip(starts, np.r_[starts[1:], len(order)], strict=True):
         if end - start > 1:
             members = order[start:end].tolist()
-            shortest = min(members, key=lambda r: _length(rules, r))
+            shortest = min(members, key=lambda r: (not both_ways[r], _length(rules, r)))
             leader[members] = shortest
             alike[shortest] = members
     return leader, alike
@@ -218,12 +223,20 @@ def _length(rules: RuleSet, number: int) -> tuple[int, int, bool, str]:
 
 
 def _others(rules: RuleSet, number: int, alike: dict[int, list[int]]) -> str:
-    """The sentences of a fact in other patterns, one per line and pattern."""
-    patterns = [-1] * len(rules) if rules.pattern_of is None else rules.pattern_of.tolist()
-    shortest: dict[int, int] = {}
-    for rule in sorted(alike.get(number, ()), key=lambda r: _length(rules, r)):
-        shortest.setdefault(patterns[rule], rule)
-    return "\n".join(rules.rule(r).english for pattern, r in shortest.items() if pattern != patterns[number])
+    """The sentences of a fact in other patterns, or about other features of a plain table, one per line."""
+    if number not in alike:
+        return ""
+
+    def about(rule: int) -> object:
+        if rules.pattern_of is not None:
+            return int(rules.pattern_of[rule])
+        return frozenset(rules.items[i].feature for i in (*rules.antecedents[rule], rules.consequents[rule]) if i >= 0)
+
+    shortest: dict[object, int] = {about(number): number}
+    for rule in sorted(alike[number], key=lambda r: _length(rules, r)):
+        shortest.setdefault(about(rule), rule)
+    others = [rules.rule(r).english for r in shortest.values() if r != number]
+    return "\n".join(others[:MOST_OTHERS])
 
 
 class _Cells:
