@@ -60,31 +60,32 @@ class PooledReadings(WindowedReadings):
     site_times: Mapping[str, npt.NDArray[np.datetime64]] = None  # type: ignore[assignment]
     calendars: Mapping[str, npt.NDArray[np.int16]] = None  # type: ignore[assignment]
 
-    def head(self, frames: Mapping[str, int]) -> PooledReadings:
-        """Return the first windows of each system only.
+    def cut(self, frames: Mapping[str, tuple[int, int]]) -> PooledReadings:
+        """Return some of the windows of each system.
 
         Args:
-            frames: How many windows of each system.
+            frames: The first window of each system to keep, and the one after the last.
         """
-        site_times = {name: times[: frames[name]] for name, times in self.site_times.items()}
+        site_times = {name: times[slice(*frames[name])] for name, times in self.site_times.items()}
         n_frames = max((len(times) for times in site_times.values()), default=0)
-        site = np.array([len(site_times[site_of_id(sensor.id)]) for sensor in self.numeric], np.int64)
-        beyond = np.arange(n_frames)[:, None] >= site[None, :]
 
-        def cut(codes: npt.NDArray[Any], most: int) -> npt.NDArray[Any]:
-            return np.where(np.arange(n_frames) < most, codes[:n_frames], codes.dtype.type(-1))
+        def moved(series: npt.NDArray[Any], site: str, filler: float) -> npt.NDArray[Any]:
+            first, last = frames[site]
+            return _pad(series[first : min(last, len(self.site_times[site]))], n_frames, filler)
+
+        def columns(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+            series = [moved(values[:, at], site_of_id(s.id), np.nan) for at, s in enumerate(self.numeric)]
+            return np.stack(series, axis=1) if series else np.empty((n_frames, 0))
 
         return replace(
             self,
-            times=self.times[:n_frames],
-            values=np.where(beyond, np.nan, self.values[:n_frames]),
-            states={
-                id: (cut(codes, len(site_times[site_of_id(id)])), known) for id, (codes, known) in self.states.items()
-            },
-            derived={name: np.where(beyond, np.nan, values[:n_frames]) for name, values in self.derived.items()},
+            times=max(site_times.values(), key=len),
+            values=columns(self.values),
+            states={id: (moved(codes, site_of_id(id), -1), known) for id, (codes, known) in self.states.items()},
+            derived={name: columns(values) for name, values in self.derived.items()},
             site_times=site_times,
             calendars={
-                name: np.stack([cut(row, len(own)) for row, own in zip(codes, site_times.values(), strict=True)])
+                name: np.stack([moved(row, site, -1) for row, site in zip(codes, site_times, strict=True)])
                 for name, codes in self.calendars.items()
             },
         )
@@ -165,7 +166,7 @@ def _units_of_kinds(parts: Mapping[str, WindowedReadings]) -> dict[str, str]:
     return {kind: unit for kind, (unit, _) in found.items()}
 
 
-def _pad(series: npt.NDArray[Any], n_frames: int, filler: int) -> npt.NDArray[Any]:
+def _pad(series: npt.NDArray[Any], n_frames: int, filler: float) -> npt.NDArray[Any]:
     return np.concatenate([series, np.full(n_frames - len(series), filler, series.dtype)])
 
 

@@ -122,7 +122,7 @@ def load_job(config: Config, *, progress: Progress = silent) -> AnySystem:
         own = {name: value for name in common if (value := getattr(one, name)) not in (None, (), {})}
         system = load_system(InputConfig(**{**common, **own}), mode, progress=progress)
         systems.append(replace(system, name=one.name))
-    return pool_systems(systems)
+    return systems[0] if len(systems) == 1 else pool_systems(systems)
 
 
 def gather_system(
@@ -133,7 +133,7 @@ def gather_system(
         sensors = sensors.systems
     if isinstance(sensors, (list, tuple)) and sensors and all(isinstance(one, System) for one in sensors):
         parts = [gather_system(one, graph, binding, ontology, given, enrich) for one in sensors]
-        return pool_systems(one for one in parts if isinstance(one, System))
+        return parts[0] if len(parts) == 1 else pool_systems(one for one in parts if isinstance(one, System))
     if isinstance(sensors, System):
         for part, name in ((graph, "graph"), (binding, "binding"), (ontology, "ontology")):
             if part is not None:

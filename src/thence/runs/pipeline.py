@@ -570,7 +570,7 @@ def _readings_to_fit(readings: PooledReadings, config: Config) -> PooledReadings
     for name, number in frames.items():
         if not number:
             raise ConfigError(f"no window of '{name}' lies before fit_until = {until}", where="[discretize]")
-    return readings.head(frames)
+    return readings.cut({name: (0, number) for name, number in frames.items()})
 
 
 def _frames_to_fit(readings: WindowedReadings, config: Config) -> Frames:

@@ -12,6 +12,9 @@ Results are given for three groups of places: *seen*; *partly unseen*, which are
 a rule may apply there by reading seen sensors; and *wholly unseen*, around which everything is hidden as far as a rule
 reaches. No rule was mined on or chosen by a reading of either.
 
+With ``by="site"`` there are several systems: each is left out once, rules are mined on the others together, and
+measured on the one left out.
+
 Of the mined rules, few are selected that together cover as much as possible, the most confident first. By default the
 selection looks at seen places in the earlier part of the time only, so that no reading of a hidden sensor decides
 which rules are kept. Which patterns there are, and where hidden sensors are, is known from the graph. A rank ("in its
@@ -21,16 +24,12 @@ the earlier part of the time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
+from collections.abc import Sequence
+from typing import Any, Literal, overload
 
 from thence.errors import ConfigError
-from thence.evaluate.generalisation.hiding import GROUPS, PARTLY, SEEN, WHOLLY, classify_places, hide_places
+from thence.evaluate.generalisation.hiding import PARTLY, SEEN, WHOLLY, classify_places, hide_places
 from thence.evaluate.generalisation.places import (
-    TIERS,
     GroupResult,
     Groups,
     PlaceEvaluator,
@@ -39,124 +38,34 @@ from thence.evaluate.generalisation.places import (
     select_applicable,
     select_frame_cover,
 )
-from thence.evaluate.generalisation.split import SplitSettings, TimedSystem, window_system
-from thence.graph.matching import GraphIndex
-from thence.graph.patterns import Pattern
+from thence.evaluate.generalisation.results import Generalisation, ModeResult, SiteGeneralisation
+from thence.evaluate.generalisation.split import SplitSettings, TimedSystem, window_sites, window_system
+from thence.evaluate.generalisation.transfer import choose_candidates, measure_across, measure_left_out
+from thence.graph.sites import Sites
 from thence.graph.system import System
 from thence.miners.exact.miner import Exact
 from thence.progress import Progress, silent
-from thence.rules.ruleset import RuleSet
 from thence.tables.enrich import ENRICHMENTS
-from thence.tables.transactions import TransactionTable
 
-__all__ = ["Generalisation", "GroupResult", "ModeResult", "generalisation"]
+__all__ = ["Generalisation", "GroupResult", "ModeResult", "SiteGeneralisation", "generalisation"]
 
 CHOICES = ("seen", "transductive")
-CANDIDATES = 1500
-"""Maximum number of rules that the selection considers."""
+ENRICHED = ("none", "grounded", "existential", "lifted")
 
 
-@dataclass(frozen=True)
-class ModeResult:
-    """Results of the rules of one enrichment, by group of places, in the later part of the time.
-
-    Args:
-        enrichment: The enrichment.
-        mined: Number of rules that were mined.
-        rules: Number of rules that were selected.
-        seen: Result on seen places.
-        partly_unseen: Result on hidden places near a seen one.
-        wholly_unseen: Result on hidden places around which everything is hidden, as far as a rule reaches.
-        selected: The selected rules.
-    """
-
-    enrichment: str
-    mined: int
-    rules: int
-    seen: GroupResult
-    partly_unseen: GroupResult
-    wholly_unseen: GroupResult
-    selected: RuleSet = field(repr=False, compare=False)
-
-    def describe(self) -> dict[str, Any]:
-        """Return the numbers as a dict that JSON can hold, without the rules."""
-        counts = {"enrichment": self.enrichment, "mined": self.mined, "rules": self.rules}
-        return counts | {group: getattr(self, group).describe() for group in GROUPS}
+@overload
+def generalisation(system: System, *, by: Literal["place"] = ..., **settings: Any) -> Generalisation: ...
 
 
-@dataclass(frozen=True)
-class Generalisation:
-    """Results of ``generalisation``: one per enrichment, and the split.
-
-    Args:
-        modes: The result of each enrichment.
-        split: How places were split: ``"region"``, ``"random"`` or ``"another system"``.
-        choose: On what rules were selected: ``"seen"`` or ``"transductive"``.
-        unseen_nodes: Ids of the nodes that were hidden, or of the nodes with sensors of the other system.
-        wholly_unseen_nodes: Ids of those among them that are wholly unseen.
-        seen_nodes: Ids of the nodes with sensors that rules were mined on.
-        later_from: Start of the part of the time that rules were measured on.
-        frames: Number of frames that rules were measured on.
-    """
-
-    modes: Mapping[str, ModeResult]
-    split: str
-    choose: str
-    unseen_nodes: tuple[str, ...]
-    wholly_unseen_nodes: tuple[str, ...]
-    seen_nodes: tuple[str, ...]
-    later_from: str
-    frames: int
-
-    def describe(self) -> dict[str, Any]:
-        """Return the result as a dict that JSON can hold, without the rules."""
-        return {
-            "split": self.split,
-            "choose": self.choose,
-            "seen_nodes": len(self.seen_nodes),
-            "unseen_nodes": len(self.unseen_nodes),
-            "wholly_unseen_nodes": len(self.wholly_unseen_nodes),
-            "later_from": self.later_from,
-            "frames": self.frames,
-            "modes": {name: result.describe() for name, result in self.modes.items()},
-        }
-
-    def __str__(self) -> str:
-        chosen = "seen places" if self.choose == "seen" else "all places (transductive)"
-        lines = [
-            f"{len(self.seen_nodes)} seen and {len(self.unseen_nodes)} unseen places ({self.split}), "
-            f"{len(self.wholly_unseen_nodes)} of them wholly unseen",
-            f"rules chosen on {chosen}, measured in {self.frames:,} frames from {self.later_from} on",
-            f"{'':<26}" + "".join(f"{group.replace('_', ' '):>26}" for group in _SHOWN),
-            f"{'enrichment':<12}{'mined':>9}{'kept':>5}" + f"{'coverage':>10}{'conf.':>7}{'sensors':>9}" * len(GROUPS),
-        ]
-        for name, result in self.modes.items():
-            shares = [getattr(result, group) for group in _SHOWN]
-            lines.append(
-                f"{name:<12}{result.mined:>9,}{result.rules:>5,}"
-                + "".join(
-                    f"{_format_share(found.coverage):>10}{_format_share(found.confidence):>7}"
-                    f"{_format_share(found.sensor_share):>9}"
-                    for found in shares
-                )
-            )
-        lines.append(
-            "coverage: of the places × frames with a reading; sensors: share that the rules read; –: never applied"
-        )
-        return "\n".join(lines)
+@overload
+def generalisation(system: Sequence[System] | Sites, *, by: Literal["site"], **settings: Any) -> SiteGeneralisation: ...
 
 
-_SHOWN = GROUPS[::-1]
-
-
-def _format_share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
-
-
-def generalisation(
-    system: System,
+def generalisation(  # type: ignore[misc]  # the overloads leave the keywords to this signature
+    system: System | Sequence[System] | Sites,
     *,
-    enrich: str | Sequence[str] = ("none", "grounded", "existential", "lifted"),
+    by: Literal["place", "site"] = "place",
+    enrich: str | Sequence[str] | None = None,
     unseen: float = 0.3,
     split: str = "region",
     choose: str = "seen",
@@ -173,7 +82,7 @@ def generalisation(
     min_embeddings: int = 3,
     other: System | None = None,
     progress: Progress = silent,
-) -> Generalisation:
+) -> Generalisation | SiteGeneralisation:
     """Mine rules at some places and times and measure them at others.
 
     Rules are mined by ``th.Exact`` on the sensors of the seen nodes, in the first ``train_share`` of the time, and
@@ -181,8 +90,10 @@ def generalisation(
     all nodes with sensors within ``hops`` edges of it are hidden too.
 
     Args:
-        system: A system with a graph and a binding.
-        enrich: Enrichments to measure, one or several.
+        system: A system with a graph and a binding; several of them, each with a name, for ``by="site"``.
+        by: Hide places of one system (``"place"``), or leave out one of several systems at a time (``"site"``). Sites
+            have lifted rules only; ``unseen``, ``split``, ``seed`` and ``other`` are not used.
+        enrich: Enrichments to measure, one or several; by default all that there are, and ``"lifted"`` for sites.
         unseen: Share of the nodes with sensors to hide, between 0 and 1 (exclusive).
         split: Hide a ``"region"``, the nodes nearest to a random one, so that some are wholly unseen; or ``"random"``
             nodes, of which hardly any is wholly unseen.
@@ -218,7 +129,7 @@ def generalisation(
         >>> print(result.modes["none"].wholly_unseen.coverage)
         None
     """
-    wanted = [enrich] if isinstance(enrich, str) else list(enrich)
+    wanted = [enrich] if isinstance(enrich, str) else list(enrich or (ENRICHED if by == "place" else ("lifted",)))
     for mode in wanted:
         ENRICHMENTS.check(mode)
     for name, share in (("unseen", unseen), ("train_share", train_share)):
@@ -226,7 +137,6 @@ def generalisation(
             raise ConfigError(f"{name} must be between 0 and 1 (exclusive), got {share}")
     if choose not in CHOICES:
         raise ConfigError(f"unknown choose '{choose}'", hint="use 'seen' or 'transductive'")
-    here = window_system(system, kinds, windows)
     settings = SplitSettings(
         Exact(min_support=min_support, min_confidence=min_confidence, max_antecedents=max_antecedents),
         bins,
@@ -236,6 +146,13 @@ def generalisation(
         train_share,
         transductive=choose == "transductive",
     )
+    if by == "site":
+        return _leave_out_sites(_several(system, wanted), settings, kinds, windows, choose, progress)
+    if by != "place":
+        raise ConfigError(f"unknown by '{by}'", hint="use 'place' or 'site'")
+    if not isinstance(system, System):
+        raise ConfigError("several systems are given", hint="pass by='site' to leave out one at a time")
+    here = window_system(system, kinds, windows)
     results = {}
     there = None if other is None else window_system(other, kinds, windows)
     hidden = set() if there else hide_places(here.places, here.graph, share=unseen, split=split, seed=seed, hops=hops)
@@ -245,7 +162,7 @@ def generalisation(
         if there is None:
             results[mode] = _measure_within(mode, here, groups, settings)
         else:
-            results[mode] = _measure_across(mode, here, there, settings)
+            results[mode] = measure_across(mode, here, there, settings)
     progress("generalising", len(wanted), len(wanted))
     measured = there or here
     cut = settings.split_frame(measured)
@@ -272,7 +189,7 @@ def _measure_within(mode: str, timed: TimedSystem, groups: Groups, settings: Spl
         patterns = [p for p in timed.find_patterns(settings) if {s.kind for s in p.sensors if not s.optional} <= known]
     train = timed.table(mode, settings, patterns=patterns, sensors=seen)
     mined = settings.miner.mine(train.frames(earlier))
-    candidates = _choose_candidates(mined)
+    candidates = choose_candidates(mined)
     if mode == "existential":
         selected = select_frame_cover(candidates, train.frames(earlier), settings.max_rules)
         present = find_present(timed)[:, later]
@@ -298,59 +215,46 @@ def _measure_within(mode: str, timed: TimedSystem, groups: Groups, settings: Spl
     return ModeResult(mode, len(mined), len(selected), *places.measure(selected, later), selected)
 
 
-def _measure_across(mode: str, here: TimedSystem, there: TimedSystem, settings: SplitSettings) -> ModeResult:
-    earlier, later = settings.split_time(here)
-    other_earlier, other_later = settings.split_time(there)
-    patterns: Any = here.find_patterns(settings) if mode == "lifted" else "auto"
-    train = here.table(mode, settings, patterns=patterns)
-    mined = settings.miner.mine(train.frames(earlier))
-    candidates = _choose_candidates(mined)
-    seen, unseen = np.full(len(here.places), SEEN), np.full(len(there.places), WHOLLY)
-    if mode == "existential":
-        selected = select_frame_cover(candidates, train.frames(earlier), settings.max_rules)
-        found = []
-        for timed, table, frames in (
-            (here, train, later),
-            (there, there.table(mode, settings, discretizer=train.discretizer), other_later),
-        ):
-            sensors = timed.sensors_at(np.ones(len(timed.places), bool))
-            found.append(measure_frames(selected, table.frames(frames), find_present(timed)[:, frames], len(sensors)))
-        return ModeResult(mode, len(mined), len(selected), found[0], GroupResult(), found[1], selected)
-    places = PlaceEvaluator(train, here, seen)
-    common = _select_patterns([pattern for pattern, _ in candidates.patterns], there) if mode == "lifted" else []
-    # Rules about named sensors apply to no other system: their table there has no blocks.
-    other = (
-        there.table("lifted", settings, patterns=common) if common else TransactionTable((), mode, train.discretizer)
-    )
-    other_places = PlaceEvaluator(other, there, unseen)
-    if mode == "lifted":
-        candidates = candidates.filter(where=lambda rule: rule.pattern in set(common))
-    if mode == "lifted" and settings.transductive:
-        pool = select_applicable(candidates, other)
-        selected = other_places.select_cover(pool, other_earlier, settings.max_rules, unseen=True)
-    else:
-        selected = places.select_cover(candidates, earlier, settings.max_rules)
-    results = places.measure(selected, later)[SEEN], GroupResult(), other_places.measure(selected, other_later)[WHOLLY]
-    return ModeResult(mode, len(mined), len(selected), *results, selected)
+def _several(given: System | Sequence[System] | Sites, enrich: Sequence[str]) -> list[System]:
+    systems = [given] if isinstance(given, System) else list(given)
+    if len(systems) < 2:
+        raise ConfigError("leaving out a site needs at least two", hint="pass several systems: generalisation([a, b])")
+    unfit = [mode for mode in enrich if mode != "lifted"]
+    if unfit:
+        raise ConfigError(
+            f"rules with the enrichment '{unfit[0]}' are about one site and cannot be measured on another",
+            hint="use enrich='lifted'",
+        )
+    return systems
 
 
-def _select_patterns(patterns: Iterable[str], timed: TimedSystem) -> list[str]:
-    """Return the patterns that another system can match: it has their labels, relations and kinds of sensors."""
-    index = GraphIndex(timed.graph, timed.system.ontology)
-    kinds = {sensor.kind for sensor in timed.readings.sensors}
-    out = []
-    for text in patterns:
-        pattern = Pattern.parse(text)
-        labels = {v.label for v in pattern.nodes} | {step.target for role in pattern.roles for step in role.steps}
-        relations = {link.label for link in pattern.links} | {s.label for role in pattern.roles for s in role.steps}
-        needed = {s.kind for s in pattern.sensors if not s.optional}
-        if labels - {""} <= set(index.labels) and relations - {""} <= set(index.relations) and needed <= kinds:
-            out.append(text)
-    return out
-
-
-def _choose_candidates(rules: RuleSet) -> RuleSet:
-    """Return the rules that the selection considers: by tier of confidence, then short rules, then high support."""
-    tier = np.digitize(rules.measure("confidence"), sorted(TIERS[:-1]))
-    order = np.lexsort([-rules.measure("support"), rules.measure("antecedents"), -tier])
-    return rules.take(order[:CANDIDATES])
+def _leave_out_sites(
+    systems: Sequence[System],
+    settings: SplitSettings,
+    kinds: Sequence[str] | None,
+    windows: str,
+    choose: str,
+    progress: Progress,
+) -> SiteGeneralisation:
+    """Leave out each system once: mine on the others together, and measure on the one left out."""
+    out = {}
+    for done, left in enumerate(systems):
+        progress("generalising", done, len(systems), left.name)
+        others = [system for system in systems if system is not left]
+        earlier, later = window_sites(others, kinds, windows, settings.train_share)
+        there = window_system(left, kinds, windows)
+        found = measure_left_out(earlier, later, there, settings)
+        cut = settings.split_frame(there)
+        times = there.readings.times
+        out[left.name] = Generalisation(
+            {"lifted": found},
+            f"site '{left.name}' left out",
+            choose,
+            tuple(there.places),
+            tuple(there.places),
+            tuple(earlier.places),
+            str(times[cut].astype("datetime64[m]")) if cut < len(times) else "",
+            len(times) - cut,
+        )
+    progress("generalising", len(systems), len(systems))
+    return SiteGeneralisation(out)

@@ -11,20 +11,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from thence.errors import ConfigError, nearest
 from thence.graph.binding import Binding
 from thence.graph.discovery import Carriers, discover
 from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.graph.matching import GraphIndex
 from thence.graph.patterns import Pattern
+from thence.graph.sites import AnySystem, pool_systems
 from thence.graph.system import System
 from thence.miners.exact.miner import Exact
+from thence.readings.pooling import PooledReadings
 from thence.readings.windows import WindowedReadings
 from thence.runs.configuration import Config, DiscretizeConfig, EnrichConfig, WindowsConfig
 from thence.runs.pipeline import build_table, window_readings
 from thence.tables.discretization import Discretizer
 from thence.tables.transactions import TransactionTable
 
-__all__ = ["SplitSettings", "TimedSystem", "window_system"]
+__all__ = ["SplitSettings", "TimedSystem", "window_sites", "window_system"]
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ class TimedSystem:
         places: Ids of the nodes that carry sensors, sorted.
     """
 
-    system: System
+    system: AnySystem
     graph: KnowledgeGraph
     binding: Binding
     readings: WindowedReadings
@@ -85,6 +88,7 @@ class TimedSystem:
         discretizer: Discretizer | None = None,
         patterns: str | Sequence[str | Pattern] = "auto",
         sensors: Iterable[str] | None = None,
+        same_system: bool | None = None,
     ) -> TransactionTable:
         """Build a table.
 
@@ -94,6 +98,7 @@ class TimedSystem:
             discretizer: Bins to use; by default they are fitted on the earlier part.
             patterns: Patterns of lifted rules, or ``"auto"``.
             sensors: Ids of the sensors to use; all by default.
+            same_system: Whether ``discretizer`` was fitted on the same system; by default decided by names and nodes.
         """
         texts = patterns if isinstance(patterns, str) else tuple(map(str, patterns))
         return build_table(
@@ -102,6 +107,7 @@ class TimedSystem:
             Config(discretize=DiscretizeConfig(bins=settings.bins), enrich=EnrichConfig(mode=mode, patterns=texts)),
             discretizer=discretizer,
             fit_frames=slice(0, settings.split_frame(self)),
+            same_system=same_system,
         )
 
     def sensors_at(self, chosen: npt.NDArray[np.bool_]) -> list[str]:
@@ -118,7 +124,10 @@ class TimedSystem:
         index = GraphIndex(self.graph, self.system.ontology)
         kinds = {sensor.id: sensor.kind for sensor in self.readings.sensors}
         carriers = Carriers.of(index, kinds, dict(self.binding))
-        found, _ = discover(carriers, hops=settings.hops, min_embeddings=settings.min_embeddings)
+        least = settings.min_embeddings
+        if isinstance(self.readings, PooledReadings):
+            least = min(least, max(2, len(self.readings.site_times)))  # as in lifted tables
+        found, _ = discover(carriers, hops=settings.hops, min_embeddings=least)
         return found
 
 
@@ -135,5 +144,41 @@ def window_system(system: System, kinds: Sequence[str] | None, windows: str) -> 
         # Keep the whole binding: it also has the places of sensors of other kinds.
         system = replace(system.select_kinds(kinds), binding=binding)
     readings = window_readings(system, Config(windows=WindowsConfig(every=windows))).without_empty()
-    places = sorted({binding[sensor.id] for sensor in readings.sensors if sensor.id in binding})
-    return TimedSystem(system, graph, binding, readings, places)
+    return TimedSystem(system, graph, binding, readings, _places(readings, binding))
+
+
+def _places(readings: WindowedReadings, binding: Binding) -> list[str]:
+    return sorted({binding[sensor.id] for sensor in readings.sensors if sensor.id in binding})
+
+
+def window_sites(
+    systems: Sequence[System], kinds: Sequence[str] | None, windows: str, train_share: float
+) -> tuple[TimedSystem, TimedSystem]:
+    """Put the readings of several systems into windows, and split the time of each into an earlier and a later part.
+
+    Args:
+        systems: The systems; each must have a name, a graph and a binding.
+        kinds: Kinds of sensors to use; all by default.
+        windows: Length of a window.
+        train_share: Share of the frames of each system in the earlier part.
+    """
+    known = {sensor.kind for system in systems for sensor in system.sensors.sensors}
+    for kind in kinds or ():
+        if kind not in known:
+            raise ConfigError(f"no sensor is of the kind '{kind}'", hint=nearest(kind, known))
+    chosen = []
+    for system in systems:
+        own = {sensor.kind for sensor in system.sensors.sensors}
+        wanted = own if kinds is None else own & set(kinds)
+        # Keep the whole binding: it also has the places of sensors of other kinds.
+        chosen.append(system if wanted == own else replace(system.select_kinds(wanted), binding=system.binding))
+    sites = pool_systems(chosen)
+    readings = window_readings(sites, Config(windows=WindowsConfig(every=windows)))
+    assert isinstance(readings, PooledReadings)
+    frames = {name: len(times) for name, times in readings.site_times.items()}
+    cuts = {name: int(number * train_share) for name, number in frames.items()}
+    earlier = readings.cut({name: (0, cut) for name, cut in cuts.items()})
+    later = readings.cut({name: (cut, frames[name]) for name, cut in cuts.items()})
+    graph, binding = sites.require_graph()
+    places = _places(readings, binding)
+    return TimedSystem(sites, graph, binding, earlier, places), TimedSystem(sites, graph, binding, later, places)
