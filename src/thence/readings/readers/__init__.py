@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from thence.readings.cleaning import KEEP_LAST, KEEP_LAST_OR_RENAME, ORIGIN, OnE
 from thence.readings.findings import Finding, ReadReport
 from thence.readings.frames import collect
 from thence.readings.readers.columns import TypedTable, type_table
+from thence.readings.readers.dates import AmbiguousDatesError
 from thence.readings.readers.dialect import check_signs
+from thence.readings.readers.few_values import find_few_values, read_as_states, states_by_kind
 from thence.readings.readers.files import find_paths, read_tables
 from thence.readings.readers.frames import table_from_frame
 from thence.readings.readers.kinds import KindPattern, Kinds, resolve_kinds
@@ -48,7 +51,8 @@ def read_sensors(
     kinds: Kinds | str | Path | None = None,
     units: Mapping[str, str] | None = None,
     kind_pattern: KindPattern | None = None,
-    categorical: Iterable[str] | None = None,
+    categorical: str | Iterable[str] | None = None,
+    numeric: str | Iterable[str] | None = None,
     ignore: Iterable[str] | None = None,
     missing: Iterable[str | float] | str | float = MISSING_WORDS,
     name: str | None = None,
@@ -71,14 +75,17 @@ def read_sensors(
         decimal: Decimal sign of a text file, ``","`` or ``"."``.
         header: Whether a text file has a header line.
         encoding: Encoding of a text file.
-        time_format: strptime format of the times, or ``"s"``, ``"ms"``, ``"us"`` or ``"ns"`` for Unix times.
+        time_format: strptime format of the times; or ``"day-first"``, ``"month-first"`` or ``"year-first"`` for dates
+            such as 3/4/17 that may be any of these; or ``"s"``, ``"ms"``, ``"us"`` or ``"ns"`` for Unix times.
         timezone: Time zone of times without one; by default UTC, which the report notes.
         sheet: One or several sheets of a workbook; by default all sheets with a time column.
         kinds: Sensor id to kind or ``(kind, unit)``, or the path of a CSV file with columns sensor, kind, unit.
         units: Unit by sensor id or by kind.
         kind_pattern: Regular expression with a group ``kind`` (and optionally ``unit``) that is searched in the sensor
             ids, or a mapping from expressions to kinds.
-        categorical: Ids of sensors whose readings are states although they look like numbers.
+        categorical: Ids of sensors, or patterns such as ``"*_status"``, whose readings are states although they look
+            like numbers. Text, truth values and whole numbers of which few differ are states by default.
+        numeric: Ids of sensors, or patterns, whose readings are numbers although they are whole and few differ.
         ignore: Columns and sensors to leave out: names, or glob patterns such as ``"*_flag"``.
         missing: Strings or numbers that mean a missing reading.
         name: Template of the sensor ids, with ``{column}``, ``{file}``, ``{sheet}`` and ``{kind}``.
@@ -119,6 +126,7 @@ def read_sensors(
         timezone=timezone,
         sheet=sheet,
         categorical=_as_set(categorical),
+        numeric=_as_set(numeric),
         ignore=_as_set(ignore),
         missing=_as_strings(missing),
         name=name,
@@ -130,7 +138,7 @@ def read_sensors(
     tables = list(_iter_tables(source, options))
     where = tables[0].name if len(tables) == 1 else f"{len(tables)} sources from {tables[0].name}"
     filled, empty, notes = _assign_roles(tables, options)
-    parts = [type_table(table, roles, options, number=k) for k, (table, roles) in enumerate(filled)]
+    parts = _type_tables(filled, options)
     notes += _group_notes(parts)
     findings = [finding for part in parts for finding in part.findings] + empty
     if any(part.naive for part in parts):
@@ -146,11 +154,17 @@ def read_sensors(
             where=where,
             hint="check separator= and time_format=, and the error with on_error='raise'",
         )
-    sensors = [Sensor(id, *described[id], categorical=bool(state)) for id, (state, _) in found.items()]
-    if unknown := [id for id in options.categorical if id not in found and not _is_column(id, filled)]:
-        raise InputError(f"categorical contains unknown sensors: {quote_names(unknown)}", where=where)
-    if texts := [s.id for s in sensors if s.categorical and s.id not in options.categorical]:
+    for option in ("categorical", "numeric"):
+        _require_named(getattr(options, option), [*found, *_columns(filled)], option, where)
+    parts, whole = _find_states(parts, described, options)
+    sensors = [Sensor(id, *described[id], categorical=bool(state) or id in whole) for id, (state, _) in found.items()]
+    if texts := [id for id, (state, _) in found.items() if state and not options.is_categorical(id)]:
         more.append(f"read as states, since no cell is a number, in {len(texts)} sensors: {quote_names(texts)}")
+    if whole:
+        more.append(
+            f"read as states, since they are whole numbers of which few differ, in {len(whole)} "
+            f"sensor{'s' * (len(whole) > 1)}: {quote_names(whole)}"
+        )
     _require_ignored(options.ignore, [*found, *(name for table in tables for name in table.schema)], where)
     kept = [id for id in found if not options.ignores(id)]
     if not kept:
@@ -172,6 +186,27 @@ def _require_ignored(ignore: Iterable[str], names: Iterable[str], where: str) ->
                 where=where,
                 hint=nearest(pattern, known),
             )
+
+
+def _type_tables(filled: Sequence[tuple[SourceTable, Roles]], options: ReadOptions) -> list[TypedTable]:
+    """Type all tables; where the order of dates is ambiguous, that of the other tables is used if they agree."""
+    parts: dict[int, TypedTable] = {}
+    unclear: dict[int, AmbiguousDatesError] = {}
+    for k, (table, roles) in enumerate(filled):
+        try:
+            parts[k] = type_table(table, roles, options, number=k)
+        except AmbiguousDatesError as error:
+            unclear[k] = error
+    orders = {part.order for part in parts.values() if part.order}
+    for k, ambiguous in unclear.items():
+        if len(orders) != 1:
+            raise ambiguous
+        given = replace(options, time_format=next(iter(orders)))
+        part = type_table(*filled[k], given, number=k)
+        parts[k] = replace(
+            part, notes=(*part.notes, f"{ambiguous.example} read {given.time_format}, as in other files")
+        )
+    return [parts[k] for k in range(len(filled))]
 
 
 def _group_notes(parts: Sequence[TypedTable]) -> list[str]:
@@ -305,8 +340,27 @@ def _find_empty_sensors(
     return {table.title: (None, ("", "")) for table in tables if one_each and table.name not in used}
 
 
-def _is_column(id: str, filled: Sequence[tuple[SourceTable, Roles]]) -> bool:
-    return any(id in roles.sensors for _, roles in filled)
+def _columns(filled: Sequence[tuple[SourceTable, Roles]]) -> list[str]:
+    return [name for _, roles in filled for name in roles.sensors]
+
+
+def _require_named(patterns: Iterable[str], names: Iterable[str], option: str, where: str) -> None:
+    """Raise if a name or pattern in an option names no sensor."""
+    known = list(dict.fromkeys(names))
+    if unknown := [pattern for pattern in sorted(patterns) if pattern not in known and not fnmatch.filter(known, pattern)]:
+        hint = nearest(unknown[0], known)
+        raise InputError(f"{option} contains unknown sensors: {quote_names(unknown)}", where=where, hint=hint)
+
+
+def _find_states(
+    parts: list[TypedTable], described: Mapping[str, tuple[str, str]], options: ReadOptions
+) -> tuple[list[TypedTable], list[str]]:
+    """Read few different whole numbers as states, unless they are numbers by the word of the user; return which."""
+    ids = list(dict.fromkeys(id for part in parts for id, state in part.categorical.items() if state is False))
+    refused = [id for id in ids if options.is_numeric(id)]
+    found = find_few_values(parts, [id for id in ids if not options.is_numeric(id) and not options.ignores(id)])
+    chosen = states_by_kind(found, {id: kind for id, (kind, _) in described.items()}, numbers=refused)
+    return [read_as_states(part, chosen) for part in parts], [id for id in ids if id in chosen]
 
 
 def _combine(

@@ -21,6 +21,7 @@ from thence.readings.name_codes import distinct_names
 from thence.readings.readers.roles import OTHER_SENSOR_NAMES, SENSOR_NAMES, Roles, plain_name
 from thence.readings.readers.table import ReadOptions, SourceTable
 from thence.readings.readers.times import TimeReader, choose_time_reader
+from thence.readings.spelling import spell_states, spell_texts
 
 __all__ = ["TypedTable", "type_table"]
 
@@ -42,6 +43,7 @@ class TypedTable:
         naive: Whether the time zone of some times was assumed.
         findings: What was found.
         notes: Notes for the report.
+        order: Order of the numbers of the dates, if the dates leave no doubt about it.
     """
 
     frame: pl.LazyFrame
@@ -51,6 +53,7 @@ class TypedTable:
     naive: bool
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
+    order: str = ""
 
 
 def type_table(table: SourceTable, roles: Roles, options: ReadOptions, *, number: int) -> TypedTable:
@@ -74,7 +77,9 @@ def type_table(table: SourceTable, roles: Roles, options: ReadOptions, *, number
     if roles.ignored:
         notes.append(f"ignored columns: {quote_names(roles.ignored)}")
     found = [*table.findings, *findings, *more]
-    return TypedTable(frame, roles.layout != "long", categorical, table, reader.naive, tuple(found), tuple(notes))
+    return TypedTable(
+        frame, roles.layout != "long", categorical, table, reader.naive, tuple(found), tuple(notes), reader.order
+    )
 
 
 def _choose_reader(table: SourceTable, roles: Roles, options: ReadOptions) -> TimeReader:
@@ -84,7 +89,8 @@ def _choose_reader(table: SourceTable, roles: Roles, options: ReadOptions) -> Ti
     else:
         sample = table.frame.select(column) if table.in_memory else table.frame.select(column).head(SAMPLE_ROWS)
     cells = collect(sample, source=table.name).to_series()
-    return choose_time_reader(roles.time, cells, options, where=table.name, complete=table.in_memory)
+    rest = None if table.in_memory else table.frame
+    return choose_time_reader(roles.time, cells, options, where=table.name, frame=rest)
 
 
 def _with_time(
@@ -149,7 +155,7 @@ def _wide_columns(
             raise InputError(f"two columns have the sensor id '{id}'", where=table.name, hint="change name=")
         dtype = table.schema[name]
         state: bool | None
-        if {id, name} & options.categorical:
+        if options.is_categorical(id, name):
             state = True
         elif name in texts:
             given, numbers = counts[name]
@@ -186,7 +192,7 @@ def _long_columns(
     for raw in raw_names:
         id = template.format(raw.strip())
         require_ids([id], table.name)
-        if id in options.categorical:
+        if options.is_categorical(id):
             state: bool | None = True
         elif strings:
             given, numbers = counts[raw]
@@ -345,15 +351,11 @@ def _number_expr(name: str, dtype: pl.DataType, options: ReadOptions, decimal: s
 
 def _state_expr(name: str, dtype: pl.DataType, options: ReadOptions, decimal: str) -> pl.Expr:
     if is_text(dtype):
-        return _clean_text(name, dtype, options, decimal)
+        return spell_texts(_clean_text(name, dtype, options, decimal), decimal=decimal)
     if not dtype.is_numeric():
-        return pl.col(name).cast(pl.String)
+        return spell_states(name, dtype)
     number = _number_expr(name, dtype, options, decimal)
-    if dtype.is_integer():
-        return pl.when(number.is_not_null()).then(pl.col(name).cast(pl.String))
-    number = pl.when(number.is_finite()).then(number)
-    whole = number.round() == number
-    return pl.when(whole).then(number.cast(pl.Int64, strict=False).cast(pl.String)).otherwise(number.cast(pl.String))
+    return pl.when(number.is_not_null()).then(spell_states(name, dtype))
 
 
 def _is_state_type(dtype: pl.DataType, name: str, table: SourceTable) -> bool | None:

@@ -15,7 +15,8 @@ from itertools import zip_longest
 
 from thence.errors import ConfigError, InputError
 from thence.readings.decimal_signs import detect_decimal_sign
-from thence.readings.readers.roles import TIME_NAMES, looks_like_date, looks_like_time, plain_name
+from thence.readings.readers.dates import looks_like_date
+from thence.readings.readers.roles import TIME_NAMES, looks_like_time, plain_name
 from thence.readings.readers.table import ReadOptions
 
 __all__ = ["Dialect", "check_signs", "detect_dialect", "numbers_with"]

@@ -16,6 +16,7 @@ import polars as pl
 from thence.errors import ConfigError, InputError, nearest
 from thence.readings.cleaning import quote_names, require_columns
 from thence.readings.frames import is_text
+from thence.readings.readers.dates import looks_like_date
 from thence.readings.readers.table import ReadOptions, SourceTable
 
 __all__ = [
@@ -25,7 +26,6 @@ __all__ = [
     "NotDataError",
     "Roles",
     "find_roles",
-    "looks_like_date",
     "looks_like_time",
     "plain_name",
 ]
@@ -67,7 +67,6 @@ ATTRIBUTES = (
 """Names of columns that describe a value and do not name its sensor."""
 VALUE_NAMES = ("value", "reading", "measurement", "val", "result")
 
-TIME_TEXT = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}([T ].*)?|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}( .*)?")
 UNIX_FLOOR = 1e8
 UNNAMED = re.compile(r"\(column \d+ without a name\)")
 
@@ -113,11 +112,6 @@ def plain_name(name: str) -> str:
         ['sensor_id', 'field', 'date_time']
     """
     return re.sub(r"[\s_-]+", "_", name.strip().lower()).strip("_")
-
-
-def looks_like_date(cell: str) -> bool:
-    """Return whether a string looks like a date, with or without a time of day."""
-    return bool(TIME_TEXT.fullmatch(cell.strip()))
 
 
 def looks_like_time(cell: str) -> bool:

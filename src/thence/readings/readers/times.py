@@ -1,21 +1,34 @@
 """Times: datetimes, ISO and other strings, and Unix times as UTC microseconds.
 
 ``choose_time_reader`` looks at a sample and returns one polars expression for the whole column, so lazy sources stay
-lazy. A format with two meanings (3/4/2017) raises an error. A time that cannot be parsed becomes null; the caller
-counts these rows or reports the first one.
+lazy. Dates that could be read in two ways (3/4/2017) are settled by all dates of the column, in ``.dates``, or raise an
+error. A time that cannot be parsed becomes null; the caller counts these rows or reports the first one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 import polars as pl
 
 from thence.errors import ConfigError, InputError
+from thence.readings.frames import collect
+from thence.readings.readers.dates import (
+    ISO,
+    NAMED,
+    NUMBERED,
+    ORDERS,
+    date_formats,
+    first_letters,
+    plain_date,
+    plain_iso,
+    settle_order,
+)
 from thence.readings.readers.table import ReadOptions
+from thence.readings.readers.writings import Writing, offsets_of, quick_format
 
 __all__ = ["TimeReader", "check_format", "choose_time_reader"]
 
@@ -26,10 +39,9 @@ UNIX_BANDS = (("s", 1e8, 1e11), ("ms", 1e11, 1e14), ("us", 1e14, 1e17), ("ns", 1
 COMPACT = {8: "%Y%m%d", 10: "%Y%m%d%H", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S", 17: "%Y%m%d%H%M%S%3f"}
 COMPACT_YEARS = range(1900, 2100)
 
-ISO = r"^\s*\d{4}[-/]\d{1,2}[-/]\d{1,2}"
-DAY_FIRST = r"^\s*(\d{1,2})([/.])(\d{1,2})[/.](\d{4}|\d{2})\b"
-ZONED = r":\d{2}(?:[.,]\d+)?\s*(Z|z|[+-]\d{2}(?::?\d{2})?)$"
-ISO_CLOCKS = ("%H:%M:%S%.f", "%H:%M", "")
+UNIX = r"^\d{9,}(\.\d+)?$"
+SOME_CELLS, FIRST_CELLS = 1_000, 20
+TIME, NAIVE = pl.Datetime("us", "UTC"), pl.Datetime("us")
 
 
 @dataclass(frozen=True)
@@ -42,6 +54,7 @@ class TimeReader:
         naive: Whether the time zone of at least some times was assumed.
         n_naive_among_zoned: Number of times without a time zone in a column that also has times with one.
         notes: Notes for the report.
+        order: Order of the numbers of the dates, if the dates leave no doubt about it.
     """
 
     expr: pl.Expr
@@ -49,11 +62,12 @@ class TimeReader:
     naive: bool
     n_naive_among_zoned: int = 0
     notes: tuple[str, ...] = ()
+    order: str = ""
 
 
 def check_format(time_format: str | None) -> None:
-    """Raise a ``ConfigError`` if ``time_format`` is neither a unit of Unix times nor a format that polars can parse."""
-    if time_format is None or time_format in UNIX_UNITS:
+    """Raise if ``time_format`` is no order of dates, no unit of Unix times, and no format that polars can parse."""
+    if time_format is None or time_format in UNIX_UNITS or time_format in ORDERS:
         return
     example = pl.Series(["2020"])
     try:
@@ -65,12 +79,13 @@ def check_format(time_format: str | None) -> None:
         why = str(error).splitlines()[0]
     raise ConfigError(
         f"invalid time_format '{time_format}': {why}",
-        hint="write it as '%d-%b-%Y %H:%M', or pass 's', 'ms', 'us' or 'ns' for Unix times",
+        hint="write it as '%d-%b-%Y %H:%M', or pass 'day-first', 'month-first' or 'year-first' for the order of dates, "
+        "or 's', 'ms', 'us' or 'ns' for Unix times",
     )
 
 
 def choose_time_reader(
-    column: str, sample: pl.Series, options: ReadOptions, *, where: str, complete: bool = False
+    column: str, sample: pl.Series, options: ReadOptions, *, where: str, frame: pl.LazyFrame | None = None
 ) -> TimeReader:
     """Choose how to read a time column from a sample of it.
 
@@ -79,9 +94,11 @@ def choose_time_reader(
         sample: Cells of the column; of numbers, the smallest and the largest.
         options: Time format, time zone and error handling.
         where: Name of the table, for messages.
-        complete: Whether the sample is the whole column; if one format fits all of it, only that one is used.
+        frame: The table, if the sample is not the whole column. It is scanned if the sample does not settle the order
+            of dates. If the sample is the whole column, only formats that fit some of it are used.
 
     Raises:
+        AmbiguousDatesError: If the dates may be read in several orders.
         InputError: If the format cannot be determined, or the column mixes times with and without a time zone.
     """
     dtype = sample.dtype
@@ -97,28 +114,15 @@ def choose_time_reader(
     if dtype == pl.Date:
         return _naive(raw.cast(pl.Datetime("us")), options)
     if dtype.is_numeric():
-        if options.time_format is not None and options.time_format not in UNIX_UNITS:
+        if options.time_format is not None and options.time_format not in (*UNIX_UNITS, *ORDERS):
             return _given(_figures(raw, dtype, options.time_format), options.time_format, options)
         return _unix(raw, sample, options, column, where)
     if dtype == pl.Categorical or isinstance(dtype, pl.Enum):
         raw, sample = raw.cast(pl.String), sample.cast(pl.String)
     elif dtype != pl.String:
         raise InputError(f"column '{column}' must hold times, got {dtype}", where=where, hint="pass another time=")
-    sample = sample.drop_nulls()
-    if complete and options.time_format is None and (quick := _one_format(raw, sample, options)):
-        return quick
-    return _text(raw.str.strip_chars(), sample.str.strip_chars(), options, column, where)
-
-
-def _one_format(raw: pl.Expr, sample: pl.Series, options: ReadOptions) -> TimeReader | None:
-    """Return the reader of a column in which one simple ISO format fits every cell, the most common case."""
-    for day_end in (" ", "T"):
-        for clock in ("%H:%M:%S", "%H:%M"):
-            fmt = f"%Y-%m-%d{day_end}{clock}"
-            if sample.len() and sample.head(1).str.to_datetime(fmt, strict=False).null_count() == 0:
-                whole = sample.str.to_datetime(fmt, time_unit="us", strict=False).null_count() == 0
-                return _naive(raw.str.to_datetime(fmt, time_unit="us", strict=False), options) if whole else None
-    return None
+    rest = None if frame is None else lambda: collect(frame.select(first_letters(raw)), source=where).to_series()
+    return _text(raw.str.strip_chars(), sample.drop_nulls().str.strip_chars(), options, column, where, rest)
 
 
 def _naive(plain: pl.Expr, options: ReadOptions) -> TimeReader:
@@ -134,7 +138,7 @@ def _localized(plain: pl.Expr, options: ReadOptions) -> pl.Expr:
 
 
 def _unix(raw: pl.Expr, sample: pl.Series, options: ReadOptions, column: str, where: str) -> TimeReader:
-    unit = options.time_format
+    unit = options.time_format if options.time_format in UNIX_UNITS else None
     notes: tuple[str, ...] = ()
     if unit is None:
         known = sample.cast(pl.Float64, strict=False).drop_nulls()
@@ -215,72 +219,81 @@ def _strptime(text: pl.Expr, time_format: str) -> pl.Expr:
     return text.str.to_datetime(time_format, time_unit="us", strict=False)
 
 
-def _text(raw: pl.Expr, sample: pl.Series, options: ReadOptions, column: str, where: str) -> TimeReader:
+def _text(
+    raw: pl.Expr,
+    sample: pl.Series,
+    options: ReadOptions,
+    column: str,
+    where: str,
+    rest: Callable[[], pl.Series] | None,
+) -> TimeReader:
     given = options.time_format
-    if given in UNIX_UNITS or (given is None and sample.len() and sample.str.contains(r"^\d{9,}(\.\d+)?$").all()):
+    some = sample.gather_every(max(1, sample.len() // SOME_CELLS))
+    if given in UNIX_UNITS or (given is None and some.len() and some.str.contains(UNIX).all()):
         return _unix(raw, sample, options, column, where)
-    if given is not None:
+    if given is not None and given not in ORDERS:
         return _given(raw, given, options)
-    is_iso = sample.str.contains(ISO)
-    is_day_first = sample.str.contains(DAY_FIRST)
-    if is_iso.sum() >= is_day_first.sum() and is_iso.any():
-        return _iso(raw, sample.filter(is_iso), options, column, where)
-    if is_day_first.any():
-        texts = sample.filter(is_day_first)
-        return _naive(_coalesce(raw, _day_month_formats(texts, column, where)), options)
-    problem = f"holds times in an unknown format, such as '{sample[0]}'" if sample.len() else "holds no times"
-    raise InputError(
-        f"column '{column}' {problem}", where=where, hint="pass, for example, time_format='%d-%b-%Y %H:%M'"
-    )
+    shapes = {shape: some.str.contains(shape) for shape in (ISO, NUMBERED, NAMED)}
+    shape = max(shapes, key=lambda shape: int(shapes[shape].sum()))  # of equally frequent ones, the first
+    some = some.filter(shapes[shape])
+    if not some.len():
+        problem = f"holds times in an unknown format, such as '{sample[0]}'" if sample.len() else "holds no times"
+        raise InputError(
+            f"column '{column}' {problem}", where=where, hint="pass, for example, time_format='%d-%b-%Y %H:%M'"
+        )
+    first = some.head(FIRST_CELLS).to_list()
+    order = given
+    notes: tuple[str, ...] = ()
+    if shape == ISO:
+        written = Writing(["%Y-%m-%d"], plain_iso, quick_format(first))
+    elif shape == NAMED:
+        written = Writing(date_formats(None), plain_date, quick_format(first))
+    else:
+        settled = True
+        if order is None:
+            order, settled = settle_order(sample, rest, column=column, where=where)
+        written = Writing(date_formats(order), plain_date, quick_format(first, order))
+        notes = () if settled else (f"dates such as '{some[0]}' read {order}",)
+    reader = _reader(raw, sample, written, options, column=column, where=where, notes=notes)
+    return reader if notes or order is None else replace(reader, order=order)
 
 
-def _iso(raw: pl.Expr, sample: pl.Series, options: ReadOptions, column: str, where: str) -> TimeReader:
-    # Normalise to dashes, a space between date and time of day, and an offset instead of Z.
-    text = raw.str.replace(r"^(\d{4})/(\d{1,2})/", "$1-$2-").str.replace(r"^(\S+?)[Tt]", "$1 ")
-    text = text.str.replace(r"[zZ]$", "+00:00")
-    zoned = raw.str.contains(ZONED)
-    with_offset = _coalesce(text, [f"%Y-%m-%d {clock}%#z" for clock in ISO_CLOCKS[:2]])
-    plain = _coalesce(text, [f"%Y-%m-%d {clock}".strip() for clock in ISO_CLOCKS])
-    offsets = sample.str.extract(ZONED, 1)
-    n_naive = offsets.null_count()
-    if n_naive == sample.len():
-        # The sample of a lazy source may miss times with an offset; they are still converted by it.
-        mixed = pl.when(zoned).then(with_offset).otherwise(_localized(plain, options))
-        return TimeReader(mixed, pl.coalesce(plain, with_offset.dt.replace_time_zone(None)), naive=True)
+def _reader(
+    raw: pl.Expr,
+    sample: pl.Series,
+    written: Writing,
+    options: ReadOptions,
+    *,
+    column: str,
+    where: str,
+    notes: tuple[str, ...],
+) -> TimeReader:
+    """Return the reader of dates with times of day, with or without an offset."""
+
+    def utc(cells: pl.Series) -> pl.Series:
+        read = written.read(cells).select(pl.coalesce("utc", _localized(pl.col("plain"), options)))
+        return read.to_series()
+
+    def plain(cells: pl.Series) -> pl.Series:
+        return written.read(cells).select(pl.coalesce("plain", pl.col("utc").dt.replace_time_zone(None))).to_series()
+
+    parsed = written.read(sample)
+    zoned, naive = parsed["utc"].is_not_null(), parsed["plain"].is_not_null()
+    n_naive = int(naive.sum()) if zoned.any() else 0
     if n_naive and options.timezone is None and options.on_error == "raise":
         raise InputError(
-            f"column '{column}' mixes {n_naive:,} times without a time zone "
-            f"('{sample.filter(offsets.is_null())[0]}') and {sample.len() - n_naive:,} with one "
-            f"('{sample.filter(offsets.is_not_null())[0]}')",
+            f"column '{column}' mixes {n_naive:,} times without a time zone ('{sample.filter(naive)[0]}') and "
+            f"{int(zoned.sum()):,} with one ('{sample.filter(zoned)[0]}')",
             where=where,
             hint="pass timezone= for those without, or on_error='repair' to read them as UTC",
         )
-    several = sorted(offsets.drop_nulls().unique().to_list())
-    notes = () if len(several) == 1 else (f"times with offsets {', '.join(several[:6])} converted to UTC",)
-    expr = pl.when(zoned).then(with_offset).otherwise(_localized(plain, options))
-    either = pl.coalesce(plain, with_offset.dt.replace_time_zone(None))
-    return TimeReader(expr, either, naive=n_naive > 0, n_naive_among_zoned=n_naive, notes=notes)
-
-
-def _day_month_formats(texts: pl.Series, column: str, where: str) -> list[str]:
-    """Return the formats of 28/8/2007 or of 8/28/2007, distinguished by numbers over 12."""
-    parts = texts.str.extract_groups(DAY_FIRST).struct.unnest()
-    first, second = (parts[name].cast(pl.Int64) for name in ("1", "3"))
-    sign = parts["2"][0]
-    if sign == "." or first.max() > 12:  # type: ignore[operator]
-        order = f"%d{sign}%m{sign}"
-    elif second.max() > 12:  # type: ignore[operator]
-        order = f"%m{sign}%d{sign}"
-    else:
-        raise InputError(
-            f"column '{column}' holds dates such as '{texts[0]}', which may be day-first or month-first",
-            where=where,
-            hint="pass time_format='%d/%m/%Y %H:%M' or '%m/%d/%Y %H:%M'",
-        )
-    year = "%y" if parts["4"].str.len_chars().max() == 2 else "%Y"
-    clocks = ("%H:%M", "%H:%M:%S%.f", "%I:%M %p", "%I:%M:%S %p", "")
-    return [f"{order}{year} {clock}".strip() for clock in clocks]
-
-
-def _coalesce(text: pl.Expr, formats: Sequence[str]) -> pl.Expr:
-    return pl.coalesce(text.str.to_datetime(fmt, time_unit="us", strict=False) for fmt in formats)
+    if zoned.any() and len(offsets := offsets_of(sample.filter(zoned))) > 1:
+        notes = (*notes, f"times with offsets {', '.join(offsets[:6])} converted to UTC")
+    # The sample of a lazy source may miss times with an offset; they are still converted by it.
+    return TimeReader(
+        raw.map_batches(utc, return_dtype=TIME, is_elementwise=True),
+        raw.map_batches(plain, return_dtype=NAIVE, is_elementwise=True),
+        naive=bool(naive.any()) or not zoned.any(),
+        n_naive_among_zoned=n_naive,
+        notes=notes,
+    )
