@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from thence.cli.options import AsJson, Bins, DatasetName, DatasetOptions, Quiet, Windows, parse_assignments
+from thence.cli.job import with_input_options
+from thence.cli.options import AsJson, Bins, Quiet, Windows
 from thence.cli.screen import console, print_json, progress_bars, say
 from thence.errors import ConfigError, MiningError
+from thence.runs.configuration import Config
 
 __all__ = ["compare"]
 
 _CHART_SUFFIXES = (".svg", ".png", ".html", ".json")
 
 
+@with_input_options
 def compare(
-    dataset: DatasetName,
+    source: Config,
     method: Annotated[
         list[str] | None, typer.Option(help="A miner or an optimiser of TS-NARM; may be repeated (default: all nine).")
     ] = None,
@@ -31,19 +35,21 @@ def compare(
     csv: Annotated[Path | None, typer.Option(help="Write the table to this CSV file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw a chart into this file (.svg, .png or .html).")] = None,
     isolate: Annotated[bool, typer.Option("--isolate", help="Run each method in a process of its own.")] = False,
-    option: DatasetOptions = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Compare miners on the same data: rules, measures, time, memory and overlap."""
-    from thence import datasets
     from thence.evaluate.comparison import METHODS, published_methods
     from thence.evaluate.comparison import compare as compare_methods
+    from thence.graph.sites import Sites
+    from thence.runs.inputs import load_job
 
     _require_folder(csv)
     _require_folder(plot, suffixes=_CHART_SUFFIXES)
     with progress_bars(quiet=quiet or as_json) as progress:
-        system = datasets.load(dataset, progress=progress, **parse_assignments(option, flag="--option"))
+        system = load_job(replace(source, enrich=replace(source.enrich, mode=enrich)), progress=progress)
+    if isinstance(system, Sites):
+        raise ConfigError("methods are compared on one system, but several are given", hint="name one system")
     chosen = published_methods(method or METHODS, evaluations=evaluations, population=population, seed=seed)
     with progress_bars(quiet=quiet or as_json) as progress:
         result = compare_methods(
@@ -56,7 +62,7 @@ def compare(
     if plot is not None:
         result.plot(plot)
     if as_json:
-        print_json({"dataset": dataset, "methods": result.to_polars().to_dicts()})
+        print_json({"dataset": source.input.dataset, "methods": result.to_polars().to_dicts()})
     elif not quiet:
         console().print(result.table())
         for row in result.rows:

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thence.cli.options import AsJson, Bins, DatasetName, DatasetOptions, Quiet, Windows, parse_assignments
+from thence.cli.job import with_input_options
+from thence.cli.options import AsJson, Bins, Quiet, Windows, parse_assignments
 from thence.cli.screen import print_json, progress_bars, say
 from thence.errors import ConfigError
+from thence.runs.configuration import Config, EnrichConfig
+
+if TYPE_CHECKING:
+    from thence.graph.system import System
+    from thence.progress import Progress
 
 __all__ = ["generalise"]
 
 _SHOWN = 5
 
 
+@with_input_options
 def generalise(
-    dataset: DatasetName,
+    source: Config,
+    by: Annotated[
+        str, typer.Option(help="Hide places of one system ('place'), or leave out one of several at a time ('site').")
+    ] = "place",
     enrich: Annotated[
         list[str] | None, typer.Option(help="none, grounded, existential or lifted; may be repeated (default: all).")
     ] = None,
@@ -26,7 +38,10 @@ def generalise(
         str, typer.Option(help="Choose rules on 'seen' nodes; 'transductive': on the antecedents at hidden nodes too.")
     ] = "seen",
     seed: Annotated[int, typer.Option(help="Random seed of the split.", min=0)] = 0,
-    other: Annotated[str | None, typer.Option(help="Measure on this data set instead of hidden nodes.")] = None,
+    other: Annotated[
+        str | None,
+        typer.Option(help="Measure on this system instead of hidden nodes: a data set, a CONFIG.toml or a folder."),
+    ] = None,
     kind: Annotated[list[str] | None, typer.Option(help="Only sensors of this kind; may be repeated.")] = None,
     windows: Windows = "30min",
     bins: Bins = 10,
@@ -36,7 +51,6 @@ def generalise(
     max_rules: Annotated[int, typer.Option(help="Maximum number of rules to keep.")] = 100,
     hops: Annotated[int, typer.Option(help="Maximum length of a path in a pattern, in edges.", min=0)] = 2,
     min_embeddings: Annotated[int, typer.Option(help="Minimum number of embeddings of a pattern.")] = 3,
-    option: DatasetOptions = None,
     other_option: Annotated[
         list[str] | None, typer.Option(help="Option of the other data set as key=value; may be repeated.")
     ] = None,
@@ -44,19 +58,25 @@ def generalise(
     quiet: Quiet = False,
 ) -> None:
     """Mine at some places and times and measure the rules at others."""
-    from thence import datasets
     from thence.evaluate.generalisation import generalisation
+    from thence.graph.sites import Sites
+    from thence.runs.inputs import load_job
 
     other_options = parse_assignments(other_option, flag="--other-option")
     if other is None and other_options:
         raise ConfigError("--other-option is given without --other", hint="add --other NAME")
     modes: dict[str, Any] = {"enrich": enrich} if enrich else {}
     with progress_bars(quiet=quiet or as_json) as progress:
-        system = datasets.load(dataset, progress=progress, **parse_assignments(option, flag="--option"))
-        unseen_system = None if other is None else datasets.load(other, progress=progress, **other_options)
+        # Rules of the mode "none" need no binding of every sensor, but these rules are measured by place.
+        system = load_job(replace(source, enrich=EnrichConfig(mode="lifted")), progress=progress)
+        unseen_system = None if other is None else _load_other(other, other_options, progress)
+    if isinstance(system, Sites) and by != "site":
+        raise ConfigError("several systems are given", hint="add --by site to leave out one at a time")
     with progress_bars(quiet=quiet or as_json) as progress:
-        result = generalisation(
+        measure: Any = generalisation  # the type of its result depends on ``by``
+        result = measure(
             system,
+            by=by,
             other=unseen_system,
             progress=progress,
             unseen=unseen,
@@ -75,10 +95,35 @@ def generalise(
             **modes,
         )
     if as_json:
-        print_json({"dataset": dataset, "other": other, **result.describe()})
+        print_json({"dataset": source.input.dataset, "other": other, **result.describe()})
         return
     say(str(result), quiet=quiet)
-    for mode, found in result.modes.items():
-        if found.rules:
-            say(f"\n{mode}, the first rules:", quiet=quiet)
-            say("\n".join(found.selected.lines(_SHOWN)), quiet=quiet)
+    parts = {f"without {name}": part for name, part in result.sites.items()} if by == "site" else {"": result}
+    for name, part in parts.items():
+        for mode, found in part.modes.items():
+            if found.rules:
+                say(f"\n{name or mode}, the first rules:", quiet=quiet)
+                say("\n".join(found.selected.lines(_SHOWN)), quiet=quiet)
+
+
+def _load_other(given: str, options: dict[str, Any], progress: Progress) -> System:
+    """Read another system: a data set by name, what a configuration file names, or the files of a folder."""
+    from thence.graph.system import System
+    from thence.runs.configuration import InputConfig
+    from thence.runs.folders import find_system_files
+    from thence.runs.inputs import load_job
+
+    path = Path(given).expanduser()
+    if path.suffix.lower() == ".toml":
+        config = Config.from_toml(path)
+    elif path.is_dir():
+        config = Config(system=(find_system_files(path.name or "other", path),))
+    else:
+        config = Config(input=InputConfig(dataset=given, options=options)).check()
+        options = {}
+    if options:
+        raise ConfigError("--other-option is for a data set, but --other is files", hint="leave out --other-option")
+    system = load_job(replace(config, enrich=EnrichConfig(mode="lifted")), progress=progress)
+    if not isinstance(system, System):
+        raise ConfigError("--other must be one system", hint="name one that has a single [[system]], or [input]")
+    return system
