@@ -149,6 +149,7 @@ def test_flags_set_what_their_names_say(tmp_path: Path) -> None:
         "min_confidence": 0.7,
         "context_consequents": False,
         "max_rules": 1000,
+        "on_limit": "raise",
         "denominator": "present",
     }
     assert (config.refine.top, config.refine.by, config.output.also) == (9, "lift", ("rules.md",))
@@ -537,3 +538,24 @@ def test_the_configuration_of_the_guide_is_valid_and_complete(tmp_path: Path) ->
             assert own == set(told[section.name]), section.name
     path.write_text(second, encoding="utf-8")
     assert th.Config.from_toml(path).input.dataset == "net3"
+
+
+def test_check_says_how_long_windows_will_be(tmp_path: Path) -> None:
+    # It said "96 of auto".
+    told = succeed("check", "--dataset", "toy", "--out", tmp_path / "a")
+    assert "96 of 30min" in told
+    assert "the step of 100 % of the sensors" in told
+
+
+def test_check_and_mine_take_a_table_of_rows(tmp_path: Path) -> None:
+    # 'check' asked for a time column, which 'mine' did without.
+    rows = ["size,shape,class", *(f"{n},{'flat' if n % 2 else 'round'},{'a' if n < 20 else 'b'}" for n in range(40))]
+    (tmp_path / "rows.csv").write_text("\n".join(rows))
+    flags = ["--sensors", tmp_path / "rows.csv", "--target", "class", "--out", tmp_path / "a"]
+    assert "40 transactions × 3 features" in succeed("check", *flags, "--strict")
+    told = json.loads(succeed("check", *flags, "--json"))
+    assert told.keys() == {"table", "search", "output"}
+    succeed("mine", *flags, "--quiet")
+    rules = th.load_run(tmp_path / "a").rules
+    assert len(rules) > 0
+    assert {rule.consequent.feature.subject for rule in rules} == {"class"}

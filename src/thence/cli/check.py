@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import comb
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,7 +37,7 @@ def check(config: Config, *, as_json: bool, quiet: bool, strict: bool) -> None:
     elif not quiet:
         _print(found)
     if strict:
-        _refuse(found["ontology"])
+        _refuse(found.get("ontology"))
 
 
 def refuse_breaches(system: AnySystem) -> None:
@@ -52,18 +53,41 @@ def _refuse(ontology: dict[str, Any] | None) -> None:
 
 def examine(config: Config) -> dict[str, Any]:
     """Return what is known of a job before mining, ready for JSON."""
+    found = _examine_rows(config) if config.input.target is not None else _examine_system(config)
+    return {**found, "output": _output(config)}
+
+
+def _output(config: Config) -> dict[str, Any]:
     from thence.atomic import require_writable
+
+    target = Path(config.output.path) if config.output.path else default_folder(config)
+    out = {"path": str(target), "exists": target.exists()}
+    try:
+        require_writable(target.absolute())
+    except RunError as error:
+        return out | {"refused": error.message}
+    return out
+
+
+def _examine_rows(config: Config) -> dict[str, Any]:
+    """What is known of a table whose rows are transactions."""
+    from thence.runs.frames import build_row_features, build_rows, read_rows
+    from thence.runs.pipeline import plan
+
+    config, miner = plan(config, settings={"consequent": config.input.target}, graph=False)
+    frame = read_rows(config.input.sensors, config.input)
+    raw = miner.wants == "numbers"
+    table = build_row_features(frame, config.input) if raw else build_rows(frame, config.input, config.discretize)
+    return {"table": _describe(table), "search": _search(table, miner)}
+
+
+def _examine_system(config: Config) -> dict[str, Any]:
+    """What is known of readings and the graph around them."""
     from thence.graph.sites import Sites
     from thence.runs.inputs import load_job
     from thence.runs.pipeline import plan, prepare
 
     config, miner = plan(config)
-    target = Path(config.output.path) if config.output.path else default_folder(config)
-    try:
-        require_writable(target.absolute())
-        refused = None
-    except RunError as error:
-        refused = error.message
     system = load_job(config)
     parts = system.systems if isinstance(system, Sites) else (system,)
     checked = {part.name: part.sensors.check().describe() for part in parts}
@@ -80,15 +104,17 @@ def examine(config: Config) -> dict[str, Any]:
             "nodes": len(system.binding.nodes),
             "left_out": dict(system.binding.left_out),
         },
-        "windows": _windows(readings, config.windows.every),
-        "table": described,
+        "windows": _windows(readings),
+        "table": {**described, "notes": list(dict.fromkeys([*readings.notes, *described["notes"]]))},
         "search": _search(table, miner),
-        "output": {"path": str(target), "exists": target.exists()} | ({} if refused is None else {"refused": refused}),
     }
 
 
-def _windows(readings: WindowedReadings, every: str) -> dict[str, Any]:
-    """The number and the span of the windows; of several systems, of each."""
+def _windows(readings: WindowedReadings) -> dict[str, Any]:
+    """The length, the number and the span of the windows; of several systems, of each."""
+    from thence.runs.pipeline import window_text
+
+    every = window_text(readings)
     from thence.readings.pooling import PooledReadings
 
     if isinstance(readings, PooledReadings):
@@ -144,52 +170,59 @@ def _combinations(sizes: list[int], longest: int) -> int:
 
 
 def _print(found: dict[str, Any]) -> None:
-    table, search = found["table"], found["search"]
-    lines: list[tuple[str, str]] = []
-    for name, sensors in found.get("systems", {"sensors": found.get("sensors")}).items():
+    lines = [*_sensor_lines(found), *_graph_lines(found), *_window_lines(found), *_table_lines(found)]
+    console().print(facts_table([*lines, *number_notes(found["table"]["notes"])]))
+    breaches = (found.get("ontology") or {}).get("breaches", ())
+    for breach in breaches[:_SHOWN]:
+        say(f"  {breach}")
+    if (more := len(breaches) - _SHOWN) > 0:
+        say(f"  … and {more:,} more")
+
+
+def _sensor_lines(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    several = found.get("systems") or ({"sensors": found["sensors"]} if "sensors" in found else {})
+    for name, sensors in several.items():
         kinds = ", ".join(f"{count} {kind}" for kind, count in sensors["kinds"].items())
         period = f"{sensors['start']} to {sensors['end']}" if sensors["start"] else "no readings"
-        lines.append((name, f"{sensors['sensors']} ({kinds}); {sensors['readings']:,} readings, {period}"))
-        lines += _finding_lines(sensors["report"])
-    graph = found["graph"]
-    lines.append(("graph", f"{graph['nodes']:,} nodes, {graph['edges']:,} edges" if graph else "none"))
-    if found["ontology"]:
+        yield name, f"{sensors['sensors']} ({kinds}); {sensors['readings']:,} readings, {period}"
+        yield from _finding_lines(sensors["report"])
+
+
+def _graph_lines(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    if "graph" in found:
+        graph = found["graph"]
+        yield "graph", f"{graph['nodes']:,} nodes, {graph['edges']:,} edges" if graph else "none"
+    if found.get("ontology"):
         breaches = found["ontology"]["breaches"]
         violations = f"the graph violates it {len(breaches):,} times" if breaches else "the graph conforms to it"
-        lines.append(("ontology", f"{found['ontology']['classes']:,} classes; {violations}"))
-    if found["binding"]:
+        yield "ontology", f"{found['ontology']['classes']:,} classes; {violations}"
+    if found.get("binding"):
         left = found["binding"]["left_out"]
         bound = f"{found['binding']['bound']} sensors at {found['binding']['nodes']} nodes"
-        lines.append(("binding", bound + (f", {len(left)} left out: {', '.join(list(left)[:_SHOWN])}" if left else "")))
+        yield "binding", bound + (f", {len(left)} left out: {', '.join(list(left)[:_SHOWN])}" if left else "")
+
+
+def _window_lines(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    if "windows" not in found:
+        return
     every = found["windows"]["every"]
     for name, windows in found["windows"].get("systems", {"": found["windows"]}).items():
         span = f", {windows['start']} to {windows['end']}" if windows["count"] else ""
-        where = f" in {name}" if name else ""
-        lines.append(("windows" + where, f"{windows['count']:,} of {every}{span}"))
+        yield f"windows{f' in {name}' if name else ''}", f"{windows['count']:,} of {every}{span}"
+
+
+def _table_lines(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    table, search, output = found["table"], found["search"], found["output"]
     items = (
-        f", {table['items']:,} items, {100 * table['missing_share']:.1f} % missing"
-        if table["items"] is not None
-        else ""
+        "" if table["items"] is None else f", {table['items']:,} items, {100 * table['missing_share']:.1f} % missing"
     )
-    lines.append(("table", f"{table['rows']:,} transactions × {table['features']:,} features{items}"))
-    size = (
-        f": {search['antecedents']:,} possible antecedents, bitmaps of {search['bitmap_bytes'] / 2**20:,.1f} MiB"
-        if search["antecedents"] is not None
-        else ""
-    )
-    lines.append(("search", f"{search['miner']}, up to {search['max_antecedents']} antecedents{size}"))
-    output = found["output"]
-    exists = (
-        " (exists: needs --force)" if output["exists"] else f" ({output['refused']})" if "refused" in output else ""
-    )
-    lines.append(("output", output["path"] + exists))
-    lines += number_notes(table["notes"])
-    console().print(facts_table(lines))
-    if found["ontology"]:
-        for breach in found["ontology"]["breaches"][:_SHOWN]:
-            say(f"  {breach}")
-        if (more := len(found["ontology"]["breaches"]) - _SHOWN) > 0:
-            say(f"  … and {more:,} more")
+    yield "table", f"{table['rows']:,} transactions × {table['features']:,} features{items}"
+    size = ""
+    if search["antecedents"] is not None:
+        size = f": {search['antecedents']:,} possible antecedents, bitmaps of {search['bitmap_bytes'] / 2**20:,.1f} MiB"
+    yield "search", f"{search['miner']}, up to {search['max_antecedents']} antecedents{size}"
+    state = " (exists: needs --force)" if output["exists"] else f" ({output['refused']})" if "refused" in output else ""
+    yield "output", output["path"] + state
 
 
 def _finding_lines(report: dict[str, Any]) -> list[tuple[str, str]]:
