@@ -38,6 +38,7 @@ from thence.readings.findings import DEFERRED, Finding, ReadReport
 from thence.readings.frames import collect, is_categorical
 from thence.readings.name_codes import NameCoder, distinct_names, missing_name_error
 from thence.readings.scanning import Readings, check_readings
+from thence.readings.spelling import spell_states
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,8 +151,8 @@ class SensorData:
     ) -> SensorData:
         """Create from wide frames: a ``time`` column of datetimes and one column per sensor.
 
-        String and boolean columns hold states. A naive ``time`` is UTC. ``read_sensors`` accepts more: times as strings
-        or numbers, other column names, other layouts.
+        String and boolean columns hold states; true is the state 1. A naive ``time`` is UTC. ``read_sensors`` accepts
+        more: times as strings or numbers, other column names, other layouts.
 
         Args:
             frame: A frame, or several frames to join on time. Lazy frames stay lazy and are checked when they are
@@ -187,7 +188,7 @@ class SensorData:
         parts = [
             part.lazy().select(
                 time_to_utc(schema["time"], source),
-                *(pl.col(s.id).cast(pl.String if s.categorical else pl.Float64) for s in known if s.id in schema),
+                *(_typed(sensor, schema[sensor.id]) for sensor in known if sensor.id in schema),
                 *(name for name in ORIGIN if name in schema),
             )
             for part, schema in zip(frames, schemas, strict=True)
@@ -249,7 +250,7 @@ class SensorData:
             # Rows in memory are sorted by the order of the sensors; a lazy column keeps its type.
             pl.col("sensor") if keep_type else pl.col("sensor").cast(names),
             pl.col("value").cast(pl.Float64),
-            *([pl.col("state").cast(pl.String)] if "state" in schema else []),
+            *([spell_states("state", schema["state"])] if "state" in schema else []),
             *(name for name in ORIGIN if name in schema),
         )
         base = report if report is not None else ReadReport()
@@ -482,6 +483,11 @@ def as_utc(time: Time) -> datetime:
     if not isinstance(value, datetime):
         raise InputError(f"{time!r} is not a time", hint="pass a datetime, or a string such as '2024-01-31T12:00'")
     return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def _typed(sensor: Sensor, dtype: pl.DataType) -> pl.Expr:
+    """The readings of a sensor as numbers, or as states in one spelling."""
+    return spell_states(sensor.id, dtype) if sensor.categorical else pl.col(sensor.id).cast(pl.Float64)
 
 
 def _sensors_of_long(lazy: pl.LazyFrame, schema: Mapping[str, pl.DataType], source: str) -> tuple[Sensor, ...]:

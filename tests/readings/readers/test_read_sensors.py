@@ -226,7 +226,7 @@ def test_polars_arrow_and_pandas_frames() -> None:
     arrow = pa.table({"time": times, "a": [1, None], "door": ["open", None], "on": [True, False]})
     for source in (frame, frame.lazy(), indexed, indexed.rename_axis("when"), pandas_column, arrow):
         data = read_sensors(source)
-        assert data.to_polars().rows() == [(at(0), 1.0, "open", "true"), (at(5), None, None, "false")], type(source)
+        assert data.to_polars().rows() == [(at(0), 1.0, "open", "1"), (at(5), None, None, "0")], type(source)
         assert [s.categorical for s in data.sensors] == [False, True, True]
     assert read_sensors(frame.lazy()).report.pending
     with pytest.raises(InputError, match="cannot read sensor data from an object of type dict"):

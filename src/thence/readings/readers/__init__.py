@@ -18,6 +18,7 @@ from thence.errors import ConfigError, InputError, nearest
 from thence.readings.cleaning import KEEP_LAST, KEEP_LAST_OR_RENAME, ORIGIN, OnError, quote_names
 from thence.readings.findings import Finding, ReadReport
 from thence.readings.frames import collect
+from thence.readings.readers.clock_columns import join_clock
 from thence.readings.readers.columns import TypedTable, type_table
 from thence.readings.readers.dates import AmbiguousDatesError
 from thence.readings.readers.dialect import check_signs
@@ -156,7 +157,8 @@ def read_sensors(
         )
     for option in ("categorical", "numeric"):
         _require_named(getattr(options, option), [*found, *_columns(filled)], option, where)
-    parts, whole = _find_states(parts, described, options)
+    families = {id: kind or column for id, column in _family_columns(parts, filled) for kind in [described[id][0]]}
+    parts, whole = _find_states(parts, families, options)
     sensors = [Sensor(id, *described[id], categorical=bool(state) or id in whole) for id, (state, _) in found.items()]
     if texts := [id for id, (state, _) in found.items() if state and not options.is_categorical(id)]:
         more.append(f"read as states, since no cell is a number, in {len(texts)} sensors: {quote_names(texts)}")
@@ -257,8 +259,9 @@ def _assign_roles(
             if table.sheet and options.sheet is None:
                 notes.append(f"{table.name}: empty, skipped")
             continue
+        table, chosen = join_clock(table, options)
         try:
-            roles = find_roles(table, options, alone=len(tables) == 1)
+            roles = find_roles(table, chosen, alone=len(tables) == 1)
         except NotDataError as error:
             if not table.sheet or options.sheet is not None:
                 raise
@@ -347,19 +350,28 @@ def _columns(filled: Sequence[tuple[SourceTable, Roles]]) -> list[str]:
 def _require_named(patterns: Iterable[str], names: Iterable[str], option: str, where: str) -> None:
     """Raise if a name or pattern in an option names no sensor."""
     known = list(dict.fromkeys(names))
-    if unknown := [pattern for pattern in sorted(patterns) if pattern not in known and not fnmatch.filter(known, pattern)]:
+    unknown = [name for name in sorted(patterns) if name not in known and not fnmatch.filter(known, name)]
+    if unknown:
         hint = nearest(unknown[0], known)
         raise InputError(f"{option} contains unknown sensors: {quote_names(unknown)}", where=where, hint=hint)
 
 
+def _family_columns(
+    parts: Sequence[TypedTable], filled: Sequence[tuple[SourceTable, Roles]]
+) -> Iterable[tuple[str, str]]:
+    """Yield each sensor with its column, if the column is not its id: the same column of several files is one kind."""
+    for part, (_, roles) in zip(parts, filled, strict=True):
+        columns = roles.sensors if roles.layout == "wide" else [""] * len(part.categorical)
+        yield from ((id, "" if id == name else name) for id, name in zip(part.categorical, columns, strict=True))
+
+
 def _find_states(
-    parts: list[TypedTable], described: Mapping[str, tuple[str, str]], options: ReadOptions
+    parts: list[TypedTable], families: Mapping[str, str], options: ReadOptions
 ) -> tuple[list[TypedTable], list[str]]:
     """Read few different whole numbers as states, unless they are numbers by the word of the user; return which."""
     ids = list(dict.fromkeys(id for part in parts for id, state in part.categorical.items() if state is False))
-    refused = [id for id in ids if options.is_numeric(id)]
     found = find_few_values(parts, [id for id in ids if not options.is_numeric(id) and not options.ignores(id)])
-    chosen = states_by_kind(found, {id: kind for id, (kind, _) in described.items()}, numbers=refused)
+    chosen = states_by_kind(found, families)
     return [read_as_states(part, chosen) for part in parts], [id for id in ids if id in chosen]
 
 

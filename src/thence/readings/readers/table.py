@@ -49,6 +49,7 @@ class ReadOptions:
     timezone: str | None = None
     sheet: str | Iterable[str] | None = None
     categorical: frozenset[str] = frozenset()
+    numeric: frozenset[str] = frozenset()
     ignore: frozenset[str] = frozenset()
     missing: tuple[str, ...] = MISSING_WORDS
     name: str | None = None
@@ -61,12 +62,24 @@ class ReadOptions:
 
     def ignores(self, name: str) -> bool:
         """Return whether a column or sensor is left out, by its name or by a pattern such as ``*_flag``."""
-        return name in self.ignore or any(fnmatchcase(name, pattern) for pattern in self.ignore)
+        return _is_named(self.ignore, name)
+
+    def is_categorical(self, *names: str) -> bool:
+        """Return whether a sensor holds states by the word of the user; ``names`` are its id and its column."""
+        return any(_is_named(self.categorical, name) for name in names)
+
+    def is_numeric(self, *names: str) -> bool:
+        """Return whether a sensor holds numbers by the word of the user; ``names`` are its id and its column."""
+        return any(_is_named(self.numeric, name) for name in names)
 
     @property
     def zone(self) -> str:
         """The time zone of naive times."""
         return self.timezone or "UTC"
+
+
+def _is_named(patterns: frozenset[str], name: str) -> bool:
+    return name in patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 @dataclass(frozen=True)
