@@ -19,6 +19,7 @@ import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
@@ -42,6 +43,7 @@ __all__ = [
     "item_offsets",
     "kernel",
     "n_words",
+    "needs_compiling",
     "pack_codes",
     "pack_mask",
     "popcount",
@@ -71,6 +73,21 @@ def helper(function: _Function) -> _Function:
     """Compile a function that only kernels call. It has no entry from Python, which would take long to compile."""
     options: dict[str, Any] = {"cache": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     return cast(_Function, cast(Any, numba.njit)(no_cpython_wrapper=True, **options)(function))
+
+
+def needs_compiling(function: Callable[..., Any]) -> bool:
+    """Whether the next call of a kernel compiles it: it has not been called, and its code is not on disk.
+
+    Examples:
+        >>> _ = popcount(np.zeros((1, 1), dtype=np.uint64))
+        >>> needs_compiling(_popcount_rows)
+        False
+    """
+    compiled = cast(Any, function)
+    if compiled.signatures or not compiled.stats.cache_path:
+        return not compiled.signatures
+    code = function.__code__
+    return not any(Path(compiled.stats.cache_path).glob(f"*.{function.__qualname__}-{code.co_firstlineno}.*.nbi"))
 
 
 def _population_count(_context: Any, word: Any) -> Any:

@@ -83,11 +83,12 @@ def make_exact(p: Parameters, min_support: float, **changes: Any) -> Exact:
         min_support: Minimum support.
         **changes: Settings of ``Exact`` that override all others.
     """
-    chosen = {
+    chosen: dict[str, Any] = {
         "min_support": min_support,
         "min_confidence": p.min_confidence,
         "max_antecedents": p.antecedents,
         "max_rules": p.max_rules,
+        "on_limit": "stop",
     }
     return Exact(**(chosen | changes))
 

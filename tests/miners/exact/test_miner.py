@@ -92,7 +92,7 @@ def test_bounds_on_any_measure(table: TransactionTable) -> None:
 
 
 def test_a_cap_stops_with_a_note(table: TransactionTable) -> None:
-    rules = Exact(min_support=0.0, min_confidence=0.0, max_rules=7).mine(table)
+    rules = Exact(min_support=0.0, min_confidence=0.0, max_rules=7, on_limit="stop").mine(table)
     assert len(rules) == 7
     assert any("stopped at 7 rules" in note for note in rules.notes)
 
@@ -101,7 +101,8 @@ def test_a_cap_holds_over_all_blocks(table: TransactionTable) -> None:
     patterns = (Pattern.parse("(j:Junction)"), Pattern.parse("(p:Pipe)"))
     blocks = tuple(replace(table.blocks[0], pattern=pattern) for pattern in patterns)
     for most in (1, 7, 8):
-        rules = Exact(min_support=0.0, min_confidence=0.0, max_rules=most).mine(TransactionTable(blocks))
+        miner = Exact(min_support=0.0, min_confidence=0.0, max_rules=most, on_limit="stop")
+        rules = miner.mine(TransactionTable(blocks))
         assert len(rules) == most
         assert any("stopped" in note for note in rules.notes)
 
@@ -121,7 +122,8 @@ def test_thresholds_may_be_fractions(table: TransactionTable) -> None:
 
 def test_ctrl_c_leaves_what_was_found(table: TransactionTable) -> None:
     def interrupt(stage: str, done: float, total: float, note: str = "") -> None:
-        raise KeyboardInterrupt
+        if done > 0:
+            raise KeyboardInterrupt
 
     rules = Exact(min_support=0.01).mine(table, progress=interrupt)
     assert any(note.startswith("interrupted") for note in rules.notes)
@@ -150,6 +152,7 @@ def test_no_rules_come_with_a_reason() -> None:
         {"min_support": "0.1"},
         {"min_confidence": 1.5},
         {"max_rules": 0},
+        {"on_limit": "ask"},
         {"denominator": "some"},
         {"bounds": {"min_zang": 0.1}},
     ],
@@ -193,7 +196,7 @@ def test_near_is_capped_like_any_search(table: TransactionTable) -> None:
     near = [[[other for other in range(n) if other != one] for one in range(n)]]
     every = Exact(near=near).mine(table)
     assert sorted(map(str, every)) == sorted(map(str, Exact().mine(table)))
-    capped = Exact(near=near, max_rules=len(every) - 1).mine(table)
+    capped = Exact(near=near, max_rules=len(every) - 1, on_limit="stop").mine(table)
     assert len(capped) == len(every) - 1
     assert any("stopped at" in note for note in capped.notes)
     assert not any("stopped at" in note for note in Exact(near=near, max_rules=len(every)).mine(table).notes)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from thence.bitmaps.bits import Integer, Words, and_count, ctpop, helper, kernel
 
-__all__ = ["FILLED", "SearchProblem", "SearchState", "continue_search", "count_pairs_of"]
+__all__ = ["FILLED", "PROCESSED", "SearchProblem", "SearchState", "continue_search", "count_pairs_of"]
 
 # An intersection with fewer than 1/8 non-zero words is stored as a list of them: a vector popcount processes about
 # eight words in the time that one word takes to be fetched through an index.
@@ -64,7 +64,7 @@ class SearchState(NamedTuple):
     out_counts: NDArray[np.int64]
 
 
-_DEPTH, _END, FILLED, _PROCESSED = 0, 1, 2, 3
+_DEPTH, _END, FILLED, PROCESSED = 0, 1, 2, 3
 
 
 @helper
@@ -287,13 +287,13 @@ def continue_search(problem: SearchProblem, state: SearchState, budget: int) -> 
     """
     control = state.control
     control[FILLED] = 0
-    control[_PROCESSED] = 0
+    control[PROCESSED] = 0
     room = state.out_consequents.size - problem.feature.size
     missing = problem.present.shape[0] > 0
     survivors = state.survivors
     while True:
         # One antecedent writes at most one rule per item, so a check before each visit is enough.
-        if control[FILLED] > room or control[_PROCESSED] > budget:
+        if control[FILLED] > room or control[PROCESSED] > budget:
             return False
         depth = control[_DEPTH]
         place = state.cursor[depth]
@@ -339,7 +339,7 @@ def continue_search(problem: SearchProblem, state: SearchState, budget: int) -> 
             confident,
             survivors,
         )
-        control[_PROCESSED] += candidates.size
+        control[PROCESSED] += candidates.size
         if found == 0:
             continue
         words, places = state.words[level], state.places[level]
@@ -369,7 +369,7 @@ def continue_search(problem: SearchProblem, state: SearchState, budget: int) -> 
                 confident if last and not missing else floor,
                 counts,
             )
-            control[_PROCESSED] += found * words.size
+            control[PROCESSED] += found * words.size
         _write_rules(problem, state, level, n_held, floor, found)
         if not last:
             kept = 0

@@ -6,7 +6,8 @@ bitmaps of all embeddings of a lifted table are concatenated, up to a limit on m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -14,24 +15,28 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from thence.bitmaps.bits import needs_compiling
 from thence.counting.recount import recount
-from thence.errors import ConfigError, MiningError, nearest
+from thence.errors import ConfigError, nearest
 from thence.miners.base import BaseMiner
 from thence.miners.codes import require_codes
+from thence.miners.exact.estimate import require_room, search_input
+from thence.miners.exact.kernels import continue_search
 from thence.miners.exact.neighbourhoods import mine_near
 from thence.miners.exact.search import RuleBlock, mine_exact
 from thence.miners.neighbours import near_columns
-from thence.progress import Progress, silent
+from thence.progress import FIRST_RUN, Progress, silent
 from thence.rules.constraints import Constraint, explain_no_match
 from thence.rules.measures import MEASURES, Counts
 from thence.rules.ruleset import Ending, RuleSet
 from thence.settings.numbers import require_integer, require_share
-from thence.tables.admissibility import item_masks, trivial_pairs, without_trivial
+from thence.tables.admissibility import trivial_pairs, without_trivial
 from thence.tables.transactions import TransactionTable
 
 __all__ = ["Exact"]
 
-MAX_BITMAP_BYTES = 6 << 30
+# The share of ``max_rules`` that a search finds before it estimates whether there are more than that.
+_ASK_AFTER = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +57,9 @@ class Exact(BaseMiner):
         near: Which features may appear in the same rule, per block (made by ``within_hops``). Through ``th.mine`` and
             in a configuration also a number of hops. The time then grows with the number of features instead of its
             third power.
-        max_rules: The search ends after this many rules, with a note.
+        max_rules: The most rules.
+        on_limit: ``"raise"`` refuses a search that would find more than ``max_rules``, before it starts (see
+            ``estimate_rules``); ``"stop"`` ends it after ``max_rules`` rules, with a note.
         denominator: Which rows a rule is counted over: ``"present"`` are those in which all its features are present,
             ``"all"`` are all rows.
 
@@ -79,6 +86,7 @@ class Exact(BaseMiner):
     bounds: Mapping[str, float] = field(default_factory=dict)
     near: Sequence[Any] | None = None
     max_rules: int = 5_000_000
+    on_limit: str = "raise"
     denominator: str = "present"
 
     def __post_init__(self) -> None:
@@ -88,6 +96,8 @@ class Exact(BaseMiner):
         require_integer("max_rules", self.max_rules)
         if self.denominator not in ("present", "all"):
             raise ConfigError(f"unknown denominator {self.denominator!r}", hint="use 'present' or 'all'")
+        if self.on_limit not in ("raise", "stop"):
+            raise ConfigError(f"unknown value of on_limit: {self.on_limit!r}", hint="use 'raise' or 'stop'")
         for name in self.bounds:
             side, _, measure = name.partition("_")
             if side not in ("min", "max") or measure not in MEASURES:
@@ -106,7 +116,8 @@ class Exact(BaseMiner):
             progress: Called as the search advances.
 
         Raises:
-            MiningError: If the table is of another kind, or its bitmaps need too much memory.
+            MiningError: If the table is of another kind, its bitmaps need too much memory, or the search would find
+                more than ``max_rules`` rules.
         """
         require_codes(table, self.name)
         parts: list[RuleSet] = []
@@ -126,45 +137,37 @@ class Exact(BaseMiner):
 
     def _mine_block(self, table: TransactionTable, at: int, room: int, progress: Progress) -> RuleSet:
         block = table.blocks[at]
-        left, right = item_masks(
-            block, antecedent=self.antecedent, consequent=self.consequent, context_consequents=self.context_consequents
-        )
-        size = block.n_items * block.n_rows / 8
-        if size > MAX_BITMAP_BYTES:
-            raise MiningError(
-                f"the bitmaps of {block.n_items:,} items × {block.n_rows:,} rows need {size / 2**30:.1f} GiB",
-                hint="use Aerial, which samples rows, or use fewer bins, frames or embeddings",
-            )
-        bitmaps, present, n_rows = block.bank.flat()
+        inputs = search_input(self, block)
         found: list[RuleBlock] = []
         notes: list[str] = []
         ending = Ending.COMPLETE
+        # The rules of earlier blocks were within the limit, or the question was asked there.
+        unasked = self.on_limit == "raise" and self.max_rules - room <= self.max_rules * _ASK_AFTER
         trivial = trivial_pairs(block)
-        search: Callable[..., Iterator[RuleBlock]] = mine_exact
+        search: Callable[..., Generator[RuleBlock]] = mine_exact
         if self.near is not None:
             search = partial(mine_near, near=near_columns(self.near, at, len(block.columns)))
+        bounds = {"min_support": self.min_support, "min_confidence": self.min_confidence, "max_rules": room}
+        label = f"mining {at + 1}/{len(table.blocks)}" if len(table.blocks) > 1 else "mining"
+        n_rules = 0
         try:
-            for piece in search(
-                bitmaps,
-                feature_of_item=block.column_of_item,
-                n_rows=n_rows,
-                antecedent_ok=left,
-                consequent_ok=right,
-                present=None if self.denominator == "all" else present,
-                max_antecedents=self.max_antecedents,
-                min_support=self.min_support,
-                min_confidence=self.min_confidence,
-                max_rules=room,
-            ):
-                found.append(piece if trivial is None else _nontrivial(piece, trivial))
-                label = f"mining {at + 1}/{len(table.blocks)}" if len(table.blocks) > 1 else "mining"
-                progress(label, piece.progress, 1.0, f"{sum(map(len, found)):,} rules")
-                if piece.capped:
-                    ending = Ending.LIMIT
-                    notes.append(
-                        f"stopped at {self.max_rules:,} rules, but there are more: raise min_support or "
-                        "min_confidence, constrain the items, or raise max_rules"
-                    )
+            if needs_compiling(continue_search):
+                progress(label, 0.0, 1.0, FIRST_RUN)
+            with closing(search(**inputs, **bounds, max_antecedents=self.max_antecedents)) as pieces:
+                for piece in pieces:
+                    found.append(piece if trivial is None else _nontrivial(piece, trivial))
+                    n_rules += len(found[-1])
+                    if unasked and self.max_rules - room + n_rules > self.max_rules * _ASK_AFTER:
+                        # Few searches come that far, so that most need no estimate.
+                        require_room(table, self)
+                        unasked = False
+                    progress(label, piece.progress, 1.0, f"{n_rules:,} rules")
+                    if piece.capped:
+                        ending = Ending.LIMIT
+                        notes.append(
+                            f"stopped at {self.max_rules:,} rules, but there are more: raise min_support or "
+                            "min_confidence, constrain the items, or raise max_rules"
+                        )
         except KeyboardInterrupt:
             ending = Ending.INTERRUPTED
             notes.append("interrupted: only the rules found so far are returned")
@@ -173,7 +176,7 @@ class Exact(BaseMiner):
         consequents = np.concatenate([p.consequents for p in found]) if found else np.zeros(0, np.int32)
         counts = np.concatenate([p.counts for p in found]) if found else np.zeros((0, 4), np.int64)
         # A lifted block is recounted, because its rules also need their supports over frames and embeddings.
-        own = None if block.is_lifted else Counts.from_matrix(counts, n_rows=n_rows)
+        own = None if block.is_lifted else Counts.from_matrix(counts, n_rows=inputs["n_rows"])
         rules = recount(
             antecedents, consequents, table, block=at, counts=own, notes=notes, denominator=self.denominator
         )

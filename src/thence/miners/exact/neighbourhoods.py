@@ -8,7 +8,7 @@ graphs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from thence.miners.exact.search import RuleBlock, mine_exact
 from thence.miners.neighbours import Neighbours
 
-__all__ = ["mine_near"]
+__all__ = ["mine_around", "mine_near"]
 
 
 def mine_near(
@@ -32,7 +32,7 @@ def mine_near(
     present: NDArray[np.uint64] | None = None,
     max_rules: int,
     **thresholds: Any,
-) -> Iterator[RuleBlock]:
+) -> Generator[RuleBlock]:
     """Find the rules of ``mine_exact`` whose features are all neighbours of each other.
 
     Args:
@@ -58,37 +58,58 @@ def mine_near(
         >>> found.antecedents[:, 0].tolist(), found.consequents.tolist()
         ([0, 1, 2, 3], [2, 3, 0, 1])
     """
-    owner = np.asarray(feature_of_item, np.int64)
-    starts = np.searchsorted(owner, np.arange(near.n_features + 1))
     room = max_rules
+    shared: dict[str, Any] = {
+        "feature_of_item": feature_of_item,
+        "antecedent_ok": antecedent_ok,
+        "consequent_ok": consequent_ok,
+        **thresholds,
+    }
     for first in range(near.n_features):
-        later = near.members[near.first_later[first] : near.starts[first + 1]]
-        features = np.concatenate([[first], later])
-        items = np.concatenate([np.arange(starts[feature], starts[feature + 1]) for feature in features.tolist()])
-        if not len(later):
-            continue
-        for block in mine_exact(
-            bitmaps[items],
-            feature_of_item=np.repeat(np.arange(len(features)), np.diff(starts)[features]),
-            antecedent_ok=antecedent_ok[items],
-            consequent_ok=consequent_ok[items],
-            present=None if present is None else present[features],
-            **thresholds,
-        ):
-            found = _keep_neighbours(block, items, owner, first, near)
-            capped = len(found) > room
+        for block in mine_around(first, near=near, bitmaps=bitmaps, present=present, **shared):
+            capped = len(block) > room
             head = slice(room if capped else None)
-            room -= len(found)
+            room -= len(block)
             yield replace(
                 block,
-                antecedents=found.antecedents[head],
-                consequents=found.consequents[head],
-                counts=found.counts[head],
+                antecedents=block.antecedents[head],
+                consequents=block.consequents[head],
+                counts=block.counts[head],
                 progress=(first + block.progress) / near.n_features,
                 capped=capped,
             )
             if capped:
                 return
+
+
+def mine_around(
+    first: int,
+    *,
+    near: Neighbours,
+    bitmaps: NDArray[np.uint64],
+    feature_of_item: ArrayLike,
+    antecedent_ok: NDArray[np.bool_],
+    consequent_ok: NDArray[np.bool_],
+    present: NDArray[np.uint64] | None = None,
+    **thresholds: Any,
+) -> Iterator[RuleBlock]:
+    """Find the rules of ``mine_near`` whose first feature is the given one; the arguments are the same."""
+    owner = np.asarray(feature_of_item, np.int64)
+    starts = np.searchsorted(owner, np.arange(near.n_features + 1))
+    later = near.members[near.first_later[first] : near.starts[first + 1]]
+    if not len(later):
+        return
+    features = np.concatenate([[first], later])
+    items = np.concatenate([np.arange(starts[feature], starts[feature + 1]) for feature in features.tolist()])
+    for block in mine_exact(
+        bitmaps[items],
+        feature_of_item=np.repeat(np.arange(len(features)), np.diff(starts)[features]),
+        antecedent_ok=antecedent_ok[items],
+        consequent_ok=consequent_ok[items],
+        present=None if present is None else present[features],
+        **thresholds,
+    ):
+        yield _keep_neighbours(block, items, owner, first, near)
 
 
 def _keep_neighbours(

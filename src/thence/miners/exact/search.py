@@ -51,6 +51,7 @@ from thence.bitmaps.bits import (
 from thence.errors import ConfigError, InputError, MiningError
 from thence.miners.exact.kernels import (
     FILLED,
+    PROCESSED,
     SearchProblem,
     SearchState,
     continue_search,
@@ -58,7 +59,7 @@ from thence.miners.exact.kernels import (
 )
 from thence.rules.bounds import as_fraction, exact_threshold
 
-__all__ = ["RuleBlock", "mine_exact"]
+__all__ = ["RuleBlock", "Search", "mine_exact", "prepare_search"]
 
 # Pair counts are stored for up to this many frequent items (256 MB); with more, only the bound n(P, i) prunes.
 _MAX_PAIR_ITEMS = 8192
@@ -96,8 +97,13 @@ class RuleBlock:
         return len(self.consequents)
 
 
-class _Search:
-    """A search over runs of first items, one run after the other; rules are copied from a buffer of fixed size."""
+class Search:
+    """A search over runs of first items, one run after the other; rules are copied from a buffer of fixed size.
+
+    Args:
+        problem: The input.
+        room: Number of rules in the buffer.
+    """
 
     def __init__(self, problem: SearchProblem, room: int) -> None:
         levels = problem.max_antecedents + 1
@@ -127,8 +133,9 @@ class _Search:
         self._problem = problem
         self._state = state
         self.finished = True
+        self.processed = 0
 
-    def begin(self, first: int, last: int) -> _Search:
+    def begin(self, first: int, last: int) -> Search:
         """Start with the antecedents that begin with one of the items ``first … last − 1``."""
         self._state.control[:] = (0, last, 0, 0)
         self._state.cursor[0] = first
@@ -147,6 +154,7 @@ class _Search:
         while not (self.finished or filled or stop.is_set()):
             self.finished = bool(continue_search(self._problem, state, _BUDGET))
             filled = int(state.control[FILLED])
+            self.processed += int(state.control[PROCESSED])
         return (
             state.out_antecedents[:filled].copy(),
             state.out_consequents[:filled].copy(),
@@ -209,7 +217,7 @@ def mine_exact(
         [0, -1] 2 [4, 2, 3, 2]
         [3, -1] 1 [4, 1, 2, 1]
     """
-    problem = _prepare(
+    problem = prepare_search(
         bitmaps,
         feature_of_item=np.ascontiguousarray(feature_of_item, dtype=np.int32).ravel(),
         n_rows=n_rows,
@@ -230,7 +238,7 @@ def mine_exact(
     return blocks if max_rules is None else _cap(blocks, max_rules)
 
 
-def _prepare(
+def prepare_search(
     bitmaps: Words,
     *,
     feature_of_item: NDArray[np.int32],
@@ -373,15 +381,15 @@ def _stream(problem: SearchProblem, *, block_rules: int, workers: int) -> Genera
     n_items = len(problem.name)
     stop = threading.Event()
     if workers <= 1:
-        search = _Search(problem, block_rules)
+        search = Search(problem, block_rules)
         for run in runs:
             search.begin(*run)
             while not search.finished:
                 rules = search.advance(stop)
                 yield RuleBlock(*rules, progress=search.next_item / n_items)
         return
-    waiting: deque[tuple[_Search, Future[_Rules]]] = deque()
-    spare = [_Search(problem, block_rules) for _ in range(2 * workers)]
+    waiting: deque[tuple[Search, Future[_Rules]]] = deque()
+    spare = [Search(problem, block_rules) for _ in range(2 * workers)]
     pool = ThreadPoolExecutor(workers)
     try:
         while runs or waiting:
