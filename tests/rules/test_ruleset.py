@@ -198,3 +198,9 @@ def test_concat_keeps_extra_columns_apart() -> None:
     both = RuleSet.concat([one, two])
     assert both.extras["p"][0] == 0.5
     assert np.isnan(both.extras["p"][1])
+
+
+def test_a_negative_number_of_rules_is_an_error() -> None:
+    # -1 gave no rules, in silence.
+    with pytest.raises(ConfigError, match="the number of rules must be at least 0, got -1"):
+        RuleSet.empty().top(-1)

@@ -424,6 +424,8 @@ class RuleSet:
             by: One or more measures. By default the order of rules that are sorted, such as those of ``sort`` and of a
                 run, is kept, and others are sorted by Zhang's metric.
         """
+        if k < 0:
+            raise ConfigError(f"the number of rules must be at least 0, got {k}")
         if by is None and self.ordered:
             return self.take(np.arange(min(k, len(self))))
         names = ["zhang"] if by is None else [by] if isinstance(by, str) else list(by)

@@ -220,9 +220,12 @@ def _bind_nearly_all(
     """
     found = bind(sensors, graph, partial=True, **options)
     table = options.get("table") or {}
-    mistaken = any(sensor in table for sensor in found.left_out)
-    if found.left_out and (mistaken or not (any_number or _are_few(len(found.left_out), len(sensors)))):
+    lost = [sensor for sensor in found.left_out if sensor not in table]
+    misspelt = any(sensor not in sensors.ids for sensor in found.left_out)
+    if misspelt or not (any_number or _are_few(len(lost), len(sensors))):
         return bind(sensors, graph, **options)  # raises, and says why for each
+    if len(lost) < len(found.left_out):
+        bind([sensor for sensor in sensors.ids if sensor not in lost], graph, **options)  # raises for the table only
     return found
 
 
