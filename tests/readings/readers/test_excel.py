@@ -62,6 +62,6 @@ def test_why_every_sheet_was_skipped_is_said(tmp_path: Path) -> None:
     assert data.ids == ("a",) and data.span == (datetime(2020, 1, 1, tzinfo=UTC),) * 2
     assert "sheet 'Sheet1': no time column, skipped" in str(data.report)
     assert "sheet 'Sheet3': empty, skipped" in str(data.report)
-    split: list[list[Any]] = [["Date", "Time", "a"], ["2020-01-01", "00:00", 1]]
-    with pytest.raises(InputError, match=r"sheet 'Sheet2': date and time of day are in two columns"):
-        read_sensors(workbook(tmp_path / "c.xlsx", [["time", "a"], ROW0[:2]], split))
+    split: list[list[Any]] = [["Date", "Time", "b"], ["2020-01-01", "00:05", 1]]
+    joined = read_sensors(workbook(tmp_path / "c.xlsx", [["time", "a"], ROW0[:2]], split))
+    assert "sheet 'Sheet2': times joined from the columns 'Date' and 'Time'" in str(joined.report)

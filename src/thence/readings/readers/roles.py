@@ -7,7 +7,7 @@ pass.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,7 +15,7 @@ import polars as pl
 
 from thence.errors import ConfigError, InputError, nearest
 from thence.readings.cleaning import quote_names, require_columns
-from thence.readings.frames import is_text
+from thence.readings.frames import collect, is_text
 from thence.readings.readers.dates import looks_like_date
 from thence.readings.readers.table import ReadOptions, SourceTable
 
@@ -40,6 +40,7 @@ TIME_NAMES = (
     "ts",
     "zeit",
     "zeitstempel",
+    "datum",
 )
 SENSOR_NAMES = (
     "sensor",
@@ -68,6 +69,9 @@ ATTRIBUTES = (
 VALUE_NAMES = ("value", "reading", "measurement", "val", "result")
 
 UNIX_FLOOR = 1e8
+SAMPLE_ROWS = 10_000
+EVERY_ROW = "(rows)"
+FULL_TIME = r"^\s*\S*\d[-/. ]\S+.*\d:\d{2}"
 UNNAMED = re.compile(r"\(column \d+ without a name\)")
 
 
@@ -147,11 +151,10 @@ def find_roles(table: SourceTable, options: ReadOptions, *, alone: bool = True) 
     require_columns(columns, [name for name in (options.sensor, options.value) if name is not None], table.name)
     ignored = tuple(name for name in columns if options.ignores(name))
     columns = [name for name in columns if not options.ignores(name)]
-    time = options.time if options.time != "auto" else _time_column(table, columns)
-    _require_whole_time(table, columns, time)
+    time, other_times = (options.time, []) if options.time != "auto" else _time_column(table, columns, options)
     unnamed = [name for name in columns if name != time and UNNAMED.fullmatch(name)]
-    ignored = (*ignored, *unnamed)
-    rest = [name for name in columns if name != time and name not in unnamed]
+    ignored = (*ignored, *unnamed, *other_times)
+    rest = [name for name in columns if name not in (time, *unnamed, *other_times)]
     layout = options.layout if options.layout != "auto" else _layout(table, time, rest, options, alone)
     if layout == "long":
         sensor = options.sensor or _named(rest, (*SENSOR_NAMES, *OTHER_SENSOR_NAMES)) or _text_column(table, rest)
@@ -195,55 +198,75 @@ def find_roles(table: SourceTable, options: ReadOptions, *, alone: bool = True) 
     return Roles("wide", time, sensors=tuple(rest), ignored=ignored)
 
 
-def _require_whole_time(table: SourceTable, columns: Sequence[str], time: str) -> None:
-    """Raise if the time of day is in another column: all readings of a day would be at midnight."""
-    clock = next((name for name in columns if plain_name(name) == "time" and name != time), None)
-    split = clock is not None and plain_name(time) == "date" and _has_clock(table, clock)
-    if split and not _has_clock(table, time):
-        raise InputError(
-            f"date and time of day are in two columns, '{time}' and '{clock}'",
-            where=table.name,
-            hint=f"join them into one column, or pass ignore=['{clock}'] if '{time}' is the whole time",
-        )
+def _time_column(table: SourceTable, columns: Sequence[str], options: ReadOptions) -> tuple[str, list[str]]:
+    """Return the time column, and the other columns that hold times by their names or types.
 
-
-def _has_clock(table: SourceTable, time: str) -> bool:
-    """Return whether the first cells have a time of day."""
-    cells = _first_cells(table, [time])[time]
-    if cells.dtype == pl.String:
-        return bool(cells.str.contains(":").any())
-    return cells.dtype == pl.Time or (cells.dtype == pl.Datetime and bool((cells != cells.dt.truncate("1d")).any()))
-
-
-def _time_column(table: SourceTable, columns: Sequence[str]) -> str:
+    Of several, it is the one that tells the rows apart: a date repeats all day, a full time stamp does not.
+    """
     named = [name for name in columns if plain_name(name) in TIME_NAMES]
     dated = [name for name in columns if table.schema[name].is_temporal()]
-    for found in (named, dated):
-        if len(found) == 1:
-            return found[0]
-        both = [name for name in found if name in dated]
-        if len(both) == 1:
-            return both[0]
-        if {plain_name(name) for name in found} == {"date", "time"}:
-            return next(name for name in found if plain_name(name) == "date")
-        if found:
+    texts = [name for name in columns if table.schema[name] == pl.String]
+    first = _first_cells(table, {*named, *texts} if named or dated else columns)
+    named = [name for name in named if name in dated or _begins_with_time(first[name])] or named
+    both = [name for name in named if name in dated]
+    found = next((some for some in (both, named, dated) if len(some) == 1), both or named or dated)
+    full = [name for name in texts if first[name].len() and first[name].str.contains(FULL_TIME).all()]
+    times = list(dict.fromkeys([*named, *dated, *full]))
+    if not found:
+        return _first_time(table, columns, first), []
+    if len(times) > 1:
+        apart = _count_apart(table, times, columns, options)
+        most = max(apart[name] for name in times)
+        best = [name for name in times if apart[name] == most]
+        if len(found) == 1 and (found[0] in best or most < apart[EVERY_ROW]):
+            best = found
+        if len(best) > 1:
+            shown = ", ".join(f"'{name}' ({_first_cell(table, name)})" for name in best)
             raise InputError(
-                f"several columns may be the time: {quote_names(found)}",
+                f"several columns may be the time: {shown}",
                 where=table.name,
-                hint=f"pass, for example, time='{found[0]}'",
+                hint=f"pass, for example, time='{best[0]}'",
             )
-    first = _first_cells(table, columns)
+        found = best
+    others = [name for name in times if name != found[0] and (name in named or name in dated)]
+    return found[0], others
+
+
+def _first_time(table: SourceTable, columns: Sequence[str], first: Mapping[str, pl.Series]) -> str:
+    """Return the first column whose cells look like times."""
     for k, name in enumerate(columns):
-        cells = first[name]
-        if not cells.len():
-            continue
-        if (cells.dtype == pl.String or (k == 0 and cells.dtype.is_numeric())) and looks_like_time(str(cells[0])):
+        if (first[name].dtype == pl.String or k == 0) and _begins_with_time(first[name]):
             return name
     raise NotDataError(
         f"no time column found; columns are {quote_names(columns)}",
         where=table.name,
         hint="pass time=; the column names must be in the first line",
     )
+
+
+def _begins_with_time(cells: pl.Series) -> bool:
+    readable = cells.dtype == pl.String or cells.dtype.is_numeric()
+    return readable and bool(cells.len()) and looks_like_time(str(cells[0]))
+
+
+def _count_apart(
+    table: SourceTable, times: Sequence[str], columns: Sequence[str], options: ReadOptions
+) -> dict[str, int]:
+    """Count the different values of each column, per sensor in a long table, and the rows as ``EVERY_ROW``."""
+    rest = [name for name in columns if name not in times]
+    sensor = options.sensor or (_named(rest, SENSOR_NAMES) if _named(rest, VALUE_NAMES) else None)
+    rows = table.frame if table.in_memory else table.frame.head(SAMPLE_ROWS)
+    counts = [
+        pl.struct([name, *([sensor] if sensor else [])]).filter(pl.col(name).is_not_null()).n_unique().alias(name)
+        for name in times
+    ]
+    return collect(rows.select(*counts, pl.len().alias(EVERY_ROW)), source=table.name).row(0, named=True)
+
+
+def _first_cell(table: SourceTable, name: str) -> str:
+    """Return the first cell of a column, for messages."""
+    cells = _first_cells(table, [name])[name]
+    return f"{cells[0]}" if cells.len() else "empty"
 
 
 def _layout(table: SourceTable, time: str, rest: Sequence[str], options: ReadOptions, alone: bool) -> str:
@@ -329,7 +352,7 @@ def _is_whole(table: SourceTable, name: str) -> bool:
     return table.schema[name].is_integer()
 
 
-def _first_cells(table: SourceTable, columns: Sequence[str]) -> dict[str, pl.Series]:
+def _first_cells(table: SourceTable, columns: Collection[str]) -> dict[str, pl.Series]:
     first = table.frame.head(50).select(columns).collect()
     return {name: first[name].drop_nulls() for name in columns}
 

@@ -1,0 +1,81 @@
+"""Clock columns: a date and a time of day in two columns become one column of times.
+
+The columns are found by their names and first cells, and joined by one expression, so lazy tables stay lazy. What the
+joined strings mean is decided in ``.times``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from thence.readings.readers.roles import TIME_NAMES, plain_name
+from thence.readings.readers.table import ReadOptions, SourceTable
+
+__all__ = ["CLOCK_NAMES", "join_clock"]
+
+CLOCK_NAMES = ("time", "time_of_day", "clock", "hour", "uhrzeit", "zeit", "heure", "hora", "tijd", "timestamp")
+"""Names of columns that hold times of day next to a column of dates."""
+CLOCK = r"^\s*\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s*([AaPp]\.?[Mm]\.?)?\s*$"
+SPREADSHEET_YEARS = (1899, 1900)  # of a time of day that a spreadsheet stores as a date
+FIRST_ROWS = 50
+
+
+def join_clock(table: SourceTable, options: ReadOptions) -> tuple[SourceTable, ReadOptions]:
+    """Join a column of dates and a column of times of day, if a table has one of each.
+
+    Args:
+        table: The table.
+        options: The columns to ignore, and the time column if it is given.
+
+    Returns:
+        The table with the joined column in place of the date, and the options with its name as the time column; both as
+        they are if there is nothing to join.
+    """
+    names = [name for name in table.schema if not options.ignores(name)]
+    clocks = [name for name in names if plain_name(name) in CLOCK_NAMES]
+    dates = [name for name in names if plain_name(name) in TIME_NAMES or name == options.time]
+    if not clocks or dates == clocks[:1]:
+        return table, options
+    first = table.frame.select({*clocks, *dates}).head(FIRST_ROWS).collect()
+    clocks = [name for name in clocks if _is_clock(first[name].drop_nulls())]
+    dates = [name for name in dates if _is_date(first[name].drop_nulls())]
+    if len(clocks) != 1 or len(dates) != 1 or options.time not in ("auto", *clocks, *dates):
+        return table, options
+    date, clock = dates[0], clocks[0]
+    joined = _join(date, table.schema[date], clock, table.schema[clock])
+    note = f"times joined from the columns '{date}' and '{clock}'"
+    frame = table.frame.with_columns(joined.alias(date)).drop(clock)
+    return replace(table, frame=frame, notes=(*table.notes, note)), replace(options, time=date)
+
+
+def _is_clock(cells: pl.Series) -> bool:
+    if cells.dtype == pl.String:
+        return bool(cells.len()) and bool(cells.str.contains(CLOCK).all())
+    if isinstance(cells.dtype, pl.Datetime):
+        return bool(cells.len()) and bool(cells.dt.year().is_in(SPREADSHEET_YEARS).all())
+    return cells.dtype == pl.Time
+
+
+def _is_date(cells: pl.Series) -> bool:
+    """Return whether cells are dates without a time of day."""
+    if cells.dtype == pl.String:
+        return bool(cells.len()) and not bool(cells.str.contains(":").any())
+    if isinstance(cells.dtype, pl.Datetime):
+        return not _is_clock(cells) and bool((cells == cells.dt.truncate("1d")).all())
+    return cells.dtype == pl.Date
+
+
+def _join(date: str, of_date: pl.DataType, clock: str, of_clock: pl.DataType) -> pl.Expr:
+    day, time = pl.col(date), pl.col(clock)
+    if isinstance(of_clock, pl.Datetime):
+        time, of_clock = time.dt.time(), pl.Time()
+    if of_date != pl.String and of_clock == pl.Time:
+        return day.dt.date().dt.combine(time) if isinstance(of_date, pl.Datetime) else day.dt.combine(time)
+    parts: Sequence[pl.Expr] = (
+        day.str.strip_chars() if of_date == pl.String else day.dt.strftime("%Y-%m-%d"),
+        time.str.strip_chars() if of_clock == pl.String else time.dt.strftime("%H:%M:%S%.f"),
+    )
+    return pl.concat_str(parts, separator=" ")
