@@ -38,7 +38,7 @@ from thence.readings.findings import DEFERRED, Finding, ReadReport
 from thence.readings.frames import collect, is_categorical
 from thence.readings.name_codes import NameCoder, distinct_names, missing_name_error
 from thence.readings.scanning import Readings, check_readings
-from thence.readings.spelling import spell_states
+from thence.readings.spelling import spell_numbers, spell_states
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -363,6 +363,52 @@ class SensorData:
             sensors.append(replace(sensor, kind=kind, unit=sensor.unit if unit is None else unit))
         return self._with(self._parts, sensors)
 
+    def with_states(self, states: Iterable[str] = (), *, numbers: Iterable[str] = ()) -> SensorData:
+        """Return the same readings with some sensors read as states, and others as numbers.
+
+        Args:
+            states: Ids of sensors whose numbers are states.
+            numbers: Ids of sensors whose states are numbers.
+
+        Raises:
+            InputError: If an id is unknown, or a state in memory is not a number.
+
+        Examples:
+            >>> from datetime import datetime
+            >>> frame = pl.DataFrame({"time": [datetime(2024, 1, 1)], "pump": [1.0]})
+            >>> SensorData.from_wide(frame).with_states(["pump"]).to_polars()["pump"].to_list()
+            ['1']
+        """
+        to_states = [id for id in states if not self.sensor(id).categorical]
+        to_numbers = [id for id in numbers if self.sensor(id).categorical]
+        if not to_states and not to_numbers:
+            return self
+        changed = {**dict.fromkeys(to_states, True), **dict.fromkeys(to_numbers, False)}
+        sensors = [replace(sensor, categorical=changed.get(sensor.id, sensor.categorical)) for sensor in self.sensors]
+        if self.layout == "wide":
+            parts = [
+                part.with_columns(
+                    spell_numbers(pl.col(id)).alias(id) if to_state else pl.col(id).cast(pl.Float64, strict=False)
+                    for id, to_state in changed.items()
+                    if id in part.collect_schema()
+                )
+                for part in self._parts
+            ]
+        else:
+            parts = [_move_states(self._parts[0], to_states, to_numbers)]
+        data = self._with(parts, sensors)
+        if (
+            self._checked
+            and to_numbers
+            and data.select(to_numbers)._n_readings() < self.select(to_numbers)._n_readings()
+        ):
+            raise InputError(
+                f"some states of {quote_names(to_numbers)} are not numbers",
+                where=self._source,
+                hint="these sensors read numbers before; leave them out, or correct the readings",
+            )
+        return data
+
     def check(self) -> SensorData:
         """Run the pending checks of lazily scanned data in one pass and return the data with the completed report.
 
@@ -488,6 +534,17 @@ def as_utc(time: Time) -> datetime:
 def _typed(sensor: Sensor, dtype: pl.DataType) -> pl.Expr:
     """The readings of a sensor as numbers, or as states in one spelling."""
     return spell_states(sensor.id, dtype) if sensor.categorical else pl.col(sensor.id).cast(pl.Float64)
+
+
+def _move_states(frame: pl.LazyFrame, to_states: Sequence[str], to_numbers: Sequence[str]) -> pl.LazyFrame:
+    """Move the readings of some sensors of a long frame from one column to the other."""
+    name = pl.col("sensor").cast(pl.String)
+    state = pl.col("state") if "state" in frame.collect_schema() else pl.lit(None, pl.String)
+    into, out = name.is_in(list(to_states)), name.is_in(list(to_numbers))
+    return frame.with_columns(
+        pl.when(out).then(state.cast(pl.Float64, strict=False)).when(~into).then(pl.col("value")).alias("value"),
+        pl.when(into).then(spell_numbers(pl.col("value"))).when(~out).then(state).alias("state"),
+    )
 
 
 def _sensors_of_long(lazy: pl.LazyFrame, schema: Mapping[str, pl.DataType], source: str) -> tuple[Sensor, ...]:

@@ -10,7 +10,7 @@ import inspect
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,7 +53,7 @@ from thence.tables.admissibility import require_matches
 from thence.tables.discretization import Discretizer
 from thence.tables.enrich import build, features, find_enrichment
 from thence.tables.enrich.base import Frames
-from thence.tables.later import describe_unseen, remember, reuse_bins
+from thence.tables.later import describe_unseen, read_alike, remember, reuse_bins
 from thence.tables.transactions import FeatureTable, TransactionTable
 
 __all__ = [
@@ -163,8 +163,11 @@ def transactions(
         ),
     )
     system = gather_system(sensors, graph, binding, ontology, config.input, enrich)
+    earlier = _bins_of(like)
+    if earlier is not None and isinstance(system, System):
+        system = replace(system, sensors=read_alike(system.sensors, earlier))
     readings = window_readings(system, config)
-    return build_table(readings, system, config, discretizer=_bins_of(like), same_system=same_system)
+    return build_table(readings, system, config, discretizer=earlier, same_system=same_system)
 
 
 def _bins_of(like: Like) -> Discretizer | None:
@@ -308,6 +311,11 @@ def mine(
         output=_given(base.output, path=None if out is None else str(out), force=force or None),
     )
     if asked.input.target is not None or (graph is None and binding is None and is_plain_table(sensors)):
+        if any(part is not None for part in (graph, binding, ontology)):
+            raise ConfigError(
+                "'target' is for a table whose rows are transactions, without a graph",
+                hint="for sensor data, give 'consequent' instead",
+            )
         source = asked.input.sensors if sensors is None else sensors
         with show_progress(progress) as tell:
             return _run_rows(asked, miner, settings, source, tell)
@@ -754,7 +762,10 @@ def _run_rows(
         # The configuration of an earlier run has both.
         if {**config.miner.settings, **settings}.get("consequent") not in (None, target):
             raise ConfigError("'target' and 'consequent' exclude each other", hint="give one of them")
-        settings = {**settings, "consequent": target}
+        if miner is None or isinstance(miner, (str, type)):
+            settings = {**settings, "consequent": target}
+        elif is_dataclass(miner) and not isinstance(miner, type):
+            miner = replace(miner, consequent=target)  # type: ignore[call-arg]
     if config.enrich.mode not in ("none", AUTO) or config.discretize.fit_until is not None:
         name = "fit_until" if config.discretize.fit_until is not None else "enrich"
         raise ConfigError(f"'{name}' does not apply to a table whose rows are transactions", hint="leave it out")

@@ -16,10 +16,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from thence.readings.pooling import SEPARATOR, qualified
+from thence.readings.sensors import SensorData
 from thence.readings.windows import WindowedReadings
 from thence.tables.discretization import Discretizer
 
-__all__ = ["Reused", "describe_unseen", "remember", "reuse_bins"]
+__all__ = ["Reused", "describe_unseen", "read_alike", "remember", "reuse_bins"]
 
 _NAMED = 5  # sensors or states that a note names
 _AGGREGATE = re.compile(r"(?P<name>[a-z]+)\((?P<members>.*)\)")
@@ -38,6 +39,24 @@ class Reused:
     discretizer: Discretizer
     refused: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+def read_alike(sensors: SensorData, earlier: Discretizer) -> SensorData:
+    """Return readings with states where earlier ones were states, and numbers where they were numbers.
+
+    A short period may show two values of a sensor that reads many, or many of one that read few before.
+
+    Args:
+        sensors: The readings.
+        earlier: The earlier bins.
+    """
+    states, numbers = [], []
+    for sensor in sensors.sensors:
+        as_number = earlier.group(kind=sensor.kind, sensor=sensor.id) in earlier.binnings
+        as_state = (sensor.kind or sensor.id) in earlier.states
+        if as_state != as_number and as_number == sensor.categorical:
+            (states if as_state else numbers).append(sensor.id)
+    return sensors.with_states(states, numbers=numbers)
 
 
 def remember(
