@@ -50,7 +50,8 @@ def read_alike(sensors: SensorData, earlier: Discretizer) -> SensorData:
         sensors: The readings.
         earlier: The earlier bins.
     """
-    states, numbers = [], []
+    states: list[str] = []
+    numbers: list[str] = []
     for sensor in sensors.sensors:
         as_number = earlier.group(kind=sensor.kind, sensor=sensor.id) in earlier.binnings
         as_state = (sensor.kind or sensor.id) in earlier.states
