@@ -157,7 +157,7 @@ class RuleSet:
         (1, [0.75])
         >>> print(rules)
         1 rule
-          1. if door reads open, then light reads on  [support 0.300, confidence 0.750, Zhang 0.556]
+          1. if door reads open, then light reads on  [confidence 0.750 (0.500 overall), support 0.300, Zhang 0.556]
     """
 
     items: tuple[Item, ...]
