@@ -765,7 +765,7 @@ def _run_rows(
         if miner is None or isinstance(miner, (str, type)):
             settings = {**settings, "consequent": target}
         elif is_dataclass(miner) and not isinstance(miner, type):
-            miner = replace(miner, consequent=target)  # type: ignore[call-arg]
+            miner = replace(miner, consequent=target)
     if config.enrich.mode not in ("none", AUTO) or config.discretize.fit_until is not None:
         name = "fit_until" if config.discretize.fit_until is not None else "enrich"
         raise ConfigError(f"'{name}' does not apply to a table whose rows are transactions", hint="leave it out")
