@@ -137,6 +137,14 @@ def test_other_ways_to_say_a_rule_are_folded(run: Any) -> None:
     assert "details" in shown.seen
 
 
+def test_a_rule_of_both_directions_has_both_confidences() -> None:
+    items = (th.Item.is_(th.Feature("a"), "on"), th.Item.is_(th.Feature("b"), "on"))
+    rules = th.RuleSet(items, np.array([[0]]), np.array([1]), Counts.from_matrix([[10, 4, 5, 3]]))
+    assert "vice versa" not in read(rules._repr_html_()).text
+    shown = read(replace(rules, extras={"both_ways": np.array([True])})._repr_html_()).text
+    assert "0.7500.600 vice versa0.500 overall" in shown
+
+
 def test_short_texts(run: Any, system: Any) -> None:
     for thing in (run, run.rules, run.rules.rule(0), run.table, system, system.sensors, system.graph, system.binding):
         assert "\n" not in repr(thing)

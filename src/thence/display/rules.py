@@ -36,6 +36,11 @@ class ManyRules(Protocol):
         """Remarks on the result."""
         ...
 
+    @property
+    def counts(self) -> Any:
+        """The counts, of which ``n_both`` and ``n_consequent`` are used."""
+        ...
+
     def __len__(self) -> int: ...
 
     def rule(self, number: int) -> OneRule:
@@ -129,7 +134,7 @@ def _rules(rules: ManyRules) -> Html:
         (
             str(number + 1),
             _sentence(rules, number),
-            _confidence(float(columns["confidence"][number]), float(columns["consequent_support"][number])),
+            _confidence(rules, number, float(columns["confidence"][number]), columns["consequent_support"][number]),
             f"{columns['support'][number]:.3f}",
             f"{columns['zhang'][number]:.3f}",
         )
@@ -139,9 +144,13 @@ def _rules(rules: ManyRules) -> Html:
     return join([grid, remark(f"… and {len(rules) - shown:,} more")]) if len(rules) > shown else grid
 
 
-def _confidence(confidence: float, overall: float) -> Html:
-    """The confidence, beside the share of rows in which the consequent holds anyway."""
-    return join([bar(f"{confidence:.3f}", confidence), remark(f"{overall:.3f} overall")])
+def _confidence(rules: ManyRules, number: int, confidence: float, overall: float) -> Html:
+    """The confidence, that of the other direction, and the share of rows in which the consequent holds anyway."""
+    parts = [bar(f"{confidence:.3f}", confidence)]
+    if "both_ways" in rules.extras and rules.extras["both_ways"][number]:
+        back = int(rules.counts.n_both[number]) / int(rules.counts.n_consequent[number])
+        parts.append(remark(f"{back:.3f} vice versa"))
+    return join([*parts, remark(f"{overall:.3f} overall")])
 
 
 def _sentence(rules: ManyRules, number: int) -> Html:
