@@ -544,6 +544,8 @@ def test_check_says_how_long_windows_will_be(tmp_path: Path) -> None:
     # It said "96 of auto".
     told = succeed("check", "--dataset", "toy", "--out", tmp_path / "a")
     assert "96 of 30min" in told
+    found = json.loads(succeed("mine", "--dataset", "toy", "--out", tmp_path / "b", "--json"))["rules_found"]
+    assert f"{found:,} to be found, before refinement" in told
     assert "the step of 100 % of the sensors" in told
 
 

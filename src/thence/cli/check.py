@@ -148,11 +148,24 @@ def _search(table: TransactionTable | FeatureTable, miner: Any) -> dict[str, Any
 
     longest = miner.max_antecedents
     out: dict[str, Any] = {"miner": miner.name, "max_antecedents": longest, "antecedents": None, "bitmap_bytes": None}
+    out["rules"] = _expected_rules(table, miner)
     if isinstance(table, TransactionTable):
         counts = [[column.n_codes for column in block.columns] for block in table.blocks]
         out["antecedents"] = sum(_combinations(sizes, longest) for sizes in counts)
         out["bitmap_bytes"] = sum(block.n_items * ((block.n_rows + 63) // 64) * 8 for block in table.blocks)
     return out
+
+
+def _expected_rules(table: TransactionTable | FeatureTable, miner: Any) -> dict[str, Any] | None:
+    """About how many rules a search will find before refinement, if its miner can tell."""
+    from thence.miners.exact.estimate import estimate_rules
+    from thence.miners.exact.miner import Exact
+    from thence.tables.transactions import TransactionTable
+
+    if not isinstance(miner, Exact) or not isinstance(table, TransactionTable) or miner.near is not None:
+        return None
+    found = estimate_rules(table, miner)
+    return {"text": str(found), "about": found.rules, "low": found.low, "high": found.high, "exact": found.exact}
 
 
 def _combinations(sizes: list[int], longest: int) -> int:
@@ -221,6 +234,8 @@ def _table_lines(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if search["antecedents"] is not None:
         size = f": {search['antecedents']:,} possible antecedents, bitmaps of {search['bitmap_bytes'] / 2**20:,.1f} MiB"
     yield "search", f"{search['miner']}, up to {search['max_antecedents']} antecedents{size}"
+    if search["rules"]:
+        yield "rules", f"{search['rules']['text']} to be found, before refinement"
     state = " (exists: needs --force)" if output["exists"] else f" ({output['refused']})" if "refused" in output else ""
     yield "output", output["path"] + state
 
