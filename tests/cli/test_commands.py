@@ -540,13 +540,14 @@ def test_the_configuration_of_the_guide_is_valid_and_complete(tmp_path: Path) ->
     assert th.Config.from_toml(path).input.dataset == "net3"
 
 
-def test_check_says_how_long_windows_will_be(tmp_path: Path) -> None:
+def test_check_says_how_long_windows_will_be_and_how_many_rules_there_are(tmp_path: Path) -> None:
     # It said "96 of auto".
-    told = succeed("check", "--dataset", "toy", "--out", tmp_path / "a")
+    flags = ["--dataset", "toy", "--enrich", "none", "--bins", "5", "--all"]
+    told = succeed("check", *flags, "--out", tmp_path / "a")
     assert "96 of 30min" in told
-    found = json.loads(succeed("mine", "--dataset", "toy", "--out", tmp_path / "b", "--json"))["rules_found"]
-    assert f"{found:,} to be found, before refinement" in told
     assert "the step of 100 % of the sensors" in told
+    found = json.loads(succeed("mine", *flags, "--out", tmp_path / "a", "--json"))["rules_found"]
+    assert f"{found:,} to be found, before refinement" in told
 
 
 def test_check_and_mine_take_a_table_of_rows(tmp_path: Path) -> None:
