@@ -36,6 +36,7 @@ from thence.readings.cleaning import (
 )
 from thence.readings.findings import DEFERRED, Finding, ReadReport
 from thence.readings.frames import collect, is_categorical
+from thence.readings.losses import MAX_LOSS
 from thence.readings.name_codes import NameCoder, distinct_names, missing_name_error
 from thence.readings.scanning import Readings, check_readings
 from thence.readings.spelling import spell_numbers, spell_states
@@ -85,6 +86,7 @@ class SensorData:
         sensors: The sensors, in order.
         report: What reading found; by default an empty report.
         on_error: ``"raise"`` or ``"repair"``; used by checks that run later.
+        max_loss: Share of the rows or readings that a repair may lose.
         source: Name of the data in messages.
         checked: Whether there is a single frame whose rows are known to be sorted, finite and unique.
 
@@ -98,13 +100,14 @@ class SensorData:
         [20.5, None]
     """
 
-    __slots__ = ("_by_id", "_checked", "_on_error", "_parts", "_source", "layout", "report", "sensors")
+    __slots__ = ("_by_id", "_checked", "_max_loss", "_on_error", "_parts", "_source", "layout", "report", "sensors")
 
     sensors: tuple[Sensor, ...]
     report: ReadReport
     layout: Layout
     _by_id: dict[str, Sensor]
     _parts: tuple[pl.LazyFrame, ...]
+    _max_loss: float
     _on_error: OnError
     _source: str
     _checked: bool
@@ -117,6 +120,7 @@ class SensorData:
         sensors: Iterable[Sensor],
         report: ReadReport | None = None,
         on_error: OnError = "raise",
+        max_loss: float = MAX_LOSS,
         source: str = "frame",
         checked: bool = False,
     ) -> None:
@@ -125,6 +129,7 @@ class SensorData:
             "_by_id": {sensor.id: sensor for sensor in listed},
             "_parts": tuple(parts),
             "_on_error": on_error,
+            "_max_loss": max_loss,
             "_source": source,
             "_checked": checked,
             "layout": layout,
@@ -145,6 +150,7 @@ class SensorData:
         sensors: Iterable[Sensor] | None = None,
         report: ReadReport | None = None,
         on_error: OnError = "raise",
+        max_loss: float = MAX_LOSS,
         source: str = "frame",
         place: RowPlace | None = None,
         hint: str | None = None,
@@ -161,6 +167,7 @@ class SensorData:
             report: Findings and notes so far, to be extended.
             on_error: ``"raise"`` stops at rows without a time and at conflicting readings; ``"repair"`` drops the rows,
                 keeps the last reading, and counts both.
+            max_loss: Share of the rows or readings that a repair may lose; more is an error.
             source: Name of the data in messages.
             place: Text for a row in messages, given its values of the columns ``_source`` and ``_row``.
             hint: Hint of the error for conflicting readings.
@@ -193,10 +200,10 @@ class SensorData:
             )
             for part, schema in zip(frames, schemas, strict=True)
         ]
-        common: Any = {"layout": "wide", "sensors": known, "on_error": on_error, "source": source}
+        common: Any = {"layout": "wide", "sensors": known, "on_error": on_error, "source": source, "max_loss": max_loss}
         if any(isinstance(part, pl.LazyFrame) for part in frames):
             return cls(parts, report=base.deferred(), **common)
-        policy = _policy(on_error, source, place, hint)
+        policy = _policy(on_error, source, place, hint, max_loss=max_loss)
         timed, findings = _collect_timed(parts, policy)
         tidy, more = tidy_wide(timed, policy)
         return cls([tidy.lazy()], report=base.extended([*findings, *more]), checked=True, **common)
@@ -209,6 +216,7 @@ class SensorData:
         sensors: Iterable[Sensor] | None = None,
         report: ReadReport | None = None,
         on_error: OnError = "raise",
+        max_loss: float = MAX_LOSS,
         source: str = "frame",
         place: RowPlace | None = None,
         hint: str | None = None,
@@ -221,6 +229,7 @@ class SensorData:
             report: Findings and notes so far, to be extended.
             on_error: ``"raise"`` stops at rows without a time and at conflicting readings; ``"repair"`` drops the rows,
                 keeps the last reading, and counts both.
+            max_loss: Share of the rows or readings that a repair may lose; more is an error.
             source: Name of the data in messages.
             place: Text for a row in messages, given its values of the columns ``_source`` and ``_row``.
             hint: Hint of the error for conflicting readings.
@@ -254,10 +263,10 @@ class SensorData:
             *(name for name in ORIGIN if name in schema),
         )
         base = report if report is not None else ReadReport()
-        common: Any = {"layout": "long", "sensors": known, "on_error": on_error, "source": source}
+        common: Any = {"layout": "long", "sensors": known, "on_error": on_error, "source": source, "max_loss": max_loss}
         if lazy:
             return cls([typed], report=base.deferred(), **common)
-        policy = _policy(on_error, source, place, hint)
+        policy = _policy(on_error, source, place, hint, max_loss=max_loss)
         (timed,), findings = _collect_timed([typed], policy)
         tidy, more = tidy_long(timed, ids, policy)
         return cls([tidy.lazy()], report=base.extended([*findings, *more]), checked=True, **common)
@@ -270,7 +279,7 @@ class SensorData:
     @property
     def readings(self) -> Readings:
         """The lazy frames and what a scan of them must know; used by ``thence.readings.windows``."""
-        return Readings(self._parts, self.layout, self._on_error, self._source)
+        return Readings(self._parts, self.layout, self._on_error, self._source, self._max_loss)
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -346,11 +355,12 @@ class SensorData:
             parts = [part.filter(pl.col("time") < pl.lit(as_utc(end), dtype=TIME)) for part in parts]
         return self._with(parts, self.sensors)
 
-    def with_kinds(self, kinds: Mapping[str, str | tuple[str, str]]) -> SensorData:
+    def with_kinds(self, kinds: Mapping[str, str | tuple[str, str]], *, notes: Iterable[str] = ()) -> SensorData:
         """Return the same readings with other kinds, or kinds and units, for some sensors.
 
         Args:
             kinds: Sensor id to kind, or to ``(kind, unit)``.
+            notes: Where the kinds are from, for the report.
 
         Raises:
             InputError: If an id is unknown.
@@ -361,7 +371,7 @@ class SensorData:
         for sensor in self.sensors:
             kind, unit = parse_kind(kinds.get(sensor.id, sensor.kind), sensor.id)
             sensors.append(replace(sensor, kind=kind, unit=sensor.unit if unit is None else unit))
-        return self._with(self._parts, sensors)
+        return self._with(self._parts, sensors, report=self.report.extended(notes=notes))
 
     def with_states(self, states: Iterable[str] = (), *, numbers: Iterable[str] = ()) -> SensorData:
         """Return the same readings with some sensors read as states, and others as numbers.
@@ -427,7 +437,7 @@ class SensorData:
         if self._checked:
             frame = collect(self.lazy, source=self._source)
         else:
-            policy = _policy(self._on_error, self._source)
+            policy = _policy(self._on_error, self._source, max_loss=self._max_loss)
             timed, _ = _collect_timed(self._parts, policy)
             frame, _ = tidy_wide(timed, policy) if self.layout == "wide" else tidy_long(timed[0], self.ids, policy)
         if self.layout == "long":
@@ -492,6 +502,7 @@ class SensorData:
             sensors=sensors,
             report=self.report if report is None else report,
             on_error=self._on_error,
+            max_loss=self._max_loss,
             source=self._source,
             checked=self._checked,
         )
@@ -557,8 +568,11 @@ def _sensors_of_long(lazy: pl.LazyFrame, schema: Mapping[str, pl.DataType], sour
     return tuple(Sensor(str(name), categorical=name in states) for name in names)
 
 
-def _policy(on_error: OnError, source: str, place: RowPlace | None = None, hint: str | None = None) -> ErrorPolicy:
-    return ErrorPolicy(on_error, source, place or (lambda _, row: f"{source}, row {row}"), hint or KEEP_LAST)
+def _policy(
+    on_error: OnError, source: str, place: RowPlace | None = None, hint: str | None = None, *, max_loss: float
+) -> ErrorPolicy:
+    place = place or (lambda _, row: f"{source}, row {row}")
+    return ErrorPolicy(on_error, source, place, hint or KEEP_LAST, max_loss)
 
 
 def _collect_timed(parts: Iterable[pl.LazyFrame], policy: ErrorPolicy) -> tuple[list[pl.DataFrame], list[Finding]]:
@@ -566,6 +580,7 @@ def _collect_timed(parts: Iterable[pl.LazyFrame], policy: ErrorPolicy) -> tuple[
     frames, findings = [], []
     for part in parts:
         frame, lost = drop_rows_without_time(collect(part, source=policy.source), policy)
+        policy.refuse("bad-time", lost, frame.height + lost)
         frames.append(frame)
         findings += [Finding("bad-time", lost)] if lost else []
     return frames, findings

@@ -16,6 +16,7 @@ from thence.graph.binding import Binding, bind
 from thence.graph.loaders import read_binding, read_graph, read_ontology
 from thence.graph.name_rules import DEFAULT_RULES
 from thence.graph.ontology import Ontology
+from thence.graph.sensor_kinds import with_kinds_of
 from thence.graph.sites import AnySystem, Sites, pool_systems
 from thence.graph.system import System
 from thence.progress import Progress, silent
@@ -153,7 +154,8 @@ def _checked(system: System, given: InputConfig, *, partial: bool) -> System:
     """A system of the caller whose binding is total on its sensors."""
     if system.graph is None:
         return system
-    return replace(system, binding=_bound(system.sensors, system.graph, system.binding, given, partial))
+    bound = _bound(system.sensors, system.graph, system.binding, given, partial)
+    return replace(system, binding=bound, sensors=with_kinds_of(system.sensors, system.graph, bound, system.ontology))
 
 
 def _ignore_of(given: InputConfig) -> list[str]:
@@ -183,8 +185,10 @@ def _assemble(sensors: Any, graph: Any, binding: Any, ontology: Any, given: Inpu
     known = ontology if ontology is None or isinstance(ontology, Ontology) else read_ontology(_listed(ontology))
     if network is None and binding is not None:
         raise ConfigError("a binding needs the graph that it binds to", hint="pass the graph too")
-    bound = None if network is None else _bound(readings, network, binding, given, partial)
-    return System(readings, network, bound, known)
+    if network is None:
+        return System(readings, ontology=known)
+    bound = _bound(readings, network, binding, given, partial)
+    return System(with_kinds_of(readings, network, bound, known), network, bound, known)
 
 
 def _listed(source: Any) -> Any:
