@@ -20,6 +20,7 @@ import polars as pl
 from thence.errors import InputError, nearest
 from thence.readings.findings import Finding
 from thence.readings.frames import is_categorical
+from thence.readings.losses import MAX_LOSS, advise_repair, refuse_large_loss
 
 __all__ = [
     "KEEP_LAST",
@@ -66,12 +67,22 @@ class ErrorPolicy:
         place: Text for one row, given by the ``ORIGIN`` columns or else by its position; ``None`` if the rows of the
             source are not numbered.
         hint: What to do about conflicting readings.
+        max_loss: Share of the rows or readings that a repair may lose.
     """
 
     on_error: OnError
     source: str
     place: RowPlace | None = None
     hint: str = KEEP_LAST
+    max_loss: float = MAX_LOSS
+
+    def advise(self, what: str, lost: int, total: int, repair: str) -> str:
+        """Return the hint of an error: ``repair`` if that loses little (see ``advise_repair``)."""
+        return advise_repair(what, lost, total, max_loss=self.max_loss, repair=repair)
+
+    def refuse(self, what: str, lost: int, total: int) -> None:
+        """Raise if a repair loses too much (see ``refuse_large_loss``)."""
+        refuse_large_loss(what, lost, total, max_loss=self.max_loss, where=self.source)
 
 
 def tidy_wide(frames: Sequence[pl.DataFrame], policy: ErrorPolicy) -> tuple[pl.DataFrame, list[Finding]]:
@@ -154,13 +165,25 @@ def drop_rows_without_time(frame: pl.DataFrame, policy: ErrorPolicy) -> tuple[pl
         raise InputError(
             f"rows without a usable time: {lost:,}",
             where=where,
-            hint="check time_format and timezone, or pass on_error='repair' to drop these rows",
+            hint=policy.advise(
+                "bad-time",
+                lost,
+                frame.height,
+                "check time_format and timezone, or pass on_error='repair' to drop these rows",
+            ),
         )
     return frame.filter(pl.col("time").is_not_null()), lost
 
 
 def conflict_error(
-    sensor: str, time: datetime, values: Sequence[object], policy: ErrorPolicy, *, places: Sequence[str] = ()
+    sensor: str,
+    time: datetime,
+    values: Sequence[object],
+    policy: ErrorPolicy,
+    *,
+    lost: int,
+    total: int,
+    places: Sequence[str] = (),
 ) -> InputError:
     """Return the error for two different readings of one sensor at one time.
 
@@ -169,6 +192,8 @@ def conflict_error(
         time: Time of both readings.
         values: The two readings.
         policy: Names the source and gives the hint.
+        lost: Number of readings that differ from another one at the same time.
+        total: Number of all readings.
         places: Where the two readings are, if known; the second one is where the error is.
     """
     shown = [repr(value) for value in values]
@@ -177,7 +202,7 @@ def conflict_error(
     return InputError(
         f"sensor '{sensor}' has two readings at {time.isoformat()}: {' and '.join(shown)}",
         where=places[-1] if places else policy.source,
-        hint=policy.hint,
+        hint=policy.advise("conflicting", lost, total, policy.hint),
     )
 
 
@@ -259,16 +284,23 @@ def _merge_rows(
     given = keyed.agg(present.len()).collect()
     distinct = keyed.agg(present.n_unique()).collect()
     findings = []
+    first: tuple[str, datetime] | None = None
     for name in columns:
         extra = given[name].cast(pl.Int64) - 1
         clash = distinct[name] > 1
-        if clash.any() and policy.on_error == "raise":
-            when = merged["time"].filter(clash)[0]
-            raise _conflict(groups.filter((pl.col("time") == when) & pl.col(name).is_not_null()), name, name, policy)
         if conflicting := int(extra.filter(clash).sum()):
             findings.append(Finding("conflicting", conflicting, name))
+            first = first or (name, merged["time"].filter(clash)[0])
         if repeated := int(extra.filter(~clash & (extra > 0)).sum()):
             findings.append(Finding("repeated", repeated, name))
+    if first is not None:
+        lost = sum(finding.count for finding in findings if finding.what == "conflicting")
+        total = frame.height * len(columns) - sum(frame[name].null_count() for name in columns)
+        if policy.on_error == "raise":
+            name, when = first
+            rows = groups.filter((pl.col("time") == when) & pl.col(name).is_not_null())
+            raise _conflict(rows, name, name, policy, lost, total)
+        policy.refuse("conflicting", lost, total)
     unique = pl.concat([frame.filter(~part_of_group).select(merged.columns), merged])
     return unique.sort("time"), findings
 
@@ -292,7 +324,9 @@ def _merge_readings(
         name, when = clashes.select(pl.col("sensor").cast(pl.String), "time").row(0)
         rows = groups.filter((pl.col("time") == when) & (pl.col("sensor") == name))
         column = next(c for c in readings if rows[c].n_unique() > 1)
-        raise _conflict(rows, name, column, policy)
+        raise _conflict(rows, name, column, policy, int(clashes["extra"].sum()), frame.height)
+    if clashes.height:
+        policy.refuse("conflicting", int(clashes["extra"].sum()), frame.height)
     counts = table.group_by("sensor", "clash", maintain_order=True).agg(pl.col("extra").sum())
     findings = [
         Finding("conflicting" if clash else "repeated", extra, sensor)
@@ -302,14 +336,15 @@ def _merge_readings(
     return frame.filter(last_of_group), findings
 
 
-def _conflict(rows: pl.DataFrame, sensor: str, column: str, policy: ErrorPolicy) -> InputError:
+def _conflict(rows: pl.DataFrame, sensor: str, column: str, policy: ErrorPolicy, lost: int, total: int) -> InputError:
     """Return the error for the first two rows with different readings."""
     first = rows.row(0, named=True)
     other = rows.filter(pl.col(column) != first[column]).row(0, named=True)
     places = []
     if policy.place is not None and "_row" in rows.columns:
         places = [policy.place(row["_source"], row["_row"]) for row in (first, other)]
-    return conflict_error(sensor, first["time"], [first[column], other[column]], policy, places=places)
+    values = [first[column], other[column]]
+    return conflict_error(sensor, first["time"], values, policy, lost=lost, total=total, places=places)
 
 
 def time_to_utc(dtype: pl.DataType, source: str) -> pl.Expr:

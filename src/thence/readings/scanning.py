@@ -27,6 +27,7 @@ from thence.readings.cleaning import (
 )
 from thence.readings.findings import Finding
 from thence.readings.frames import collect, iter_batches
+from thence.readings.losses import MAX_LOSS
 from thence.readings.name_codes import NameCoder
 
 __all__ = [
@@ -58,12 +59,14 @@ class Readings:
         layout: ``"wide"`` or ``"long"``.
         on_error: Whether to raise or to repair.
         source: Name of the data in messages.
+        max_loss: Share of the rows or readings that a repair may lose.
     """
 
     parts: tuple[pl.LazyFrame, ...]
     layout: str
     on_error: OnError
     source: str
+    max_loss: float = MAX_LOSS
 
     @property
     def lazy(self) -> pl.LazyFrame:
@@ -73,7 +76,8 @@ class Readings:
     @property
     def policy(self) -> ErrorPolicy:
         """The error policy; rows of a scan have no numbers."""
-        return ErrorPolicy(self.on_error, self.source, hint=KEEP_LAST_OR_RENAME if len(self.parts) > 1 else KEEP_LAST)
+        hint = KEEP_LAST_OR_RENAME if len(self.parts) > 1 else KEEP_LAST
+        return ErrorPolicy(self.on_error, self.source, hint=hint, max_loss=self.max_loss)
 
 
 @dataclass(frozen=True)
@@ -248,7 +252,22 @@ def merge_findings(readings: Readings, *scans: tuple[Sequence[str], ScanCounts])
             most = max(getattr(counts, what) for _, counts in scans)
             for i, (_, counts) in enumerate(scans):
                 setattr(counts, what, most if i == 0 else 0)
+    _refuse_large_losses(readings, [counts for _, counts in scans])
     return [finding for ids, counts in scans for finding in counts.findings(ids)]
+
+
+def _refuse_large_losses(readings: Readings, scans: Sequence[ScanCounts]) -> None:
+    """Raise if the repairs of the scans lose too many rows or readings."""
+    from thence.readings.window_kernels import CONFLICTING
+
+    per_sensor = np.concatenate([counts.per_sensor for counts in scans])
+    if not per_sensor.size:
+        return
+    cells = int(per_sensor.sum())
+    rows = cells if readings.layout == "long" else int(per_sensor.sum(axis=1).max())
+    bad = sum(counts.bad_times for counts in scans)
+    readings.policy.refuse("bad-time", bad, rows + bad)
+    readings.policy.refuse("conflicting", int(per_sensor[:, CONFLICTING].sum()), cells)
 
 
 def iter_numbers(readings: Readings, ids: Sequence[str], counts: ScanCounts) -> Iterator[Series]:
@@ -320,7 +339,9 @@ def _clean_series(
             given = values[at].tolist()
             pair = [given[0], next(value for value in given if value != given[0])]
             when = EPOCH + timedelta(microseconds=int(times[at][0]))
-            raise conflict_error(name, when, [categories[v] if categories else v for v in pair], readings.policy)
+            shown = [categories[v] if categories else v for v in pair]
+            lost = int((sizes[clash] - 1).sum())
+            raise conflict_error(name, when, shown, readings.policy, lost=lost, total=times.size)
         counts.per_sensor[position, CONFLICTING] += int((sizes[clash] - 1).sum())
         counts.per_sensor[position, REPEATED] += int((sizes[~clash] - 1).sum())
         times, values = times[last], unique

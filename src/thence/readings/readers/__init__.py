@@ -18,6 +18,7 @@ from thence.errors import ConfigError, InputError, nearest
 from thence.readings.cleaning import KEEP_LAST, KEEP_LAST_OR_RENAME, ORIGIN, OnError, quote_names
 from thence.readings.findings import Finding, ReadReport
 from thence.readings.frames import collect
+from thence.readings.losses import MAX_LOSS, require_share
 from thence.readings.readers.clock_columns import join_clock
 from thence.readings.readers.columns import TypedTable, type_table
 from thence.readings.readers.dates import AmbiguousDatesError
@@ -58,6 +59,7 @@ def read_sensors(
     missing: Iterable[str | float] | str | float = MISSING_WORDS,
     name: str | None = None,
     on_error: OnError = "raise",
+    max_loss: float = MAX_LOSS,
 ) -> SensorData:
     """Read sensor data from files or frames.
 
@@ -92,6 +94,8 @@ def read_sensors(
         name: Template of the sensor ids, with ``{column}``, ``{file}``, ``{sheet}`` and ``{kind}``.
         on_error: ``"raise"`` stops at data that cannot be used as it is; ``"repair"`` repairs it and counts repairs in
             the report.
+        max_loss: Share of the rows, readings or lines that ``"repair"`` may lose; more is an error, unless there are at
+            most ten. Pass 1 to accept any loss.
 
     Returns:
         The readings, with a report of what was found, repaired and assumed.
@@ -132,7 +136,9 @@ def read_sensors(
         missing=_as_strings(missing),
         name=name,
         on_error=on_error,
+        max_loss=max_loss,
     )
+    require_share(max_loss)
     require_zone(options.zone)
     check_format(options.time_format)
     check_signs(options.separator, options.decimal)
@@ -398,6 +404,7 @@ def _combine(
         "sensors": sensors,
         "report": report,
         "on_error": options.on_error,
+        "max_loss": options.max_loss,
         "source": where,
         "place": lambda source, row: parts[source].table.at(row),
         "hint": KEEP_LAST_OR_RENAME if len(parts) > 1 else KEEP_LAST,

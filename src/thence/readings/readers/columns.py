@@ -17,6 +17,7 @@ from thence.errors import ConfigError, InputError
 from thence.readings.cleaning import quote_names, require_ids, require_reading_type
 from thence.readings.findings import Finding
 from thence.readings.frames import collect, is_text
+from thence.readings.losses import advise_repair, is_small_loss, refuse_large_loss
 from thence.readings.name_codes import distinct_names
 from thence.readings.readers.roles import OTHER_SENSOR_NAMES, SENSOR_NAMES, Roles, plain_name
 from thence.readings.readers.table import ReadOptions, SourceTable
@@ -107,7 +108,9 @@ def _with_time(
         findings.append(Finding("twice-time", twice, where=table.name))
     if lost := frame["time"].null_count():
         if options.on_error == "raise":
-            raise _bad_time_error(table, roles, options, reader, int(frame["time"].is_null().arg_true()[0]))
+            row = int(frame["time"].is_null().arg_true()[0])
+            raise _bad_time_error(table, roles, options, reader, row, lost, frame.height)
+        refuse_large_loss("bad-time", lost, frame.height, max_loss=options.max_loss, where=table.name)
         findings.append(Finding("bad-time", lost, where=table.name))
         frame = frame.filter(pl.col("time").is_not_null())
     return frame.lazy(), findings
@@ -123,21 +126,31 @@ def _count_ambiguous(table: SourceTable, options: ReadOptions, reader: TimeReade
     return int(collect(table.frame.select((early.is_not_null() & strict.is_null()).sum()), source=table.name).item())
 
 
-def _bad_time_error(table: SourceTable, roles: Roles, options: ReadOptions, reader: TimeReader, row: int) -> InputError:
+def _bad_time_error(
+    table: SourceTable, roles: Roles, options: ReadOptions, reader: TimeReader, row: int, lost: int, total: int
+) -> InputError:
+    """Return the error for the first of the rows without a usable time."""
     raw, plain = collect(
         table.frame.slice(row, 1).select(pl.col(roles.time), reader.plain.alias("_plain")), source=table.name
     ).row(0)
+
+    def advise(repair: str) -> str:
+        return advise_repair("bad-time", lost, total, max_loss=options.max_loss, repair=repair)
+
     drop = "pass on_error='repair' to drop the row"
     if raw is None:
-        return InputError(f"missing time in column '{roles.time}'", where=table.at(row), hint=drop)
+        return InputError(f"missing time in column '{roles.time}'", where=table.at(row), hint=advise(drop))
     if plain is not None:
         return InputError(
             f"column '{roles.time}': {plain} does not exist or is ambiguous in the time zone {options.zone}",
             where=table.at(row),
-            hint="pass the time zone of the clock, for example timezone='UTC', or on_error='repair'",
+            hint="pass the time zone of the clock, for example timezone='UTC', or on_error='repair' to read "
+            "ambiguous times as the earlier one and to drop those that do not exist",
         )
     return InputError(
-        f"column '{roles.time}': '{raw}' is not a time", where=table.at(row), hint=f"pass time_format, or {drop}"
+        f"column '{roles.time}': '{raw}' is not a time",
+        where=table.at(row),
+        hint=advise(f"pass time_format, or {drop}"),
     )
 
 
@@ -257,16 +270,17 @@ def _spans_overlap(named: pl.LazyFrame, source: str) -> bool:
 def _count_unnamed(table: SourceTable, roles: Roles, options: ReadOptions) -> Finding:
     """Count the rows without a sensor name; raise at the first one unless repairing."""
     empty = pl.col(roles.sensor).cast(pl.String).str.strip_chars().replace("", None).is_null()
+    counts = table.frame.select(empty.arg_true().first(), empty.sum().alias("lost"), pl.len().alias("rows"))
+    row, lost, rows = collect(counts, source=table.name).row(0)
     if options.on_error == "raise":
-        row = int(collect(table.frame.select(empty.arg_true().first()), source=table.name).item())
+        drop = "pass on_error='repair' to drop such rows"
         raise InputError(
             f"missing sensor name in column '{roles.sensor}'",
             where=table.at(row),
-            hint="pass on_error='repair' to drop such rows",
+            hint=advise_repair("no-sensor", lost, rows, max_loss=options.max_loss, repair=drop),
         )
-    return Finding(
-        "no-sensor", int(collect(table.frame.select(empty.sum()), source=table.name).item()), where=table.name
-    )
+    refuse_large_loss("no-sensor", lost, rows, max_loss=options.max_loss, where=table.name)
+    return Finding("no-sensor", lost, where=table.name)
 
 
 def _is_state(
@@ -280,7 +294,11 @@ def _is_state(
     """Return whether a column of strings holds states (no numbers) or numbers (nothing else, or repaired)."""
     if given == 0:
         return None
-    if numbers == given or (numbers and options.on_error == "repair" and 2 * numbers >= given):
+    if numbers == given:
+        return False
+    if numbers and options.on_error == "repair" and 2 * numbers >= given:
+        place = f"{table.name}, column '{id}'"
+        refuse_large_loss("not-a-number", given - numbers, given, max_loss=options.max_loss, where=place)
         return False
     row, cell = first_text()
     if numbers == 0 and not NUMERALS.fullmatch(cell):
@@ -289,7 +307,8 @@ def _is_state(
         f"column '{id}': '{cell}' is not a number, but {numbers:,} of its {given:,} cells are",
         where=table.at(row),
         hint=f"pass categorical=['{id}'] if these are states, missing=['{cell}', ...] if it means a missing reading, "
-        "decimal=',' for decimal commas, or on_error='repair'",
+        "decimal=',' for decimal commas"
+        + (", or on_error='repair'" if is_small_loss(given - numbers, given, options.max_loss) else ""),
     )
 
 

@@ -21,6 +21,7 @@ import polars as pl
 from thence.errors import InputError
 from thence.readings.cleaning import OnError
 from thence.readings.findings import Finding
+from thence.readings.losses import MAX_LOSS
 
 __all__ = ["MISSING_WORDS", "LayoutOption", "ReadOptions", "SourceTable", "drop_blank_rows", "fill_header"]
 
@@ -54,6 +55,7 @@ class ReadOptions:
     missing: tuple[str, ...] = MISSING_WORDS
     name: str | None = None
     on_error: OnError = "raise"
+    max_loss: float = MAX_LOSS
 
     def missing_numbers(self, decimal: str) -> list[float]:
         """Return the missing values that are numbers: -999 also means -999.0. ``decimal`` is the decimal sign."""

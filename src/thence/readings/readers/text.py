@@ -19,6 +19,7 @@ import polars as pl
 
 from thence.errors import InputError
 from thence.readings.findings import Finding
+from thence.readings.losses import advise_repair, refuse_large_loss
 from thence.readings.readers.dialect import Dialect, detect_dialect, numbers_with
 from thence.readings.readers.encoding import read_utf8
 from thence.readings.readers.roles import OTHER_SENSOR_NAMES, SENSOR_NAMES, TIME_NAMES, plain_name
@@ -127,19 +128,25 @@ def _pad_lines(body: bytes, dialect: Dialect) -> bytes:
 def _count_ragged_lines(body: bytes, dialect: Dialect, options: ReadOptions, where: str) -> int:
     """Count the lines whose number of fields differs from the header; raise at the first one unless repairing."""
     wanted = len(dialect.columns) - 1
-    count = 0
+    count = lines = 0
+    first: tuple[int, int] | None = None
     line = dialect.first_line - (0 if dialect.headerless else 1)
     for separators, lengths in _fields_per_line(body, dialect.separator):
         odd = (separators != wanted) & (lengths > 0)
-        if odd.any() and options.on_error == "raise":
+        if odd.any() and first is None:
             at = int(np.flatnonzero(odd)[0])
-            raise InputError(
-                f"expected {wanted + 1} fields, got {separators[at] + 1}",
-                where=f"{where}, line {line + at}",
-                hint=f"the separator is {dialect.separator!r}; pass on_error='repair' to truncate or pad such lines",
-            )
+            first = line + at, int(separators[at]) + 1
         count += int(odd.sum())
+        lines += int((lengths > 0).sum())
         line += separators.size
+    if first is not None and options.on_error == "raise":
+        repair = f"the separator is {dialect.separator!r}; pass on_error='repair' to truncate or pad such lines"
+        raise InputError(
+            f"expected {wanted + 1} fields, got {first[1]}",
+            where=f"{where}, line {first[0]}",
+            hint=advise_repair("ragged", count, lines, max_loss=options.max_loss, repair=repair),
+        )
+    refuse_large_loss("ragged", count, lines, max_loss=options.max_loss, where=where)
     return count
 
 

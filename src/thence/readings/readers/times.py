@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+import numpy as np
 import polars as pl
 
 from thence.errors import ConfigError, InputError
@@ -228,7 +229,7 @@ def _text(
     rest: Callable[[], pl.Series] | None,
 ) -> TimeReader:
     given = options.time_format
-    some = sample.gather_every(max(1, sample.len() // SOME_CELLS))
+    some = _some(sample)
     if given in UNIX_UNITS or (given is None and some.len() and some.str.contains(UNIX).all()):
         return _unix(raw, sample, options, column, where)
     if given is not None and given not in ORDERS:
@@ -256,6 +257,14 @@ def _text(
         notes = () if settled else (f"dates such as '{some[0]}' read {order}",)
     reader = _reader(raw, sample, written, options, column=column, where=where, notes=notes)
     return reader if notes or order is None else replace(reader, order=order)
+
+
+def _some(cells: pl.Series) -> pl.Series:
+    """Return some of the cells, in order; not every n-th, since what recurs may be what is wrong with them."""
+    if cells.len() <= SOME_CELLS:
+        return cells
+    chosen = np.random.default_rng(0).choice(cells.len(), SOME_CELLS, replace=False)
+    return cells.gather(np.sort(chosen))
 
 
 def _reader(
