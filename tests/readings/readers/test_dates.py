@@ -89,6 +89,8 @@ def test_every_common_writing_is_read(
         ("31.12.2019 24:00", datetime(2020, 1, 1)),
         ("2019-12-31 24:00:00", datetime(2020, 1, 1)),
         ("31.1.2019", datetime(2019, 1, 31)),
+        ("31/01/19 23", datetime(2019, 1, 31, 23)),
+        ("2019-01-31T23", datetime(2019, 1, 31, 23)),
         ("99/12/31 10:00", datetime(1999, 12, 31, 10)),
     ],
 )
@@ -173,3 +175,11 @@ def test_a_cell_that_is_no_date_is_named(tmp_path: Path) -> None:
     path = csv(tmp_path / "a.csv", "31/01/2019 00:00", "32/01/2019 00:00")
     with pytest.raises(InputError, match=r"a\.csv, line 3: column 'time': '32/01/2019 00:00' is not a time"):
         read_sensors(path)
+
+
+def test_names_of_time_zones_are_asked_for(tmp_path: Path) -> None:
+    path = csv(tmp_path / "a.csv", "2019-07-01 00:00 CEST")
+    with pytest.raises(InputError, match=r"pass time_format='%Y-%m-%d %H:%M CEST' or the like, and the time zone"):
+        read_sensors(path)
+    got = times_of(path, time_format="%Y-%m-%d %H:%M CEST", timezone="Europe/Berlin")
+    assert got == [datetime(2019, 6, 30, 22, tzinfo=UTC)]

@@ -110,3 +110,24 @@ def test_two_columns_that_tell_all_rows_apart_are_asked_about() -> None:
     with pytest.raises(InputError, match=r"'datetime' \(2019-01-30 00:00\), 'timestamp' \(2019-01-30 01:00\)"):
         read_sensors(frame)
     assert read_sensors(frame, time="datetime", ignore=["timestamp"]).ids == ("a",)
+
+
+@pytest.mark.parametrize("day", ["%Y-%m-%d", "%Y%m%d", "%d/%m/%Y"])
+def test_hours_as_numbers_are_joined_to_a_date_that_repeats(tmp_path: Path, day: str) -> None:
+    path = tmp_path / "a.csv"
+    for name, clocks in (("Hour", [str(h.hour) for h in HOURS]), ("Time", hours("%H%M"))):
+        rows = "".join(f"{text},{clock},{k}\n" for k, (text, clock) in enumerate(zip(hours(day), clocks, strict=True)))
+        path.write_text(f"Date,{name},a\n{rows}", encoding="utf-8")
+        data = read_sensors(path)
+        assert data.ids == ("a",) and times(data) == HOURS
+    # Hours from 1 to 24 end with midnight.
+    ends = [(h - timedelta(hours=1), h) for h in HOURS[1:]]
+    rows = "".join(f"{first:{day}},{first.hour + 1},{k}\n" for k, (first, _) in enumerate(ends))
+    path.write_text(f"Date,Hour,a\n{rows}", encoding="utf-8")
+    assert times(read_sensors(path)) == [last for _, last in ends]
+
+
+def test_an_hour_beside_a_date_of_its_own_is_a_reading() -> None:
+    frame = pl.DataFrame({"date": [f"2019-01-{day:02}" for day in range(1, 29)], "hour": [17] * 28, "a": range(28)})
+    data = read_sensors(frame)
+    assert data.ids == ("hour", "a") and {t.hour for t in times(data)} == {0}

@@ -147,11 +147,10 @@ def _bad_time_error(
             hint="pass the time zone of the clock, for example timezone='UTC', or on_error='repair' to read "
             "ambiguous times as the earlier one and to drop those that do not exist",
         )
-    return InputError(
-        f"column '{roles.time}': '{raw}' is not a time",
-        where=table.at(row),
-        hint=advise(f"pass time_format, or {drop}"),
-    )
+    hint = advise(f"pass time_format, or {drop}")
+    if isinstance(raw, str) and (zone := re.search(r"\d ?([A-Z]{2,5})$", raw)):
+        hint = f"pass time_format='%Y-%m-%d %H:%M {zone[1]}' or the like, and the time zone as timezone='Europe/Berlin'"
+    return InputError(f"column '{roles.time}': '{raw}' is not a time", where=table.at(row), hint=hint)
 
 
 def _wide_columns(
