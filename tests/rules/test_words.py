@@ -16,8 +16,8 @@ import thence as th
 from tests.helpers.buildings import building
 from thence.readings.windows import window
 from thence.refinement.merging import merge_intervals
-from thence.rules.english import format_number, format_test
-from thence.rules.items import Feature, Interval, Item, Operator, Value
+from thence.rules.english import format_number, format_rule, format_test
+from thence.rules.items import Aspect, Feature, Interval, Item, Operator, Role, Value
 from thence.tables.cuts import shorten_cut, shorten_cuts
 from thence.tables.discretization import METHODS, fit_binning
 
@@ -46,6 +46,10 @@ def parse(text: str, unit: str) -> Callable[[Value], bool]:
     if ranged:
         low, high = number(ranged[2]), number(ranged[3])
         return lambda x: isinstance(x, float) and (low <= x < high) is (ranged[1] is None)
+    opened = re.fullmatch(rf"(not )?above ({NUMBER}) but below ({NUMBER})", text)
+    if opened:
+        low, high = number(opened[2]), number(opened[3])
+        return lambda x: isinstance(x, float) and (low < x < high) is (opened[1] is None)
     compared = re.fullmatch(rf"(not |below |at most |above |at least |)({NUMBER})", text)
     if compared:
         return lambda x: isinstance(x, float) and COMPARISONS[compared[1]](x, number(compared[2]))
@@ -110,7 +114,9 @@ def test_short_edges_give_the_codes_of_long_ones(method: str, seed: int) -> None
     given = {"bin_edges": [0.2, 0.5, 0.9]} if method == "quantiles" else {}
     made = fit_binning(values, method=method, bins=6, **given)  # type: ignore[arg-type]
     find = METHODS.load(method)
-    long = find(values, 6, np.array([0.2, 0.5, 0.9])) if given else find(values, 6)
+    if method in ("frequency", "distinct"):  # bins of equal count, as no value is frequent
+        find, given = METHODS.load("quantiles"), {"bin_edges": [k / 6 for k in range(1, 6)]}
+    long = find(values, 6, np.array(given["bin_edges"])) if given else find(values, 6)
     assert made.encode(values).tolist() == np.searchsorted(long, values, side="right").tolist()
     printed = [format_number(edge) for edge in made.bin_edges]
     assert len(set(printed)) == len(printed)
@@ -161,6 +167,30 @@ def test_english_selects_the_rows_of_its_item(mode: str, method: str) -> None:
                     text = edges.setdefault(feature.key[1:5], {})
                     assert text.setdefault(format_number(end), end) == end
         assert items
+
+
+@given(st.lists(st.sampled_from([0.0, 0.0, 1.5]) | st.floats(-9, 9), min_size=3, max_size=40), st.integers(2, 6))
+def test_bins_beside_frequent_values_are_worded_exactly(values: list[float], bins: int) -> None:
+    binning = fit_binning(np.array(values), bins=bins)
+    for interval in binning.intervals:
+        item = Item.is_(Feature("s", unit="degC"), interval)
+        assert "∞" not in format_test(item)
+        # A reading that rounds to a frequent value is said to be it.
+        decimals = round(-math.log10(binning.resolution)) if binning.resolution else 17
+        agree(item, [round(value, decimals) + 0.0 for value in values])
+
+
+def test_a_property_that_is_called_like_a_reading_is_told_apart() -> None:
+    level = Feature("t", label="level", role=Role.VARIABLE, place="t", unit="m")
+    recorded = Item.among(Feature("t", Aspect.PROPERTY, "level", role=Role.VARIABLE, unit="m"), Interval(3, 4))
+    wide = Item.among(Feature("t", Aspect.PROPERTY, "diameter", role=Role.VARIABLE, unit="m"), Interval(1, 2))
+    other = Item.is_(Feature("p", label="flow", role=Role.VARIABLE, place="p"), 0.0)
+    high = Item.compare(level, ">=", 2.0)
+    assert format_rule([recorded], high) == "if t has recorded level 3–4 m, then the level in t is at least 2 m"
+    assert format_rule([recorded], other) == "if t has level 3–4 m, then the flow in p is 0"
+    assert format_rule([high, recorded, wide], other) == (
+        "if the level in t (recorded level 3–4 m, diameter 1–2 m) is at least 2 m, then the flow in p is 0"
+    )
 
 
 def test_ranges_of_a_search_are_short_and_select_the_same_rows() -> None:

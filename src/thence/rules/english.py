@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from decimal import Decimal
 
 from thence.rules.items import Aspect, Feature, Interval, Item, Operator, Role, Value
 
-__all__ = ["format_clause", "format_number", "format_rule", "format_test"]
+__all__ = ["format_clause", "format_number", "format_rule", "format_test", "with_article"]
 
 _UNITS = {"m3/h": "m³/h", "m3/s": "m³/s", "m3": "m³", "degF": "°F", "degC": "°C", "kg/m3": "kg/m³", "m2": "m²"}
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -210,23 +210,44 @@ def _statement(item: Item) -> str:
     """Format an existential item; its last condition is on the reading, the others are on the node."""
     feature = item.feature
     *facts, reading = feature.where
-    inner = ", ".join(f"{i.feature.name.replace('_', ' ')} {format_test(i)}" for i in facts)
+    inner = ", ".join(_fact(i, {feature.label}) for i in facts)
     quantifier = "no" if item.operator is Operator.NE else "some"
-    host = f" in a {feature.subject}" if feature.subject else ""
+    host = f" in {with_article(feature.subject)}" if feature.subject else ""
     verb = "changes by" if feature.name == "change" else "reads"
     noun = f"{feature.label.replace('_', ' ')} sensor"
     return f"{quantifier} {noun}{host}{f' ({inner})' if inner else ''} {verb} {format_test(reading)}"
 
 
-def _other(item: Item) -> str:
+def with_article(noun: str) -> str:
+    """Put "a" or "an" before the name of a class, by the sound of its first letters.
+
+    Examples:
+        >>> [with_article(noun) for noun in ("Office", "Room", "AHU", "VAV", "HVAC_Zone", "Unit", "Outdoor_Area")]
+        ['an Office', 'a Room', 'an AHU', 'a VAV', 'an HVAC_Zone', 'a Unit', 'an Outdoor_Area']
+    """
+    word = re.split(r"[^A-Za-z]+", noun.strip())[0]
+    # Letters of which the name begins with a vowel: an HVAC zone, an RTU; AHU and the like are spelt out as well.
+    spelt = len(word) > 1 and word.isupper() and (word[0] in "AEFHILMNORSX")
+    spoken = not word.isupper() and re.match(r"(?i)[aeio]|u(?!ni|ti|se|s[ae]|r[ao]n)|hour|honou?r", word) is not None
+    return f"{'an' if spelt or spoken else 'a'} {noun}"
+
+
+def _fact(item: Item, kinds: Collection[str]) -> str:
+    """Format a property of a node; one that is called like a reading of the rule is said to be recorded."""
+    name = item.feature.name.replace("_", " ")
+    recorded = "recorded " if name.lower() in {kind.replace("_", " ").lower() for kind in kinds} else ""
+    return f"{recorded}{name} {format_test(item)}"
+
+
+def _other(item: Item, kinds: Collection[str] = ()) -> str:
     feature = item.feature
     denied = item.operator is Operator.NE
     if feature.aspect is Aspect.PROPERTY:
         subject = feature.subject if feature.role is not Role.EDGE else f"edge {feature.subject}"
-        return f"{subject} has {feature.name.replace('_', ' ')} {format_test(item)}"
+        return f"{subject} has {_fact(item, kinds)}"
     verb = "is not" if denied else "is"
     if feature.aspect is Aspect.LABEL:
-        return f"{feature.subject} {verb} a {feature.name}"
+        return f"{feature.subject} {verb} {with_article(feature.name)}"
     return f"{feature.subject} {verb} linked to {feature.other} by {feature.name}"
 
 
@@ -243,7 +264,8 @@ def format_clause(item: Item) -> str:
 def format_rule(antecedent: Sequence[Item], consequent: Item, pattern: str = "", *, both_ways: bool = False) -> str:
     """Format a rule as a sentence.
 
-    Properties of a node follow, in brackets, the first reading of a sensor in that node.
+    Properties of a node follow, in brackets, the first reading of a sensor in that node. A property that is called
+    like a reading of the rule is "recorded": the recorded level of a tank is not what its sensor reads.
 
     Args:
         antecedent: Items of the antecedent.
@@ -261,6 +283,7 @@ def format_rule(antecedent: Sequence[Item], consequent: Item, pattern: str = "",
         then the level sensor in Tank reads at least 4 m
     """
     readings = [item for item in antecedent if item.feature.aspect is Aspect.MEASUREMENT]
+    kinds = {item.feature.label for item in (*readings, consequent) if item.feature.aspect is Aspect.MEASUREMENT}
     places = {item.feature.place for item in readings if item.feature.place}
     facts: dict[str, list[Item]] = {}
     loose: list[Item] = []
@@ -273,8 +296,8 @@ def format_rule(antecedent: Sequence[Item], consequent: Item, pattern: str = "",
     clauses = []
     for item in readings:
         known = facts.pop(item.feature.place, [])
-        inner = ", ".join(f"{i.feature.name.replace('_', ' ')} {format_test(i)}" for i in known)
+        inner = ", ".join(_fact(i, kinds) for i in known)
         clauses.append(_measurement(item, f" ({inner})" if inner else ""))
-    clauses += [_other(item) for item in loose]
+    clauses += [_other(item, kinds) for item in loose]
     text = f"if {' and '.join(clauses)}, then {format_clause(consequent)}" + (", and vice versa" if both_ways else "")
     return f"{pattern}: {text}" if pattern else text
