@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from thence import datasets as datasets
     from thence.counting.assurance import assured as assured
+    from thence.counting.by_site import by_site as by_site
     from thence.counting.recount import count_rules_of as count_rules_of
     from thence.errors import BindingError as BindingError
     from thence.errors import ConfigError as ConfigError
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
 _MODULES = MappingProxyType(
     {
         "counting.assurance": ("assured",),
+        "counting.by_site": ("by_site",),
         "counting.recount": ("count_rules_of",),
         "errors": (
             *("BindingError", "ConfigError", "GraphError", "InputError", "MiningError"),
