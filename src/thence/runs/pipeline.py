@@ -72,7 +72,7 @@ __all__ = [
 
 FEW_RULES = 10
 """With fewer rules than this, a table with fewer bins is tried."""
-HARDLY_ANY = 5
+HARDLY_ANY = 10
 """With fewer lifted rules than this, rules about single sensors are mined, unless lifted ones were asked for."""
 
 Like = TransactionTable | Run | Discretizer | None
@@ -319,7 +319,7 @@ def mine(
         source = asked.input.sensors if sensors is None else sensors
         with show_progress(progress) as tell:
             return _run_rows(asked, miner, settings, source, tell)
-    planned, made = plan(asked, miner, settings, graph=_has_graph(asked.input, *given))
+    planned, made = plan(asked, miner, settings, graph=_has_graph(asked.input, *given) or _names_graph(asked))
 
     def load(tell: Progress) -> AnySystem:
         if all(part is None for part in given):
@@ -349,6 +349,10 @@ def _has_graph(given: InputConfig, sensors: Any, graph: Any, *_: Any) -> bool:
     return graph is not None or given.graph is not None or given.dataset is not None
 
 
+def _names_graph(config: Config) -> bool:
+    return any(_has_graph(one, None, None) for one in (config.input, *config.system))
+
+
 def plan(
     config: Config,
     miner: str | type | Miner | None = None,
@@ -373,7 +377,7 @@ def plan(
     """
     made, described = _make_miner(miner, settings or {}, config)
     if graph is None:
-        graph = any(_has_graph(one, None, None) for one in (config.input, *config.system))
+        graph = _names_graph(config)
     # Some miners are made for one enrichment, and those that find intervals of their own cannot read lifted tables.
     chosen = config.enrich.for_graph(graph and made.wants == "codes")
     if config.enrich.mode in ("none", AUTO) and made.enrichment:
