@@ -59,7 +59,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> model.score(X, y) > 0.9
         True
         >>> print(model.rules_.rule(0))
-        (`petal length (cm)`).value < 2.0 → (target).value = 0.0
+        (`petal length (cm)`).value < 2.45 → (target).value = 0.0
     """
 
     def __init__(

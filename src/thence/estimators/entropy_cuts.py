@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.tables.cuts import shorten_cuts
-from thence.tables.discretization import fit_binning
 
 __all__ = ["cut_by_entropy"]
 
@@ -29,7 +28,7 @@ def cut_by_entropy(values: FloatArray, classes: npt.NDArray[np.int64], *, fallba
 
     Examples:
         >>> cut_by_entropy(np.arange(20.0), np.repeat([0, 1], 10)).tolist()
-        [10.0]
+        [9.5]
     """
     present = ~np.isnan(values)
     order = np.argsort(values[present], kind="stable")
@@ -41,9 +40,18 @@ def cut_by_entropy(values: FloatArray, classes: npt.NDArray[np.int64], *, fallba
     # Only between different values may a column be cut.
     places = np.flatnonzero(np.diff(ordered) > 0) + 1
     found = sorted(_split(sums, places, 0, len(ordered)))
-    if not found:
-        return fit_binning(ordered, bins=fallback).bin_edges
-    return shorten_cuts(ordered[found], ordered)
+    at = np.array(found, np.int64) if found else _equal_shares(ordered, fallback)
+    low, high = ordered[at - 1], ordered[at]
+    # Halfway between two values of the data is the fairest guess for values that it does not have.
+    half = low + (high - low) / 2
+    return shorten_cuts(np.where(half > low, half, high), ordered)
+
+
+def _equal_shares(ordered: FloatArray, shares: int) -> npt.NDArray[np.int64]:
+    """Positions of the first of equal values that cut the data into about equal shares."""
+    cuts = ordered[(np.arange(1, shares) * len(ordered)) // shares]
+    first = np.unique(np.searchsorted(ordered, cuts))
+    return first[first > 0]
 
 
 def _split(sums: FloatArray, places: npt.NDArray[np.int64], start: int, stop: int) -> list[int]:

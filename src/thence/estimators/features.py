@@ -46,7 +46,7 @@ class RuleFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         >>> X, y = load_iris(return_X_y=True, as_frame=True)
         >>> features = RuleFeatures(max_antecedents=1).fit(X, y)
         >>> features.get_feature_names_out()[0], features.transform(X)[:2, 0].tolist()
-        ('petal length (cm) < 2', [1.0, 1.0])
+        ('petal length (cm) < 2.45', [1.0, 1.0])
     """
 
     def __init__(
