@@ -251,7 +251,7 @@ _READERS = (
         name="time_format",
         sets=("input.read_sensors.time_format",),
         type=_TEXT,
-        help="Format of the times, such as '%d/%m/%y %H:%M'; day-first or month-first; or s, ms, us, ns for Unix times.",
+        help="Format of the times, such as '%d/%m/%y %H:%M'; day-first or month-first; s, ms, us or ns for Unix times.",
         panel=_READING,
     ),
     JobOption(
