@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from thence.display.html import Html, code, notes, pairs, panel, table
+from thence.display.html import Html, code, folded, join, notes, pairs, panel, table
 
 __all__ = ["Graph", "Readings", "System", "Table", "graph_html", "sensors_html", "system_html", "table_html"]
 
@@ -149,7 +149,7 @@ def table_html(data: Table) -> str:
     )
     blocks = [block for block in data.blocks if block.pattern is not None]
     rows = [
-        (code(str(b.pattern)), f"{b.n_embeddings:,}", f"{b.n_frames:,}", f"{len(b.columns):,}", f"{b.n_items:,}")
+        (_pattern(b.pattern), f"{b.n_embeddings:,}", f"{b.n_frames:,}", f"{len(b.columns):,}", f"{b.n_items:,}")
         for b in blocks[:_MOST_ROWS]
     ]
     grid = table(["pattern", "places", "frames", "features", "items"], rows, numbers=(1, 2, 3, 4)) if rows else Html("")
@@ -158,6 +158,11 @@ def table_html(data: Table) -> str:
     facts = pairs({"enrichment": data.enrichment})
     more = [f"… and {len(blocks) - _MOST_ROWS:,} more patterns"] if len(blocks) > _MOST_ROWS else []
     return panel(f"TransactionTable: {sizes}", facts, columns, grid, notes([*more, *data.notes]))
+
+
+def _pattern(pattern: Any) -> Html:
+    """A pattern in words, and its exact text when asked for."""
+    return join([pattern.english, folded("exact text", code(str(pattern)))])
 
 
 def _bound(binding: Any) -> str:
