@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from pathlib import Path
 
 import pytest
 
 from thence import atomic as _atomic
-from thence.atomic import INCOMPLETE, new_file, new_folder, require_writable
+from thence.atomic import INCOMPLETE, finish_first, new_file, new_folder, require_writable
 from thence.errors import RunError
 
 
@@ -81,3 +83,54 @@ def test_a_place_that_cannot_be_written_is_a_run_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RunError, match="cannot be created"), new_folder(tmp_path / "file" / "a"):
         pass
+
+
+def test_ctrl_c_waits_until_the_folder_is_whole(tmp_path: Path) -> None:
+    with (
+        pytest.raises(KeyboardInterrupt, match="written"),
+        finish_first("written"),
+        new_folder(tmp_path / "a") as draft,
+    ):
+        signal.raise_signal(signal.SIGINT)
+        (draft / "x").write_text("1")
+    assert names(tmp_path / "a") == ["x"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_second_ctrl_c_does_not_wait(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "old").write_text("1")
+    with pytest.raises(KeyboardInterrupt), finish_first("written"), new_folder(tmp_path / "a", force=True) as draft:
+        (draft / "x").write_text("1")
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+    assert names(tmp_path) == ["a"]
+    assert names(tmp_path / "a") == ["old"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_error_comes_before_ctrl_c() -> None:
+    with pytest.raises(ZeroDivisionError), finish_first("written"):
+        signal.raise_signal(signal.SIGINT)
+        raise ZeroDivisionError
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_other_threads_and_other_handlers_are_left_alone() -> None:
+    seen: list[int] = []
+
+    def work() -> None:
+        with finish_first("written"):
+            seen.append(1)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [1]
+    before = signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
+    try:
+        with finish_first("written"):
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert seen == [1, signal.SIGINT]

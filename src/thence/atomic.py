@@ -11,13 +11,16 @@ import errno
 import os
 import secrets
 import shutil
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 
 from thence.errors import RunError
 
-__all__ = ["INCOMPLETE", "new_file", "new_folder", "require_writable"]
+__all__ = ["INCOMPLETE", "finish_first", "new_file", "new_folder", "require_writable"]
 
 INCOMPLETE = "INCOMPLETE"
 _EXCHANGE = 2
@@ -85,6 +88,51 @@ def new_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
         raise RunError(f"cannot be written ({error.strerror or error})", where=str(target)) from error
     finally:
         _discard(draft)
+
+
+@contextmanager
+def finish_first(done: str) -> Iterator[None]:
+    """Hold back Ctrl-C until the block has ended without an error, then raise it. A second Ctrl-C is not held back.
+
+    Outside the main thread, which alone receives signals, the block runs as it is.
+
+    Args:
+        done: What has been done by then: the message of the ``KeyboardInterrupt``.
+
+    Raises:
+        KeyboardInterrupt: If Ctrl-C was pressed.
+
+    Examples:
+        >>> import signal
+        >>> try:
+        ...     with finish_first("the file was written"):
+        ...         signal.raise_signal(signal.SIGINT)
+        ...         print("still writing")
+        ... except KeyboardInterrupt as interrupt:
+        ...     print(interrupt)
+        still writing
+        the file was written
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or before is not signal.default_int_handler:
+        # Whoever handles or ignores Ctrl-C otherwise goes on doing so.
+        yield
+        return
+    pressed = False
+
+    def remember(number: int, frame: FrameType | None) -> None:
+        nonlocal pressed
+        if pressed:
+            signal.default_int_handler(number, frame)
+        pressed = True
+
+    signal.signal(signal.SIGINT, remember)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt(done)
 
 
 def require_writable(target: Path) -> None:

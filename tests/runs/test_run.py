@@ -43,13 +43,25 @@ def test_a_folder_holds_everything_and_reads_back(run: Run, tmp_path: Path) -> N
     back = load_run(tmp_path / "a")
     assert list(back.rules) == list(run.rules)
     assert back.rules.counts.n_both.tolist() == run.rules.counts.n_both.tolist()
-    assert back.summary == run.summary
+    assert back.summary == saved.summary
+    assert saved.summary["seconds"].keys() - run.summary["seconds"].keys() == {"write"}
     assert back.provenance == run.provenance
     assert back.config == saved.config
     assert back.discretizer is not None and run.discretizer is not None
     assert back.discretizer.to_dict() == run.discretizer.to_dict()
     assert back.table is None
     assert (back.complete, back.interrupted) == (True, False)
+
+
+def test_rules_json_holds_the_first_rules_only(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thence.runs.run._MOST_JSON_RULES", 3)
+    assert len(run.rules) > 3
+    run.save(tmp_path / "a")
+    assert list(load_run(tmp_path / "a").rules) == list(run.rules)
+    first = th.read_rules(tmp_path / "a" / "rules.json")
+    assert list(first) == list(run.rules)[:3]
+    assert first.notes[-1] == f"the first 3 of {len(run.rules):,} rules; rules.parquet has all of them"
+    assert load_run(tmp_path / "a").rules.notes == run.rules.notes
 
 
 def test_the_summary_has_the_promised_keys(run: Run) -> None:
@@ -251,3 +263,19 @@ def test_a_killed_run_is_never_taken_for_a_whole_one(tmp_path: Path) -> None:
                 assert whole >= 1, "the run that was to be replaced, or the one that replaces it, must be there"
                 assert load_run(folder / "run").complete
     assert caught > 0, "no kill came in time: the run is too short for this test"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C needs a POSIX system")
+def test_ctrl_c_while_writing_saves_the_run_first(tmp_path: Path) -> None:
+    statuses = []
+    for number in range(4):
+        process = start(tmp_path / f"run{number}")
+        while process.poll() is None and not any(path.name.endswith(".partial") for path in tmp_path.iterdir()):
+            time.sleep(0.001)
+        process.send_signal(signal.SIGINT)
+        statuses.append(process.wait())
+        assert load_run(tmp_path / f"run{number}").complete
+        if statuses[-1] == 130:
+            break
+    assert set(statuses) <= {0, 130}
+    assert 130 in statuses, "no signal came in time: the run is too short for this test"

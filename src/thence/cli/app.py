@@ -42,10 +42,10 @@ class ErrorHandlingGroup(TyperGroup):
                 raise
             print_error(f"thence: {error}{command_hint(error.hint)}")
             raise typer.Exit(1) from error
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as interrupt:
             if debug:
                 raise
-            print_error("thence: interrupted")
+            print_error(f"thence: interrupted; {interrupt}" if str(interrupt) else "thence: interrupted")
             raise typer.Exit(130) from None
         except BrokenPipeError:
             # The reader of the pipe has closed it, as in `thence show … | head`.

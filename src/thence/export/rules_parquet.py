@@ -11,20 +11,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from thence.errors import InputError
 from thence.export.columns import Columns, counts_from
 from thence.export.format import Format
 from thence.rules.items import Item
+from thence.rules.measures import MEASURES
 from thence.rules.ruleset import COUNT_FIELDS, RuleSet
 
 if TYPE_CHECKING:
-    import polars as pl
+    import pyarrow as pa
 
 __all__ = ["FORMAT", "read", "write"]
 
 _KEY = b"thence"
 _VERSION = 1
+# Columns with few different texts, of which each is written once; numbers would only be compared in vain.
+_TEXTS = ["antecedents.list.element", "consequents", "pattern"]
+# Rules are written in groups of this many rows, so that memory does not grow with their number.
+_AT_ONCE = 1 << 19
+
+Indices = npt.NDArray[np.int32]
 
 
 def write(rules: RuleSet, path: Path, *, english: bool = False) -> None:
@@ -46,22 +54,55 @@ def write(rules: RuleSet, path: Path, *, english: bool = False) -> None:
         "notes": list(rules.notes),
         "extras": list(rules.extras),
     }
-    table = rules.to_polars(english=english).to_arrow()
-    described = {**(table.schema.metadata or {}), _KEY: json.dumps(about, ensure_ascii=False)}
-    pq.write_table(table.replace_schema_metadata(described), path, compression="zstd")
+    writer = None
+    try:
+        for low in range(0, max(len(rules), 1), _AT_ONCE):
+            table = _to_arrow(columns, np.arange(low, min(low + _AT_ONCE, len(rules))), english=english)
+            if writer is None:
+                # Without the Arrow schema, other readers get texts and not dictionaries of them.
+                options: dict[str, Any] = {"compression": "zstd", "compression_level": 1, "store_schema": False}
+                writer = pq.ParquetWriter(path, table.schema, use_dictionary=_TEXTS, **options)
+                writer.add_key_value_metadata({_KEY: json.dumps(about, ensure_ascii=False)})
+            writer.write_table(table)
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+def _to_arrow(columns: Columns, chosen: npt.NDArray[np.int64], *, english: bool) -> pa.Table:
+    """The rules at some positions as a table with a row per rule."""
+    import pyarrow as pa
+
+    rules = columns.rules.take(chosen)
+    texts = pa.array(columns.texts, pa.string())
+    left = columns.antecedents[chosen]
+    held = left >= 0
+    starts = np.concatenate([[0], np.cumsum(held.sum(axis=1))]).astype(np.int32)
+    own = np.full(len(rules), -1, np.int32) if rules.pattern_of is None else rules.pattern_of.astype(np.int32)
+    patterns = pa.array([text for text, _ in rules.patterns], pa.string())
+    out: dict[str, Any] = {
+        "antecedents": pa.ListArray.from_arrays(starts, pa.DictionaryArray.from_arrays(left[held], texts)),
+        "consequents": pa.DictionaryArray.from_arrays(columns.consequents[chosen], texts),
+        "pattern": pa.DictionaryArray.from_arrays(pa.array(own, mask=own < 0), patterns),
+    }
+    if english:
+        out["english"] = pa.array([rule.english for rule in rules], pa.string())
+    out |= {name: np.asarray(getattr(rules.counts, name)) for name in COUNT_FIELDS}
+    out |= {name: rules.measure(name) for name in MEASURES}
+    out |= {name: pa.array(np.asarray(values).tolist()) for name, values in rules.extras.items()}
+    return pa.table(out)
 
 
 def read(path: Path) -> RuleSet:
     """Read a rule set that ``write`` wrote."""
-    import polars as pl
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(path)
+        table = pq.read_table(path, read_dictionary=_TEXTS)
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"not a readable Parquet file ({error})", where=str(path)) from error
-    raw = (table.schema.metadata or {}).get(_KEY)
+    raw = (pq.read_metadata(path).metadata or {}).get(_KEY)
     if raw is None:
         raise InputError("not a rules file written by Thence: it has no list of items", where=str(path))
     about = json.loads(raw)
@@ -71,39 +112,43 @@ def read(path: Path) -> RuleSet:
             where=str(path),
             hint="update Thence",
         )
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
     items = tuple(Item.from_dict(item) for item in about["items"])
-    # Items and their texts are in the same order, so the physical codes of this enumeration are item numbers.
-    texts = pl.Enum([str(item) for item in items])
+    number = {str(item): at for at, item in enumerate(items)}
     patterns = tuple((text, place) for text, place in about["patterns"])
+    order = {text: at for at, (text, _) in enumerate(patterns)}
+    lists = table["antecedents"].combine_chunks()
     return RuleSet(
         items,
-        _antecedents(frame, texts),
-        frame["consequents"].cast(texts).to_physical().cast(pl.Int32).to_numpy(),
-        counts_from({name: frame[name].to_numpy() for name in COUNT_FIELDS}),
+        _antecedents(lists, number),
+        _positions(table["consequents"], number),
+        counts_from({name: table[name].to_numpy() for name in COUNT_FIELDS}),
         patterns,
-        _positions(frame["pattern"], [text for text, _ in patterns]) if patterns else None,
-        {name: frame[name].to_numpy() for name in about["extras"]},
+        _positions(table["pattern"], order) if patterns else None,
+        {name: table[name].to_numpy() for name in about["extras"]},
         about["facts"],
         tuple(about["notes"]),
     )
 
 
-def _antecedents(frame: pl.DataFrame, texts: Any) -> np.ndarray[Any, Any]:
-    import polars as pl
-
-    lengths = frame["antecedents"].list.len().to_numpy()
-    out = np.full((frame.height, max(int(lengths.max()) if frame.height else 1, 1)), -1, np.int32)
-    flat = frame["antecedents"].explode().drop_nulls().cast(texts).to_physical().cast(pl.Int32)
-    out[np.arange(out.shape[1]) < lengths[:, None]] = flat.to_numpy()
+def _antecedents(lists: Any, number: dict[str, int]) -> Indices:
+    """The items of each list as positions, padded with −1."""
+    lengths = np.asarray(lists.value_lengths())
+    out = np.full((len(lists), max(int(lengths.max(initial=1)), 1)), -1, np.int32)
+    out[np.arange(out.shape[1]) < lengths[:, None]] = _positions(lists.flatten(), number)
     return out
 
 
-def _positions(values: pl.Series, known: list[str]) -> np.ndarray[Any, Any]:
-    """The position of each value in ``known``; −1 for a value that is not there."""
-    order = {text: at for at, text in enumerate(known)}
-    return np.array([order.get(value, -1) for value in values.to_list()], np.int32)
+def _positions(column: Any, number: dict[str, int]) -> Indices:
+    """The position of each text of a dictionary-encoded column; −1 for null and for a text that has none."""
+    import pyarrow as pa
+
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    out = [np.zeros(0, np.int32)]
+    for chunk in chunks:
+        known = np.array([number.get(text, -1) for text in chunk.dictionary.to_pylist()] + [-1], np.int32)
+        codes = chunk.indices.fill_null(len(known) - 1).to_numpy(zero_copy_only=False)
+        out.append(known[codes])
+    return np.concatenate(out)
 
 
 FORMAT = Format("parquet", (".parquet",), "a row per rule, for data frames", write, read)

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from thence.atomic import INCOMPLETE, new_folder
+import numpy as np
+
+from thence.atomic import INCOMPLETE, finish_first, new_folder
 from thence.display.rules import run_html
 from thence.errors import ConfigError, InputError, RunError, nearest
 from thence.export import read_rules, write_rules
@@ -29,6 +32,7 @@ FORMAT = 1
 _FILES = ("config.toml", "rules.parquet", "rules.json", "provenance.json", "summary.json")
 _BINS = "discretizer.json"
 _MODEL = "model"
+_MOST_JSON_RULES = 100_000
 _SUMMARY_KEYS = (
     *("complete", "interrupted", "rules", "rules_found", "mean_support", "mean_rule_coverage", "mean_confidence"),
     *("mean_zhang", "data_coverage", "n_transactions", "n_features", "n_items", "miner", "enrichment", "notes"),
@@ -93,18 +97,23 @@ class Run:
     def save(self, path: str | Path, *, force: bool = False) -> Run:
         """Write the run folder in one step, and return the run with its path.
 
+        ``rules.parquet`` has all rules, ``rules.json`` the first 100,000. Ctrl-C takes effect when the folder is
+        written, and a second Ctrl-C at once; then, and if the process is killed, a run that was there is unchanged. The
+        seconds of the summary include those of writing.
+
         Args:
             path: The folder to write.
             force: Replace a run that already exists there.
         """
+        begin = time.perf_counter()
         target = Path(path).absolute()
         refuse_foreign(target, force=force)
         # The path does not decide the result, and a run folder may be moved.
         config = replace(self.config, output=replace(self.config.output, path=None, force=False))
-        with new_folder(target, force=force) as folder:
+        with finish_first(f"the run was saved: {target}"), new_folder(target, force=force) as folder:
             (folder / "config.toml").write_text(config.to_toml(), encoding="utf-8")
             write_rules(self.rules, folder / "rules.parquet")
-            write_rules(self.rules, folder / "rules.json")
+            write_rules(_first_rules(self.rules), folder / "rules.json")
             for name in config.output.also:
                 write_rules(self.rules, folder / name)
             _write_json(folder / "provenance.json", self.provenance)
@@ -113,8 +122,10 @@ class Run:
             if self.model is not None:
                 (folder / _MODEL).mkdir()
                 self.model.save(folder / _MODEL)
-            _write_json(folder / "summary.json", self.summary)
-        return replace(self, path=target, config=config)
+            seconds = {**self.summary["seconds"], "write": round(time.perf_counter() - begin, 4)}
+            summary = {**self.summary, "seconds": seconds}
+            _write_json(folder / "summary.json", summary)
+        return replace(self, path=target, config=config, summary=summary)
 
     def __repr__(self) -> str:
         count = f"{len(self.rules):,} rule{'' if len(self.rules) == 1 else 's'}"
@@ -126,6 +137,16 @@ class Run:
     def __str__(self) -> str:
         state = "" if self.complete else " (interrupted)" if self.interrupted else " (incomplete)"
         return f"run {self.path or 'in memory'}{state}\n{self.rules}"
+
+
+def _first_rules(rules: RuleSet) -> RuleSet:
+    """The rules that ``rules.json`` can hold without growing out of use, with a note if these are not all."""
+    if len(rules) <= _MOST_JSON_RULES:
+        return rules
+    first = rules.take(np.arange(_MOST_JSON_RULES))
+    note = f"the first {_MOST_JSON_RULES:,} of {len(rules):,} rules; rules.parquet has all of them"
+    # What the table behind them is covered by is a fact about all rules.
+    return replace(first, notes=(*rules.notes, note), facts=rules.facts)
 
 
 def refuse_foreign(target: Path, *, force: bool, mark: str = "summary.json") -> None:
