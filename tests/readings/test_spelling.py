@@ -87,6 +87,7 @@ def test_the_report_names_them_and_patterns_decide() -> None:
     assert [s.id for s in data.sensors if s.categorical] == ["P_on", "V_on", "level"]
     assert "whole numbers of which few differ, in 3 sensors: 'P_on', 'V_on', 'level'" in str(data.report)
     assert [s.id for s in read_sensors(frame, numeric="*_on").sensors if s.categorical] == ["level"]
+    assert [s.id for s in read_sensors(frame, units={"level": "m"}).sensors if s.categorical] == ["P_on", "V_on"]
     tiny = frame.head(4)
     assert [s.id for s in read_sensors(tiny, categorical=["*_on"]).sensors if s.categorical] == ["P_on", "V_on"]
     with pytest.raises(InputError, match=r"numeric contains unknown sensors: 'Q\*'"):

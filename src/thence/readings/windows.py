@@ -329,7 +329,8 @@ def _choose_aggregates(sensors: Sequence[Sensor], aggregate: str | Mapping[str, 
             what = "categorical" if sensor.categorical else "numeric"
             raise ConfigError(
                 f"aggregate '{name}' does not apply to sensor '{sensor.id}', which is {what}",
-                hint=f"use {', '.join(allowed)}",
+                hint=f"use {', '.join(allowed)}"
+                + (f", or read it as numbers: read_sensors(…, numeric=['{sensor.id}'])" if sensor.categorical else ""),
             )
         chosen[sensor.id] = name
     return chosen

@@ -164,7 +164,9 @@ def read_sensors(
     for option in ("categorical", "numeric"):
         _require_named(getattr(options, option), [*found, *_columns(filled)], option, where)
     families = {id: kind or column for id, column in _family_columns(parts, filled) for kind in [described[id][0]]}
-    parts, whole = _find_states(parts, families, options)
+    # What has a unit is a quantity, not a state.
+    measured = {id for id, (_, unit) in described.items() if unit}
+    parts, whole = _find_states(parts, families, measured, options)
     sensors = [Sensor(id, *described[id], categorical=bool(state) or id in whole) for id, (state, _) in found.items()]
     if texts := [id for id, (state, _) in found.items() if state and not options.is_categorical(id)]:
         more.append(f"read as states, since no cell is a number, in {len(texts)} sensors: {quote_names(texts)}")
@@ -372,11 +374,12 @@ def _family_columns(
 
 
 def _find_states(
-    parts: list[TypedTable], families: Mapping[str, str], options: ReadOptions
+    parts: list[TypedTable], families: Mapping[str, str], measured: set[str], options: ReadOptions
 ) -> tuple[list[TypedTable], list[str]]:
     """Read few different whole numbers as states, unless they are numbers by the word of the user; return which."""
     ids = list(dict.fromkeys(id for part in parts for id, state in part.categorical.items() if state is False))
-    found = find_few_values(parts, [id for id in ids if not options.is_numeric(id) and not options.ignores(id)])
+    open_ids = [id for id in ids if not (id in measured or options.is_numeric(id) or options.ignores(id))]
+    found = find_few_values(parts, open_ids)
     chosen = states_by_kind(found, families)
     return [read_as_states(part, chosen) for part in parts], [id for id in ids if id in chosen]
 

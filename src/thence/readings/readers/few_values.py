@@ -1,9 +1,10 @@
 """Numbers that are states: sensors that read few different whole numbers, such as 0 and 1.
 
 A sensor reads states if all its readings are whole numbers, between 2 and 10 of them differ, and there are at least 10
-readings for each of these. Sensors of one kind are read alike: if one of them reads other numbers, all read numbers; if
-the others read states, so does one that never changes. Columns in memory are looked at as a whole. Of a file that is
-only scanned, the first rows rule out nearly all sensors; the columns of the others are read once.
+readings for each of these; what has a unit is not looked at. Sensors of one kind are read alike: if one of them reads
+other numbers, all read numbers; if the others read states, so does one that never changes. Columns in memory are looked
+at as a whole. Of a file that is only scanned, the first rows rule out nearly all sensors; the columns of the others are
+read once.
 """
 
 from __future__ import annotations
