@@ -39,7 +39,8 @@ _LINKS = frozenset({"Link", "Pipe", "Pump", "Valve"})
 _LINK_KINDS = frozenset({"flow", "velocity", "headloss", "status", "setting", "power", "energy"})
 _NODE_KINDS = frozenset({"pressure", "head", "demand", "level", "quality", "chlorine", "age"})
 _REFERENCE_LINKS = ("hasExternalReference", "hasTimeseriesReference", "timeseries")
-_SERIES_PROPERTIES = ("hasTimeseriesId", "timeseries", "timeseriesId")
+SERIES_PROPERTIES = ("hasTimeseriesId", "timeseries", "timeseriesId")
+"""The properties that refer to a time series by its id."""
 _PLACEHOLDERS = {"node", "kind", "label"}
 # Tried in this order; the plain name comes first, so that an exact match takes precedence over a composed name.
 DEFAULT_RULES: tuple[str, ...] = ("{node}", "{label}_{node}_{kind}", "{label}_{node}", "{kind}_{node}")
@@ -171,7 +172,7 @@ def find_devices(graph: KnowledgeGraph) -> tuple[str, ...]:
 def find_series_references(graph: KnowledgeGraph) -> dict[str, dict[str, None]]:
     """Return only explicit time series references (``ref:hasTimeseriesId``, ``brick:timeseries``) of ``graph``."""
     found: dict[str, dict[str, None]] = defaultdict(dict)
-    for key in _SERIES_PROPERTIES:
+    for key in SERIES_PROPERTIES:
         for node in graph.with_property(key):
             holders = [edge.source for edge in graph.in_edges(node, _REFERENCE_LINKS)] or [node]
             for holder in holders:

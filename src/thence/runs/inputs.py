@@ -18,6 +18,7 @@ from thence.graph.name_rules import DEFAULT_RULES
 from thence.graph.ontology import Ontology
 from thence.graph.sensor_kinds import with_kinds_of
 from thence.graph.sites import AnySystem, Sites, pool_systems
+from thence.graph.stored_references import references_in
 from thence.graph.system import System
 from thence.progress import Progress, silent
 from thence.readings.readers import read_sensors
@@ -187,8 +188,17 @@ def _assemble(sensors: Any, graph: Any, binding: Any, ontology: Any, given: Inpu
         raise ConfigError("a binding needs the graph that it binds to", hint="pass the graph too")
     if network is None:
         return System(readings, ontology=known)
-    bound = _bound(readings, network, binding, given, partial)
+    # References to series with the same id in other files do not count.
+    bound = _bound(readings, references_in(network, _file_names(sensors)), binding, given, partial)
     return System(with_kinds_of(readings, network, bound, known), network, bound, known)
+
+
+def _file_names(sensors: Any) -> list[str]:
+    """The paths of readings that are files; a folder stands for the files in it."""
+    given = list(sensors) if isinstance(sensors, (list, tuple)) else [sensors]
+    paths = [Path(one) for one in given if isinstance(one, (str, Path))]
+    inside = [str(path) for folder in paths if folder.is_dir() for path in folder.iterdir()]
+    return [*map(str, paths), *inside]
 
 
 def _listed(source: Any) -> Any:

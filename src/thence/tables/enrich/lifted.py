@@ -315,7 +315,9 @@ def _property_columns(
             if not any(fact.is_known for fact in facts):
                 continue
             codes, meaning = _fact_codes(facts, variable.label, name, encoder, len(readings))
-            if len(meaning) < 2:
+            # A property with one value says nothing, but earlier rules may be about it.
+            minable = None if len(meaning) > 1 else (False,) * len(meaning)
+            if minable is not None and not encoder.discretizer.systems:
                 continue
             feature = Feature(
                 variable.name,
@@ -326,7 +328,7 @@ def _property_columns(
                 unit=index.graph.property_units.get(name, ""),
                 classes=_classes(pattern, variable.name, index),
             )
-            out.append(Column(feature, meaning, codes, series.astype(np.int32), context=True))
+            out.append(Column(feature, meaning, codes, series.astype(np.int32), context=True, minable=minable))
     return out
 
 
