@@ -82,7 +82,9 @@ def _rule_lines(columns: Columns, texts: list[str], *, english: bool) -> Iterato
         if english:
             parts.append(f'"english": {_dump(next(sentences))}')
         parts += [f'"{name}": {count}' for name, count in counts.items()]
-        parts += [f'"{name}": {_dump(_finite(value))}' for name, value in zip(_MEASURES, measures[r], strict=True)]
+        # Faster than JSON's own encoder, and the same digits.
+        numbers = [repr(value) if math.isfinite(value) else "null" for value in measures[r]]
+        parts += [f'"{name}": {number}' for name, number in zip(_MEASURES, numbers, strict=True)]
         if extras:
             parts.append(f'"extras": {_dump({name: _finite(value) for name, value in extras.items()})}')
         yield "{" + ", ".join(parts) + "}"
