@@ -40,7 +40,7 @@ PAGES = {
     str(path.relative_to(ROOT)): path
     for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md"))]
 }
-SECTIONS = {"input", "windows", "discretize", "enrich", "miner", "refine", "output"}
+SECTIONS = {"input", "system", "windows", "discretize", "enrich", "miner", "refine", "output"}
 LANGUAGES = {"python", "pycon", "sh", "console", "toml", "json", "text", "csv"}
 SHOWN = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 BLOCK = re.compile(
