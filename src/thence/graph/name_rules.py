@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from string import Formatter
+from types import MappingProxyType
 from typing import TypeAlias
 
 from thence.errors import BindingError, ConfigError, nearest
@@ -21,6 +22,7 @@ from thence.graph.knowledge_graph import KnowledgeGraph
 
 __all__ = [
     "DEFAULT_RULES",
+    "WATER_LETTERS",
     "NameRule",
     "NodeDirectory",
     "NodeMatch",
@@ -38,6 +40,20 @@ Matcher: TypeAlias = "Callable[[str, NodeDirectory], NodeMatch]"
 _LINKS = frozenset({"Link", "Pipe", "Pump", "Valve"})
 _LINK_KINDS = frozenset({"flow", "velocity", "headloss", "status", "setting", "power", "energy"})
 _NODE_KINDS = frozenset({"pressure", "head", "demand", "level", "quality", "chlorine", "age"})
+_WATER_NODES = frozenset({"Junction", "Reservoir", "Tank", "Node"})
+WATER_LETTERS: Mapping[str, tuple[str, frozenset[str]]] = MappingProxyType(
+    {
+        "p": ("pressure", _WATER_NODES),
+        "h": ("head", _WATER_NODES),
+        "d": ("demand", frozenset({"Junction", "Node"})),
+        "l": ("level", frozenset({"Tank", "Reservoir"})),
+        "f": ("flow", _LINKS),
+        "q": ("flow", _LINKS),
+        "s": ("status", _LINKS),
+        "v": ("velocity", _LINKS),
+    }
+)
+"""What a single letter means beside an element of a water network, and the classes of such elements."""
 _REFERENCE_LINKS = ("hasExternalReference", "hasTimeseriesReference", "timeseries")
 SERIES_PROPERTIES = ("hasTimeseriesId", "timeseries", "timeseriesId")
 """The properties that refer to a time series by its id."""
@@ -125,6 +141,8 @@ class NodeDirectory:
         if len(candidates) > 1 and kind is not None:
             side = "link" if kind.lower() in _LINK_KINDS else "node" if kind.lower() in _NODE_KINDS else None
             candidates = tuple(c for c in candidates if side is None or self._has_label(c, side))
+            _, classes = WATER_LETTERS.get(kind.lower(), ("", frozenset()))
+            candidates = tuple(c for c in candidates if not classes or self.graph.nodes[c].labels & classes)
         if len(candidates) == 1:
             return NodeMatch(candidates[0])
         return NodeMatch(None, (name,), candidates)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from thence.graph.binding import Binding
 from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.graph.matching import most_specific_label
+from thence.graph.name_rules import WATER_LETTERS
 from thence.graph.ontology import Ontology
 from thence.readings.sensors import Sensor, SensorData
 
@@ -25,18 +26,6 @@ _POINTS = ("_Sensor", "_Setpoint", "_Command", "_Status", "_Alarm", "_Parameter"
 _OBSERVES = ("observes", "observedProperty", "actsOnProperty", "forProperty")
 _PLAIN_PROPERTIES = frozenset({"ObservableProperty", "ActuatableProperty", "Property", "FeatureOfInterest"})
 _UNIT_NAMES = ("hasUnit", "unit", "unitCode", "unitText", "isMeasuredIn")
-_LINKS = frozenset({"Pipe", "Pump", "Valve", "Link"})
-_LETTERS = {
-    "p": ("pressure", frozenset({"Junction", "Reservoir", "Tank", "Node"})),
-    "h": ("head", frozenset({"Junction", "Reservoir", "Tank", "Node"})),
-    "d": ("demand", frozenset({"Junction", "Node"})),
-    "l": ("level", frozenset({"Tank", "Reservoir"})),
-    "f": ("flow", _LINKS),
-    "q": ("flow", _LINKS),
-    "s": ("status", _LINKS),
-    "v": ("velocity", _LINKS),
-}
-"""What a single letter means beside an element of a water network."""
 _QUANTITIES = frozenset({
     "pressure", "flow", "level", "head", "demand", "status", "state", "setting", "velocity", "quality",
     "chlorine", "temperature", "humidity", "co2", "brightness", "illuminance", "power", "energy", "voltage",
@@ -185,7 +174,7 @@ def _rest_of_name(sensor: str, node: str, graph: KnowledgeGraph) -> str | None:
 
 
 def _spelled(rest: str, labels: frozenset[str]) -> str:
-    word, classes = _LETTERS.get(rest, (rest, frozenset()))
+    word, classes = WATER_LETTERS.get(rest, (rest, frozenset()))
     return word if labels & classes else rest
 
 
