@@ -81,7 +81,7 @@ def changes(values: list[Any]) -> list[Any]:
 
 
 def decimals_of(values: Iterable[float]) -> int | None:
-    """The fewest decimals, up to six, with which 99 % of the different values can be written but for rounding errors."""
+    """The fewest decimals, up to six, that write 99 % of the different values but for rounding errors."""
     levels = sorted(set(values))
     noise = max((abs(value) for value in levels), default=0.0) * 1e-12
     for decimals in range(7):
@@ -188,8 +188,8 @@ class Ranks:
     """The ranks of a series in its own history.
 
     Edge i is the reading at position floor(i · n / bins) of the sorted history, or half a step of its decimals below. A
-    value that makes up more than one in ``bins`` readings has no rank and is named by itself. A series that has no
-    readings or never changes has no ranks; what never changes is named where another series names it too.
+    value that makes up more than one in ``bins`` readings of this or of another series has no rank and is named by
+    itself. A series that has no readings or never changes has no ranks; what never changes is named if others name it.
     """
 
     def __init__(self, history: Iterable[float | None], bins: int) -> None:
@@ -205,10 +205,10 @@ class Ranks:
         """The rank or the name of a value; ``named`` are the values that series which change are named by."""
         if value is None:
             return None
-        for tie in self.ties:
+        for tie in sorted(named if self.varies else self.ties & named):
             low, high = range_of(tie, self.decimals)
             if low <= value < high:
-                return repr(float(tie) + 0.0).removesuffix(".0") if self.varies or tie in named else None
+                return repr(float(tie) + 0.0).removesuffix(".0")
         if not self.varies:
             return None
         code = sum(edge <= value for edge in self.edges)

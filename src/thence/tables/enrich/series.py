@@ -5,7 +5,7 @@ This module encodes series; it does not build columns or blocks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -84,20 +84,32 @@ class SeriesEncoder:
         """
         codes = np.empty(series.shape, np.int16)
         if self.relative:
+            self._fit_ranks(series, keys)
             for row, key in enumerate(keys):
-                if key not in self.binnings:
-                    fitted = fit_ranks(series[row][self.fit_frames], bins=self.discretizer.bins)
-                    if not fitted.has_ranks and fitted.ties is None:
-                        codes[row] = -1
-                        continue
-                    self.binnings[key] = fitted
-                codes[row] = self.binnings[key].encode(series[row])
+                codes[row] = self.binnings[key].encode(series[row]) if key in self.binnings else -1
             return self._share_ties(codes, keys)
         if pool not in self.binnings:
             self.binnings[pool] = self.discretizer.fit({pool: series[:, self.fit_frames]}).binnings[pool]
         binning = self.binnings[pool]
         codes[:] = binning.encode(series)
         return codes, tuple(binning.values)
+
+    def _fit_ranks(self, series: npt.NDArray[np.float64], keys: Sequence[str]) -> None:
+        """Fit the ranks of series that have none.
+
+        A value that is frequent in one series is named in all: "the flow is 0" is true of every pump whose flow is 0,
+        also of one that seldom stands still.
+        """
+        fresh: dict[str, Binning] = {}
+        for row, key in enumerate(keys):
+            if key not in self.binnings and key not in fresh:
+                fitted = fit_ranks(series[row][self.fit_frames], bins=self.discretizer.bins)
+                if fitted.has_ranks or fitted.ties is not None:
+                    fresh[key] = fitted
+        known = [self.binnings[key] for key in keys if key in self.binnings]
+        named = _ties_of([*known, *fresh.values()])
+        for key, binning in fresh.items():
+            self.binnings[key] = replace(binning, ties=named) if binning.has_ranks and len(named) else binning
 
     def _share_ties(self, codes: Codes, keys: Sequence[str]) -> tuple[Codes, tuple[Value | Interval, ...]]:
         """Give a value without a rank the same code in every series, and name it by the value.
@@ -107,8 +119,7 @@ class SeriesEncoder:
         """
         bins = self.discretizer.bins
         own = {key: self.binnings[key] for key in keys if key in self.binnings}
-        found = [binning.ties for binning in own.values() if binning.ties is not None and binning.has_ranks]
-        union = np.unique(np.concatenate(found)) if found else np.empty(0)
+        union = _ties_of(own.values())
         for row, key in enumerate(keys):
             ties = own[key].ties if key in own else None
             if ties is not None:
@@ -131,6 +142,12 @@ class SeriesEncoder:
     def fitted(self) -> Discretizer:
         """Return the discretizer with all bins that were fitted."""
         return replace(self.discretizer, binnings=self.binnings)
+
+
+def _ties_of(binnings: Iterable[Binning]) -> npt.NDArray[np.float64]:
+    """The values without a rank of all series that change, in increasing order."""
+    found = [binning.ties for binning in binnings if binning.ties is not None and binning.has_ranks]
+    return np.unique(np.concatenate(found)) if found else np.empty(0)
 
 
 def format_tie(value: float) -> str:
