@@ -545,7 +545,7 @@ def test_check_says_how_long_windows_will_be_and_how_many_rules_there_are(tmp_pa
     flags = ["--dataset", "toy", "--enrich", "none", "--bins", "5", "--all"]
     told = succeed("check", *flags, "--out", tmp_path / "a")
     assert "96 of 30min" in told
-    assert "the step of 100 % of the sensors" in told
+    assert "the step of all sensors" in told
     found = json.loads(succeed("mine", *flags, "--out", tmp_path / "a", "--json"))["rules_found"]
     assert f"{found:,} to be found, before refinement" in told
 

@@ -40,7 +40,7 @@ def test_conventional_steps_are_found_and_fill_every_window(step: int, n: int, s
     data = long({f"s{k}": regular(step / 1e6, n) for k in range(sensors)}, lazy=lazy)
     found = own_step(data)
     assert found.every == timedelta(microseconds=step)
-    assert found.reason == f"windows of {format_duration(step)}: the step of 100 % of the sensors"
+    assert found.reason == f"windows of {format_duration(step)}: the step of all sensors"
     assert not np.isnan(window(data, found.text, origin="start").values).any()
 
 

@@ -432,5 +432,5 @@ def test_windows_shorter_than_the_step_are_noted() -> None:
 def test_auto_windows_say_why() -> None:
     table = window(hours(*range(200), a=range(200), b=range(200)))
     assert table.every == timedelta(hours=1)
-    assert table.notes == ("windows of 1 h: the step of 100 % of the sensors",)
+    assert table.notes == ("windows of 1 h: the step of all sensors",)
     assert len(window(hours(1, a=[None]))) == 0

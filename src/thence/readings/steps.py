@@ -104,7 +104,7 @@ def own_step(sensors: SensorData) -> OwnStep:
         >>> data = SensorData.from_wide(pl.DataFrame({"time": hours, "t1": range(24), "t2": range(24)}))
         >>> step = own_step(data)
         >>> step.text, step.reason
-        ('1h', 'windows of 1 h: the step of 100 % of the sensors')
+        ('1h', 'windows of 1 h: the step of all sensors')
     """
     readings = sensors.readings
     gaps = _sample_gaps(readings, sensors.ids)
@@ -210,11 +210,11 @@ def _reason(steps: _Steps, length: int, enough: int) -> str:
     within = steps.regular & (SHORTER * np.nan_to_num(steps.step, nan=np.inf) <= length)
     same = within & (steps.step >= SHORTER * length)
     share = within.sum() / steps.step.size
-    text = f"{share:.0%}".replace("%", " %")
+    text = "all" if share == 1 else f"{min(share, 0.99):.0%}".replace("%", " %") + " of the"
     if same.sum() * 2 >= within.sum():
-        reason = f"windows of {_said(length)}: the step of {text} of the sensors"
+        reason = f"windows of {_said(length)}: the step of {text} sensors"
     else:
-        reason = f"windows of {_said(length)}: {text} of the sensors read at least as often"
+        reason = f"windows of {_said(length)}: {text} sensors read at least as often"
     events = int((known & ~steps.regular).sum())
     return reason + (f", {events:,} others at irregular times" if events and share < NEARLY_ALL else "")
 

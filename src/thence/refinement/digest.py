@@ -44,7 +44,8 @@ MOST_OTHERS = 5
 FEW_PLACES = 3
 """A rule that applies in fewer places than this counts less, if its pattern has more of them."""
 FEW_CONTEXTS = 5
-"""A rule whose antecedent says only where, not when, must apply in this many places, or it is likely a coincidence."""
+"""A rule whose antecedent says only where, not when, must apply in this many places: of a few places there is nearly
+always a property that tells them from the others. One that also says when needs ``FEW_PLACES``."""
 AGGREGATE_WORTH = 0.25
 """What an aggregate over several sensors counts, since it mostly repeats what holds for each of them."""
 _CANDIDATES = 20_000
@@ -63,9 +64,10 @@ def digest(
 
     Rules whose consequent is nearly always true are left out. Of rules that state the same fact in different patterns
     the shortest sentence stays, and the column ``also_known_as`` lists the others, one per line. A rule that also holds
-    in the other direction is told once, and the column ``both_ways`` says so. The rules that remain are selected
-    greedily by the information about readings that no earlier rule explains. First comes the best rule about each set
-    of features, then further rules about the same ones.
+    in the other direction is told once, and the column ``both_ways`` says so. The column ``where`` names the places of a
+    lifted rule that applies in one to three of many. The rules that remain are selected greedily by the information
+    about readings that no earlier rule explains. First comes the best rule about each set of features, then further
+    rules about the same ones.
 
     Args:
         rules: The rules to select from.
@@ -107,6 +109,8 @@ def digest(
     others = [_others(rules, int(r), alike) for r in order]
     selected = rules.take(order)
     extras = {**selected.extras, "both_ways": both_ways[order], "also_known_as": np.array(others, dtype=np.str_)}
+    if "places" in extras:
+        extras["where"] = np.array([_names_of_places(*cells.part_of[int(r)]) for r in order], dtype=np.str_)
     return replace(selected, extras=extras, ordered=True)
 
 
@@ -136,7 +140,7 @@ def information(rules: RuleSet) -> Floats:
 
 def _empty(rules: RuleSet) -> RuleSet:
     none = rules.take(np.zeros(0, np.int64))
-    extras = {"both_ways": np.zeros(0, bool), "also_known_as": np.zeros(0, np.str_)}
+    extras = {"both_ways": np.zeros(0, bool), "also_known_as": np.zeros(0, np.str_), "where": np.zeros(0, np.str_)}
     none = replace(none, extras={**none.extras, **extras}, ordered=True)
     if not len(rules):
         return none
@@ -175,9 +179,11 @@ def _trust_in_places(rules: RuleSet, parts: list[EncodedRules]) -> Floats:
     for encoded in parts:
         enough = min(FEW_PLACES, encoded.block.n_embeddings)
         out[encoded.rules] = np.minimum(places[encoded.rules] / enough, 1.0)
-        static = np.append(encoded.static, True)  # padding
-        only_context = static[encoded.antecedents].all(axis=1)
-        out[encoded.rules[only_context & (places[encoded.rules] < FEW_CONTEXTS)]] = 0.0
+        static = np.append(encoded.static, False)  # padding
+        own = static[encoded.antecedents].sum(axis=1)
+        only = own == (encoded.antecedents >= 0).sum(axis=1)
+        few = places[encoded.rules] < np.where(only, FEW_CONTEXTS, FEW_PLACES)
+        out[encoded.rules[(own > 0) & few]] = 0.0
     return out
 
 
@@ -237,6 +243,23 @@ def _others(rules: RuleSet, number: int, alike: dict[int, list[int]]) -> str:
         shortest.setdefault(about(rule), rule)
     others = [rules.rule(r).english for r in shortest.values() if r != number]
     return "\n".join(others[:MOST_OTHERS])
+
+
+def _names_of_places(encoded: EncodedRules, at: int) -> str:
+    """The names of the places in which a rule applies, if there are few; each is named by its nodes."""
+    block, bank = encoded.block, encoded.bank
+    items = encoded.numbers[[int(i) for i in encoded.antecedents[at] if i >= 0]]
+    known = bank.present_of[encoded.column[encoded.consequents[at]]]
+    rows = np.concatenate([bank.row_of[items], known[None, :]])
+    held = [
+        place
+        for place in np.flatnonzero((rows != 0).all(axis=0)).tolist()
+        if np.bitwise_and.reduce(bank.words[rows[:, place]], axis=0).any()
+    ]
+    if block.pattern is None or not 0 < len(held) <= FEW_PLACES or len(held) == block.n_embeddings:
+        return ""
+    nodes = len(block.pattern.nodes)
+    return ", ".join(" – ".join(block.embeddings[place][:nodes]) for place in held)
 
 
 class _Cells:

@@ -44,6 +44,7 @@ EXTRA_COLUMNS: Mapping[str, ExtraColumn] = MappingProxyType(
         "improvement": ExtraColumn("redundancy"),
         "both_ways": ExtraColumn("digest"),
         "also_known_as": ExtraColumn("digest", of_table=False),
+        "where": ExtraColumn("digest"),
         "p_value": ExtraColumn("significance", lower_is_better=True),
         "p_adjusted": ExtraColumn("significance", lower_is_better=True),
         "p_simpler": ExtraColumn("significance", lower_is_better=True),

@@ -611,7 +611,9 @@ class RuleSet:
         spread = ""
         if "support_time" in one.extras:
             times, places = (float(one.extras[name][0]) for name in ("support_time", "support_embeddings"))
-            spread = f" (at {_percent(times)} of the times, in {_percent(places)} of the places)"
+            named = str(one.extras["where"][0]) if "where" in one.extras else ""
+            named = f": {named}" if named not in ("", "nan") else ""
+            spread = f" (at {_percent(times)} of the times, in {_percent(places)} of the places{named})"
         return (
             f"confidence {value['confidence']:.3f}{back} ({value['consequent_support']:.3f} overall), "
             f"support {value['support']:.3f}{spread}, Zhang {value['zhang']:.3f}"

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from thence.graph.knowledge_graph import KnowledgeGraph
 
+_WATER_ELEMENTS = frozenset({"Junction", "Pipe"})
+
 __all__ = ["gather_system", "load_job", "load_system", "read_system", "recorded_input"]
 
 
@@ -183,7 +185,7 @@ def _portion(system: System, given: InputConfig) -> System:
 def _assemble(sensors: Any, graph: Any, binding: Any, ontology: Any, given: InputConfig, *, partial: bool) -> System:
     readings = _portion(System(read_sensors(_listed(sensors), **given.read_sensors)), given).sensors
     network = None if graph is None else read_graph(_listed(graph), **given.read_graph)
-    known = ontology if ontology is None or isinstance(ontology, Ontology) else read_ontology(_listed(ontology))
+    known = _known_ontology(ontology, network)
     if network is None and binding is not None:
         raise ConfigError("a binding needs the graph that it binds to", hint="pass the graph too")
     if network is None:
@@ -191,6 +193,18 @@ def _assemble(sensors: Any, graph: Any, binding: Any, ontology: Any, given: Inpu
     # References to series with the same id in other files do not count.
     bound = _bound(readings, references_in(network, _file_names(sensors)), binding, given, partial)
     return System(with_kinds_of(readings, network, bound, known), network, bound, known)
+
+
+def _known_ontology(ontology: Any, graph: KnowledgeGraph | None) -> Ontology | None:
+    """The ontology that is given; without one, a graph of nothing but water elements has that of the package."""
+    if isinstance(ontology, Ontology):
+        return ontology
+    if ontology is not None:
+        return read_ontology(_listed(ontology))
+    if graph is None or not _WATER_ELEMENTS & set(graph.labels):
+        return None
+    water = Ontology.water()
+    return water if set(graph.labels) <= set(water.classes) else None
 
 
 def _file_names(sensors: Any) -> list[str]:
