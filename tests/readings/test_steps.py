@@ -67,7 +67,7 @@ def test_a_few_slow_sensors_do_not_lengthen_the_windows() -> None:
 def test_a_fifth_of_the_sensors_counts() -> None:
     series = {f"s{k}": regular(300, 3000) for k in range(8)} | {f"t{k}": regular(3600, 250) for k in range(2)}
     found = own_step(long(series))
-    assert (found.text, found.reason) == ("1h", "windows of 1 h: 100 % of the sensors read at least as often")
+    assert (found.text, found.reason) == ("1h", "windows of 1 h: all sensors read at least as often")
 
 
 def test_slow_sensors_that_would_leave_hardly_a_window_do_not_count() -> None:

@@ -64,8 +64,8 @@ def digest(
 
     Rules whose consequent is nearly always true are left out. Of rules that state the same fact in different patterns
     the shortest sentence stays, and the column ``also_known_as`` lists the others, one per line. A rule that also holds
-    in the other direction is told once, and the column ``both_ways`` says so. The column ``where`` names the places of a
-    lifted rule that applies in one to three of many. The rules that remain are selected greedily by the information
+    in the other direction is told once, and the column ``both_ways`` says so. The column ``where`` names the places of
+    a lifted rule that applies in one to three of many. The rules that remain are selected greedily by the information
     about readings that no earlier rule explains. First comes the best rule about each set of features, then further
     rules about the same ones.
 
