@@ -95,7 +95,9 @@ class Sentence:
     @staticmethod
     def of(text: str) -> Sentence:
         place, _, rest = (
-            text.partition(": if ") if text.startswith("for every ") else ("", "", text.removeprefix("if "))
+            text.partition(": if ")
+            if text.startswith(("for every ", "for one "))
+            else ("", "", text.removeprefix("if "))
         )
         left, _, right = rest.rpartition(", then ")
         return Sentence(place, left.split(" and "), right)
@@ -134,7 +136,7 @@ class Reader:
         if not text:
             yield {}
             return
-        named, _, related = text.removeprefix("for every ").partition(" where ")
+        named, _, related = text.removeprefix("for every ").removeprefix("for one ").partition(" where ")
         variables = [part.split(" ") for part in named.split(", ")]
         links = [self._link(part) for part in related.split(" and ")] if related else []
         for nodes in itertools.permutations(self.world.labels, len(variables)):

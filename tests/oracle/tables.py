@@ -505,10 +505,13 @@ class Lifted:
                 cells, about=frozenset().union(*(about[role] for role in roles))
             )
 
+        def singular(role: Any) -> str:
+            target = role.steps[-1].target
+            return str(role.name.replace(f"{target}s", target, 1))
+
         for role, found in gathered.items():
             if not several[role]:
-                target = role.steps[-1].target
-                add(f"value of the {role.name.replace(f'{target}s', target, 1)}", role.kind, found["mean"], role)
+                add(f"value of the {singular(role)}", role.kind, found["mean"], role)
                 continue
             for name, series in found.items():
                 if name != "total" or len(role.steps) == 1:
@@ -518,7 +521,14 @@ class Lifted:
             if first.kind == second.kind:
                 pairs = zip(gathered[first]["total"], gathered[second]["total"], strict=True)
                 net = [[None if a is None or b is None else a - b for a, b in zip(x, y, strict=True)] for x, y in pairs]
-                add(f"net of the {first.name} minus the {second.name}", first.kind, net, first, second)
+                # Between single neighbours it is a difference, not a balance.
+                single = not (several[first] or several[second])
+                names = (
+                    f"{singular(first)} minus the {singular(second)}"
+                    if single
+                    else f"{first.name} minus the {second.name}"
+                )
+                add(f"{'difference' if single else 'net'} of the {names}", first.kind, net, first, second)
         return out
 
 
