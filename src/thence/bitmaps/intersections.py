@@ -17,6 +17,9 @@ __all__ = ["ABSENT", "advance", "clear", "equal", "sort_antecedents"]
 ABSENT = np.uint32(0xFFFFFFFF)
 """−1 as an unsigned integer, so that padding sorts last."""
 
+# Sorting this many rules takes some milliseconds.
+_FEW = 20_000
+
 
 @kernel
 def _counting_sort(
@@ -54,8 +57,12 @@ def _counting_sort(
 def sort_antecedents(antecedents: NDArray[np.uint32], n_items: int) -> NDArray[np.int64]:
     """Sort the items of each antecedent in place, padding last, and return the order that sorts the antecedents.
 
-    One counting sort per column: linear in the number of rules, whatever their length.
+    One counting sort per column: linear in the number of rules, whatever their length. Few rules are sorted by numpy,
+    so that nothing has to be compiled for them.
     """
+    if len(antecedents) <= _FEW:
+        antecedents.sort(axis=1)
+        return np.lexsort(antecedents.T[::-1])
     order = np.arange(len(antecedents))
     _counting_sort(antecedents, np.zeros(n_items + 2, dtype=np.int64), order, np.empty_like(order))
     return order

@@ -151,22 +151,22 @@ def require_room(table: TransactionTable, miner: Exact) -> None:
     lengths = tuple(range(asked, 0, -1))
     supports = _supports_from(miner, fixed=False)
     profile = _profile(table, miner, lengths=lengths, supports=supports)
-    hints = [
-        f"raise min_support to {float(supports[at]):g} ({number} rules)"
-        for at, number in enumerate(profile[asked])
-        if at and number.high <= miner.max_rules
+    better = [
+        f"with min_support={float(support):g} there are {number}"
+        for support, number in zip(supports[1:], profile[asked][1:], strict=True)
+        if number.high <= miner.max_rules
     ][:1]
-    hints += [
-        f"lower max_antecedents to {length} ({profile[length][0]} rules)"
+    better += [
+        f"with max_antecedents={length} there are {profile[length][0]}"
         for length in lengths[1:]
         if profile[length][0].high <= miner.max_rules
     ][:1]
-    hints.append("raise min_confidence" if miner.min_confidence < 1 else "constrain the items")
+    other = ["raise min_confidence" if miner.min_confidence < 1 else "constrain the items"]
     if found.high <= _MOST_RULES:
-        hints.append(f"set max_rules to {_round_up(found.high):,}")
+        other.append(f"pass max_rules={_round_up(found.high)}")
     raise MiningError(
         f"this search would find {found} rules, more than max_rules = {miner.max_rules:,}",
-        hint=", or ".join([", ".join(hints[:-1]), hints[-1]]) if len(hints) > 1 else hints[0],
+        hint="; ".join([*([", ".join(better)] if better else []), " or ".join(other)]),
     )
 
 

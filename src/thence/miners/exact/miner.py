@@ -21,7 +21,7 @@ from thence.errors import ConfigError, nearest
 from thence.miners.base import BaseMiner
 from thence.miners.codes import require_codes
 from thence.miners.exact.estimate import require_room, search_input
-from thence.miners.exact.kernels import continue_search
+from thence.miners.exact.kernels import continue_search, count_pairs_of
 from thence.miners.exact.neighbourhoods import mine_near
 from thence.miners.exact.search import RuleBlock, mine_exact
 from thence.miners.neighbours import near_columns
@@ -151,7 +151,7 @@ class Exact(BaseMiner):
         label = f"mining {at + 1}/{len(table.blocks)}" if len(table.blocks) > 1 else "mining"
         n_rules = 0
         try:
-            if needs_compiling(continue_search):
+            if needs_compiling(continue_search if self.max_antecedents > 1 else count_pairs_of):
                 progress(label, 0.0, 1.0, FIRST_RUN)
             with closing(search(**inputs, **bounds, max_antecedents=self.max_antecedents)) as pieces:
                 for piece in pieces:

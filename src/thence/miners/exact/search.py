@@ -234,7 +234,10 @@ def mine_exact(
     if block_rules < 1:
         raise ConfigError(f"block_rules must be at least 1, got {block_rules}")
     workers = threads or default_threads()
-    blocks = _stream(problem, block_rules=block_rules, workers=workers)
+    if max_antecedents == 1 and len(problem.pairs) and not len(problem.present):
+        blocks = _select_pairs(problem, block_rules=block_rules)
+    else:
+        blocks = _stream(problem, block_rules=block_rules, workers=workers)
     return blocks if max_rules is None else _cap(blocks, max_rules)
 
 
@@ -359,6 +362,28 @@ def _count_pairs(problem: SearchProblem, threads: int | None) -> NDArray[np.int3
         high = min(low + _TILE, n_items)
         pairs[low:, low:high] |= pairs[low:high, low:].T
     return as_kernel_array(pairs, np.int32)
+
+
+def _select_pairs(problem: SearchProblem, *, block_rules: int) -> Generator[RuleBlock, None, None]:
+    """Yield the rules with one antecedent, which are pairs of items, in the order of the search.
+
+    The counts of all pairs are known, so nothing is left to search and no further kernel has to be compiled.
+    """
+    n_items, n_of_item = len(problem.name), problem.n_item.astype(np.int64)
+    floor = max(1, -(-problem.support_p * problem.n_rows // problem.support_q))
+    confident = -(-problem.confidence_p * n_of_item // problem.confidence_q)
+    least = np.where(problem.antecedent_ok, np.maximum(confident, floor), problem.n_rows + 1)
+    for low in range(0, n_items, _TILE):
+        pairs = problem.pairs[low : low + _TILE]
+        passed = (pairs >= least[low : low + _TILE, None]) & problem.consequent_ok
+        left, right = np.nonzero(passed)
+        both = pairs[left, right]
+        left += low
+        counts = np.stack([np.full(len(left), problem.n_rows), n_of_item[left], n_of_item[right], both], axis=1)
+        for start in range(0, max(len(left), 1), block_rules):
+            some = slice(start, start + block_rules)
+            antecedents, consequents = problem.name[left[some], None], problem.name[right[some]]
+            yield RuleBlock(antecedents, consequents, counts[some], progress=min(low + _TILE, n_items) / n_items)
 
 
 def _split_runs(problem: SearchProblem, workers: int) -> list[tuple[int, int]]:
