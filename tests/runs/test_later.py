@@ -205,3 +205,15 @@ def test_a_rule_that_never_applied_has_no_confidence() -> None:
     assert counted.take(never).lines(1)[0].endswith("[never applied]")
     assert counted.describe()["mean_confidence"] == 1.0 and counted.take(never).describe()["mean_confidence"] is None
     assert len(counted.filter(min_confidence=0.1)) == (~never).sum()
+
+
+def test_later_data_get_windows_of_the_same_length() -> None:
+    net = network(60)
+    table = th.transactions(net, enrich="lifted", windows="1h", bins=3)
+    assert len(table.blocks[0].times) == 30
+    later = th.transactions(network(60, 1), enrich="lifted", like=table)
+    assert len(later.blocks[0].times) == 30 and not later.notes
+    other = th.transactions(net, enrich="lifted", windows="30min", like=table)
+    assert any(
+        note.startswith("windows are 30 min long, but the bins were fitted on windows of 1 h") for note in other.notes
+    )

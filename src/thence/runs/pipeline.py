@@ -11,8 +11,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields, is_dataclass, replace
+from datetime import timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -93,6 +94,7 @@ def transactions(
     derive: Iterable[str] = (),
     origin: str = "epoch",
     timezone: str = "UTC",
+    empty: Literal["drop", "keep"] = "drop",
     method: str = "frequency",
     bin_edges: Mapping[str, Sequence[float]] | None = None,
     fit_until: str | None = None,
@@ -112,7 +114,7 @@ def transactions(
         graph: A ``KnowledgeGraph``, or whatever ``read_graph`` takes. All enrichments but ``none`` need one.
         binding: A ``Binding``, a mapping from sensors to nodes, or whatever ``read_binding`` takes.
         ontology: An ``Ontology``, or whatever ``read_ontology`` takes.
-        windows: The length of a window; by default the step of the readings.
+        windows: The length of a window; by default that of ``like``, or the step of the readings.
         enrich: The enrichment: ``"none"``, ``"grounded"``, ``"existential"`` or ``"lifted"``.
         bins: The number of bins per quantity. The default is 10, and 5 for lifted tables.
         scope: Fit bins per ``"kind"`` of sensor or per ``"sensor"``. The default is ``"kind"``, and ``"sensor"`` for
@@ -121,6 +123,7 @@ def transactions(
         derive: Further features per window: ``"change"``, ``"hour"``, ``"weekday"``.
         origin: The moment at which windows are aligned.
         timezone: The time zone of calendar features.
+        empty: Whether to ``"drop"`` or ``"keep"`` windows in which no sensor reads.
         method: The binning method.
         bin_edges: Given edges by kind, instead of fitted ones.
         fit_until: Fit the bins on the readings before this time only.
@@ -141,9 +144,17 @@ def transactions(
         >>> th.transactions(th.datasets.load("toy"), windows="1h", bins=3).n_features
         5
     """
+    earlier = _bins_of(like)
+    if earlier is not None and earlier.window_seconds and windows == AUTO:
+        windows = format_duration(timedelta(seconds=earlier.window_seconds)).replace(" ", "")
     config = Config(
         windows=WindowsConfig(
-            every=windows, aggregate=aggregate, derive=tuple(derive), origin=origin, timezone=timezone
+            every=windows,
+            aggregate=aggregate,
+            derive=tuple(derive),
+            origin=origin,
+            timezone=timezone,
+            empty=empty,
         ),
         discretize=DiscretizeConfig(
             bins=bins,
@@ -196,6 +207,7 @@ def feature_table(
     derive: Iterable[str] = (),
     origin: str = "epoch",
     timezone: str = "UTC",
+    empty: Literal["drop", "keep"] = "drop",
     hops: int | None = None,
     properties: Iterable[str] | None = None,
 ) -> FeatureTable:
@@ -212,6 +224,7 @@ def feature_table(
         derive: Further features per window.
         origin: The moment at which windows are aligned.
         timezone: The time zone of calendar features.
+        empty: Whether to ``"drop"`` or ``"keep"`` windows in which no sensor reads.
         hops: How many edges away from a sensor's node the graph is used.
         properties: The properties of nodes to use; all by default.
 
@@ -222,7 +235,12 @@ def feature_table(
     """
     config = Config(
         windows=WindowsConfig(
-            every=windows, aggregate=aggregate, derive=tuple(derive), origin=origin, timezone=timezone
+            every=windows,
+            aggregate=aggregate,
+            derive=tuple(derive),
+            origin=origin,
+            timezone=timezone,
+            empty=empty,
         ),
         enrich=EnrichConfig(mode=enrich, hops=hops, properties=None if properties is None else tuple(properties)),
     )

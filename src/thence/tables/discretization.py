@@ -392,6 +392,7 @@ class Discretizer:
         systems: The names of the systems whose sensors the bins belong to.
         places: The node of each sensor with bins of its own; empty where it is not bound.
         states: The states that were seen, by kind, or by sensor where it has no kind.
+        window_seconds: Length of the windows that the bins were fitted on; 0 if it is not known.
 
     Raises:
         ConfigError: If ``method``, ``bins`` or ``scope`` is invalid.
@@ -410,6 +411,7 @@ class Discretizer:
     systems: tuple[str, ...] = ()
     places: Mapping[str, str] = field(default_factory=dict)
     states: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    window_seconds: float = 0.0
 
     def __post_init__(self) -> None:
         if self.scope not in ("kind", "sensor"):
@@ -461,6 +463,7 @@ class Discretizer:
             "systems": list(self.systems),
             "places": dict(self.places),
             "states": {kind: list(states) for kind, states in self.states.items()},
+            "window_seconds": self.window_seconds,
         }
 
     @staticmethod
@@ -479,4 +482,5 @@ class Discretizer:
             tuple(data.get("systems", ())),
             data.get("places", {}),
             {kind: tuple(states) for kind, states in data.get("states", {}).items()},
+            data.get("window_seconds", 0.0),
         )

@@ -12,11 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 import numpy as np
 
 from thence.readings.pooling import SEPARATOR, qualified
 from thence.readings.sensors import SensorData
+from thence.readings.steps import format_duration
 from thence.readings.windows import WindowedReadings
 from thence.tables.discretization import Discretizer
 
@@ -80,6 +82,7 @@ def remember(
         systems=tuple(systems),
         places={**discretizer.places, **own},
         states={kind: tuple(sorted(known)) for kind, known in sorted(states.items())},
+        window_seconds=discretizer.window_seconds or readings.every.total_seconds(),
     )
 
 
@@ -214,7 +217,7 @@ def describe_unseen(
         readings: The readings of that table.
         refused: Sensors whose bins are known not to be reused, which need no further note.
     """
-    notes = [*_unseen_states(earlier, readings), *_unseen_values(earlier, readings)]
+    notes = [*_other_windows(earlier, readings), *_unseen_states(earlier, readings), *_unseen_values(earlier, readings)]
     own = {s.id for s in readings.numeric if _has_own_bins(s.id, s.kind, fitted)}
     fresh = sorted(own - set(earlier.binnings) - set(refused))
     if fresh and earlier.binnings:
@@ -222,6 +225,16 @@ def describe_unseen(
             f"{_count(len(fresh), 'sensor')} had no bins: they are fitted on the readings here ({_listed(fresh)})"
         )
     return tuple(notes)
+
+
+def _other_windows(earlier: Discretizer, readings: WindowedReadings) -> list[str]:
+    before = timedelta(seconds=earlier.window_seconds)
+    if not before or before == readings.every:
+        return []
+    return [
+        f"windows are {format_duration(readings.every)} long, but the bins were fitted on windows of "
+        f"{format_duration(before)}: values of windows of another length are spread otherwise"
+    ]
 
 
 def _unseen_states(earlier: Discretizer, readings: WindowedReadings) -> list[str]:
