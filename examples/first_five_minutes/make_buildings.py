@@ -1,7 +1,7 @@
 """Write two office buildings: a Brick model and readings each, with different equipment, names and steps.
 
-The north building has two air handling units with a cooling coil, and reads every 15 minutes. The south building has three
-units with a cooling and a heating coil, reads every 30 minutes in another month, and names everything differently.
+The north building has two air handling units with a cooling coil, and reads every 15 minutes. The south building has
+three units with a cooling and a heating coil, reads every 30 minutes in another month, and names its units otherwise.
 
     python examples/first_five_minutes/make_buildings.py FOLDER
 """
@@ -35,9 +35,7 @@ def simulate(rng: np.random.Generator, times: pd.DatetimeIndex, warmth: float, *
     hour = times.hour + times.minute / 60
     weekday = times.day_of_week < 5
     on = weekday & (hour >= 6.5 + rng.uniform(-0.5, 0.5)) & (hour < 18.5)
-    outside = (
-        warmth + 8 * np.sin((hour - 9) / 24 * 2 * np.pi) + np.repeat(rng.normal(0, 3, len(times)), 1).cumsum() * 0.05
-    )
+    outside = warmth + 8 * np.sin((hour - 9) / 24 * 2 * np.pi) + rng.normal(0, 0.15, len(times)).cumsum()
     mixed = np.where(on, 0.4 * outside + 0.6 * 22.5, 21.0) + rng.normal(0, 0.2, len(times))
     cooling = np.where(on, np.clip(25 * (mixed - 15), 0, 100), 0.0)
     warming = np.where(on & heating, np.clip(25 * (15 - mixed), 0, 100), 0.0)
