@@ -79,7 +79,7 @@ binned = discretization.entropy_based_discretization(train, "class").drop(column
 table = binned.assign(**{"class": train["class"].astype(str)})
 network = model.train(table, show_progress=False)
 rules = rule_extraction.generate_rules(
-    network, target_classes=["class"], min_rule_frequency=0.05, min_rule_strength=0.5, filter_min_confidence=0.8
+    network, target_classes=["class"], min_rule_frequency=0.01, min_rule_strength=0.3, filter_min_confidence=0.8
 )["rules"]
 """,
 }
