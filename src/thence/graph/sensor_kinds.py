@@ -8,10 +8,12 @@ that sensors of which nothing is known are never mixed. Kinds that are given are
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from thence.errors import InputError
 from thence.graph.binding import Binding
 from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.graph.matching import most_specific_label
@@ -57,15 +59,24 @@ class FoundKinds:
 
 
 def with_kinds_of(
-    sensors: SensorData, graph: KnowledgeGraph, binding: Binding, ontology: Ontology | None = None
+    sensors: SensorData,
+    graph: KnowledgeGraph,
+    binding: Binding,
+    ontology: Ontology | None = None,
+    *,
+    states: Iterable[str] = (),
 ) -> SensorData:
     """Return readings in which every sensor that is bound to a node has a kind; the report says where it is from.
+
+    Whole numbers of which few differ are read as states before their kind is known. If the graph gives the sensor a
+    unit, or others of the kind read numbers, they are numbers.
 
     Args:
         sensors: The readings.
         graph: The knowledge graph.
         binding: The node of each sensor.
         ontology: The ontology, for subclasses.
+        states: Names or patterns of sensors that read states, whatever the graph says.
 
     Examples:
         >>> from thence.graph.knowledge_graph import Node
@@ -77,7 +88,26 @@ def with_kinds_of(
         (Sensor(id='P_J1', kind='pressure', unit='', categorical=False),)
     """
     found = find_kinds(sensors.sensors, graph, binding, ontology)
-    return sensors.with_kinds(found.kinds, notes=found.notes) if found.kinds else sensors
+    if not found.kinds:
+        return sensors
+    data = sensors.with_kinds(found.kinds, notes=found.notes)
+    given = tuple(states)
+    measured = {s.kind for s in data.sensors if s.kind and not s.categorical}
+    for sensor in data.sensors:
+        quantity = sensor.id in found.kinds and sensor.categorical and (sensor.unit or sensor.kind in measured)
+        if quantity and not any(fnmatch.fnmatchcase(sensor.id, pattern) for pattern in given):
+            data = _as_numbers(data, sensor.id)
+    return data
+
+
+def _as_numbers(data: SensorData, sensor: str) -> SensorData:
+    """The readings with a sensor read as numbers, if all its states are numbers and in memory."""
+    if data.report.pending:
+        return data
+    try:
+        return data.with_states(numbers=[sensor])
+    except InputError:
+        return data
 
 
 def find_kinds(

@@ -192,7 +192,9 @@ def _assemble(sensors: Any, graph: Any, binding: Any, ontology: Any, given: Inpu
         return System(readings, ontology=known)
     # References to series with the same id in other files do not count.
     bound = _bound(readings, references_in(network, _file_names(sensors)), binding, given, partial)
-    return System(with_kinds_of(readings, network, bound, known), network, bound, known)
+    states = given.read_sensors.get("categorical", ())
+    described = with_kinds_of(readings, network, bound, known, states=[states] if isinstance(states, str) else states)
+    return System(described, network, bound, known)
 
 
 def _known_ontology(ontology: Any, graph: KnowledgeGraph | None) -> Ontology | None:
