@@ -366,11 +366,12 @@ def popcount(words: Words) -> NDArray[np.int64]:
 
 
 @helper
-def common_count(left: Words, a: Integer, right: Words, b: Integer, shift: Integer, span: Integer) -> Integer:
-    """Count the ones in the AND of the first ``span`` words of ``left[a]`` and of ``right[b]`` from ``shift`` on."""
+def common_count(left: Words, a: Integer, right: Words, b: Integer, span: Integer) -> Integer:
+    """Count the ones in the AND of the first ``span`` words of ``left[a]`` and of ``right[b]``."""
+    one, other = left[a], right[b]
     total = np.uint64(0)
     for word in range(span):
-        total += ctpop(left[a, word] & right[b, shift + word])
+        total += ctpop(one[word] & other[word])
     return np.int64(total)
 
 

@@ -22,9 +22,9 @@ from thence.bitmaps.bits import (
     SMALL_WORK,
     Integer,
     Words,
+    and_count,
     as_kernel_array,
     check_bitmaps,
-    common_count,
     default_threads,
     full_mask,
     kernel,
@@ -70,9 +70,9 @@ def _count_complete(
         for rule in range(first, last):
             if rule == first or not equal(antecedents[rule], before):
                 level = advance(levels, bitmaps, antecedents[rule], before, full, low, high)
-                ones = common_count(levels, level, levels, level, np.int64(0), high - low)
+                ones = and_count(levels[level, : high - low], levels[level, : high - low])
             n_antecedent[rule] += ones
-            n_both[rule] += common_count(levels, level, bitmaps, consequents[rule], low, high - low)
+            n_both[rule] += and_count(levels[level, : high - low], bitmaps[consequents[rule], low:high])
 
 
 @kernel
@@ -112,12 +112,14 @@ def _count_present(
                     features[place] = ABSENT if other == ABSENT else feature_of_item[other]
                 level = advance(levels, bitmaps, antecedents[rule], before, full, low, high)
                 advance(seen, present, features, before_features, full, low, high)
-            item, span = consequents[rule], high - low
-            feature = np.int64(feature_of_item[item])
-            counts[rule, 0] += common_count(seen, level, present, feature, low, span)
-            counts[rule, 1] += common_count(levels, level, present, feature, low, span)
-            counts[rule, 2] += common_count(seen, level, bitmaps, item, low, span)
-            counts[rule, 3] += common_count(levels, level, bitmaps, item, low, span)
+            held = levels[level, : high - low]
+            known = seen[level, : high - low]
+            item_row = bitmaps[consequents[rule], low:high]
+            feature_row = present[feature_of_item[consequents[rule]], low:high]
+            counts[rule, 0] += and_count(known, feature_row)
+            counts[rule, 1] += and_count(held, feature_row)
+            counts[rule, 2] += and_count(known, item_row)
+            counts[rule, 3] += and_count(held, item_row)
 
 
 def _padded(antecedents: ArrayLike, n_items: int) -> NDArray[np.int32]:

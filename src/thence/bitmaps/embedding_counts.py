@@ -194,7 +194,7 @@ def _count_span(
             everywhere = full[low:high]
             gather_block(words, row_of, embedding, low, high, items)
             for item in range(row_of.shape[0]):
-                item_ones[item] = common_count(items, item, items, item, zero, span)
+                item_ones[item] = common_count(items, item, items, item, span)
             if not complete:
                 gather_block(words, present_of, embedding, low, high, known)
             clear(before)
@@ -206,26 +206,27 @@ def _count_span(
                     now[place] = antecedents[rule, place]
                 if rule == 0 or not equal(now, before):
                     level = advance(levels, items, now, before, everywhere, zero, span)
-                    ones = common_count(levels, level, levels, level, zero, span)
+                    ones = common_count(levels, level, levels, level, span)
                     if not complete:
                         for place in range(width):
                             features[place] = ABSENT if now[place] == ABSENT else column_of_item[now[place]]
                         advance(seen, known, features, before_features, everywhere, zero, span)
                 target = consequents[rule]
                 # An antecedent with a static item holds in few embeddings: the others have nothing to intersect.
-                both = common_count(levels, level, items, target, zero, span) if ones > 0 else np.int64(0)
+                both = common_count(levels, level, items, target, span) if ones > 0 else np.int64(0)
                 if both > 0:
                     own[rule, 3] += both
+                    held, hits, seen_row = levels[level], items[target], seen_frames[rule, low:high]
                     for word in range(span):
-                        seen_frames[rule, low + word] |= levels[level, word] & items[target, word]
+                        seen_row[word] |= held[word] & hits[word]
                 if complete:
                     own[rule, 1] += ones
                     own[rule, 2] += item_ones[target]
                 else:
                     column = np.int64(column_of_item[target])
-                    own[rule, 0] += common_count(seen, level, known, column, zero, span)
-                    own[rule, 1] += common_count(levels, level, known, column, zero, span)
-                    own[rule, 2] += common_count(seen, level, items, target, zero, span)
+                    own[rule, 0] += common_count(seen, level, known, column, span)
+                    own[rule, 1] += common_count(levels, level, known, column, span)
+                    own[rule, 2] += common_count(seen, level, items, target, span)
         for rule in range(n_rules):
             if complete:
                 own[rule, 0] = n_frames

@@ -105,20 +105,20 @@ def advance(
     same = 0
     while same < now.size and now[same] == before[same] and now[same] != ABSENT:
         same += 1
-    # Loops over words: slices, and assigning them, take long to compile.
+    # Loops over words: assigning a slice takes long to compile.
     depth = same
     while depth < now.size and now[depth] != ABSENT:
-        item = now[depth]
+        row, above, out = rows[now[depth], low:high], levels[depth], levels[depth + 1]
         if depth == 0:
-            for word in range(low, high):
-                levels[1, word - low] = rows[item, word]
+            for word in range(row.size):
+                out[word] = row[word]
         else:
-            for word in range(low, high):
-                levels[depth + 1, word - low] = levels[depth, word - low] & rows[item, word]
+            for word in range(row.size):
+                out[word] = above[word] & row[word]
         depth += 1
     if depth == 0:
-        for word in range(low, high):
-            levels[0, word - low] = full[word]
+        for word in range(high - low):
+            levels[0, word] = full[low + word]
     for place in range(now.size):
         before[place] = now[place]
     return depth
