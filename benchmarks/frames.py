@@ -60,9 +60,9 @@ rules = table[table["consequents"].map(lambda one: len(one) == 1 and next(iter(o
     "mlxtend, best": """
 import pandas as pd
 from mlxtend.frequent_patterns import association_rules, fpgrowth
-binned = train.drop(columns="class").apply(lambda column: pd.qcut(column, 5, duplicates="drop")).astype(str)
+binned = train.drop(columns="class").apply(lambda column: pd.qcut(column, 10, duplicates="drop")).astype(str)
 onehot = pd.get_dummies(binned.assign(**{"class": train["class"].astype(str)}), prefix_sep="=").astype(bool)
-itemsets = fpgrowth(onehot, min_support=0.02, max_len=3, use_colnames=True)
+itemsets = fpgrowth(onehot, min_support=0.01, max_len=3, use_colnames=True)
 table = association_rules(itemsets, metric="confidence", min_threshold=0.8)
 rules = table[table["consequents"].map(lambda one: len(one) == 1 and next(iter(one)).startswith("class="))]
 """,
