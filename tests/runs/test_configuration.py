@@ -193,7 +193,11 @@ def test_settings_of_a_made_miner_are_written_by_their_fields(tmp_path: Path) ->
         ("[miner]\nname = 'aerial'\nepochs = 'x'", "line 3, [miner]", "'epochs' must be an integer, got 'x'"),
         ("[miner]\nname = 'aerial'\nseed = -1", "line 3, [miner]", "'seed' must be an integer >= 0, got -1"),
         ("[miner]\nnear = 'x'", "line 2, [miner]", "'near' must be an integer number of hops"),
-        ("[miner]\nantecedent = 3", "line 2, [miner]", "'antecedent' must be text or a table, or a list of these, got 3"),
+        (
+            "[miner]\nantecedent = 3",
+            "line 2, [miner]",
+            "'antecedent' must be text or a table, or a list of these, got 3",
+        ),
         ("[miner]\nconsequent = [{ kind = 3 }]", "line 2, [miner]", "'consequent': 'kind' of a constraint must be"),
         ("[miner.consequent]\nknd = 'flow'", "line 1, [miner]", "unknown constraint 'knd' (did you mean 'kind'?)"),
         (

@@ -9,7 +9,7 @@ rest).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import fields, is_dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
@@ -164,6 +164,21 @@ class BaseMiner(ABC):
         """
         near = neighbourhoods(self.near, table, graph)
         return self if near is None else replace(self, near=near)  # type: ignore[type-var]
+
+    def eased(self, table: Any, *, given: Collection[str]) -> tuple[BaseMiner, str]:
+        """Return this miner with defaults that suit the size of a table, and a note on what was changed.
+
+        Called only if the rules are refined, so that a search for millions of rules, most of which would be dropped
+        again, can be avoided.
+
+        Args:
+            table: The table to mine.
+            given: Names of the settings that the user gave, which must not be changed.
+
+        Returns:
+            The miner, and a note that is empty if nothing was changed.
+        """
+        return self, ""
 
     def resolved(self) -> Self:
         """Return this miner with every default that is derived from other settings written out."""

@@ -345,7 +345,8 @@ def mine(
         return gather_system(*given, planned.input, planned.enrich.mode)
 
     with show_progress(progress) as tell:
-        return _run(planned, made, load, tell, fallback=_fallback(asked, planned))
+        given_settings = _given_settings(asked, miner, settings)
+        return _run(planned, made, load, tell, given=given_settings, fallback=_fallback(asked, planned))
 
 
 def _read_as(given: InputConfig, **patterns: str | Iterable[str] | None) -> InputConfig:
@@ -463,7 +464,8 @@ def run_config(
         return system
 
     with show_progress(progress) as tell:
-        return _run(planned, miner, load, tell, fallback=_fallback(config, planned))
+        given = _given_settings(config, None, {})
+        return _run(planned, miner, load, tell, given=given, fallback=_fallback(config, planned))
 
 
 def prepare(system: AnySystem, config: Config, miner: BaseMiner) -> tuple[WindowedReadings, Table]:
@@ -736,6 +738,13 @@ def select_rules(rules: RuleSet, refine: RefineConfig) -> RuleSet:
     return rules if refine.top is None else rules.top(refine.top)
 
 
+def _given_settings(asked: Config, miner: str | type | Miner | None, settings: Mapping[str, Any]) -> frozenset[str]:
+    """The settings of the miner that somebody chose; those of a miner that was passed as an object are all chosen."""
+    if miner is not None and not isinstance(miner, (str, type)):
+        return frozenset(settings_of(miner))
+    return frozenset({*asked.miner.settings, *settings})
+
+
 def _fallback(asked: Config, planned: Config) -> Config | None:
     """The configuration to use if lifted rules, which nobody asked for by name, are hardly any."""
     if asked.enrich.mode != AUTO or planned.enrich.mode != "lifted" or planned.refine.steps is None:
@@ -752,6 +761,7 @@ def _run(
     load: Callable[[Progress], AnySystem],
     tell: Progress,
     *,
+    given: frozenset[str],
     fallback: Config | None = None,
 ) -> Run:
     _refuse_target(config)
@@ -763,7 +773,7 @@ def _run(
         config = replace(config, windows=replace(config.windows, every=window_text(readings)))
     tried: list[_Searched] = []
     for n_bins in _bins_to_try(config):
-        tried.append(_search(_with_bins(config, n_bins), miner, readings, system, tell, seconds))
+        tried.append(_search(_with_bins(config, n_bins), miner, readings, system, tell, seconds, given))
         # A rule that nobody finds about fifths may be one about thirds.
         if len(tried[-1].rules) >= FEW_RULES or tried[-1].rules.ending is not Ending.COMPLETE:
             break
@@ -771,7 +781,7 @@ def _run(
     hardly_any = len(best.rules) < HARDLY_ANY and best.rules.ending is Ending.COMPLETE
     if fallback is not None and hardly_any and not isinstance(system, Sites):
         plain = replace(fallback, windows=config.windows)
-        best = _with_fallback(best, _search(plain, miner, readings, system, tell, seconds))
+        best = _with_fallback(best, _search(plain, miner, readings, system, tell, seconds, given))
     return _finish(best, miner, readings.notes, _hashes(best.config, readings, best.table), seconds)
 
 
@@ -801,7 +811,7 @@ def _run_rows(
         table: Table = (
             build_row_features(frame, planned.input) if raw else build_rows(frame, planned.input, planned.discretize)
         )
-    searched = _mine_table(planned, made, table, None, tell, seconds)
+    searched = _mine_table(planned, made, table, None, tell, seconds, _given_settings(config, miner, settings))
     inputs: dict[str, Any] = {"table_sha256": hash_table(table)}
     if planned.input.sensors is not None:
         inputs["sensors"] = hash_files(_several_paths(planned.input.sensors))
@@ -868,11 +878,12 @@ def _search(
     system: AnySystem,
     tell: Progress,
     seconds: dict[str, float],
+    given: frozenset[str],
 ) -> _Searched:
     """Build the table, mine and refine; the seconds of each step are added up."""
     with _timed("transactions", seconds):
         table = _table_for(miner, readings, system, config)
-    return _mine_table(config, miner, table, system, tell, seconds)
+    return _mine_table(config, miner, table, system, tell, seconds, given)
 
 
 def _mine_table(
@@ -882,6 +893,7 @@ def _mine_table(
     system: AnySystem | None,
     tell: Progress,
     seconds: dict[str, float],
+    given: frozenset[str],
 ) -> _Searched:
     """Mine and refine."""
     with _timed("mine", seconds):
@@ -890,7 +902,9 @@ def _mine_table(
             require_matches(
                 table, antecedent=miner.antecedent, consequent=miner.consequent, context_consequents=context
             )
+        config, miner, notes = _eased(config, miner, table, given)
         found, model = mine_rules(miner, table, system, progress=tell)
+        found = replace(found, notes=(*notes, *found.notes))
     with _timed("refine", seconds):
         # After an interrupt nobody wants to wait for refinement.
         refined = found
@@ -904,6 +918,19 @@ def _mine_table(
         if isinstance(system, Sites) and isinstance(table, TransactionTable):
             kept = with_site_columns(kept, table, denominator=miner.denominator)
         return _Searched(config, table, found, kept, model)
+
+
+def _eased(
+    config: Config, miner: BaseMiner, table: Table, given: frozenset[str]
+) -> tuple[Config, BaseMiner, tuple[str, ...]]:
+    """The miner with settings that suit the size of the table, if only a digest of its rules is wanted."""
+    if config.refine.steps is None or not config.refine.most or not isinstance(table, TransactionTable):
+        return config, miner, ()
+    eased, note = miner.eased(table, given=given)
+    if not note:
+        return config, miner, ()
+    settings = {name: value for name, value in settings_of(eased).items() if _is_set(value)}
+    return replace(config, miner=replace(config.miner, settings=settings)), eased, (note,)
 
 
 def _with_fallback(lifted: _Searched, plain: _Searched) -> _Searched:

@@ -35,6 +35,8 @@ SUPPORTS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
 _WORK = float(1 << 29)
 # Rules of one antecedent are all counted, unless that takes longer than this.
 _ALL_PAIRS = float(1 << 34)
+# The most words that a search with settings that nobody asked for may process: some ten seconds.
+_PATIENCE = float(1 << 35)
 # More rules than these need too much memory to suggest them.
 _MOST_RULES = 50_000_000
 
@@ -83,13 +85,14 @@ def estimate_rules(table: TransactionTable, miner: Exact) -> RuleEstimate:
         RuleEstimate(rules=4, low=4, high=4, exact=True)
     """
     supports = (as_fraction(miner.min_support),)
-    return _profile(table, miner, lengths=(miner.max_antecedents,), supports=supports)[miner.max_antecedents][0]
+    profile, _ = _profile(table, miner, lengths=(miner.max_antecedents,), supports=supports)
+    return profile[miner.max_antecedents][0]
 
 
 def suggest_settings(
     table: TransactionTable, miner: Exact, *, budget_rules: int = 1_000_000, given: Collection[str] = ()
 ) -> tuple[Exact, str]:
-    """Find settings with which the exact miner finds few enough rules.
+    """Find settings with which the exact miner finds few enough rules, and does not search for minutes.
 
     ``max_antecedents`` is lowered first, down to 1, then ``min_support`` is raised along the usual values.
 
@@ -111,12 +114,14 @@ def suggest_settings(
         True
     """
     asked = miner.max_antecedents
-    if _most_rules(table, asked) <= budget_rules:
+    most = _most_rules(table, asked)
+    if most <= budget_rules and most * max((block.n_rows / 64 for block in table.blocks), default=0.0) <= _PATIENCE:
         return miner, ""
     lengths = (asked,) if "max_antecedents" in given else tuple(range(asked, 0, -1))
     supports = _supports_from(miner, fixed="min_support" in given)
-    profile = _profile(table, miner, lengths=lengths, supports=supports)
-    choices = [(length, 0) for length in lengths] + [(lengths[-1], at) for at in range(1, len(supports))]
+    profile, words = _profile(table, miner, lengths=lengths, supports=supports)
+    choices = [(length, 0) for length in lengths if words[length] <= _PATIENCE or length == lengths[-1]]
+    choices += [(lengths[-1], at) for at in range(1, len(supports))]
     length, at = next(
         (choice for choice in choices if profile[choice[0]][choice[1]].rules <= budget_rules), choices[-1]
     )
@@ -127,10 +132,11 @@ def suggest_settings(
         changes["min_support"] = float(supports[at])
     chosen = " and ".join(f"{name} = {value:g}" for name, value in changes.items())
     settings = "these settings have" if len(changes) > 1 else "this setting has"
-    note = (
-        f"{chosen}, because the search with max_antecedents = {asked} and min_support = {float(miner.min_support):g} "
-        f"would find {profile[asked][0]} rules; {settings} {profile[length][at]}"
-    )
+    search = f"the search with max_antecedents = {asked} and min_support = {float(miner.min_support):g}"
+    if profile[asked][0].rules <= budget_rules:
+        note = f"{chosen}, because {search} would take minutes; set max_antecedents = {asked} to run it"
+    else:
+        note = f"{chosen}, because {search} would find {profile[asked][0]} rules; {settings} {profile[length][at]}"
     return replace(miner, **changes), note
 
 
@@ -150,7 +156,7 @@ def require_room(table: TransactionTable, miner: Exact) -> None:
     asked = miner.max_antecedents
     lengths = tuple(range(asked, 0, -1))
     supports = _supports_from(miner, fixed=False)
-    profile = _profile(table, miner, lengths=lengths, supports=supports)
+    profile, _ = _profile(table, miner, lengths=lengths, supports=supports)
     better = [
         f"with min_support={float(support):g} there are {number}"
         for support, number in zip(supports[1:], profile[asked][1:], strict=True)
@@ -216,25 +222,27 @@ def _most_rules(table: TransactionTable, length: int) -> float:
 
 def _profile(
     table: TransactionTable, miner: Exact, *, lengths: Sequence[int], supports: Sequence[Fraction]
-) -> dict[int, list[RuleEstimate]]:
-    """Estimate the rules for each maximum length of antecedents and each minimum support."""
+) -> tuple[dict[int, list[RuleEstimate]], dict[int, float]]:
+    """Estimate the rules for each maximum length of antecedents and minimum support, and the words to process."""
     require_codes(table, miner.name)
     totals = {length: np.zeros(len(supports)) for length in lengths}
     variances = {length: np.zeros(len(supports)) for length in lengths}
-    exact = dict.fromkeys(lengths, True)
+    exact, words = dict.fromkeys(lengths, True), dict.fromkeys(lengths, 0.0)
     for at in range(len(table.blocks)):
         for length, sample in _sample_block(table, at, miner, lengths, supports).items():
             number, variance = sample.totals()
             totals[length] += number
             variances[length] += variance
             exact[length] = exact[length] and sample.exact
-    return {
+            words[length] += sample.total_words
+    profile = {
         length: [
             _as_estimate(float(number), float(variance), exact=exact[length])
             for number, variance in zip(totals[length], variances[length], strict=True)
         ]
         for length in lengths
     }
+    return profile, words
 
 
 def _as_estimate(number: float, variance: float, *, exact: bool) -> RuleEstimate:

@@ -6,7 +6,7 @@ bitmaps of all embeddings of a lifted table are concatenated, up to a limit on m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,7 +20,7 @@ from thence.counting.recount import recount
 from thence.errors import ConfigError, nearest
 from thence.miners.base import BaseMiner
 from thence.miners.codes import require_codes
-from thence.miners.exact.estimate import require_room, search_input
+from thence.miners.exact.estimate import require_room, search_input, suggest_settings
 from thence.miners.exact.kernels import continue_search, count_pairs_of
 from thence.miners.exact.neighbourhoods import mine_near
 from thence.miners.exact.search import RuleBlock, mine_exact
@@ -105,6 +105,10 @@ class Exact(BaseMiner):
                 raise ConfigError(
                     f"unknown bound '{name}'", hint=nearest(name, known) or "use min_<measure>, max_<measure>"
                 )
+
+    def eased(self, table: TransactionTable, *, given: Collection[str]) -> tuple[BaseMiner, str]:
+        """Return this miner with fewer antecedents or a higher support where there would be too many rules."""
+        return suggest_settings(table, self, given=given)
 
     def mine(self, table: TransactionTable, *, progress: Progress = silent) -> RuleSet:
         """Return all rules of a table that meet the thresholds, with exact counts.

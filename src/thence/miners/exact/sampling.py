@@ -44,6 +44,7 @@ class Sample:
         counts: Its rules that reach each minimum support: subtrees × supports.
         total_weight: Expected size of all subtrees.
         n_units: Number of all subtrees.
+        words: Number of words processed in the subtrees that were searched.
         cut: Whether the search of a subtree was ended before it was complete, so that the estimate is too low.
     """
 
@@ -51,12 +52,18 @@ class Sample:
     counts: NDArray[np.float64]
     total_weight: float
     n_units: int
+    words: float = 0.0
     cut: bool = False
 
     @property
     def exact(self) -> bool:
         """Whether every subtree was searched."""
         return len(self.weights) == self.n_units and not self.cut
+
+    @property
+    def total_words(self) -> float:
+        """Estimated number of words that the whole search processes."""
+        return self.words if self.exact else self.words * self.total_weight / max(float(self.weights.sum()), 1.0)
 
     def totals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Estimate the number of rules for each minimum support, and the variance of the estimate."""
@@ -110,6 +117,7 @@ def sample_search(
         np.array(rows).reshape(len(rows), len(supports)),
         float(weights[units].sum()),
         len(units),
+        work,
         cut=not search.finished,
     )
 
@@ -145,7 +153,11 @@ def sample_near(
         work += float(later[first]) ** 2 * search["bitmaps"].shape[1]
         rows.append(row)
     return Sample(
-        weights[order[: len(rows)]], np.array(rows).reshape(len(rows), len(supports)), float(weights.sum()), len(units)
+        weights[order[: len(rows)]],
+        np.array(rows).reshape(len(rows), len(supports)),
+        float(weights.sum()),
+        len(units),
+        work,
     )
 
 
