@@ -73,6 +73,8 @@ __all__ = [
 
 FEW_RULES = 10
 """With fewer rules than this, a table with fewer bins is tried."""
+LARGE = float(1 << 36)
+"""Items × rows of a table that is not built again with fewer bins."""
 HARDLY_ANY = 10
 """With fewer lifted rules than this, rules about single sensors are mined, unless lifted ones were asked for."""
 
@@ -775,7 +777,7 @@ def _run(
     for n_bins in _bins_to_try(config):
         tried.append(_search(_with_bins(config, n_bins), miner, readings, system, tell, seconds, given))
         # A rule that nobody finds about fifths may be one about thirds.
-        if len(tried[-1].rules) >= FEW_RULES or tried[-1].rules.ending is not Ending.COMPLETE:
+        if len(tried[-1].rules) >= FEW_RULES or tried[-1].rules.ending is not Ending.COMPLETE or _is_large(tried[-1]):
             break
     best = max(tried, key=lambda one: len(one.rules))
     hardly_any = len(best.rules) < HARDLY_ANY and best.rules.ending is Ending.COMPLETE
@@ -944,6 +946,12 @@ def _with_fallback(lifted: _Searched, plain: _Searched) -> _Searched:
     )
     notes = tuple(dict.fromkeys([note, *lifted.table.notes, *plain.rules.notes]))
     return plain._replace(rules=replace(plain.rules, notes=notes))
+
+
+def _is_large(searched: _Searched) -> bool:
+    """Whether another search of the same size would take too long for something that nobody asked for."""
+    table = searched.table
+    return isinstance(table, TransactionTable) and float(table.n_items) * table.n_rows > LARGE
 
 
 def _bins_to_try(config: Config) -> tuple[int, ...]:

@@ -37,6 +37,8 @@ _WORK = float(1 << 29)
 _ALL_PAIRS = float(1 << 34)
 # The most words that a search with settings that nobody asked for may process: some ten seconds.
 _PATIENCE = float(1 << 35)
+# Of all rules with one antecedent that could be written, fewer than one in this many reach the thresholds.
+_FEW = 20
 # More rules than these need too much memory to suggest them.
 _MOST_RULES = 50_000_000
 
@@ -119,6 +121,14 @@ def suggest_settings(
         return miner, ""
     lengths = (asked,) if "max_antecedents" in given else tuple(range(asked, 0, -1))
     supports = _supports_from(miner, fixed="min_support" in given)
+    if len(lengths) > 1 and _words_of_pairs(table) > _PATIENCE:
+        # Not even all pairs can be counted in that time, which an estimate would have to do.
+        note = f"max_antecedents = 1, because a search with {asked} would take minutes; set max_antecedents to run it"
+        eased, further = replace(miner, max_antecedents=1), ""
+        if _most_rules(table, 1) > _FEW * budget_rules:
+            fixed = {*given, "max_antecedents"}
+            eased, further = suggest_settings(table, eased, budget_rules=budget_rules, given=fixed)
+        return eased, "; ".join(filter(None, (note, further)))
     profile, words = _profile(table, miner, lengths=lengths, supports=supports)
     choices = [(length, 0) for length in lengths if words[length] <= _PATIENCE or length == lengths[-1]]
     choices += [(lengths[-1], at) for at in range(1, len(supports))]
@@ -218,6 +228,11 @@ def _most_rules(table: TransactionTable, length: int) -> float:
         antecedents = sum(float(block.n_items) ** size / max(size, 1) for size in range(1, length + 1))
         total += antecedents * block.n_items
     return total
+
+
+def _words_of_pairs(table: TransactionTable) -> float:
+    """The words to process to count all pairs of items."""
+    return sum(float(block.n_items) ** 2 / 2 * block.n_rows / 64 for block in table.blocks)
 
 
 def _profile(

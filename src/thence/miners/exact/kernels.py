@@ -79,14 +79,17 @@ def count_pairs_of(problem: SearchProblem, first: int, step: int, block: int, pa
 
     Pairs within a feature, and pairs that no rule needs, stay zero in ``pairs``.
     """
-    bitmaps, name, feature, antecedent_ok = problem.bitmaps, problem.name, problem.feature, problem.antecedent_ok
+    bitmaps, name, feature = problem.bitmaps, problem.name, problem.feature
+    leads, follows = problem.antecedent_ok, problem.consequent_ok
+    several = problem.max_antecedents > 1
     n_items, width = name.size, bitmaps.shape[1]
     for low in range(0, width, block):
         high = min(low + block, width)
         for item in range(first, n_items, step):
             left = bitmaps[name[item], low:high]
             for other in range(item + 1, n_items):
-                if feature[other] != feature[item] and (antecedent_ok[item] or antecedent_ok[other]):
+                needed = leads[item] & (follows[other] | several) | leads[other] & (follows[item] | several)
+                if needed and feature[other] != feature[item]:
                     pairs[item, other] += and_count(left, bitmaps[name[other], low:high])
 
 
