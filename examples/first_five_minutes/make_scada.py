@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import wntr
 
-DAYS = 60
+DAYS = 28
 
 
 def main(folder: Path) -> None:
@@ -53,7 +53,7 @@ def main(folder: Path) -> None:
     times = pd.Timestamp("2026-01-01") + pd.to_timedelta(found.link["status"].index, unit="s")
     export = pd.DataFrame({name: series.to_numpy() for name, series in columns.items()})
     export.insert(0, "Time", times.strftime("%d/%m/%y %H:%M"))
-    export.drop(index=range(500, 524)).to_csv(folder / "scada.csv", index=False)
+    export.drop(index=range(300, 324)).to_csv(folder / "scada.csv", index=False)
 
 
 if __name__ == "__main__":

@@ -52,7 +52,9 @@ def mixed() -> tuple[pd.DataFrame, pd.Series]:
 
 
 @pytest.mark.parametrize("vote", ["weighted", "best"])
-@pytest.mark.parametrize("convert", [lambda f: f, pl.from_pandas, lambda f: pl.from_pandas(f).to_arrow()], ids=str)
+@pytest.mark.parametrize(
+    "convert", [lambda f: f, pl.from_pandas, lambda f: pl.from_pandas(f).to_arrow()], ids=["pandas", "polars", "arrow"]
+)
 def test_frames_with_text_and_gaps_are_learned(mixed: tuple[pd.DataFrame, pd.Series], convert: Any, vote: str) -> None:
     frame, label = mixed
     model = RuleClassifier(vote=vote).fit(convert(frame), label)

@@ -33,7 +33,9 @@ FRAME = pl.DataFrame({"a": [1.0, 2.0, 3.0, None], "b": ["x", "y", "x", "x"]})
 
 
 @pytest.mark.parametrize(
-    "convert", [lambda f: f, lambda f: f.lazy(), lambda f: f.to_pandas(), lambda f: f.to_arrow()], ids=str
+    "convert",
+    [lambda f: f, lambda f: f.lazy(), lambda f: f.to_pandas(), lambda f: f.to_arrow()],
+    ids=["polars", "lazy", "pandas", "arrow"],
 )
 def test_every_kind_of_frame_gives_the_same_rows(convert: Any) -> None:
     rules = rule_set(

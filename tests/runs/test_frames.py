@@ -27,7 +27,9 @@ FRAME = pl.DataFrame(
 
 
 @pytest.mark.parametrize(
-    "convert", [lambda f: f, lambda f: f.lazy(), lambda f: f.to_pandas(), lambda f: f.to_arrow()], ids=str
+    "convert",
+    [lambda f: f, lambda f: f.lazy(), lambda f: f.to_pandas(), lambda f: f.to_arrow()],
+    ids=["polars", "lazy", "pandas", "arrow"],
 )
 def test_a_frame_of_any_kind_is_mined_for_a_class(convert: Any) -> None:
     run = th.mine(convert(FRAME), target="Class", progress="off")

@@ -147,7 +147,10 @@ def refine(
         return assured(some, table, assurance=assurance or 0.0, min_confidence=floor, denominator=denominator)
 
     def make_short(some: RuleSet) -> RuleSet:
-        return make_digest(some, table, at_most=digest or 1, min_confidence=floor or 0.0, progress=progress)
+        free = antecedent is None and consequent is None
+        return make_digest(
+            some, table, at_most=digest or 1, min_confidence=floor or 0.0, converses=free, progress=progress
+        )
 
     steps: list[tuple[str, bool, Callable[[RuleSet], RuleSet]]] = [
         ("trivia", trivia, lambda some: drop_trivia(some, table, ontology=ontology)),

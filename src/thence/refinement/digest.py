@@ -34,7 +34,9 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 LEAST_INFORMATION = 0.15
-"""In bits per row: a consequent that is true in more than 90 % of the rows anyway cannot give more."""
+"""In bits per row in which the antecedent holds."""
+MOST_FREQUENT = 0.8
+"""A consequent that holds in a larger share of the rows anyway is not worth a rule."""
 LEAST_GAIN = 0.001
 """A rule must add this share of what the rules before it explain."""
 MOST_ALIKE = 5
@@ -44,8 +46,8 @@ MOST_OTHERS = 5
 FEW_PLACES = 3
 """A rule that applies in fewer places than this counts less, if its pattern has more of them."""
 FEW_CONTEXTS = 5
-"""A rule whose antecedent says only where, not when, must apply in this many places: of a few places there is nearly
-always a property that tells them from the others. One that also says when needs ``FEW_PLACES``."""
+"""A rule with a property in its antecedent must apply in this many places: of a few places there is nearly always a
+property that tells them from the others."""
 AGGREGATE_WORTH = 0.25
 """What an aggregate over several sensors counts, since it mostly repeats what holds for each of them."""
 _CANDIDATES = 20_000
@@ -58,6 +60,7 @@ def digest(
     *,
     at_most: int = 50,
     min_confidence: float = 0.0,
+    converses: bool = True,
     progress: Progress = silent,
 ) -> RuleSet:
     """Select the rules to read first: informative, each fact once, in an order to be read in.
@@ -74,6 +77,7 @@ def digest(
         table: The table that the rules were mined from.
         at_most: Maximum number of rules.
         min_confidence: Minimum confidence of the other direction for ``both_ways``.
+        converses: Whether to tell the other direction at all; ``False`` if only some consequents are of interest.
         progress: Callback that reports progress.
 
     Raises:
@@ -95,14 +99,15 @@ def digest(
     length = rules.measure("antecedents")
     with np.errstate(invalid="ignore", divide="ignore"):
         worth = np.where(confidence > 0, bits / confidence, 0.0) / (1 + 0.5 * (length - 1))
-    informative = np.flatnonzero(bits >= LEAST_INFORMATION)
+    rare_enough = rules.measure("consequent_support") <= MOST_FREQUENT
+    informative = np.flatnonzero((bits >= LEAST_INFORMATION) & rare_enough)
     if not len(informative):
         return _empty(rules)
     chosen = informative[_candidates(rules, informative, worth)]
     rules, worth = rules.take(chosen), worth[chosen]
     parts = encode_rules(rules, table)
     worth = worth * _trust_in_places(rules, parts)
-    both_ways = _both_ways(rules, parts, min_confidence)
+    both_ways = _both_ways(rules, parts, min_confidence) if converses else np.zeros(len(rules), bool)
     leader, alike = _same_facts(rules, parts, both_ways)
     cells = _Cells(parts, both_ways)
     order = _select(rules, cells, worth, np.flatnonzero(leader == np.arange(len(rules))), at_most, progress)
@@ -180,10 +185,8 @@ def _trust_in_places(rules: RuleSet, parts: list[EncodedRules]) -> Floats:
         enough = min(FEW_PLACES, encoded.block.n_embeddings)
         out[encoded.rules] = np.minimum(places[encoded.rules] / enough, 1.0)
         static = np.append(encoded.static, False)  # padding
-        own = static[encoded.antecedents].sum(axis=1)
-        only = own == (encoded.antecedents >= 0).sum(axis=1)
-        few = places[encoded.rules] < np.where(only, FEW_CONTEXTS, FEW_PLACES)
-        out[encoded.rules[(own > 0) & few]] = 0.0
+        in_context = static[encoded.antecedents].any(axis=1)
+        out[encoded.rules[in_context & (places[encoded.rules] < FEW_CONTEXTS)]] = 0.0
     return out
 
 
