@@ -325,7 +325,7 @@ def test_systems_in_a_configuration_and_in_folders(tmp_path: Path) -> None:
     config = Config.from_toml(tmp_path / "job.toml")
     assert Config.from_mapping(config.to_mapping()) == config
     run = th.mine(config=config, progress="off")
-    direct = th.mine([replace(s, ontology=None) for s in sites], windows="30min", bins=3, progress="off")
+    direct = th.mine([replace(s, ontology=th.Ontology.water()) for s in sites], windows="30min", bins=3, progress="off")
     assert counted(run.rules) == counted(direct.rules)
     found = find_system_files("north", tmp_path / "north")
     assert Path(str(found.graph[0] if found.graph else "")).name == "graph.json"

@@ -7,9 +7,10 @@ form follows Cypher::
 
 A variable with an outgoing edge ``[in]`` is a sensor, given by its kind; all other variables are nodes of the graph,
 given by their class. With ``[in?]`` the sensor is optional, but of all optional sensors of a node at least one must
-exist. Case matters: ``[IN]`` is a relation of the graph, and so is ``in`` in backticks. A *star* adds roles: groups of
+exist. With ``[in*]`` the sensor may also belong to a point of the node or of a part of it, given by its role
+(``thence.graph.units``). Case matters: ``[IN]`` is a relation of the graph, and so is ``in`` in backticks. A *star* adds roles: groups of
 neighbours of the focus (the first variable) whose readings are aggregated. Each role follows a bar and consists of a
-name, a path from the focus, and a kind::
+name, a path from the focus, and a kind, with an asterisk for sensors at points::
 
     (j:Junction)<-[in]-(d:demand) | arriving: <-[ends_at]-(Pipe).flow | leaving: <-[starts_at]-(Pipe).flow
 
@@ -73,15 +74,18 @@ class SensorVariable:
         kind: The kind of the sensor; an empty string matches every sensor.
         host: The node variable to which the sensor is bound.
         optional: Whether the node may lack this sensor.
+        points: Whether the sensor may be at a point of the node, as found by ``thence.graph.units``.
     """
 
     name: str
     kind: str
     host: str
     optional: bool = False
+    points: bool = False
 
     def __str__(self) -> str:
-        return f"({quote(self.name)}:{quote(self.kind)})-[in{'?' if self.optional else ''}]->({quote(self.host)})"
+        label = f"in{'*' * self.points}{'?' * self.optional}"
+        return f"({quote(self.name)}:{quote(self.kind)})-[{label}]->({quote(self.host)})"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -112,14 +116,16 @@ class StarRole:
         name: The name of the role, such as ``"Pipes that end there"``.
         steps: The path from the focus to the neighbours.
         kind: The kind of sensor whose readings are aggregated.
+        points: Whether the sensors may be at points of the neighbours.
     """
 
     name: str
     steps: tuple[Step, ...]
     kind: str
+    points: bool = False
 
     def __str__(self) -> str:
-        return f"{quote(self.name)}: {''.join(map(str, self.steps))}.{quote(self.kind)}"
+        return f"{quote(self.name)}: {''.join(map(str, self.steps))}.{quote(self.kind)}{'*' * self.points}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +174,11 @@ class Pattern:
     def is_star(self) -> bool:
         """Whether the pattern has roles, over which readings are aggregated."""
         return bool(self.roles)
+
+    @property
+    def has_points(self) -> bool:
+        """Whether a sensor of the pattern may be at a point of its node."""
+        return any(sensor.points for sensor in self.sensors) or any(role.points for role in self.roles)
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -247,7 +258,7 @@ class Pattern:
             for end in (link.source, link.target)
             if end == name
         ]
-        kinds = sorted((s.kind, s.optional) for s in self.sensors if s.host == name)
+        kinds = sorted((s.kind, s.optional, s.points) for s in self.sensors if s.host == name)
         return self.label_of(name), kinds, sorted(ends), bool(self.roles) and name == self.nodes[0].name
 
 
@@ -260,16 +271,17 @@ def _canonical(link: Link) -> Link:
 
 _NAME = r"[^\W\d]\w*|`(?:[^`]|``)*`"
 _NODE = re.compile(rf"\(\s*(?P<name>{_NAME})?\s*(?::\s*(?P<label>{_NAME}))?\s*\)")
-_EDGE = re.compile(rf"(?P<left><)?-\s*(?:\[\s*:?\s*(?P<label>{_NAME})?(?P<optional>\?)?\s*\]\s*)?-?(?P<right>>)?")
+_EDGE = re.compile(rf"(?P<left><)?-\s*(?:\[\s*:?\s*(?P<label>{_NAME})?(?P<points>\*)?(?P<optional>\?)?\s*\]\s*)?-?(?P<right>>)?")
 _SPACE = re.compile(r"\s*")
 
 
 @dataclass(frozen=True, slots=True)
 class _ParsedEdge:
-    """An edge in the text: whether it binds a sensor, whether it has a question mark, and its position."""
+    """An edge in the text: whether it binds a sensor, has an asterisk, has a question mark, and its position."""
 
     link: Link
     binding: bool
+    points: bool
     optional: bool
     at: int
 
@@ -336,7 +348,8 @@ class _PatternParser:
             ends = (right, left) if match["left"] else (left, right)
             link = Link(*ends, _unquote(match["label"]), bool(match["left"] or match["right"]))
             # A relation of the graph that is called `in` is written in backticks.
-            self.edges.append(_ParsedEdge(link, match["label"] == BINDING, bool(match["optional"]), start))
+            is_binding = match["label"] == BINDING
+            self.edges.append(_ParsedEdge(link, is_binding, bool(match["points"]), bool(match["optional"]), start))
             left = right
 
     def pattern(self) -> Pattern:
@@ -360,14 +373,17 @@ class _PatternParser:
             self.skip()
             if self.text[self.at : self.at + 1] not in ("-", "<"):
                 break
+            start = self.at
             edge = self.take(_EDGE, "an edge")
+            if edge["points"] or edge["optional"]:
+                raise self.error("the path of a role is made of plain edges such as <-[ends_at]-", start)
             target = self.take(re.compile(rf"\(\s*(?P<label>{_NAME})?\s*\)"), "a class such as (Pipe)")
             direction = "in" if edge["left"] else "out" if edge["right"] else "any"
             steps.append(Step(_unquote(edge["label"]), direction, _unquote(target["label"])))
         if not steps:
             raise self.error("a role needs a path such as <-[ends_at]-(Pipe)")
-        kind = self.take(re.compile(rf"\.\s*(?P<kind>{_NAME})"), "a kind such as .flow")
-        return StarRole(_unquote(match["name"]), tuple(steps), _unquote(kind["kind"]))
+        kind = self.take(re.compile(rf"\.\s*(?P<kind>{_NAME})(?P<points>\*)?"), "a kind such as .flow")
+        return StarRole(_unquote(match["name"]), tuple(steps), _unquote(kind["kind"]), bool(kind["points"]))
 
     def build(self, roles: tuple[StarRole, ...]) -> Pattern:
         sensors: dict[str, SensorVariable] = {}
@@ -379,10 +395,13 @@ class _PatternParser:
                     raise self.error("[in] must point from the sensor to its node", edge.at)
                 if source in sensors:
                     raise self.error(f"sensor '{source}' can be bound to one node only", edge.at)
-                sensors[source] = SensorVariable(source, self.nodes[source], link.target, edge.optional)
+                kind = self.nodes[source]
+                sensors[source] = SensorVariable(source, kind, link.target, edge.optional, edge.points)
             else:
                 if edge.optional:
                     raise self.error("only [in?] can be optional", edge.at)
+                if edge.points:
+                    raise self.error("only [in*] can have an asterisk", edge.at)
                 links.append(link)
         for link in links:
             for end in (link.source, link.target):

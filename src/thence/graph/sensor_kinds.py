@@ -21,7 +21,7 @@ from thence.graph.name_rules import WATER_LETTERS
 from thence.graph.ontology import Ontology
 from thence.readings.sensors import Sensor, SensorData
 
-__all__ = ["FoundKinds", "find_kinds", "with_kinds_of"]
+__all__ = ["FoundKinds", "find_kinds", "plain_name", "with_kinds_of"]
 
 _POINTS = ("_Sensor", "_Setpoint", "_Command", "_Status", "_Alarm", "_Parameter")
 """How the names of Brick's classes of points end."""
@@ -159,7 +159,7 @@ def _kind_of(sensor: str, node: str, graph: KnowledgeGraph, ontology: Ontology |
     points = [label for label in labels if label.endswith(_POINTS)]
     if points:
         point = most_specific_label(points, ontology)
-        return _plain(point.removesuffix("_Sensor")), "the classes of their points"
+        return plain_name(point.removesuffix("_Sensor")), "the classes of their points"
     observed = _observed(node, graph, ontology)
     if observed:
         return observed, "the properties that they observe"
@@ -171,7 +171,7 @@ def _kind_of(sensor: str, node: str, graph: KnowledgeGraph, ontology: Ontology |
             return word, "their names"
     if rest == "" and labels:
         return (
-            f"{_plain(most_specific_label(labels, ontology))}_reading",
+            f"{plain_name(most_specific_label(labels, ontology))}_reading",
             "the classes of the nodes that they are named after",
         )
     return sensor, ""
@@ -183,11 +183,11 @@ def _observed(node: str, graph: KnowledgeGraph, ontology: Ontology | None) -> st
         target = graph.node(edge.target)
         classes = target.labels - _PLAIN_PROPERTIES
         if classes:
-            return _plain(most_specific_label(classes, ontology))
+            return plain_name(most_specific_label(classes, ontology))
         shared = len([e for e in graph.in_edges(edge.target, _OBSERVES) if e.source != node]) > 0
         words = [word for word in _words(edge.target) if word in _QUANTITIES]
         if words or shared:
-            return words[-1] if words else _plain(edge.target)
+            return words[-1] if words else plain_name(edge.target)
     return ""
 
 
@@ -209,11 +209,11 @@ def _spelled(rest: str, labels: frozenset[str]) -> str:
 
 
 def _words(name: str) -> list[str]:
-    return [word for word in re.split(r"[^a-z0-9]+", _plain(name)) if word and not word.isdigit()] if name else []
+    return [word for word in re.split(r"[^a-z0-9]+", plain_name(name)) if word and not word.isdigit()] if name else []
 
 
-def _plain(name: str) -> str:
-    """A name in lower case, with underscores between its words."""
+def plain_name(name: str) -> str:
+    """Return a name in lower case, with underscores between its words."""
     split = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", name)
     return re.sub(r"[\s\-./:]+", "_", split).strip("_").lower()
 

@@ -173,13 +173,13 @@ def _find_renamings(pattern: Pattern) -> list[Mapping[str, str]]:
     """Find the renamings of node and sensor variables, except the identity, that leave a pattern unchanged."""
     out: list[Mapping[str, str]] = []
     for mapping in pattern.automorphisms():
-        slots: dict[tuple[str, str, bool], list[str]] = {}
+        slots: dict[tuple[str, str, bool, bool], list[str]] = {}
         for sensor in pattern.sensors:
-            slots.setdefault((sensor.host, sensor.kind, sensor.optional), []).append(sensor.name)
+            slots.setdefault((sensor.host, sensor.kind, sensor.optional, sensor.points), []).append(sensor.name)
         # The sensors of a host become those of its image, in every order.
         orders = [
-            [dict(zip(names, order, strict=True)) for order in permutations(slots[mapping[host], kind, optional])]
-            for (host, kind, optional), names in slots.items()
+            [dict(zip(names, order, strict=True)) for order in permutations(slots[mapping[slot[0]], *slot[1:]])]
+            for slot, names in slots.items()
         ]
         for chosen in product(*orders):
             full = {**mapping, **{a: b for part in chosen for a, b in part.items()}}

@@ -114,6 +114,7 @@ def load_job(config: Config, *, progress: Progress = silent) -> AnySystem:
         progress: Called with the progress.
 
     Examples:
+        >>> from thence.runs.configuration import Config, SystemConfig
         >>> load_job(Config(system=tuple(SystemConfig(name=name, dataset="toy") for name in ("a", "b"))))
         Sites 'a', 'b': 10 sensors, 10 nodes, 8 edges
     """

@@ -476,7 +476,7 @@ def prepare(system: AnySystem, config: Config, miner: BaseMiner) -> tuple[Window
     >>> config, miner = plan(Config(input=InputConfig(dataset="toy")))
     >>> readings, table = prepare(load_job(config), config, miner)
     >>> len(readings), table.n_rows
-    (96, 96)
+    (96, 288)
     """
     readings = window_readings(system, config)
     return readings, _table_for(miner, readings, system, config)

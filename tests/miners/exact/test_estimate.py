@@ -63,7 +63,7 @@ def test_a_sample_is_close(monkeypatch: pytest.MonkeyPatch, missing: float, leng
 def test_the_rules_of_higher_supports_come_from_the_same_sample() -> None:
     table = _correlated()
     miner = Exact(min_support=0.05, min_confidence=0.7)
-    profile = estimate._profile(table, miner, lengths=(2, 1), supports=estimate._supports_from(miner, fixed=False))
+    profile, _ = estimate._profile(table, miner, lengths=(2, 1), supports=estimate._supports_from(miner, fixed=False))
     for length in (2, 1):
         for support, number in zip((0.05, 0.1, 0.2, 0.3, 0.5), profile[length], strict=True):
             assert number.rules == len(replace(miner, min_support=support, max_antecedents=length).mine(table))

@@ -107,7 +107,12 @@ class Exact(BaseMiner):
                 )
 
     def eased(self, table: TransactionTable, *, given: Collection[str]) -> tuple[BaseMiner, str]:
-        """Return this miner with fewer antecedents or a higher support where there would be too many rules."""
+        """Return this miner with fewer antecedents or a higher support where there would be too many rules.
+
+        Args:
+            table: The table to mine.
+            given: Names of settings that must not be changed.
+        """
         return suggest_settings(table, self, given=given)
 
     def mine(self, table: TransactionTable, *, progress: Progress = silent) -> RuleSet:
