@@ -110,7 +110,7 @@ def windowed_observations(
     yield from observations(frames, words, numbers)
     seen: set[tuple[str, str]] = set()
     for block in table.blocks if table is not None else ():
-        if block.pattern is None:
+        if block.pattern is None or table is None:
             continue
         if block.times is None or not np.array_equal(block.times, readings.times):
             raise ConfigError(
@@ -118,7 +118,7 @@ def windowed_observations(
             )
         for subject, predicate, values in [
             *_ranks(block, words),
-            *(_aggregates(block, readings, graph, binding, ontology, words) if graph is not None else ()),
+            *(_aggregates(block, table, readings, graph, binding, ontology, words) if graph is not None else ()),
         ]:
             key = (" ".join(subject), predicate)
             if key not in seen:
@@ -147,6 +147,7 @@ def _ranks(block: Block, words: Vocabulary) -> Iterator[_Observed]:
 
 def _aggregates(
     block: Block,
+    table: TransactionTable,
     readings: WindowedReadings,
     graph: KnowledgeGraph,
     binding: Mapping[str, str] | None,
@@ -158,7 +159,9 @@ def _aggregates(
     if not block.pattern.is_star:
         return
     index = GraphIndex(graph, ontology)
-    carriers = Carriers.of(index, {s.id: s.kind for s in readings.sensors}, dict(binding or {}))
+    patterns = [other.pattern for other in table.blocks if other.pattern is not None]
+    kinds = {s.id: s.kind for s in readings.sensors}
+    carriers = Carriers.of(index, kinds, dict(binding or {}), patterns=patterns)
     foci = list(dict.fromkeys(names[0] for names in block.embeddings))
     numbers = np.array([index.number[name] for name in foci], np.int64)
     for feature, series, _, _ in star_series(block.pattern, numbers, readings, carriers):

@@ -1,9 +1,10 @@
-"""Discovery of patterns in a graph: paths between nodes with sensors, and stars around such nodes.
+"""Discovery of patterns in a graph: paths between nodes with sensors, stars around such nodes, and units.
 
 A path is a sequence of classes and relations between two nodes with sensors. A star aggregates, around a focus node,
-the readings of its neighbours by role (relation, direction, class). All patterns with enough embeddings are returned;
-which of them give rules is decided later, by counting. This module looks at the graph and at which nodes have which
-kinds of sensors. It must not look at readings.
+the readings of its neighbours by role (relation, direction, class). All of them with enough embeddings are returned;
+which of them give rules is decided later, by counting. A unit is a node with the sensors of its points
+(``thence.graph.units``); one embedding is enough. This module looks at the graph and at which nodes have which kinds of
+sensors. It must not look at readings.
 """
 
 from __future__ import annotations
@@ -19,12 +20,16 @@ from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.graph.matching import GraphIndex, Ints, find_role_members, most_specific_label, with_ancestors
 from thence.graph.ontology import Ontology
 from thence.graph.patterns import Link, NodeVariable, Pattern, SensorVariable, StarRole, Step
+from thence.graph.units import Units, find_units
 from thence.readings.sensors import SensorData
 
 __all__ = ["Carriers", "discover", "discover_patterns"]
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _OPPOSITE = {"out": "in", "in": "out", "any": "any"}
+
+SensorsAt = Mapping[str, Mapping[int, tuple[str, ...]]]
+"""Sensor ids by kind and node number."""
 
 
 @dataclass(frozen=True)
@@ -33,36 +38,74 @@ class Carriers:
 
     Args:
         index: The graph.
-        sensors: Sensor ids by kind and node number: ``sensors[kind][node]``.
+        sensors: Sensor ids by kind and node number, ``sensors[kind][node]``; sensors at points count as those of their
+            unit, with their role as kind.
+        own: The same with every sensor at its own node; by default there are no points.
+        units: The sensors at points of a unit.
     """
 
     index: GraphIndex
-    sensors: Mapping[str, Mapping[int, tuple[str, ...]]]
+    sensors: SensorsAt
+    own: SensorsAt | None = None
+    units: Units = field(default_factory=Units)
 
     @staticmethod
-    def of(index: GraphIndex, kind_of: Mapping[str, str], node_of: Mapping[str, str]) -> Carriers:
-        """Group sensors by kind and node.
+    def of(
+        index: GraphIndex,
+        kind_of: Mapping[str, str],
+        node_of: Mapping[str, str],
+        *,
+        patterns: Iterable[Pattern] | None = None,
+    ) -> Carriers:
+        """Group sensors by kind and node, and by role and unit.
 
         Args:
             index: The graph.
             kind_of: Sensor id to kind.
             node_of: Sensor id to node id; sensors without a node are ignored.
+            patterns: The patterns that are to be matched, whose roles are preferred; by default none are known yet.
 
         Raises:
             BindingError: If a node is not in the graph.
         """
-        found: dict[str, dict[int, list[str]]] = {}
-        for sensor, kind in kind_of.items():
+        for sensor in kind_of:
             node = node_of.get(sensor)
-            if node is not None:
-                if node not in index.number:
-                    raise BindingError(
-                        f"sensor '{sensor}' is bound to '{node}', which is not a node of the graph",
-                        hint=nearest(str(node), index.ids),
-                    )
-                found.setdefault(kind, {}).setdefault(index.number[node], []).append(sensor)
-        frozen = {k: {n: tuple(ids) for n, ids in nodes.items()} for k, nodes in sorted(found.items())}
-        return Carriers(index, frozen)
+            if node is not None and node not in index.number:
+                raise BindingError(
+                    f"sensor '{sensor}' is bound to '{node}', which is not a node of the graph",
+                    hint=nearest(str(node), index.ids),
+                )
+        own = _group(index, kind_of, node_of)
+        known = None if patterns is None else list(patterns)
+        if known is not None and not any(pattern.has_points for pattern in known):
+            return Carriers(index, own)
+        names = {sensor.kind for pattern in known or () for sensor in pattern.sensors if sensor.points}
+        names |= {role.kind for pattern in known or () for role in pattern.roles if role.points}
+        units = find_units(index.graph, node_of, kind_of, index.ontology, names=names)
+        if not units:
+            return Carriers(index, own)
+        roles = {sensor: units.role_of.get(sensor, kind) for sensor, kind in kind_of.items()}
+        return Carriers(index, _group(index, roles, {**node_of, **units.node_of}), own, units)
+
+    def at(self, *, points: bool) -> SensorsAt:
+        """Return sensor ids by kind and node number.
+
+        Args:
+            points: Whether sensors at points count as those of their unit.
+        """
+        return self.sensors if points or self.own is None else self.own
+
+    def are_points(self, kind: str, nodes: Iterable[int]) -> bool:
+        """Return whether a sensor of a kind is at a point of one of ``nodes``."""
+        if self.own is None:
+            return False
+        own, all_at = self.own.get(kind, {}), self.sensors.get(kind, {})
+        return any(node in all_at and all_at[node] != own.get(node) for node in set(map(int, nodes)))
+
+    def lacking(self, pattern: Pattern) -> list[str]:
+        """Return the kinds that a pattern requires and no sensor has."""
+        needed = [s for s in pattern.sensors if s.kind and not s.optional]
+        return [s.kind for s in needed if s.kind not in self.at(points=s.points)]
 
     def with_known_kinds(self, pattern: Pattern) -> Pattern:
         """Return a pattern whose kinds have the case of the sensors' kinds.
@@ -75,12 +118,12 @@ class Carriers:
         """
         return replace(
             pattern,
-            sensors=tuple(replace(s, kind=self._known_kind(s.kind)) for s in pattern.sensors),
-            roles=tuple(replace(role, kind=self._known_kind(role.kind)) for role in pattern.roles),
+            sensors=tuple(replace(s, kind=self._known_kind(s.kind, s.points)) for s in pattern.sensors),
+            roles=tuple(replace(role, kind=self._known_kind(role.kind, role.points)) for role in pattern.roles),
         )
 
-    def _known_kind(self, kind: str) -> str:
-        alike = [known for known in self.sensors if known.casefold() == kind.casefold()]
+    def _known_kind(self, kind: str, points: bool) -> str:
+        alike = [known for known in self.at(points=points) if known.casefold() == kind.casefold()]
         if kind in alike or not alike:
             return kind
         if len(alike) > 1:
@@ -90,10 +133,10 @@ class Carriers:
             )
         return alike[0]
 
-    def mask(self, kind: str | None = None) -> npt.NDArray[np.bool_]:
-        """Return which nodes carry a sensor of ``kind``, or any sensor if it is ``None``."""
+    def mask(self, kind: str | None = None, *, points: bool = True) -> npt.NDArray[np.bool_]:
+        """Return which nodes carry a sensor of ``kind``, or any sensor if it is ``None``; ``points`` as in ``at``."""
         out = np.zeros(len(self.index.ids), bool)
-        for name, nodes in self.sensors.items():
+        for name, nodes in self.at(points=points).items():
             if kind is None or name == kind:
                 out[list(nodes)] = True
         return out
@@ -102,6 +145,15 @@ class Carriers:
         """Return the kinds of sensors that at least one of ``nodes`` carries."""
         wanted = set(map(int, nodes))
         return tuple(kind for kind, where in self.sensors.items() if not wanted.isdisjoint(where))
+
+
+def _group(index: GraphIndex, kind_of: Mapping[str, str], node_of: Mapping[str, str]) -> SensorsAt:
+    found: dict[str, dict[int, list[str]]] = {}
+    for sensor, kind in kind_of.items():
+        node = node_of.get(sensor)
+        if node is not None:
+            found.setdefault(kind, {}).setdefault(index.number[node], []).append(sensor)
+    return {k: {n: tuple(ids) for n, ids in nodes.items()} for k, nodes in sorted(found.items())}
 
 
 @dataclass
@@ -131,12 +183,12 @@ def discover(
     paths: bool = True,
     stars: bool = True,
 ) -> tuple[list[Pattern], list[str]]:
-    """Find all paths and stars with enough embeddings.
+    """Find all paths and stars with enough embeddings, and all units with points.
 
     Args:
         carriers: The graph and the nodes that carry sensors.
         hops: The greatest length of a path, in edges.
-        min_embeddings: The smallest number of embeddings of a pattern.
+        min_embeddings: The smallest number of embeddings of a pattern; of a unit with its points, one is enough.
         max_embeddings: The greatest number of embeddings of a path; paths with more are left out, with a note.
         paths: Whether to find paths.
         stars: Whether to find stars.
@@ -147,6 +199,7 @@ def discover(
     found = _Discoveries()
     if stars:
         _find_stars(carriers, hops, min_embeddings, found)
+    _find_units(carriers, found)
     if paths:
         _find_paths(carriers, hops, min_embeddings, max_embeddings, found)
     return found.patterns, found.notes
@@ -164,7 +217,7 @@ def discover_patterns(
     paths: bool = True,
     stars: bool = True,
 ) -> tuple[Pattern, ...]:
-    """Find the patterns of a graph: label paths between nodes with sensors, and stars around such nodes.
+    """Find the patterns of a graph: label paths between nodes with sensors, stars around such nodes, and units.
 
     Args:
         graph: The knowledge graph.
@@ -172,7 +225,7 @@ def discover_patterns(
         binding: Sensor id to node id.
         ontology: The ontology, by which similar classes share one star and relations are generalised.
         hops: The greatest length of a path, in edges.
-        min_embeddings: The smallest number of embeddings of a pattern.
+        min_embeddings: The smallest number of embeddings of a pattern; of a unit with its points, one is enough.
         max_embeddings: The greatest number of embeddings of a path; paths with more are left out.
         paths: Whether to find paths.
         stars: Whether to find stars.
@@ -231,9 +284,14 @@ def _variable_name(label: str, taken: Iterable[str]) -> str:
     return f"v{len(used)}"
 
 
-def _sensor_variables(host: str, kinds: tuple[str, ...]) -> list[SensorVariable]:
-    """A sensor variable for each kind; optional if there are several kinds."""
-    return [SensorVariable(f"{kind}_{host}", kind, host, optional=len(kinds) > 1) for kind in kinds]
+def _sensor_variables(host: str, nodes: Ints, carriers: Carriers) -> list[SensorVariable]:
+    """A sensor variable for each kind that one of ``nodes`` carries; optional if there are several kinds."""
+    kinds = carriers.kinds_at(nodes)
+    several = len(kinds) > 1
+    return [
+        SensorVariable(f"{kind}_{host}", kind, host, several, carriers.are_points(kind, nodes.tolist()))
+        for kind in kinds
+    ]
 
 
 @dataclass(frozen=True)
@@ -315,9 +373,8 @@ def _path_pattern(path: _Path, rows: Ints, carriers: Carriers) -> Pattern:
         links.append(Link(*ends, relation, directed=direction != "any"))
     sensors: list[SensorVariable] = []
     for at, name in enumerate(names):
-        kinds = carriers.kinds_at(rows[:, at])
         inner = 0 < at < len(names) - 1
-        made = _sensor_variables(name, kinds)
+        made = _sensor_variables(name, rows[:, at], carriers)
         carried = carriers.mask()[rows[:, at]].all()
         if not inner or carried:
             sensors += made
@@ -375,12 +432,22 @@ def _find_stars(carriers: Carriers, hops: int, least: int, found: _Discoveries) 
         if len(nodes) < least:
             continue
         roles = _roles(carriers, labels, label, nodes, hops, least)
-        kinds = carriers.kinds_at(nodes)
-        if not roles or not kinds:
-            continue
         name = _variable_name(label, ())
-        pattern = Pattern((NodeVariable(name, label),), (), tuple(_sensor_variables(name, kinds)), tuple(roles))
-        found.add(pattern, nodes[:, None])
+        sensors = tuple(_sensor_variables(name, nodes, carriers))
+        if roles and sensors:
+            found.add(Pattern((NodeVariable(name, label),), (), sensors, tuple(roles)), nodes[:, None])
+
+
+def _find_units(carriers: Carriers, found: _Discoveries) -> None:
+    """Find the classes of nodes with points; a star around nodes of the class has the same sensors."""
+    units = {carriers.index.number[node] for node in carriers.units.node_of.values()}
+    stars = {pattern.nodes[0].label for pattern in found.patterns}
+    for label, nodes in _focus_classes(carriers, _specific_labels(carriers.index)) if units else ():
+        own = np.array([node for node in nodes.tolist() if node in units], np.int64)
+        name = _variable_name(label, ())
+        sensors = tuple(_sensor_variables(name, nodes, carriers))
+        if len(own) and len(sensors) > 1 and label not in stars:
+            found.add(Pattern((NodeVariable(name, label),), (), sensors), own[:, None])
 
 
 def _roles(
@@ -400,7 +467,7 @@ def _roles(
             name = _role_name(steps, focus)
             if (name, kind) not in taken:
                 taken.add((name, kind))
-                roles.append(StarRole(name, steps, kind))
+                roles.append(StarRole(name, steps, kind, carriers.are_points(kind, members.tolist())))
 
     first: list[Step] = []
     for relation in index.graph.edge_labels:

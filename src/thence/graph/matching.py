@@ -32,6 +32,9 @@ __all__ = [
 
 Ints = npt.NDArray[np.int64]
 
+_USES = frozenset({"FeatureOfInterest", "Platform"})
+"""Classes of SOSA that many things have besides what they are."""
+
 
 def with_ancestors(labels: Iterable[str], ontology: Ontology | None) -> frozenset[str]:
     """Return node ``labels`` and their superclasses; labels that ``ontology`` does not declare have none."""
@@ -44,8 +47,12 @@ def with_ancestors(labels: Iterable[str], ontology: Ontology | None) -> frozense
 
 
 def most_specific_label(labels: Iterable[str], ontology: Ontology | None) -> str:
-    """Return the label in ``labels`` that ``ontology`` does not place above another; of several the first by name."""
+    """Return the label in ``labels`` that ``ontology`` does not place above another; of several the first by name.
+
+    Classes that say how a node is used and not what it is come last: a kitchen with observations is a kitchen.
+    """
     ordered = sorted(labels)
+    ordered = [label for label in ordered if label not in _USES] or ordered
     below = [x for x in ordered if not any(x in with_ancestors([y], ontology) for y in ordered if y != x)]
     return (below or ordered or [""])[0]
 

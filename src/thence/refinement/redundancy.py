@@ -266,7 +266,7 @@ def _group(of: Ints, other: Ints, encoded: EncodedRules) -> tuple[Ints, Indices]
 
 
 @helper
-def _search_sorted(column: Indices, value: int, low: int, high: int) -> int:
+def _search_sorted(column: Indices, value: Integer, low: Integer, high: Integer) -> Integer:
     """Return the first position in the sorted range ``low … high`` whose entry is not below a value."""
     while low < high:
         middle = (low + high) // 2
@@ -347,10 +347,10 @@ def _mark_dominated(
                 if depth == width or low >= high or choice[depth] >= count:
                     depth -= 1
                     continue
-                item = np.int64(allowed[choice[depth]])
+                wide: Integer = np.int64(allowed[choice[depth]])
                 choice[depth] += 1
-                start = _search_sorted(left[depth], item, low, high)
-                stop = _search_sorted(left[depth], item + 1, start, high)
+                start = _search_sorted(left[depth], wide, low, high)
+                stop = _search_sorted(left[depth], wide + 1, start, high)
                 begin[depth] = start  # items are tried in ascending order
                 if stop > start:
                     depth += 1

@@ -185,8 +185,7 @@ def _measure_within(mode: str, timed: TimedSystem, groups: Groups, settings: Spl
     seen = [sensor.id for sensor in timed.readings.sensors if sensor.id not in hidden]
     patterns: Any = "auto"
     if mode == "lifted":
-        known = {s.kind for s in timed.readings.sensors if s.id in set(seen)}
-        patterns = [p for p in timed.find_patterns(settings) if {s.kind for s in p.sensors if not s.optional} <= known]
+        patterns = timed.select_patterns(timed.find_patterns(settings), seen)
     train = timed.table(mode, settings, patterns=patterns, sensors=seen)
     mined = settings.miner.mine(train.frames(earlier))
     candidates = choose_candidates(mined)

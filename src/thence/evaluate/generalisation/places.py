@@ -105,9 +105,10 @@ class PlaceEvaluator:
         bound = [sensor for sensor in timed.readings.sensors if sensor.id in timed.binding]
         self.sensor = {sensor.id: i for i, sensor in enumerate(bound)}
         self.place_of = np.array([number[timed.binding[sensor.id]] for sensor in bound], np.int64)
-        # Roles aggregate numeric sensors only.
-        kinds = {sensor.id: sensor.kind for sensor in timed.readings.numeric}
-        self.carriers = Carriers.of(self.index, kinds, dict(timed.binding))
+        kinds = {sensor.id: sensor.kind for sensor in timed.readings.sensors}
+        patterns = [block.pattern for block in table.blocks if block.pattern is not None]
+        self.carriers = Carriers.of(self.index, kinds, dict(timed.binding), patterns=patterns)
+        self.numeric = {sensor.id for sensor in timed.readings.numeric}
         self.present = find_present(timed)
         self._reads: dict[tuple[str, str], list[frozenset[int]]] = {}
 
@@ -140,9 +141,10 @@ class PlaceEvaluator:
             for role in block.pattern.roles:
                 if str(role) in feature.reads:
                     origin, members = find_role_members(role.steps, focus, self.index)
-                    carried = self.carriers.sensors.get(role.kind, {})
+                    carried = self.carriers.at(points=role.points).get(role.kind, {})
                     for e, node in zip(origin.tolist(), members.tolist(), strict=True):
-                        out[e] |= self._numbers(carried.get(node, ()))
+                        # Roles aggregate numeric sensors only.
+                        out[e] |= self._numbers([s for s in carried.get(node, ()) if s in self.numeric])
             return [frozenset(found) for found in out]
         at = len(block.pattern.nodes) + [v.name for v in block.pattern.sensors].index(feature.subject)
         return [self._numbers([names[at]]) for names in block.embeddings]

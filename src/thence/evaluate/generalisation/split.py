@@ -119,6 +119,19 @@ class TimedSystem:
         wanted = {place for place, is_chosen in zip(self.places, chosen.tolist(), strict=True) if is_chosen}
         return [sensor.id for sensor in self.readings.sensors if self.binding.get(sensor.id) in wanted]
 
+    def select_patterns(self, patterns: Sequence[Pattern], sensors: Iterable[str]) -> list[Pattern]:
+        """Return the patterns for which some sensors have all kinds.
+
+        Args:
+            patterns: The patterns.
+            sensors: Ids of the sensors.
+        """
+        wanted = set(sensors)
+        kinds = {sensor.id: sensor.kind for sensor in self.readings.sensors if sensor.id in wanted}
+        index = GraphIndex(self.graph, self.system.ontology)
+        carriers = Carriers.of(index, kinds, dict(self.binding), patterns=patterns)
+        return [pattern for pattern in patterns if not carriers.lacking(pattern)]
+
     def find_patterns(self, settings: SplitSettings) -> list[Pattern]:
         """Discover the patterns of the whole graph; the places of unseen sensors are known, their readings are not."""
         index = GraphIndex(self.graph, self.system.ontology)

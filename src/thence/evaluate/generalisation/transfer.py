@@ -24,6 +24,7 @@ from thence.evaluate.generalisation.places import (
 )
 from thence.evaluate.generalisation.results import ModeResult
 from thence.evaluate.generalisation.split import SplitSettings, TimedSystem
+from thence.graph.discovery import Carriers
 from thence.graph.matching import GraphIndex
 from thence.graph.patterns import Pattern
 from thence.rules.ruleset import RuleSet
@@ -84,14 +85,15 @@ def measure_across(mode: str, here: TimedSystem, there: TimedSystem, settings: S
 def select_patterns(patterns: Iterable[str], timed: TimedSystem) -> list[str]:
     """Return the patterns that another system can match: it has their labels, relations and kinds of sensors."""
     index = GraphIndex(timed.graph, timed.system.ontology)
-    kinds = {sensor.kind for sensor in timed.readings.sensors}
+    kinds = {sensor.id: sensor.kind for sensor in timed.readings.sensors}
+    parsed = {text: Pattern.parse(text) for text in patterns}
+    carriers = Carriers.of(index, kinds, dict(timed.binding), patterns=parsed.values())
     out = []
-    for text in patterns:
-        pattern = Pattern.parse(text)
+    for text, pattern in parsed.items():
         labels = {v.label for v in pattern.nodes} | {step.target for role in pattern.roles for step in role.steps}
         relations = {link.label for link in pattern.links} | {s.label for role in pattern.roles for s in role.steps}
-        needed = {s.kind for s in pattern.sensors if not s.optional}
-        if labels - {""} <= set(index.labels) and relations - {""} <= set(index.relations) and needed <= kinds:
+        known = labels - {""} <= set(index.labels) and relations - {""} <= set(index.relations)
+        if known and not carriers.lacking(pattern):
             out.append(text)
     return out
 

@@ -7,8 +7,8 @@ frames, not embeddings × frames. With ``scope="sensor"`` a reading becomes its 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from thence.errors import PatternError
 from thence.graph.discovery import Carriers, discover
 from thence.graph.matching import GraphIndex, find_embeddings, most_specific_label, with_ancestors
 from thence.graph.patterns import Pattern, SensorVariable
+from thence.graph.units import Units
 from thence.readings.pooling import PooledReadings, site_of_id
 from thence.readings.windows import WindowedReadings
 from thence.rules.items import Aspect, Feature, Interval, Role, Value
@@ -49,6 +50,8 @@ def lifted_table(
 ) -> TransactionTable:
     """Build a table with one block per pattern.
 
+    Sensors at points of a unit count as those of the unit in discovered patterns, and where a pattern says ``[in*]``.
+
     Args:
         readings: The readings.
         around: The graph around the sensors.
@@ -56,7 +59,8 @@ def lifted_table(
         fit_frames: The frames on which bins are fitted.
         patterns: ``"auto"``, ``"stars"`` or ``"paths"`` to discover patterns, or the patterns.
         hops: Maximum number of edges of a discovered path.
-        min_embeddings: Minimum number of embeddings of a discovered pattern; of two systems, two are enough.
+        min_embeddings: Minimum number of embeddings of a discovered pattern; of two systems, two are enough, and of a
+            unit with its points, one.
         max_embeddings: Maximum number of embeddings of a pattern.
         edges: Whether to add labels and edges of the graph as columns.
 
@@ -66,12 +70,12 @@ def lifted_table(
     assert around.graph is not None and around.binding is not None
     index = GraphIndex(around.graph, around.ontology)
     kind_of = {sensor.id: sensor.kind for sensor in readings.sensors}
-    carriers = Carriers.of(index, kind_of, dict(around.binding))
     notes: list[str] = []
     if isinstance(readings, PooledReadings):
         # A pattern with one place in each of several systems is worth as much as one with several places in one.
         min_embeddings = min(min_embeddings, max(2, len(readings.site_times)))
     if isinstance(patterns, str) and patterns in ("auto", "stars", "paths"):
+        carriers = Carriers.of(index, kind_of, dict(around.binding))
         chosen, notes = discover(
             carriers,
             hops=hops,
@@ -87,22 +91,51 @@ def lifted_table(
     else:
         given = [patterns] if isinstance(patterns, (str, Pattern)) else list(patterns)
         parsed = [p if isinstance(p, Pattern) else Pattern.parse(p) for p in given]
+        carriers = Carriers.of(index, kind_of, dict(around.binding), patterns=parsed)
         chosen = [carriers.with_known_kinds(pattern) for pattern in parsed]
     unused = sorted(set(discretizer.bin_edges) & {kind for sensor in readings.numeric if (kind := sensor.kind)})
     if unused and discretizer.scope == "sensor":
         notes.append(
             f"bin_edges of {', '.join(unused)} are not used: readings are ranks of each sensor unless scope='kind'"
         )
-    encoder = SeriesEncoder(discretizer, fit_frames)
-    kinds = encode_readings(readings, encoder)
+    encoder = SeriesEncoder(_with_edges_of_roles(discretizer, kind_of, carriers.units), fit_frames)
+    codes = _codes(readings, encoder, carriers.units, chosen)
     blocks = []
     for pattern in chosen:
-        block = _block(pattern, readings, around, carriers, kinds, encoder, max_embeddings, edges)
+        block = _block(pattern, readings, around, carriers, codes, encoder, max_embeddings, edges)
         if block is None:
             notes.append(f"the pattern {pattern} has no embedding among the nodes with sensors")
         else:
             blocks.append(block)
-    return TransactionTable(tuple(blocks), "lifted", encoder.fitted(), tuple(notes))
+    fitted = replace(encoder.fitted(), bin_edges=discretizer.bin_edges)
+    return TransactionTable(tuple(blocks), "lifted", fitted, (*carriers.units.notes, *notes))
+
+
+@dataclass(frozen=True)
+class _Codes:
+    """The codes of readings: of sensors by their kind, and of sensors at points by their role."""
+
+    own: Sequence[KindCodes]
+    points: Sequence[KindCodes]
+
+
+def _with_edges_of_roles(discretizer: Discretizer, kind_of: Mapping[str, str], units: Units) -> Discretizer:
+    """Return the discretizer with the edges given for a kind also for the roles that its sensors have."""
+    given = discretizer.bin_edges
+    roles = {role: given[kind_of[s]] for s, role in units.role_of.items() if kind_of[s] in given}
+    return replace(discretizer, bin_edges={**roles, **given}) if roles else discretizer
+
+
+def _codes(readings: WindowedReadings, encoder: SeriesEncoder, units: Units, patterns: Sequence[Pattern]) -> _Codes:
+    renamed = {s.kind for s in readings.sensors if units.role_of.get(s.id, s.kind) != s.kind}
+    if not renamed:
+        codes = encode_readings(readings, encoder)
+        return _Codes(codes, codes)
+    named = tuple(replace(s, kind=units.role_of.get(s.id, s.kind)) for s in readings.sensors)
+    codes = encode_readings(replace(readings, sensors=named), encoder)
+    # Where no pattern asks for a kind of which some sensors have another name, one encoding serves all.
+    asked = {s.kind for pattern in patterns for s in pattern.sensors if not s.points}
+    return _Codes(encode_readings(readings, encoder) if asked & {"", *renamed} else codes, codes)
 
 
 def _block(
@@ -110,7 +143,7 @@ def _block(
     readings: WindowedReadings,
     around: Surroundings,
     carriers: Carriers,
-    kinds: Sequence[KindCodes],
+    codes: _Codes,
     encoder: SeriesEncoder,
     max_embeddings: int,
     edges: bool,
@@ -119,7 +152,7 @@ def _block(
     rows, chosen = _sensor_choices(pattern, carriers, max_embeddings)
     if not len(rows):
         return None
-    columns = _reading_columns(pattern, chosen, carriers, kinds)
+    columns = _reading_columns(pattern, chosen, carriers, codes)
     sites, site_of = _sites(readings, [index.ids[n] for n in rows[:, 0].tolist()])
     if pattern.is_star:
         focus = pattern.nodes[0].name
@@ -129,9 +162,9 @@ def _block(
                 series[np.arange(len(readings))[None, :] >= _frames_of(sites, site_of)[:, None]] = np.nan
             if np.isnan(series).all():
                 continue
-            codes, meaning = encoder.encode(series, keys, pool)
+            encoded, meaning = encoder.encode(series, keys, pool)
             lifted = replace(feature, relative=encoder.relative, place=focus, classes=_classes(pattern, focus, index))
-            columns.append(Column(lifted, meaning, codes, np.arange(len(rows), dtype=np.int32)))
+            columns.append(Column(lifted, meaning, encoded, np.arange(len(rows), dtype=np.int32)))
     columns = _distinct(columns)
     columns += _property_columns(pattern, rows, around, index, encoder, readings)
     if edges:
@@ -200,14 +233,13 @@ def _sensor_choices(
         own = [s for s in pattern.sensors if s.host == variable.name]
         mask = np.ones(len(index.ids), bool)
         for sensor in own:
-            if sensor.kind and not sensor.optional and sensor.kind not in carriers.sensors:
-                raise PatternError(
-                    f"no sensor has the kind '{sensor.kind}'", hint="known kinds: " + ", ".join(carriers.sensors)
-                )
+            if sensor.kind and not sensor.optional and sensor.kind not in carriers.at(points=sensor.points):
+                known = ", ".join(carriers.at(points=sensor.points))
+                raise PatternError(f"no sensor has the kind '{sensor.kind}'", hint=f"known kinds: {known}")
             if not sensor.optional:
-                mask &= carriers.mask(sensor.kind or None)
+                mask &= carriers.mask(sensor.kind or None, points=sensor.points)
         if own and all(s.optional for s in own) and not pattern.is_star:
-            mask &= np.any([carriers.mask(s.kind or None) for s in own], axis=0)
+            mask &= np.any([carriers.mask(s.kind or None, points=s.points) for s in own], axis=0)
         allowed[variable.name] = mask
     rows = find_embeddings(pattern, index, allowed=allowed, limit=limit)
     host = {v.name: i for i, v in enumerate(pattern.nodes)}
@@ -216,9 +248,9 @@ def _sensor_choices(
     for row in rows.tolist():
         options = []
         for slot in pattern.sensors:
-            at = row[host[slot.host]]
-            kinds = [slot.kind] if slot.kind else list(carriers.sensors)
-            options.append([s for kind in kinds for s in carriers.sensors.get(kind, {}).get(at, ())])
+            at, carried = row[host[slot.host]], carriers.at(points=slot.points)
+            kinds = [slot.kind] if slot.kind else list(carried)
+            options.append([s for kind in kinds for s in carried.get(kind, {}).get(at, ())])
         for choice in _choices(pattern.sensors, options):
             nodes.append(row)
             sensors.append(choice)
@@ -235,6 +267,7 @@ def _choices(slots: Sequence[SensorVariable], options: Sequence[Sequence[str]]) 
 
     An optional variable is "" if no sensor is left for it.
     """
+    later = [frozenset(s for option in options[at + 1 :] for s in option) for at in range(len(slots))]
 
     def extend(picked: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         at = len(picked)
@@ -245,7 +278,8 @@ def _choices(slots: Sequence[SensorVariable], options: Sequence[Sequence[str]]) 
         for sensor in options[at]:
             if sensor not in picked:
                 yield from extend((*picked, sensor))
-        if slots[at].optional:
+        # A sensor that no later variable can take would be left over.
+        if slots[at].optional and later[at].issuperset(set(options[at]).difference(picked)):
             yield from extend((*picked, ""))
 
     yield from extend(())
@@ -260,11 +294,11 @@ def _reading_columns(
     pattern: Pattern,
     chosen: list[tuple[str, ...]],
     carriers: Carriers,
-    kinds: Sequence[KindCodes],
+    codes: _Codes,
 ) -> list[Column]:
     out = []
     for at, variable in enumerate(pattern.sensors):
-        for kind in kinds:
+        for kind in codes.points if variable.points else codes.own:
             if variable.kind and kind.kind != variable.kind:
                 continue
             series = np.array([kind.row_of.get(sensors[at], -1) for sensors in chosen], np.int32)

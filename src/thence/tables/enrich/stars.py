@@ -53,9 +53,15 @@ def star_series(
         A feature, its series (foci × frames), the key of each series, and the key of the common binning.
     """
     column = {sensor.id: i for i, sensor in enumerate(readings.numeric)}
+    role_of = carriers.units.role_of
     unit_of = {sensor.kind: sensor.unit for sensor in readings.numeric}
+    unit_of_role = {role_of.get(sensor.id, sensor.kind): sensor.unit for sensor in readings.numeric}
     subject = pattern.nodes[0].name
-    members = {role: _members(role, focus, carriers, column) for role in pattern.roles if role.kind in unit_of}
+    members = {
+        role: _members(role, focus, carriers, column)
+        for role in pattern.roles
+        if role.kind in (unit_of_role if role.points else unit_of)
+    }
     gathered: dict[StarRole, _Gathered] = {}
     overlaps = _overlaps(members)
     for role, groups in members.items():
@@ -68,7 +74,7 @@ def star_series(
             name,
             role=Role.VARIABLE,
             label=kind,
-            unit=unit_of.get(kind, ""),
+            unit=(unit_of_role if roles[0].points else unit_of).get(kind, ""),
             reads=frozenset(token for role in roles for token in (str(role), *overlaps[role])),
         )
         keys = [
@@ -117,7 +123,7 @@ def _members(
 ) -> list[_Members]:
     """Find the members of a role around each focus; only numeric sensors count, since states cannot be summed."""
     origin, nodes = find_role_members(role.steps, focus, carriers.index)
-    all_carried = carriers.sensors.get(role.kind, {})
+    all_carried = carriers.at(points=role.points).get(role.kind, {})
     numbers = {node: tuple(s for s in sensors if s in numeric) for node, sensors in all_carried.items()}
     carried = {node: sensors for node, sensors in numbers.items() if sensors}
     around: list[list[int]] = [[] for _ in focus]
