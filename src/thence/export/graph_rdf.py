@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 from thence.atomic import new_file
 from thence.export.observations_rdf import list_moments, observations, typed, windowed_observations
 from thence.export.vocabulary import PREFIXES, Vocabulary
+from thence.graph.discovery import Carriers
 from thence.graph.knowledge_graph import KnowledgeGraph
+from thence.graph.matching import GraphIndex
 from thence.graph.records import Edge, Node
 from thence.readings.windows import WindowedReadings
 
@@ -81,12 +83,36 @@ def triples(
         # Statements about some sensor name one without a kind by its id.
         for kind in dict.fromkeys((described.kind, described.kind or described.id)):
             yield f"{words.sensor(described.id)} <{_SOSA}observes> {words.kind(kind)} ."
+    if binding is not None and sensors is not None:
+        yield from _units(graph, binding, sensors, ontology, table, words)
     if isinstance(readings, WindowedReadings):
         yield from windowed_observations(
             readings, words, numbers, table=table, graph=graph, binding=binding, ontology=ontology
         )
     else:
         yield from observations(readings or {}, words, numbers)
+
+
+def _units(
+    graph: KnowledgeGraph,
+    binding: Mapping[str, str],
+    sensors: SensorData,
+    ontology: Ontology | None,
+    table: TransactionTable | None,
+    words: Vocabulary,
+) -> Iterator[str]:
+    """The unit of each sensor and its role there, if there are points; a sensor at no point is at its own node."""
+    known = [block.pattern for block in table.blocks if block.pattern is not None] if table is not None else None
+    kinds = {sensor.id: sensor.kind for sensor in sensors.sensors}
+    carriers = Carriers.of(GraphIndex(graph, ontology), kinds, dict(binding), patterns=known)
+    if not carriers.units and not any(pattern.has_points for pattern in known or ()):
+        return
+    for kind, at in carriers.sensors.items():
+        for number, ids in at.items():
+            for sensor in ids:
+                term = words.sensor(sensor)
+                yield f"{term} {words.reading('unit')} {words.node(carriers.index.ids[number])} ."
+                yield f"{term} {words.reading('role')} {words.kind(kind)} ."
 
 
 def write_graph(graph: KnowledgeGraph, path: str | Path, **options: object) -> Path:

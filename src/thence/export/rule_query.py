@@ -46,6 +46,10 @@ class RuleQuery:
         self.rule = rule
         self.vocabulary = vocabulary or Vocabulary()
         self.pattern = Pattern.parse(rule.pattern) if rule.pattern else None
+        # In a pattern with points, sensors are at their unit and have a role there.
+        points = self.pattern is not None and self.pattern.has_points
+        self._hosted_by = self.vocabulary.reading("unit") if points else "sosa:isHostedBy"
+        self._observes = self.vocabulary.reading("role") if points else "sosa:observes"
         self._sensor_variables = {s.name: s for s in self.pattern.sensors} if self.pattern else {}
         self._bound_time = False
         self._fresh = 0
@@ -167,8 +171,8 @@ class RuleQuery:
 
     def _sensor(self, sensor: str, kind: str, host: str) -> str:
         observed = self.vocabulary.kind(kind) if kind else "[]"
-        hosted = f"sosa:isHostedBy {host} ; " if host else ""
-        return f"{sensor} {hosted}sosa:observes {observed} ."
+        hosted = f"{self._hosted_by} {host} ; " if host else ""
+        return f"{sensor} {hosted}{self._observes} {observed} ."
 
     def _term(self, feature: Feature) -> str:
         if feature.role is Role.VARIABLE:
@@ -262,7 +266,7 @@ class RuleQuery:
             return value, [self._observation(subject, feature, value, derived=False)]
         lines = [self._observation(f"sosa:madeBySensor {self._term(feature)}", feature, value)]
         if feature.role is Role.VARIABLE and not self._sensor_variables[feature.subject].kind:
-            lines.append(f"{self._term(feature)} sosa:observes {self.vocabulary.kind(feature.label)} .")
+            lines.append(f"{self._term(feature)} {self._observes} {self.vocabulary.kind(feature.label)} .")
         return value, lines
 
     def _property(self, term: str, name: str, value: str) -> list[str]:

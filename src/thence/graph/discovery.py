@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +21,10 @@ from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.graph.matching import GraphIndex, Ints, find_role_members, most_specific_label, with_ancestors
 from thence.graph.ontology import Ontology
 from thence.graph.patterns import Link, NodeVariable, Pattern, SensorVariable, StarRole, Step
-from thence.graph.units import Units, find_units
+from thence.graph.units import CONTAINS, IS_WITHIN, Units, find_units
 from thence.readings.sensors import SensorData
 
-__all__ = ["Carriers", "discover", "discover_patterns"]
+__all__ = ["Carriers", "SensorsAt", "discover", "discover_patterns"]
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _OPPOSITE = {"out": "in", "in": "out", "any": "any"}
@@ -87,13 +88,15 @@ class Carriers:
         roles = {sensor: units.role_of.get(sensor, kind) for sensor, kind in kind_of.items()}
         return Carriers(index, _group(index, roles, {**node_of, **units.node_of}), own, units)
 
-    def at(self, *, points: bool) -> SensorsAt:
-        """Return sensor ids by kind and node number.
+    def matched_by(self, pattern: Pattern) -> SensorsAt:
+        """Return sensor ids by kind and node number, as a pattern matches them.
+
+        A pattern with points finds a sensor at its unit only, so that no rule is about a sensor and itself.
 
         Args:
-            points: Whether sensors at points count as those of their unit.
+            pattern: The pattern.
         """
-        return self.sensors if points or self.own is None else self.own
+        return self.sensors if pattern.has_points or self.own is None else self.own
 
     def are_points(self, kind: str, nodes: Iterable[int]) -> bool:
         """Return whether a sensor of a kind is at a point of one of ``nodes``."""
@@ -102,10 +105,19 @@ class Carriers:
         own, all_at = self.own.get(kind, {}), self.sensors.get(kind, {})
         return any(node in all_at and all_at[node] != own.get(node) for node in set(map(int, nodes)))
 
+    def are_units(self, nodes: Iterable[int]) -> bool:
+        """Return whether all ``nodes`` that carry sensors are units with points."""
+        units = {self.index.number[node] for node in self.units.node_of.values()}
+        return bool(units) and all(node in units for node in set(map(int, nodes)) if self._carrying[node])
+
+    @cached_property
+    def _carrying(self) -> npt.NDArray[np.bool_]:
+        return self.mask()
+
     def lacking(self, pattern: Pattern) -> list[str]:
         """Return the kinds that a pattern requires and no sensor has."""
-        needed = [s for s in pattern.sensors if s.kind and not s.optional]
-        return [s.kind for s in needed if s.kind not in self.at(points=s.points)]
+        known = self.matched_by(pattern)
+        return [s.kind for s in pattern.sensors if s.kind and not s.optional and s.kind not in known]
 
     def with_known_kinds(self, pattern: Pattern) -> Pattern:
         """Return a pattern whose kinds have the case of the sensors' kinds.
@@ -116,27 +128,22 @@ class Carriers:
         Raises:
             PatternError: If a kind differs from several known kinds by its case only.
         """
+        known = self.matched_by(pattern)
         return replace(
             pattern,
-            sensors=tuple(replace(s, kind=self._known_kind(s.kind, s.points)) for s in pattern.sensors),
-            roles=tuple(replace(role, kind=self._known_kind(role.kind, role.points)) for role in pattern.roles),
+            sensors=tuple(replace(s, kind=_known_kind(s.kind, known)) for s in pattern.sensors),
+            roles=tuple(replace(role, kind=_known_kind(role.kind, known)) for role in pattern.roles),
         )
 
-    def _known_kind(self, kind: str, points: bool) -> str:
-        alike = [known for known in self.at(points=points) if known.casefold() == kind.casefold()]
-        if kind in alike or not alike:
-            return kind
-        if len(alike) > 1:
-            raise PatternError(
-                f"the kind '{kind}' is ambiguous: {' or '.join(alike)}",
-                hint="write the kind in the case of the sensors",
-            )
-        return alike[0]
+    def mask(self, kind: str | None = None, *, pattern: Pattern | None = None) -> npt.NDArray[np.bool_]:
+        """Return which nodes carry a sensor of ``kind``, or any sensor if it is ``None``.
 
-    def mask(self, kind: str | None = None, *, points: bool = True) -> npt.NDArray[np.bool_]:
-        """Return which nodes carry a sensor of ``kind``, or any sensor if it is ``None``; ``points`` as in ``at``."""
+        Args:
+            kind: The kind.
+            pattern: The pattern that is to match the sensors; by default sensors at points are at their unit.
+        """
         out = np.zeros(len(self.index.ids), bool)
-        for name, nodes in self.at(points=points).items():
+        for name, nodes in (self.sensors if pattern is None else self.matched_by(pattern)).items():
             if kind is None or name == kind:
                 out[list(nodes)] = True
         return out
@@ -145,6 +152,18 @@ class Carriers:
         """Return the kinds of sensors that at least one of ``nodes`` carries."""
         wanted = set(map(int, nodes))
         return tuple(kind for kind, where in self.sensors.items() if not wanted.isdisjoint(where))
+
+
+def _known_kind(kind: str, kinds: Iterable[str]) -> str:
+    alike = [known for known in kinds if known.casefold() == kind.casefold()]
+    if kind in alike or not alike:
+        return kind
+    if len(alike) > 1:
+        raise PatternError(
+            f"the kind '{kind}' is ambiguous: {' or '.join(alike)}",
+            hint="write the kind in the case of the sensors",
+        )
+    return alike[0]
 
 
 def _group(index: GraphIndex, kind_of: Mapping[str, str], node_of: Mapping[str, str]) -> SensorsAt:
@@ -332,9 +351,19 @@ def _find_paths(carriers: Carriers, hops: int, least: int, most: int, found: _Di
                     longer += _extend(path, relation, direction, labels, index, least, most, found)
         for path in longer:
             ends = path.rows[carrying[path.rows[:, -1]]]
-            if len(ends) >= least and path.key <= path.mirrored_key:
+            if len(ends) >= least and path.key <= path.mirrored_key and not _is_same_whole(path, ends, carriers):
                 found.add(_path_pattern(path, ends, carriers), ends)
         frontier = longer
+
+
+def _is_same_whole(path: _Path, rows: Ints, carriers: Carriers) -> bool:
+    """Whether a path says only that two units are in the same building, storey or other whole without sensors."""
+    if len(path.steps) != 2 or carriers.mask()[rows[:, 1]].any():
+        return False
+    (first, forward), (second, backward) = path.steps
+    into = first in (IS_WITHIN if forward == "out" else CONTAINS)
+    out_of = second in (IS_WITHIN if backward == "in" else CONTAINS)
+    return into and out_of and carriers.are_units(rows[:, 0]) and carriers.are_units(rows[:, 2])
 
 
 def _extend(
@@ -428,8 +457,13 @@ def _common_ancestor(labels: list[str], ontology: Ontology | None) -> str | None
 
 def _find_stars(carriers: Carriers, hops: int, least: int, found: _Discoveries) -> None:
     labels = _specific_labels(carriers.index)
+    left = np.zeros(len(carriers.index.ids), bool)
+    for at in (carriers.own or {}).values():
+        left[list(at)] = True
+    left &= ~carriers.mask()
     for label, nodes in _focus_classes(carriers, labels):
-        if len(nodes) < least:
+        # Points whose sensors are those of their unit are no foci, and neither are the few others of their class.
+        if len(nodes) < least or left[nodes].any():
             continue
         roles = _roles(carriers, labels, label, nodes, hops, least)
         name = _variable_name(label, ())
@@ -482,7 +516,10 @@ def _roles(
             _, middle = index.adjacency(relation, "any").expand(nodes)
             middle = np.unique(middle)
             _, reached = index.adjacency(relation, "any").expand(middle)
-            if np.isin(reached, nodes).any():
+            within = {r for r in index.graph.edge_labels if _most_general_relation(r, index.ontology) == relation}
+            # That two units are in the same building says little of either.
+            same_whole = within <= CONTAINS | IS_WITHIN and not carriers.mask()[middle].any()
+            if np.isin(reached, nodes).any() and not (same_whole and carriers.are_units(nodes)):
                 between = Step(relation, "any", _covering_class(labels[middle], index.ontology))
                 consider((between, Step(relation, "any", focus)))
     return roles

@@ -7,10 +7,11 @@ form follows Cypher::
 
 A variable with an outgoing edge ``[in]`` is a sensor, given by its kind; all other variables are nodes of the graph,
 given by their class. With ``[in?]`` the sensor is optional, but of all optional sensors of a node at least one must
-exist. With ``[in*]`` or ``[in*?]`` the sensor may also be at a point of the node, given by its role there
-(``thence.graph.units``). Case matters: ``[IN]`` is a relation of the graph, and so is ``in`` in backticks. A *star* adds
-roles: groups of neighbours of the focus (the first variable) whose readings are aggregated. Each role follows a bar and
-consists of a name, a path from the focus, and a kind, with an asterisk if the sensors may be at points::
+exist. Case matters: ``[IN]`` is a relation of the graph, and so is ``in`` in backticks. With ``[in*]`` or ``[in*?]``
+the sensor may also be at a point of the node, given by its role there (``thence.graph.units``); a pattern with an
+asterisk finds no sensor at its point. A *star* adds roles: groups of neighbours of the focus (the first variable) whose
+readings are aggregated. Each role follows a bar and consists of a name, a path from the focus, and a kind, with an
+asterisk if the sensors may be at points::
 
     (j:Junction)<-[in]-(d:demand) | arriving: <-[ends_at]-(Pipe).flow | leaving: <-[starts_at]-(Pipe).flow
 

@@ -141,7 +141,7 @@ class PlaceEvaluator:
             for role in block.pattern.roles:
                 if str(role) in feature.reads:
                     origin, members = find_role_members(role.steps, focus, self.index)
-                    carried = self.carriers.at(points=role.points).get(role.kind, {})
+                    carried = self.carriers.matched_by(block.pattern).get(role.kind, {})
                     for e, node in zip(origin.tolist(), members.tolist(), strict=True):
                         # Roles aggregate numeric sensors only.
                         out[e] |= self._numbers([s for s in carried.get(node, ()) if s in self.numeric])

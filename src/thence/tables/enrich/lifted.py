@@ -113,7 +113,7 @@ def lifted_table(
 
 @dataclass(frozen=True)
 class _Codes:
-    """The codes of readings: of sensors by their kind, and of sensors at points by their role."""
+    """The codes of readings by kind, and with the roles of sensors at points as their kinds."""
 
     own: Sequence[KindCodes]
     points: Sequence[KindCodes]
@@ -134,7 +134,7 @@ def _codes(readings: WindowedReadings, encoder: SeriesEncoder, units: Units, pat
     named = tuple(replace(s, kind=units.role_of.get(s.id, s.kind)) for s in readings.sensors)
     codes = encode_readings(replace(readings, sensors=named), encoder)
     # Where no pattern asks for a kind of which some sensors have another name, one encoding serves all.
-    asked = {s.kind for pattern in patterns for s in pattern.sensors if not s.points}
+    asked = {s.kind for pattern in patterns if not pattern.has_points for s in pattern.sensors}
     return _Codes(encode_readings(readings, encoder) if asked & {"", *renamed} else codes, codes)
 
 
@@ -227,19 +227,18 @@ def _sensor_choices(
     pattern: Pattern, carriers: Carriers, limit: int
 ) -> tuple[npt.NDArray[np.int64], list[tuple[str, ...]]]:
     """Find the embeddings of the nodes, and the sensor for each sensor variable ("" if there is none)."""
-    index = carriers.index
+    index, carried = carriers.index, carriers.matched_by(pattern)
     allowed: dict[str, npt.NDArray[np.bool_]] = {}
     for variable in pattern.nodes:
         own = [s for s in pattern.sensors if s.host == variable.name]
         mask = np.ones(len(index.ids), bool)
         for sensor in own:
-            if sensor.kind and not sensor.optional and sensor.kind not in carriers.at(points=sensor.points):
-                known = ", ".join(carriers.at(points=sensor.points))
-                raise PatternError(f"no sensor has the kind '{sensor.kind}'", hint=f"known kinds: {known}")
+            if sensor.kind and not sensor.optional and sensor.kind not in carried:
+                raise PatternError(f"no sensor has the kind '{sensor.kind}'", hint="known kinds: " + ", ".join(carried))
             if not sensor.optional:
-                mask &= carriers.mask(sensor.kind or None, points=sensor.points)
+                mask &= carriers.mask(sensor.kind or None, pattern=pattern)
         if own and all(s.optional for s in own) and not pattern.is_star:
-            mask &= np.any([carriers.mask(s.kind or None, points=s.points) for s in own], axis=0)
+            mask &= np.any([carriers.mask(s.kind or None, pattern=pattern) for s in own], axis=0)
         allowed[variable.name] = mask
     rows = find_embeddings(pattern, index, allowed=allowed, limit=limit)
     host = {v.name: i for i, v in enumerate(pattern.nodes)}
@@ -248,7 +247,7 @@ def _sensor_choices(
     for row in rows.tolist():
         options = []
         for slot in pattern.sensors:
-            at, carried = row[host[slot.host]], carriers.at(points=slot.points)
+            at = row[host[slot.host]]
             kinds = [slot.kind] if slot.kind else list(carried)
             options.append([s for kind in kinds for s in carried.get(kind, {}).get(at, ())])
         for choice in _choices(pattern.sensors, options):
@@ -298,7 +297,7 @@ def _reading_columns(
 ) -> list[Column]:
     out = []
     for at, variable in enumerate(pattern.sensors):
-        for kind in codes.points if variable.points else codes.own:
+        for kind in codes.points if pattern.has_points else codes.own:
             if variable.kind and kind.kind != variable.kind:
                 continue
             series = np.array([kind.row_of.get(sensors[at], -1) for sensors in chosen], np.int32)

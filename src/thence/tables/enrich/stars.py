@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from thence.graph.discovery import Carriers
-from thence.graph.matching import find_role_members
+from thence.graph.discovery import Carriers, SensorsAt
+from thence.graph.matching import GraphIndex, find_role_members
 from thence.graph.patterns import Pattern, StarRole
 from thence.readings.windows import WindowedReadings
 from thence.rules.items import Aspect, Feature, Role
@@ -53,14 +53,12 @@ def star_series(
         A feature, its series (foci × frames), the key of each series, and the key of the common binning.
     """
     column = {sensor.id: i for i, sensor in enumerate(readings.numeric)}
-    role_of = carriers.units.role_of
-    unit_of = {sensor.kind: sensor.unit for sensor in readings.numeric}
-    unit_of_role = {role_of.get(sensor.id, sensor.kind): sensor.unit for sensor in readings.numeric}
+    role_of = carriers.units.role_of if pattern.has_points else {}
+    unit_of = {role_of.get(sensor.id, sensor.kind): sensor.unit for sensor in readings.numeric}
     subject = pattern.nodes[0].name
+    sensors = carriers.matched_by(pattern)
     members = {
-        role: _members(role, focus, carriers, column)
-        for role in pattern.roles
-        if role.kind in (unit_of_role if role.points else unit_of)
+        role: _members(role, focus, carriers.index, sensors, column) for role in pattern.roles if role.kind in unit_of
     }
     gathered: dict[StarRole, _Gathered] = {}
     overlaps = _overlaps(members)
@@ -74,7 +72,7 @@ def star_series(
             name,
             role=Role.VARIABLE,
             label=kind,
-            unit=(unit_of_role if roles[0].points else unit_of).get(kind, ""),
+            unit=unit_of.get(kind, ""),
             reads=frozenset(token for role in roles for token in (str(role), *overlaps[role])),
         )
         keys = [
@@ -119,11 +117,11 @@ class _Members:
 
 
 def _members(
-    role: StarRole, focus: npt.NDArray[np.int64], carriers: Carriers, numeric: Mapping[str, int]
+    role: StarRole, focus: npt.NDArray[np.int64], index: GraphIndex, sensors_at: SensorsAt, numeric: Mapping[str, int]
 ) -> list[_Members]:
     """Find the members of a role around each focus; only numeric sensors count, since states cannot be summed."""
-    origin, nodes = find_role_members(role.steps, focus, carriers.index)
-    all_carried = carriers.at(points=role.points).get(role.kind, {})
+    origin, nodes = find_role_members(role.steps, focus, index)
+    all_carried = sensors_at.get(role.kind, {})
     numbers = {node: tuple(s for s in sensors if s in numeric) for node, sensors in all_carried.items()}
     carried = {node: sensors for node, sensors in numbers.items() if sensors}
     around: list[list[int]] = [[] for _ in focus]
