@@ -351,11 +351,16 @@ def _select(rules: RuleSet, cells: _Cells, worth: Floats, candidates: Ints, at_m
     heapq.heapify(heap)
     features = _features(rules)
     taken: defaultdict[object, int] = defaultdict(int)
+    said: set[tuple[object, ...]] = set()
+    held = np.stack([rules.counts.n, rules.counts.n_antecedent, rules.counts.n_consequent], axis=1)
     found: list[tuple[int, float]] = []
     total = 0.0
     while heap and len(found) < at_most:
         _, _, rule = heapq.heappop(heap)
-        if taken[features[rule]] >= MOST_ALIKE:
+        n, left, right = (int(count) for count in held[rule])
+        # "Off if and only if 0" says that it is on if and only if it is not 0.
+        complements = {(features[rule], n, n - left, n - right), (features[rule], n, n - right, n - left)}
+        if taken[features[rule]] >= MOST_ALIKE or (cells.both_ways[rule] and complements & said):
             continue
         gain = cells.new(rule) * float(worth[rule])
         if heap and -gain > heap[0][0]:
@@ -365,6 +370,8 @@ def _select(rules: RuleSet, cells: _Cells, worth: Floats, candidates: Ints, at_m
         if gain <= LEAST_GAIN * total or gain == 0:
             break
         cells.new(rule, take=True)
+        if cells.both_ways[rule]:
+            said.add((features[rule], n, left, right))
         total += gain
         found.append((rule, cells.new(rule, alone=True) * float(worth[rule])))
         taken[features[rule]] += 1

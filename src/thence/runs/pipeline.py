@@ -135,9 +135,9 @@ def transactions(
         patterns: The patterns of lifted tables: ``"auto"``, ``"stars"``, ``"paths"``, or patterns.
         min_embeddings: The fewest places at which a discovered pattern must match.
         max_embeddings: The most places of one pattern.
-        like: Use the bins of an earlier table, run or discretizer, so that later data are cut at the same edges. Bins
-            of single sensors are used for the same sensor of the same system only. Notes of the table say what was not
-            seen before: states, values and sensors.
+        like: Use the bins of an earlier table, run or discretizer, so that later data are cut at the same edges; lifted
+            tables also use the patterns of its rules. Bins of single sensors are used for the same sensor of the same
+            system only. Notes of the table say what was not seen before: states, values and sensors.
         same_system: Whether the data are of the system that ``like`` was made of; by default decided by the names of
             the systems and the nodes of the sensors.
 
@@ -170,7 +170,7 @@ def transactions(
             hops=hops,
             edges=edges,
             properties=None if properties is None else tuple(properties),
-            patterns=_pattern_texts(patterns),
+            patterns=(patterns == AUTO and _patterns_like(like, enrich)) or _pattern_texts(patterns),
             min_embeddings=min_embeddings,
             max_embeddings=max_embeddings,
         ),
@@ -189,6 +189,15 @@ def _bins_of(like: Like) -> Discretizer | None:
     if like.discretizer is None:
         raise ConfigError("that run has no bins: its miner found its own intervals", hint="leave out 'like'")
     return like.discretizer
+
+
+def _patterns_like(like: Like, enrich: str) -> tuple[str, ...]:
+    """The patterns of earlier rules, or of an earlier table, so that rules of one system can be counted in another."""
+    if enrich != "lifted" or like is None or isinstance(like, Discretizer):
+        return ()
+    if isinstance(like, TransactionTable):
+        return tuple(str(block.pattern) for block in like.blocks if block.pattern is not None)
+    return tuple(text for text, _ in like.rules.patterns)
 
 
 def _pattern_texts(patterns: str | Pattern | Iterable[str | Pattern]) -> str | tuple[str, ...]:

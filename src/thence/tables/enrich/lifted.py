@@ -102,7 +102,14 @@ def lifted_table(
     codes = _codes(readings, encoder, carriers.units, chosen)
     blocks = []
     for pattern in chosen:
-        block = _block(pattern, readings, around, carriers, codes, encoder, max_embeddings, edges)
+        try:
+            block = _block(pattern, readings, around, carriers, codes, encoder, max_embeddings, edges)
+        except PatternError as error:
+            if not discretizer.binnings:
+                raise
+            # With earlier bins, patterns are those of earlier rules, which another system need not have.
+            notes.append(f"the pattern {pattern} is left out: {error.message}")
+            continue
         if block is None:
             notes.append(f"the pattern {pattern} has no embedding among the nodes with sensors")
         else:
