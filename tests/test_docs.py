@@ -7,8 +7,9 @@ All code blocks of a page run in order, in one namespace and one temporary folde
 - ``toml`` and ``json`` blocks are parsed, and a ``toml`` block that is a configuration is read as one;
 - ``text`` and ``csv`` blocks are only read.
 
-A comment on the line before a block says more: ``<!-- file: job.toml -->`` also writes the block to that file, and
-``<!-- not run: reason -->`` keeps it from running.
+A comment on the line before a block says more: ``<!-- file: job.toml -->`` also writes the block to that file,
+``<!-- not run: reason -->`` keeps it from running, and ``<!-- needs: name -->`` runs it only where the files of that
+data set are.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import ast
 import doctest
 import json
 import re
+import runpy
 import shlex
 import shutil
 import sys
@@ -44,7 +46,9 @@ SECTIONS = {"input", "system", "windows", "discretize", "enrich", "miner", "refi
 LANGUAGES = {"python", "pycon", "sh", "console", "toml", "json", "text", "csv"}
 SHOWN = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 BLOCK = re.compile(
-    r"^(?:<!-- (?P<word>not run|file):(?P<note>[^\n]*?)-->\n+)?```(?P<language>[^\n]*)\n(?P<text>.*?)^```$", re.M | re.S
+    r"^(?:<!-- (?P<word>not run|file|needs):(?P<note>[^\n]*?)-->\n+)?"
+    r"```(?P<language>[^\n]*)\n(?P<text>.*?)^```$",
+    re.M | re.S,
 )
 
 
@@ -114,10 +118,17 @@ def files_of_sensor_data(folder: Path) -> None:
             frame.write_excel(book, worksheet=sheet)
 
 
+def files_of_first_five_minutes(folder: Path) -> None:
+    """What the scripts of the page write."""
+    for script, name in (("make_scada", "utility"), ("make_buildings", "buildings")):
+        runpy.run_path(str(ROOT / "examples" / "first_five_minutes" / f"{script}.py"))["main"](folder / name)
+
+
 # The files that a page calls the reader's own.
 FILES: dict[str, Callable[[Path], None]] = {
     "README.md": files_of_readme,
     "docs/guide/command-line.md": files_of_command_line,
+    "docs/guide/first-five-minutes.md": files_of_first_five_minutes,
     "docs/guide/sensor-data.md": files_of_sensor_data,
 }
 
@@ -145,13 +156,21 @@ def test_the_blocks_of_a_page_run(page: str, folder: Path) -> None:
         FILES[page](folder)
     names: dict[str, Any] = {"__name__": "__main__"}
     for block in blocks_of(page):
-        if block.word == "not run":
+        if block.word == "not run" or (block.word == "needs" and not has_files_of(block.note)):
             continue
         if block.word == "file":
             path = folder / block.note
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(block.text, encoding="utf-8")
         run_block(block, folder, names)
+
+
+def has_files_of(dataset: str) -> bool:
+    try:
+        th.datasets.load(dataset)
+    except th.InputError:
+        return False
+    return True
 
 
 def run_block(block: Block, folder: Path, names: dict[str, Any]) -> None:
