@@ -14,7 +14,7 @@ finds units and roles; it changes neither the graph nor the binding.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from thence.graph.knowledge_graph import KnowledgeGraph
@@ -242,21 +242,22 @@ def _notes(
         label = most_specific_label(graph.node(unit).labels, ontology) or "node"
         points[label] += 1
         members[label].add(unit)
-    for label, count in points.items():
-        number = len(members[label])
-        one = count == 1
+    total = points.total()
+    if total:
+        listed = [f"{len(members[label]):,} {label}{'s' * (len(members[label]) > 1)}" for label in points]
         notes.append(
-            f"{count:,} point{'' if one else 's'} belong{'s' if one else ''} to {number:,} {label}"
-            f"{'' if number == 1 else 's'}: {'its' if one else 'their'} readings are those of the unit"
+            f"{total:,} point{'s' * (total > 1)} belong{'s' * (total == 1)} to {_join(listed)}: "
+            f"{'their' if total > 1 else 'its'} readings are those of the unit"
         )
     renamed: dict[str, set[str]] = defaultdict(set)
     for sensor, role in roles.items():
         if role != kind_of[sensor]:
-            renamed[kind_of[sensor] or "no kind"].add(role)
-    for kind, found in sorted(renamed.items()):
-        listed = sorted(found)
-        more = f" and {len(listed) - 6} more" if len(listed) > 6 else ""
-        notes.append(f"sensors of the kind '{kind}' are told apart as {', '.join(listed[:6])}{more}")
+            renamed[kind_of[sensor]].add(role)
+    if renamed:
+        kind, found = max(sorted(renamed.items()), key=lambda pair: len(pair[1]))
+        several = f"sensors of {len(renamed):,} kinds" if len(renamed) > 1 else "sensors"
+        of_kind = f" of the kind {kind}" if kind else ""
+        notes.append(f"{several} are told apart by their class, those{of_kind} as {_join(sorted(found))}")
     if left:
         notes.append(
             f"{left:,} sensor{'s' * (left > 1)} at points of a unit cannot be told apart from others and "
@@ -264,3 +265,9 @@ def _notes(
             "give them different kinds to use them as those of the unit"
         )
     return tuple(notes)
+
+
+def _join(names: Sequence[str]) -> str:
+    """Names as a list in a sentence, at most six of them."""
+    shown = [*names[:6], f"{len(names) - 6} more"] if len(names) > 6 else list(names)
+    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
