@@ -68,6 +68,40 @@ CASES = {
 }
 
 
+@pytest.mark.parametrize("scope", ["kind", "sensor"])
+def test_queries_follow_points_to_their_unit(scope: str) -> None:
+    """Sensors at points are those of their unit, also where kinds do not tell them apart; twins stay at their nodes."""
+    points = {
+        "s": "Supply_Air_Sensor",
+        "r": "Return_Air_Sensor",
+        "f": "Fan_Status",
+        "x": "Twin_Sensor",
+        "y": "Twin_Sensor",
+    }
+    kinds = {"s": "temperature", "r": "temperature", "f": "fan", "x": "twin", "y": "twin"}
+    nodes, edges, sensors, series, binding = [], [], [], {}, {}
+    for unit in ("A1", "A2"):
+        nodes.append(Node(unit, frozenset({"AHU"})))
+        for at, (name, label) in enumerate(points.items()):
+            id = f"{unit}{name}"
+            nodes.append(Node(id, frozenset({label})))
+            edges.append(Edge(f"e{id}", unit, id, frozenset({"hasPoint"})))
+            sensors.append(Sensor(id, kinds[name], "", categorical=name == "f"))
+            shift = at + (unit == "A2")
+            numbers = [None if k % 5 == at else float((k * (2 + at) + shift) % 7) for k in range(12)]
+            series[id] = [v if v is None or name != "f" else ("on" if v > 3 else "off") for v in numbers]
+            binding[id] = id
+    edges.append(Edge("feeds", "A1", "A2", frozenset({"feeds"})))
+    frame = pl.DataFrame({"time": [START + timedelta(hours=at) for at in range(12)], **series})
+    net = System(SensorData.from_wide(frame, sensors=sensors), KnowledgeGraph(nodes, edges), Binding(binding))
+    table = th.transactions(
+        net.sensors, net.graph, net.binding, enrich="lifted", windows="1h", bins=2, scope=scope, min_embeddings=1
+    )
+    assert any(block.pattern is not None and block.pattern.has_points for block in table.blocks)
+    assert any(f.label == "supply_air" for f in table.features)
+    check(every_rule(table), store_of(net, "1h", table))
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_queries_count_what_was_counted(case: str) -> None:
     """Regression: dated properties were not exported, nor aggregates and ranks; 65 of 514 rules counted otherwise."""

@@ -25,6 +25,7 @@ from thence.graph.patterns import Link, NodeVariable, Pattern, SensorVariable, S
         "(a:X)-[r]->(b:Y), (b)-[s]->(c:Z), (a)-[t]-(c)",
         "(j:Junction)<-[in?]-(d:demand) | arriving: <-[ends_at]-(Pipe).flow | `far off`: -[to]-(A)-[to]-(B).level",
         "(`a b`:`Class-1`)-[]->(c)",
+        "(s:`air temperature`)-[in*?]->(a:AHU)<-[in*]-(v:valve) | fed: -[feeds]->(VAV).flow* | by: -[]-(Fan).speed",
         "(n)",
     ],
 )
@@ -45,7 +46,9 @@ def test_text_reads_back(text: str) -> None:
         ("(s:flow)-[in]-(p:Pipe)", "from the sensor to its node"),
         ("(s:flow)-[in]->(p:Pipe), (s)-[r]->(q:Pipe)", "is a sensor"),
         ("(a:X)-[r?]->(b:Y)", "only \\[in\\?\\] can be optional"),
+        ("(a:X)-[r*]->(b:Y)", "only \\[in\\*\\] can have an asterisk"),
         ("(a:X) | role:", "needs a path"),
+        ("(a:X) | role: -[r*]->(Y).flow", "plain edges"),
     ],
 )
 def test_errors_say_where(text: str, message: str) -> None:
