@@ -75,7 +75,7 @@ def assured(
         >>> table = th.TransactionTable.from_frame(frame)
         >>> rules = assured(th.Exact(max_antecedents=1).mine(table), table).sort("assured_confidence")
         >>> print(rules.rule(0).english)
-        if pump reads off, then flow reads low
+        if pump is off, then flow is low
         >>> print(rules.measure("confidence")[0], rules.measure("assured_confidence")[0].round(3))
         1.0 0.968
     """

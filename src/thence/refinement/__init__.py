@@ -117,8 +117,8 @@ def refine(
         >>> table = TransactionTable.from_frame(frame, bins=4)
         >>> for rule in refine(Exact().mine(table), table):
         ...     print(rule.english)
-        if level reads below 3, then pump reads on
-        if level reads at least 3, then pump reads off
+        if level is below 3, then pump is on
+        if level is at least 3, then pump is off
     """
     if not 0 <= improvement <= 1:
         raise ConfigError(f"improvement must be between 0 and 1, got {improvement!r}")

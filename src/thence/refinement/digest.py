@@ -89,9 +89,8 @@ def digest(
         >>> frame = pl.DataFrame({"pump": ["on", "off"] * 10, "flow": [7.0, 0.0] * 10, "site": ["a"] * 20})
         >>> table = TransactionTable.from_frame(frame, bins=2)
         >>> for rule in digest(Exact().mine(table), table, min_confidence=0.8):
-        ...     print(rule.english)  # doctest: +ELLIPSIS
-        if ..., then ..., and vice versa
-        if ..., then ..., and vice versa
+        ...     print(rule.english)
+        if flow is 0, then pump is off, and vice versa
     """
     if at_most < 1:
         raise ConfigError(f"a digest needs at least 1 rule, got {at_most!r}")

@@ -189,7 +189,9 @@ def _measurement(item: Item, context: str) -> str:
     subject = _sensor_name(feature) + context
     if feature.name == "change":
         return f"the change of {subject} is {format_test(item)}"
-    return f"{subject} {'is' if feature.relative else 'reads'} {format_test(item)}"
+    # A column of a plain table is no sensor: its value is, and does not read, something.
+    plain = not (feature.label or feature.place or feature.unit)
+    return f"{subject} {'is' if feature.relative or plain else 'reads'} {format_test(item)}"
 
 
 def _variable_reading(feature: Feature) -> str:
@@ -256,7 +258,7 @@ def format_clause(item: Item) -> str:
 
     Examples:
         >>> format_clause(Item.is_(Feature("door"), "open"))
-        'door reads open'
+        'door is open'
     """
     return _measurement(item, "") if item.feature.aspect is Aspect.MEASUREMENT else _other(item)
 

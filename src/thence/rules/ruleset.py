@@ -77,7 +77,7 @@ class Rule:
         >>> str(rule)
         '(a).value ∈ [1.0, 2.0) → (b).value ≥ 5.0'
         >>> rule.english
-        'if a reads 1–2, then b reads at least 5'
+        'if a is 1–2, then b is at least 5'
     """
 
     antecedent: tuple[Item, ...]
@@ -157,7 +157,7 @@ class RuleSet:
         (1, [0.75])
         >>> print(rules)
         1 rule
-          1. if door reads open, then light reads on  [confidence 0.750 (0.500 overall), support 0.300, Zhang 0.556]
+          1. if door is open, then light is on  [confidence 0.750 (0.500 overall), support 0.300, Zhang 0.556]
     """
 
     items: tuple[Item, ...]
