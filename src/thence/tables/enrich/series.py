@@ -56,6 +56,7 @@ class SeriesEncoder:
         self.discretizer = discretizer
         self.fit_frames = fit_frames
         self.binnings: dict[str, Binning] = dict(discretizer.binnings)
+        self._own: dict[str, Binning] = {}
 
     @property
     def relative(self) -> bool:
@@ -84,50 +85,52 @@ class SeriesEncoder:
         """
         codes = np.empty(series.shape, np.int16)
         if self.relative:
-            self._fit_ranks(series, keys)
-            for row, key in enumerate(keys):
-                codes[row] = self.binnings[key].encode(series[row]) if key in self.binnings else -1
-            return self._share_ties(codes, keys)
+            return self._encode_ranks(series, keys, codes)
         if pool not in self.binnings:
             self.binnings[pool] = self.discretizer.fit({pool: series[:, self.fit_frames]}).binnings[pool]
         binning = self.binnings[pool]
         codes[:] = binning.encode(series)
         return codes, tuple(binning.values)
 
-    def _fit_ranks(self, series: npt.NDArray[np.float64], keys: Sequence[str]) -> None:
-        """Fit the ranks of series that have none.
+    def _encode_ranks(
+        self, series: npt.NDArray[np.float64], keys: Sequence[str], codes: Codes
+    ) -> tuple[Codes, tuple[Value | Interval, ...]]:
+        """Encode series by their ranks; a value that is frequent in one of them is named by the value in all.
 
-        A value that is frequent in one series is named in all: "the flow is 0" is true of every pump whose flow is 0,
-        also of one that seldom stands still.
-        """
-        fresh: dict[str, Binning] = {}
-        for row, key in enumerate(keys):
-            if key not in self.binnings and key not in fresh:
-                fitted = fit_ranks(series[row][self.fit_frames], bins=self.discretizer.bins)
-                if fitted.has_ranks or fitted.ties is not None:
-                    fresh[key] = fitted
-        known = [self.binnings[key] for key in keys if key in self.binnings]
-        named = _ties_of([*known, *fresh.values()])
-        for key, binning in fresh.items():
-            self.binnings[key] = replace(binning, ties=named) if binning.has_ranks and len(named) else binning
-
-    def _share_ties(self, codes: Codes, keys: Sequence[str]) -> tuple[Codes, tuple[Value | Interval, ...]]:
-        """Give a value without a rank the same code in every series, and name it by the value.
-
-        A series that never changes has no ranks. Its value counts where it is a frequent value of another series: the
-        flow of a pump that never runs is 0, like that of a pump that stands still; otherwise it is missing.
+        "The flow is 0" is true of every pump whose flow is 0, also of one that seldom stands still. A series that never
+        changes has no ranks: its value counts where it is a frequent value of another series, and is missing otherwise.
+        Which values are named depends on these series alone, not on others that share a binning with one of them.
         """
         bins = self.discretizer.bins
-        own = {key: self.binnings[key] for key in keys if key in self.binnings}
-        union = _ties_of(own.values())
+        own = {key: fitted for row, key in enumerate(keys) if (fitted := self._ranks_of(key, series[row])) is not None}
+        named = _ties_of(own.values())
         for row, key in enumerate(keys):
-            ties = own[key].ties if key in own else None
-            if ties is not None:
-                shared = np.isin(ties, union)
-                places = np.where(shared, bins + np.searchsorted(union, ties), -1)
+            binning = own.get(key)
+            if binning is None:
+                codes[row] = -1
+                continue
+            if binning.has_ranks and len(named):
+                binning = replace(binning, ties=named)
+            codes[row] = binning.encode(series[row])
+            if binning.ties is not None:
+                places = np.where(np.isin(binning.ties, named), bins + np.searchsorted(named, binning.ties), -1)
                 tied = codes[row] >= bins
                 codes[row][tied] = places[codes[row][tied] - bins]
-        return codes, (*self.ranks, *(format_tie(value) for value in union.tolist()))
+            # Later readings are named as all these series were.
+            self.binnings[key] = replace(binning, ties=_join(binning.ties, self.binnings[key].ties))
+        return codes, (*self.ranks, *(format_tie(value) for value in named.tolist()))
+
+    def _ranks_of(self, key: str, series: npt.NDArray[np.float64]) -> Binning | None:
+        """The ranks of a series with its own frequent values: from before, or fitted; ``None`` if it has neither."""
+        if key not in self._own:
+            if key in self.binnings:
+                self._own[key] = self.binnings[key]
+            else:
+                fitted = fit_ranks(series[self.fit_frames], bins=self.discretizer.bins)
+                if not fitted.has_ranks and fitted.ties is None:
+                    return None
+                self._own[key] = self.binnings[key] = fitted
+        return self._own[key]
 
     def encode_facts(self, values: npt.NDArray[np.float64], pool: str) -> tuple[Codes, tuple[Value | Interval, ...]]:
         """Encode the values of a property with the binning ``pool``: bins of equal count, or the edges given for it."""
@@ -148,6 +151,13 @@ def _ties_of(binnings: Iterable[Binning]) -> npt.NDArray[np.float64]:
     """The values without a rank of all series that change, in increasing order."""
     found = [binning.ties for binning in binnings if binning.ties is not None and binning.has_ranks]
     return np.unique(np.concatenate(found)) if found else np.empty(0)
+
+
+def _join(one: npt.NDArray[np.float64] | None, other: npt.NDArray[np.float64] | None) -> npt.NDArray[np.float64] | None:
+    """The values of both, in increasing order."""
+    if one is None or other is None:
+        return other if one is None else one
+    return np.union1d(one, other)
 
 
 def format_tie(value: float) -> str:
