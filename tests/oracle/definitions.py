@@ -28,13 +28,9 @@ Bin = tuple[float, float]
 
 
 def windows(world: World, length: timedelta) -> list[datetime]:
-    """All windows from the one of the first reading to the one of the last, at multiples of their length."""
+    """The windows, at multiples of their length, in which some sensor reads."""
     moments = [moment for series in world.readings.values() for moment, _ in series]
-    first = EPOCH + (min(moments) - EPOCH) // length * length
-    out = [first]
-    while out[-1] + length <= max(moments):
-        out.append(out[-1] + length)
-    return out
+    return sorted({EPOCH + (moment - EPOCH) // length * length for moment in moments})
 
 
 def aggregate(values: list[Any], how: str) -> Any:
@@ -71,9 +67,10 @@ def windowed(world: World, starts: list[datetime], length: timedelta, how: str) 
     return out
 
 
-def changes(values: list[Any]) -> list[Any]:
-    """The difference from the previous window, missing if either is."""
-    pairs = zip([None, *values[:-1]], values, strict=True)
+def changes(values: list[Any], starts: list[datetime], length: timedelta) -> list[Any]:
+    """The difference from the window just before, missing if either is, or if that window is left out."""
+    at = dict(zip(starts, values, strict=True))
+    pairs = [(at.get(start - length), value) for start, value in at.items()]
     return [None if a is None or b is None else b - a for a, b in pairs]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from tests.oracle.definitions import changes, classes_of, is_edge, value_at
 from tests.oracle.rules import Counts
-from tests.oracle.tables import Readings
+from tests.oracle.tables import LENGTH, Readings
 from tests.oracle.worlds import World
 
 NUMBER = r"−?(?:∞|[\d,]+(?:\.\d+)?)"
@@ -109,7 +109,7 @@ class Reader:
     def __init__(self, world: World, readings: Readings) -> None:
         self.world, self.readings = world, readings
         numeric = [sensor for sensor in readings.values if sensor not in world.states]
-        self.changes = {sensor: changes(readings.values[sensor]) for sensor in numeric}
+        self.changes = {s: changes(readings.values[s], readings.starts, LENGTH) for s in numeric}
 
     def count(self, text: str, places: set[tuple[str, ...]] | None = None) -> Counts:
         """Count a sentence over the rows in which everything that it speaks of is known.

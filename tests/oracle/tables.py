@@ -7,6 +7,7 @@ number behind it, on which rules are evaluated. ``None`` is a missing value.
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -112,7 +113,7 @@ class Readings:
         numeric = [sensor for sensor in self.values if sensor not in self.world.states]
         out = [(sensor, "", self.values[sensor]) for sensor in numeric]
         if "change" in self.setup.derive:
-            out += [(sensor, "change", changes(self.values[sensor])) for sensor in numeric]
+            out += [(sensor, "change", changes(self.values[sensor], self.starts, LENGTH)) for sensor in numeric]
         return out
 
     def calendar(self) -> dict[str, Column]:
@@ -352,7 +353,10 @@ def form_of(code: Any) -> str:
         if low == float("-inf") and high != float("inf"):
             return f"< {high!r}"
         if high == float("inf") and low != float("-inf"):
-            return f"≥ {low!r}"
+            below = math.nextafter(low, -math.inf)
+            return f"≥ {low!r}" if len(repr(low)) <= len(repr(below)) else f"> {below!r}"
+        if high == math.nextafter(low, math.inf):
+            return f"= {low!r}"
         return f"∈ [{low!r}, {high!r})"
     return f"= {str(code).lower()}" if isinstance(code, bool) else f"= {code!r}"
 
