@@ -99,8 +99,8 @@ def frequent(ordered: Sequence[float], bins: int) -> list[float]:
 
 
 def range_of(value: float, decimals: int | None) -> Bin:
-    """The numbers that are rounded to a value; without a number of decimals the value alone."""
-    if decimals is None:
+    """The numbers that are rounded to a value; the value alone without decimals, or if it has more of them."""
+    if decimals is None or round(value, decimals) != value:
         return value, math.nextafter(value, math.inf)
     half = Fraction(1, 2 * 10**decimals)
     exact = Fraction(repr(value))

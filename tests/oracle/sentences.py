@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tests.oracle.definitions import changes, classes_of, is_edge, value_at
+from tests.oracle.definitions import changes, classes_of, decimals_of, is_edge, range_of, value_at
 from tests.oracle.rules import Counts
 from tests.oracle.tables import LENGTH, Readings
 from tests.oracle.worlds import World
@@ -181,13 +181,24 @@ class Reader:
         series = self.changes if change else self.readings.values
         value = series[sensors[0]][frame] if sensors and sensors[0] in series else None
         # A kind may have sensors with numbers and others with states: a test speaks of one or the other.
-        truths = [
-            read_test(test)(value) if value is not None and isinstance(value, float) == _is_number(test) else None
-        ]
+        truths: list[bool | None] = [None]
+        if value is not None and isinstance(value, float) == _is_number(test):
+            truths = [self._holds(test, value, sensors[0], series)]
         for fact in _split_facts(facts):
             name, _, of = fact.partition(" ")
             truths.append(self._fact(node, name, of, frame))
         return None if any(truth is None for truth in truths) else all(truths)
+
+    def _holds(self, test: str, value: Any, sensor: str, series: dict[str, list[Any]]) -> bool:
+        """Whether a test holds; a number alone stands for all that are rounded to it, with the decimals of its bins."""
+        alone = re.fullmatch(rf"(not )?({NUMBER})", test)
+        if not isinstance(value, float) or not alone:
+            return read_test(test)(value)
+        setup, kinds = self.readings.setup, self.world.kinds
+        pooled = [s for s in series if kinds[s] == kinds[sensor]] if setup.scope == "kind" else [sensor]
+        numbers = [v for s in pooled if s not in self.world.states for v in self.readings.fit_part(series[s])]
+        low, high = range_of(_number(alone[2]), decimals_of(numbers))
+        return (low <= value < high) is (alone[1] is None)
 
     def _fact(self, node: str, name: str, test: str, frame: int) -> bool | None:
         value = value_at(self.world, node, name, self.readings.starts[frame])

@@ -262,8 +262,12 @@ def _find_frequent(values: FloatArray, bins: int) -> FloatArray:
 
 
 def _bounds_of(value: float, resolution: float) -> tuple[float, float]:
-    """The half-open range of the numbers that are rounded to a value; without a resolution, the value alone."""
-    if not resolution:
+    """The half-open range of the numbers that are rounded to a value.
+
+    Without a resolution, and for a value that is not a multiple of it, which is a frequent value of another series, it
+    is the value alone: where readings are whole numbers, none of them is rounded to 0.25.
+    """
+    if not resolution or round(value, -round(math.log10(resolution))) != value:
         return value, math.nextafter(value, math.inf)
     decimals = 1 - round(math.log10(resolution))
     return round(value - resolution / 2, decimals), round(value + resolution / 2, decimals)
