@@ -86,6 +86,7 @@ def main() -> None:
     parser.add_argument("--only", help="part of the name of a case")
     parser.add_argument("--mode", action="append", choices=MODES, help="an enrichment; may be repeated")
     parser.add_argument("--seeds", type=int, default=5, help="number of regions for lifted rules")
+    parser.add_argument("--noise", type=float, nargs="+", help="noise of simulated readings, instead of 0 and 0.01")
     parser.add_argument("--split", default="region")
     parser.add_argument("--choose", default="seen")
     arguments = parser.parse_args()
@@ -98,7 +99,7 @@ def main() -> None:
         settings = {"max_antecedents": 2, "windows": "30min", **case}
         name, options = settings.pop("load")
         far = settings.pop("other", None)
-        levels = settings.pop("noise", None)
+        levels = settings.pop("noise", None) and (arguments.noise or NOISE)
         for noise in levels or (None,):
             extra = {} if noise is None else {"noise": noise}
             system = th.datasets.load(name, **options, **extra)
@@ -117,7 +118,7 @@ def main() -> None:
                     ).modes[mode]
                     for seed in range(arguments.seeds if several else 1)
                 ]
-                cells = [title, "as measured" if noise is None else f"{noise:.0%}", mode, *format_row(results)]
+                cells = [title, "as measured" if noise is None else f"{100 * noise:g}%", mode, *format_row(results)]
                 print("| " + " | ".join(cells) + " |", flush=True)
     print(f"\n{time.perf_counter() - began:.0f} s")
 
