@@ -138,7 +138,7 @@ def generalisation(  # type: ignore[misc]  # the overloads leave the keywords to
     if choose not in CHOICES:
         raise ConfigError(f"unknown choose '{choose}'", hint="use 'seen' or 'transductive'")
     settings = SplitSettings(
-        Exact(min_support=min_support, min_confidence=min_confidence, max_antecedents=max_antecedents),
+        Exact(min_support=min_support, min_confidence=min_confidence, max_antecedents=max_antecedents, on_limit="stop"),
         bins,
         max_rules,
         hops,

@@ -102,7 +102,12 @@ class SeriesEncoder:
         Which values are named depends on these series alone, not on others that share a binning with one of them.
         """
         bins = self.discretizer.bins
-        own = {key: fitted for row, key in enumerate(keys) if (fitted := self._ranks_of(key, series[row])) is not None}
+        own: dict[str, Binning] = {}
+        for row, key in enumerate(keys):
+            # The same sensors may be known in one role, and not all that there are in another: then there is no total.
+            fitted = None if np.isnan(series[row]).all() else self._ranks_of(key, series[row])
+            if fitted is not None:
+                own[key] = fitted
         named = _ties_of(own.values())
         for row, key in enumerate(keys):
             binning = own.get(key)
