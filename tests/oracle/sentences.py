@@ -217,7 +217,8 @@ class Reader:
             facts = [fact.partition(" ") for fact in _split_facts(found[4])]
             if value is not None and all(self._fact(node, name, test, frame) for name, _, test in facts):
                 # A number is never a state, and a state is never in a range.
-                truths.append(isinstance(value, float) == _is_number(found[6]) and read_test(found[6])(value))
+                same = isinstance(value, float) == _is_number(found[6])
+                truths.append(same and self._holds(found[6], value, sensor, series))
         if not truths:
             return None
         return any(truths) is (found[1] == "some")
