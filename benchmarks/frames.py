@@ -25,19 +25,20 @@ import sys
 import time
 import warnings
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+# This folder has a script called aerial.py, which must not hide the package of that name.
+sys.path[:] = [path for path in sys.path if Path(path or ".").resolve() != Path(__file__).resolve().parent]
 
 TABLES = ("wine", "breast cancer", "made")
 TARGET = "class"
 LIMIT = 600
 CODE = {
     "thence": """
-# This folder has a script called aerial.py, which must not hide the package that it is compared with.
-sys.path = [path for path in sys.path if Path(path or ".").resolve() != Path(__file__).resolve().parent]
-
-import thence as th  # noqa: E402
+import thence as th
 rules = th.mine(train, target="class", progress="off").rules
 predicted = rules.predict(test)
 """,
