@@ -90,7 +90,7 @@ def digest(
         >>> table = TransactionTable.from_frame(frame, bins=2)
         >>> for rule in digest(Exact().mine(table), table, min_confidence=0.8):
         ...     print(rule.english)
-        if flow is 0, then pump is off, and vice versa
+        if flow is 7, then pump is on, and vice versa
     """
     if at_most < 1:
         raise ConfigError(f"a digest needs at least 1 rule, got {at_most!r}")
@@ -350,7 +350,7 @@ def _select(rules: RuleSet, cells: _Cells, worth: Floats, candidates: Ints, at_m
     heapq.heapify(heap)
     features = _features(rules)
     taken: defaultdict[object, int] = defaultdict(int)
-    said: set[tuple[object, ...]] = set()
+    said: dict[tuple[object, ...], int] = {}
     held = np.stack([rules.counts.n, rules.counts.n_antecedent, rules.counts.n_consequent], axis=1)
     found: list[tuple[int, float]] = []
     total = 0.0
@@ -358,8 +358,11 @@ def _select(rules: RuleSet, cells: _Cells, worth: Floats, candidates: Ints, at_m
         _, _, rule = heapq.heappop(heap)
         n, left, right = (int(count) for count in held[rule])
         # "Off if and only if 0" says that it is on if and only if it is not 0.
-        complements = {(features[rule], n, n - left, n - right), (features[rule], n, n - right, n - left)}
-        if taken[features[rule]] >= MOST_ALIKE or (cells.both_ways[rule] and complements & said):
+        complements = [(features[rule], n, n - left, n - right), (features[rule], n, n - right, n - left)]
+        told = next((said[one] for one in complements if one in said), None) if cells.both_ways[rule] else None
+        if told is not None and _length(rules, rule) < _length(rules, found[told][0]):
+            found[told] = (rule, found[told][1])
+        if taken[features[rule]] >= MOST_ALIKE or told is not None:
             continue
         gain = cells.new(rule) * float(worth[rule])
         if heap and -gain > heap[0][0]:
@@ -370,7 +373,7 @@ def _select(rules: RuleSet, cells: _Cells, worth: Floats, candidates: Ints, at_m
             break
         cells.new(rule, take=True)
         if cells.both_ways[rule]:
-            said.add((features[rule], n, left, right))
+            said[features[rule], n, left, right] = len(found)
         total += gain
         found.append((rule, cells.new(rule, alone=True) * float(worth[rule])))
         taken[features[rule]] += 1
