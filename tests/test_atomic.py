@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,15 @@ def test_a_place_that_cannot_be_written_is_a_run_error(tmp_path: Path) -> None:
         pass
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C as in a terminal; a test run that was started in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_waits_until_the_folder_is_whole(tmp_path: Path) -> None:
     with (
         pytest.raises(KeyboardInterrupt, match="written"),
@@ -97,6 +107,7 @@ def test_ctrl_c_waits_until_the_folder_is_whole(tmp_path: Path) -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_a_second_ctrl_c_does_not_wait(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "old").write_text("1")
@@ -109,6 +120,7 @@ def test_a_second_ctrl_c_does_not_wait(tmp_path: Path) -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_error_comes_before_ctrl_c() -> None:
     with pytest.raises(ZeroDivisionError), finish_first("written"):
         signal.raise_signal(signal.SIGINT)

@@ -104,6 +104,7 @@ def finish_first(done: str) -> Iterator[None]:
 
     Examples:
         >>> import signal
+        >>> before = signal.signal(signal.SIGINT, signal.default_int_handler)
         >>> try:
         ...     with finish_first("the file was written"):
         ...         signal.raise_signal(signal.SIGINT)
@@ -112,6 +113,7 @@ def finish_first(done: str) -> Iterator[None]:
         ...     print(interrupt)
         still writing
         the file was written
+        >>> restored = signal.signal(signal.SIGINT, before)
     """
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or before is not signal.default_int_handler:
