@@ -78,6 +78,15 @@ def merge_intervals(
     if not len(rules):
         return rules
     floor = float(rules.measure("confidence").min()) if min_confidence is None else min_confidence
+    while True:
+        merged = _merge_once(rules, table, floor, denominator)
+        if len(merged) == len(rules):
+            return merged
+        rules = merged
+
+
+def _merge_once(rules: RuleSet, table: TransactionTable, floor: float, denominator: str) -> RuleSet:
+    """Merge in one pass; merged rules may merge further in the next one."""
     # Products of the bound's parts and sums of disjoint counts must fit into 64 bits.
     most = max(int(rules.counts.n_rows.max()), 1)
     limit = exact_threshold(floor, max_denominator=min(most, (1 << 62) // most))
