@@ -13,7 +13,7 @@ from decimal import Decimal
 
 from thence.rules.items import Aspect, Feature, Interval, Item, Operator, Role, Value
 
-__all__ = ["format_clause", "format_number", "format_rule", "format_test", "with_article"]
+__all__ = ["format_clause", "format_number", "format_rule", "format_test", "format_unit", "with_article"]
 
 _UNITS = {"m3/h": "m³/h", "m3/s": "m³/s", "m3": "m³", "degF": "°F", "degC": "°C", "kg/m3": "kg/m³", "m2": "m²"}
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -59,6 +59,19 @@ def format_number(value: float) -> str:
     if "." in text:
         text = text.rstrip("0").rstrip(".")
     return "0" if text == "-0" else text.replace("-", "−")
+
+
+def format_unit(unit: str) -> str:
+    """Return a unit as it is printed: ``m³/h`` for ``m3/h``.
+
+    Args:
+        unit: The unit.
+
+    Examples:
+        >>> format_unit("m3/h"), format_unit("bar")
+        ('m³/h', 'bar')
+    """
+    return _UNITS.get(unit, unit)
 
 
 def _range_text(interval: Interval, unit: str) -> str:
