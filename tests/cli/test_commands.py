@@ -474,7 +474,7 @@ def test_the_demo_twice_gives_the_same_rules(tmp_path: Path, monkeypatch: pytest
     pytest.importorskip("wntr", reason="the demo simulates a water network with the extra 'water'")
     monkeypatch.chdir(tmp_path)
     out = succeed("demo")
-    assert re.search(r"^ *10\.? +for ", out, flags=re.MULTILINE)
+    assert re.search(r"^ *8\.? +for ", out, flags=re.MULTILINE)
     assert f"The run is in {tmp_path / 'runs' / 'demo'}" in out
     first = (tmp_path / "runs" / "demo" / "rules.json").read_bytes()
     told = json.loads(succeed("demo", "--json"))

@@ -32,11 +32,11 @@ def demo(
     target = out or Path("runs") / "demo"
     say("Simulating the water network Net3, 28 days, and mining rules …", quiet=quiet or as_json)
     run = mine(config=config, out=target, force=out is None, progress="off" if quiet or as_json else "auto")
-    best = run.rules.top(_SHOWN)
     if as_json:
+        best = run.rules.top(_SHOWN)
         print_json({"path": str(run.path), "summary": run.summary, "rules": [rule.english for rule in best]})
     elif not quiet:
         screen = console()
         screen.print(facts_table(summary_lines(run)))
-        print_rules(screen, best)
+        print_rules(screen, run.rules, most=_SHOWN)
         say(f"\nThe run is in {run.path}. To see all its rules, run: thence show {target}")

@@ -46,10 +46,9 @@ def mine(config: Config, *, as_json: bool, quiet: bool, strict: bool) -> None:
 def _print_run(run: Run) -> None:
     screen = console()
     screen.print(facts_table(summary_lines(run)))
-    if len(run.rules):
-        print_rules(screen, run.rules.top(_SHOWN))
+    shown = print_rules(screen, run.rules, most=_SHOWN) if len(run.rules) else 0
     if run.path is not None:
-        more = len(run.rules) - _SHOWN
+        more = len(run.rules) - shown
         say(f"\n{f'{more:,} more rules' if more > 0 else 'The run'}: thence show {run.path}")
 
 

@@ -99,13 +99,17 @@ def _json_ready(value: Any) -> Any:
     return value if value is None or isinstance(value, (str, int, bool)) else str(value)
 
 
-def print_rules(screen: Console, rules: RuleSet, *, text: bool = False) -> None:
-    """Print rules: each as a sentence, with its measures on the next line.
+def print_rules(screen: Console, rules: RuleSet, *, text: bool = False, most: int | None = None) -> int:
+    """Print rules: each as a sentence, with its measures on the next line; those that are told together as one entry.
 
     Args:
         screen: The console.
         rules: The rules.
         text: Whether to print the exact text of each rule instead of its sentence.
+        most: Maximum number of entries.
+
+    Returns:
+        How many rules were printed.
     """
     from rich.table import Table
 
@@ -114,15 +118,20 @@ def print_rules(screen: Console, rules: RuleSet, *, text: bool = False) -> None:
     table = Table.grid(padding=(0, 2))
     table.add_column(justify="right", style="dim")
     table.add_column(overflow="fold")
-    for number, rule in enumerate(rules):
+    entries = rules.entries[:most]
+    for entry in entries:
+        number = entry[0]
+        rule = rules.rule(number)
         lines = [str(rule) if text else rule.english]
         further = [f"{title} {column[number]:.3f}" for title, column in columns.items()]
         lines.append(", ".join([rules.measures_text(number), *further]))
         others = rules.also_known_as(number)
         lines += [f"also: {other}" for other in others[:_ALSO]]
+        lines += [f"likewise: {other}" for other in (map(rules.rule, entry[1:]) if text else rules.likewise(entry))]
         table.add_row(str(number + 1), _without_markup("\n".join(lines)))
     screen.print()
     screen.print(table)
+    return sum(map(len, entries))
 
 
 def facts_table(pairs: Mapping[str, str] | Iterable[tuple[str, str]]) -> Any:

@@ -41,10 +41,19 @@ class ManyRules(Protocol):
         """The counts, of which ``n_both`` and ``n_consequent`` are used."""
         ...
 
+    @property
+    def entries(self) -> Sequence[Sequence[int]]:
+        """The positions of rules that are told together."""
+        ...
+
     def __len__(self) -> int: ...
 
     def rule(self, number: int) -> OneRule:
         """One of the rules."""
+        ...
+
+    def likewise(self, entry: Sequence[int]) -> Sequence[str]:
+        """What the further rules of an entry say."""
         ...
 
     def measure(self, name: str) -> Any:
@@ -127,18 +136,19 @@ def _run_facts(run: OneRun) -> Iterator[tuple[str, Content]]:
 def _rules(rules: ManyRules) -> Html:
     if not len(rules):
         return Html("")
-    shown = min(SHOWN, len(rules))
+    entries = rules.entries[:SHOWN]
+    shown = sum(map(len, entries))
     names = ("confidence", "support", "zhang", "consequent_support")
-    columns = {name: rules.measure(name)[:shown] for name in names}
+    columns = {name: rules.measure(name) for name in names}
     rows = [
         (
             str(number + 1),
-            _sentence(rules, number),
+            _sentence(rules, [number, *alike]),
             _confidence(rules, number, float(columns["confidence"][number]), columns["consequent_support"][number]),
             f"{columns['support'][number]:.3f}",
             f"{columns['zhang'][number]:.3f}",
         )
-        for number in range(shown)
+        for number, *alike in entries
     ]
     grid = table(["", "rule", "confidence", "support", "Zhang"], rows, numbers=(0, 2, 3, 4))
     return join([grid, remark(f"… and {len(rules) - shown:,} more")]) if len(rules) > shown else grid
@@ -153,11 +163,14 @@ def _confidence(rules: ManyRules, number: int, confidence: float, overall: float
     return join([*parts, remark(f"{overall:.3f} overall")])
 
 
-def _sentence(rules: ManyRules, number: int) -> Html:
+def _sentence(rules: ManyRules, entry: Sequence[int]) -> Html:
+    number = entry[0]
     parts: list[Content] = [_capital(rules.rule(number).english)]
     extras = rules.extras
     if "support_time" in extras and "support_embeddings" in extras:
         parts.append(remark(spread_text(extras["support_time"][number], extras["support_embeddings"][number])))
+    if len(entry) > 1:
+        parts.append(folded(f"likewise ({len(entry) - 1})", notes(rules.likewise(entry))))
     others = str(extras["also_known_as"][number]).splitlines() if "also_known_as" in extras else []
     if others:
         parts.append(folded(f"also known as ({len(others)})", notes(others)))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 
@@ -22,7 +22,8 @@ from thence.errors import ConfigError
 from thence.progress import Progress, silent
 from thence.refinement.encoding import EncodedRules, encode_rules
 from thence.refinement.same_facts import fact_numbers
-from thence.rules.items import Feature, Role
+from thence.rules.families import family_keys, is_aggregate
+from thence.rules.items import Role
 from thence.rules.ruleset import RuleSet
 from thence.tables.blocks import Block, Column
 from thence.tables.transactions import TransactionTable
@@ -69,8 +70,8 @@ def digest(
     the shortest sentence stays, and the column ``also_known_as`` lists the others, one per line. A rule that also holds
     in the other direction is told once, and the column ``both_ways`` says so. The column ``where`` names the places of
     a lifted rule that applies in one to three of many. The rules that remain are selected greedily by the information
-    about readings that no earlier rule explains. First comes the best rule about each set of features, then further
-    rules about the same ones.
+    about readings that no earlier rule explains, and of rules that consist of the same items one. First comes the best
+    rule about each set of features, then further rules about the same ones.
 
     Args:
         rules: The rules to select from.
@@ -115,7 +116,7 @@ def digest(
     extras = {**selected.extras, "both_ways": both_ways[order], "also_known_as": np.array(others, dtype=np.str_)}
     if "places" in extras:
         extras["where"] = np.array([_names_of_places(*cells.part_of[int(r)]) for r in order], dtype=np.str_)
-    return replace(selected, extras=extras, ordered=True)
+    return replace(selected, extras=extras, ordered=True, grouped=True)
 
 
 def information(rules: RuleSet) -> Floats:
@@ -145,7 +146,7 @@ def information(rules: RuleSet) -> Floats:
 def _empty(rules: RuleSet) -> RuleSet:
     none = rules.take(np.zeros(0, np.int64))
     extras = {"both_ways": np.zeros(0, bool), "also_known_as": np.zeros(0, np.str_), "where": np.zeros(0, np.str_)}
-    none = replace(none, extras={**none.extras, **extras}, ordered=True)
+    none = replace(none, extras={**none.extras, **extras}, ordered=True, grouped=True)
     if not len(rules):
         return none
     note = (
@@ -167,11 +168,6 @@ def _candidates(rules: RuleSet, informative: Ints, worth: Floats) -> Ints:
     rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.r_[starts, len(order)]))
     best = order[rank < _PER_CONSEQUENT]
     return np.sort(best[np.argsort(-gain[best], kind="stable")[:_CANDIDATES]])
-
-
-def _is_aggregate(feature: Feature) -> bool:
-    """Whether a feature is about several sensors at once."""
-    return bool(feature.reads) and not feature.name.startswith("value of ")
 
 
 def _trust_in_places(rules: RuleSet, parts: list[EncodedRules]) -> Floats:
@@ -227,7 +223,7 @@ def _length(rules: RuleSet, number: int) -> tuple[int, int, bool, str]:
     """The order of sentences for the same fact: short ones first, and a conclusion about one sensor before others."""
     sentence, consequent = rules.rule(number).english, rules.items[rules.consequents[number]]
     items = int((rules.antecedents[number] >= 0).sum())
-    return items, len(sentence), _is_aggregate(consequent.feature), sentence
+    return items, len(sentence), is_aggregate(consequent.feature), sentence
 
 
 def _others(rules: RuleSet, number: int, alike: dict[int, list[int]]) -> str:
@@ -300,7 +296,7 @@ class _Cells:
         sides = [items[-1], items[0]] if self.both_ways[rule] else [items[-1]]
         total = 0.0
         for item in sides:
-            worth = AGGREGATE_WORTH if _is_aggregate(encoded.block.columns[encoded.column[item]].feature) else 1.0
+            worth = AGGREGATE_WORTH if is_aggregate(encoded.block.columns[encoded.column[item]].feature) else 1.0
             series = self._series_of(encoded, int(encoded.column[item]))[where]
             order = np.argsort(series, kind="stable")
             if not len(order):
@@ -324,7 +320,7 @@ class _Cells:
 
     def _names(self, block: Block, column: Column) -> Iterable[object]:
         feature = column.feature
-        if _is_aggregate(feature):
+        if is_aggregate(feature):
             # Total, mean, lowest and highest of the same sensors are told once.
             return [(feature.reads, names[:1]) for names in block.embeddings]
         series = np.broadcast_to(column.series, (block.n_embeddings,)).tolist()
@@ -348,10 +344,11 @@ def _select(rules: RuleSet, cells: _Cells, worth: Floats, candidates: Ints, at_m
     tie = rules._tie_break
     heap = [(-float(bound[r]), int(tie[r]), int(r)) for r in candidates]
     heapq.heapify(heap)
-    features = _features(rules)
+    features = family_keys(rules)
     taken: defaultdict[object, int] = defaultdict(int)
     said: dict[tuple[object, ...], int] = {}
     held = np.stack([rules.counts.n, rules.counts.n_antecedent, rules.counts.n_consequent], axis=1)
+    sets: set[object] = set()
     found: list[tuple[int, float]] = []
     total = 0.0
     while heap and len(found) < at_most:
@@ -362,7 +359,7 @@ def _select(rules: RuleSet, cells: _Cells, worth: Floats, candidates: Ints, at_m
         told = next((said[one] for one in complements if one in said), None) if cells.both_ways[rule] else None
         if told is not None and _length(rules, rule) < _length(rules, found[told][0]):
             found[told] = (rule, found[told][1])
-        if taken[features[rule]] >= MOST_ALIKE or told is not None:
+        if taken[features[rule]] >= MOST_ALIKE or told is not None or _key(rules, rule) in sets:
             continue
         gain = cells.new(rule) * float(worth[rule])
         if heap and -gain > heap[0][0]:
@@ -375,6 +372,7 @@ def _select(rules: RuleSet, cells: _Cells, worth: Floats, candidates: Ints, at_m
         if cells.both_ways[rule]:
             said[features[rule], n, left, right] = len(found)
         total += gain
+        sets.add(_key(rules, rule))
         found.append((rule, cells.new(rule, alone=True) * float(worth[rule])))
         taken[features[rule]] += 1
         progress("selecting", len(found), at_most)
@@ -382,7 +380,13 @@ def _select(rules: RuleSet, cells: _Cells, worth: Floats, candidates: Ints, at_m
     return _reading_order(rules, found, features)
 
 
-def _reading_order(rules: RuleSet, found: list[tuple[int, float]], features: list[object]) -> Ints:
+def _key(rules: RuleSet, rule: int) -> tuple[int, frozenset[int]]:
+    """The pattern and the items of a rule: the same items in another direction say little more."""
+    pattern = -1 if rules.pattern_of is None else int(rules.pattern_of[rule])
+    return pattern, frozenset([int(rules.consequents[rule]), *(int(i) for i in rules.antecedents[rule] if i >= 0)])
+
+
+def _reading_order(rules: RuleSet, found: list[tuple[int, float]], features: Sequence[object]) -> Ints:
     """Order rules by what each explains alone, the first about each set of features before all further ones.
 
     Of those about the same features, simple sentences come first: "in its highest fifth" before a range in between.
@@ -396,15 +400,3 @@ def _reading_order(rules: RuleSet, found: list[tuple[int, float]], features: lis
         ordered = sorted((rule for rule, _ in alike), key=lambda r: _length(rules, r))
         turns += [(turn, -best, rule) for turn, rule in enumerate(ordered)]
     return np.array([rule for _, _, rule in sorted(turns)], np.int64)
-
-
-def _features(rules: RuleSet) -> list[object]:
-    """What each rule is about: its pattern and the set of its features; aggregates of the same sensors are one."""
-    feature: list[object] = [
-        item.feature.reads if _is_aggregate(item.feature) else item.feature for item in rules.items
-    ]
-    patterns = [-1] * len(rules) if rules.pattern_of is None else rules.pattern_of.tolist()
-    return [
-        (patterns[r], frozenset([feature[c], *(feature[i] for i in row if i >= 0)]))
-        for r, (row, c) in enumerate(zip(rules.antecedents.tolist(), rules.consequents.tolist(), strict=True))
-    ]

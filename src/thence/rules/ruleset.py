@@ -21,6 +21,7 @@ from thence.errors import ConfigError, nearest
 from thence.rules.bounds import is_within
 from thence.rules.english import format_number, format_rule
 from thence.rules.extra_columns import EXTRA_COLUMNS
+from thence.rules.families import describe_alike, group_families
 from thence.rules.items import Item
 from thence.rules.matching import match_rules
 from thence.rules.measures import MEASURES, Counts
@@ -31,9 +32,12 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-__all__ = ["Ending", "Rule", "RuleSet"]
+__all__ = ["ENOUGH_ROWS", "Ending", "Rule", "RuleSet"]
 
 Indices = npt.NDArray[np.int32]
+
+ENOUGH_ROWS = 10
+"""Number of rows in which a lifted rule must apply in a place for its confidence there to be told."""
 
 SUMMARY_MEASURES = {
     "mean_support": "support",
@@ -147,6 +151,7 @@ class RuleSet:
         coverage_of: Computes the share of rows covered by some rules, while the table is at hand.
         ending: How the search ended.
         ordered: Whether the rules are in an order that ``top`` keeps.
+        grouped: Whether rules about the same quantities are told together, as in a digest.
 
     Examples:
         >>> from thence.rules.items import Feature
@@ -172,6 +177,7 @@ class RuleSet:
     coverage_of: Callable[[RuleSet], float] | None = field(default=None, repr=False, compare=False)
     ending: Ending = Ending.COMPLETE
     ordered: bool = False
+    grouped: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "antecedents", np.asarray(self.antecedents, dtype=np.int32))
@@ -414,7 +420,7 @@ class RuleSet:
             lower = name in EXTRA_COLUMNS and EXTRA_COLUMNS[name].lower_is_better
             down = not lower if descending is None else descending
             keys.append((-1.0 if down else 1.0) * np.nan_to_num(self.measure(name), nan=-np.inf if down else np.inf))
-        return replace(self.take(np.lexsort([self._tie_break, *keys[::-1]])), ordered=True)
+        return replace(self.take(np.lexsort([self._tie_break, *keys[::-1]])), ordered=True, grouped=False)
 
     def top(self, k: int, *, by: str | Sequence[str] | None = None) -> RuleSet:
         """Return the best rules; of equal ones those with higher support.
@@ -592,11 +598,43 @@ class RuleSet:
         text = str(self.extras["also_known_as"][number]) if "also_known_as" in self.extras else ""
         return tuple(text.split("\n")) if text and text != "nan" else ()
 
+    def places_text(self, number: int) -> str:
+        """Return in how many of the places where it applies a lifted rule holds, and where it does not.
+
+        A rule holds in a place if its confidence there reaches the minimum confidence. The text is empty for a rule
+        that is not lifted, has not been counted by place (``refine`` does), or applies often enough in one place only.
+
+        Args:
+            number: The position of the rule.
+
+        Examples:
+            >>> from thence.rules.items import Feature
+            >>> items = (Item.is_(Feature("p"), "on"), Item.is_(Feature("f"), "high"))
+            >>> extras = {"places": np.array([58]), "places_judged": np.array([58]), "places_held": np.array([57])}
+            >>> extras["except"] = np.array(["PU-12 (31 %)"])
+            >>> counts = Counts.from_matrix([[900, 400, 420, 390]])
+            >>> RuleSet(items, np.array([[0]]), np.array([1]), counts, extras=extras).places_text(0)
+            'holds in 57 of the 58 places where it applies; not at PU-12 (31 %)'
+        """
+        if "places_judged" not in self.extras:
+            return ""
+        judged, held = (float(self.extras[name][number]) for name in ("places_judged", "places_held"))
+        if not judged > 1:  # NaN for a rule that is not lifted
+            return ""
+        every = "places" not in self.extras or judged == float(self.extras["places"][number])
+        where = "where it applies" if every else f"where it applies at least {ENOUGH_ROWS} times"
+        if held == judged:
+            return f"holds in all {int(judged):,} places {where}"
+        failing = str(self.extras["except"][number]) if "except" in self.extras else ""
+        named = f"; not at {failing}" if failing not in ("", "nan") else ""
+        return f"holds in {int(held):,} of the {int(judged):,} places {where}{named}"
+
     def measures_text(self, number: int) -> str:
         """Return the main measures of a rule in words.
 
         The confidence is followed by the share of all rows in which the consequent holds, and the support of a lifted
-        rule by the share of frames and of places in which the rule holds at least once.
+        rule by the share of frames and of places in which the rule holds at least once. If it is known in which places
+        the rule fails, this comes last.
 
         Args:
             number: The position of the rule.
@@ -614,20 +652,49 @@ class RuleSet:
             named = str(one.extras["where"][0]) if "where" in one.extras else ""
             named = f": {named}" if named not in ("", "nan") else ""
             spread = f" (at {_percent(times)} of the times, in {_percent(places)} of the places{named})"
+        places = one.places_text(0)
+        places = f"; {places}" if places else ""
         return (
             f"confidence {value['confidence']:.3f}{back} ({value['consequent_support']:.3f} overall), "
-            f"support {value['support']:.3f}{spread}, Zhang {value['zhang']:.3f}"
+            f"support {value['support']:.3f}{spread}, Zhang {value['zhang']:.3f}{places}"
         )
 
-    def lines(self, limit: int | None = None) -> list[str]:
-        """Return numbered sentences with the main measures.
+    @property
+    def entries(self) -> list[list[int]]:
+        """The positions of rules that are told together: of a digest, rules about the same quantities; else each alone.
+
+        Examples:
+            >>> import thence as th
+            >>> rules = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off").rules
+            >>> sum(map(len, rules.entries)) == len(rules)
+            True
+        """
+        return group_families(self) if self.grouped else [[number] for number in range(len(self))]
+
+    def likewise(self, entry: Sequence[int]) -> list[str]:
+        """Return what the further rules of an entry say, each with its confidence, in as few lines as possible.
+
+        A rule that differs from the first one in its values only is told by these.
 
         Args:
-            limit: At most this many; all by default.
+            entry: The positions of rules that are told together, one of ``entries``.
+        """
+        return describe_alike([self.rule(r) for r in entry], self.take(np.array(entry)).measure("confidence"))
+
+    def lines(self, limit: int | None = None) -> list[str]:
+        """Return numbered sentences with the main measures; rules of a digest that are told together follow each other.
+
+        Args:
+            limit: At most this many rules; all by default.
         """
         shown = len(self) if limit is None else min(limit, len(self))
         width = len(str(shown))
-        return [f"{r + 1:>{width + 2}}. {self.rule(r).english}  [{self.measures_text(r)}]" for r in range(shown)]
+        out = []
+        for entry in self.take(np.arange(shown)).entries:
+            first = entry[0]
+            out.append(f"{first + 1:>{width + 2}}. {self.rule(first).english}  [{self.measures_text(first)}]")
+            out += [f"{'':>{width + 4}}likewise: {text}" for text in self.likewise(entry)]
+        return out
 
     def __str__(self) -> str:
         noun = "rule" if len(self) == 1 else "rules"

@@ -186,9 +186,10 @@ def load_run(path: str | Path) -> Run:
         rules = read_rules(folder / "rules.parquet")
     except InputError as error:
         raise RunError(f"the rules cannot be read: {error.message}", where=str(folder)) from error
+    config = Config.from_toml(folder / "config.toml", check=False)
     return Run(
-        replace(rules, ordered=True),
-        Config.from_toml(folder / "config.toml", check=False),
+        replace(rules, ordered=True, grouped="also_known_as" in rules.extras and config.refine.by is None),
+        config,
         summary,
         _read_json(folder / "provenance.json"),
         _read_bins(folder / _BINS),

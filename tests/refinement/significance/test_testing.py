@@ -144,7 +144,8 @@ def test_the_family_is_everything_that_could_have_been_found(
     space = [
         (left, right)
         for left, right in all_rules(table, max_antecedents=length)
-        if in_time(block, left, right) and not block.columns[block.column_of_item[right]].is_constant
+        if in_time(block, left, right)
+        and not any(block.columns[block.column_of_item[item]].is_constant for item in (*left, right))
     ]
     strongest = []
     for shift in shifts_of(block.n_frames):
