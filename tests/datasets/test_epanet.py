@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from thence.datasets.epanet import Network, Probe, SimulationError
-from thence.datasets.net3 import _network_file
+from thence.datasets.library import LIBRARY
 from thence.errors import InputError
 
 SMALL = """
@@ -43,11 +43,11 @@ def small(tmp_path: Path) -> Path:
 def test_net3_is_solved_as_wntr_solves_it(tmp_path: Path) -> None:
     import wntr
 
-    model = wntr.network.WaterNetworkModel(str(_network_file()))
+    model = wntr.network.WaterNetworkModel(str(LIBRARY["net3"].path))
     time = model.options.time
     time.duration, time.hydraulic_timestep, time.report_timestep = 24 * 3600, 3600, 3600
     theirs = wntr.sim.EpanetSimulator(model).run_sim(file_prefix=str(tmp_path / "theirs"))
-    with Network(_network_file()) as network:
+    with Network(LIBRARY["net3"].path) as network:
         nodes, links = network.nodes, network.links
         probes = [
             *(Probe("pressure", name) for name in nodes),

@@ -38,12 +38,13 @@ def test_every_element_carries_its_sensors(own_cache: Path) -> None:
         "flow": 119,
         "level": 3,
         "pressure": 92,
+        "status": 3,
     }
     assert net3.binding["pressure_105"] == "Junction 105"
     assert (net3.binding["flow_10"], net3.binding["flow_20"]) == ("Pump 10", "Pipe 20")
     assert (net3.binding["level_1"], net3.binding["demand_Lake"]) == ("Tank 1", "Reservoir Lake")
     frame = net3.sensors.to_polars()
-    assert frame.shape == (96, 276) and frame.null_count().sum_horizontal().item() == 0
+    assert frame.shape == (96, 279) and frame.null_count().sum_horizontal().item() == 0
     assert net3.labels is not None and net3.labels.height == 0
 
 
@@ -65,6 +66,29 @@ def test_the_pump_keeps_its_daily_hours_beyond_the_week_that_the_network_schedul
     )
     assert sorted(running["time"]) == list(range(1, 11))
     assert all(hours == list(range(1, 15)) for hours in running["hours"].to_list())
+
+
+def test_the_states_of_pumps_and_controlled_pipes_are_read() -> None:
+    """The pump 335 and the pipe 330 around it are switched by the level of tank 1, one against the other."""
+    net3 = datasets.load("net3", days=7)
+    states = [sensor for sensor in net3.sensors.sensors if sensor.kind == "status"]
+    assert [sensor.id for sensor in states] == ["status_330", "status_10", "status_335"]
+    assert all(sensor.categorical and sensor.unit == "" for sensor in states)
+    assert (net3.binding["status_10"], net3.binding["status_330"]) == ("Pump 10", "Pipe 330")
+    frame = net3.sensors.to_polars()
+    assert set(frame["status_10"]) == {"open", "closed"}
+    for link in ("330", "10", "335"):
+        assert frame.filter(pl.col(f"status_{link}") == "closed")[f"flow_{link}"].abs().max() < 1e-3  # type: ignore[operator]
+    assert (frame["status_330"] != frame["status_335"]).mean() > 0.9  # type: ignore[operator]
+
+
+def test_states_have_no_noise_and_leave_the_noise_of_numbers_as_it_is() -> None:
+    """The factors of a reading depend on its position among the numbers: states come after them."""
+    exact, noisy = (datasets.load("net3", days=2, noise=noise).sensors.to_polars() for noise in (0.0, 0.01))
+    assert noisy.select("^status_.*$").equals(exact.select("^status_.*$"))
+    few = datasets.load("net3", days=2, noise=0.01, sensors=("level", "pressure")).sensors.to_polars()
+    assert few.equals(noisy.select(few.columns))
+    assert {name.partition("_")[0] for name in few.columns} == {"time", "level", "pressure"}
 
 
 def test_days_differ_by_the_noise_of_demands_and_only_by_it() -> None:
@@ -107,6 +131,7 @@ def test_it_says_how_far_it_is() -> None:
         ({"demand_noise": 1.5}, "demand_noise must be >= 0"),
         ({"noise": 1.0}, "noise must be >= 0"),
         ({"noise": -0.01}, "noise must be >= 0"),
+        ({"sensors": "levels"}, "no 'levels' sensors; kinds are pressure, flow, demand, level, status"),
     ],
 )
 def test_impossible_options_are_refused(options: dict[str, Any], message: str) -> None:

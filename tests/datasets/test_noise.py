@@ -42,7 +42,7 @@ def test_the_seeds_and_the_date_decide() -> None:
     assert not np.allclose(noisy["a"][:48] / frame(3)["a"][:48], noisy["a"][48:96] / frame(3)["a"][48:96])
 
 
-@pytest.mark.parametrize("name", ["net3", "hanoi", "ltown"])
+@pytest.mark.parametrize("name", ["net1", "net3", "hanoi", "ltown"])
 def test_simulated_data_sets_take_noise(name: str) -> None:
     try:
         exact, noisy, again = (datasets.load(name, days=1, noise=noise) for noise in (0.0, 0.01, 0.01))

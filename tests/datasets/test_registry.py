@@ -22,9 +22,9 @@ def test_every_data_set_says_what_it_needs_and_which_options_it_takes() -> None:
         assert info.describe()["options"] == info.options
         assert "progress" not in info.options
     assert datasets.info("net3").options == {
-        "days": 28, "step_minutes": 30, "seed": 0, "demand_noise": 0.05, "noise": 0.0,
+        "days": 28, "step_minutes": 30, "seed": 0, "demand_noise": 0.05, "noise": 0.0, "sensors": "all",
     }  # fmt: skip
-    for name in ("net3", "hanoi", "ltown"):
+    for name in ("net1", "net3", "hanoi", "ltown"):
         assert "noise=0.0" in str(datasets.info(name))
 
 

@@ -30,7 +30,11 @@ DATASETS = Registry(
     "data set",
     {
         "toy": "thence.datasets.toy:DATASET",
+        "net1": "thence.datasets.library:NET1",
         "net3": "thence.datasets.net3:DATASET",
+        "ky4": "thence.datasets.library:KY4",
+        "ky10": "thence.datasets.library:KY10",
+        "net6": "thence.datasets.library:NET6",
         "hanoi": "thence.datasets.hanoi:DATASET",
         "ltown": "thence.datasets.ltown:DATASET",
         "lbnl-ahu": "thence.datasets.lbnl_ahu:DATASET",
@@ -47,7 +51,7 @@ def names() -> tuple[str, ...]:
 
     Examples:
         >>> names()[:3]
-        ('toy', 'net3', 'hanoi')
+        ('toy', 'net1', 'net3')
     """
     return DATASETS.names()
 

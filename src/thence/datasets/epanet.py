@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -24,13 +24,13 @@ from thence.progress import Progress, silent
 
 __all__ = ["Network", "Probe", "SimulationError"]
 
-Quantity = Literal["pressure", "demand", "deficit", "flow"]
+Quantity = Literal["pressure", "demand", "deficit", "flow", "status"]
 Floats = NDArray[np.float64]
 
 # Codes of the EPANET 2.2 toolkit (epanet2_enums.h).
-_NODE_COUNT, _LINK_COUNT = 0, 2
+_NODE_COUNT, _LINK_COUNT, _CONTROL_COUNT = 0, 2, 5
 _ELEVATION, _EMITTER, _DEMAND, _PRESSURE, _DEFICIT = 0, 3, 9, 11, 27
-_DIAMETER, _LENGTH, _ROUGHNESS, _MINOR_LOSS, _FLOW = 0, 1, 2, 3, 8
+_DIAMETER, _LENGTH, _ROUGHNESS, _MINOR_LOSS, _FLOW, _STATUS = 0, 1, 2, 3, 8, 11
 _DURATION, _HYDRAULIC_STEP, _PATTERN_STEP, _PATTERN_START, _REPORT_STEP = 0, 1, 3, 4, 5
 _TRIALS, _ACCURACY = 0, 1
 _CUBIC_METRES_PER_HOUR = 8
@@ -45,6 +45,7 @@ _PROBE_CODES: dict[Quantity, tuple[str, int]] = {
     "demand": ("node", _DEMAND),
     "deficit": ("node", _DEFICIT),
     "flow": ("link", _FLOW),
+    "status": ("link", _STATUS),  # 0 is closed, 1 is open
 }
 
 
@@ -58,7 +59,7 @@ class Probe:
 
     Args:
         quantity: What to read.
-        name: The name of the node, or of the link for ``"flow"``.
+        name: The name of the node, or of the link for ``"flow"`` and ``"status"``.
     """
 
     quantity: Quantity
@@ -123,12 +124,15 @@ class Network:
             raise InputError(f"no {what} '{name}' in the network", where=str(self.inp), hint=nearest(name, known))
         return index.value
 
-    def _names(self, count_code: int, function: str) -> tuple[str, ...]:
+    def _count(self, code: int) -> int:
         count = ctypes.c_int()
-        self._call("EN_getcount", ctypes.c_int(count_code), ctypes.byref(count))
+        self._call("EN_getcount", ctypes.c_int(code), ctypes.byref(count))
+        return count.value
+
+    def _names(self, count_code: int, function: str) -> tuple[str, ...]:
         buffer = ctypes.create_string_buffer(64)
         names = []
-        for index in range(1, count.value + 1):
+        for index in range(1, self._count(count_code) + 1):
             self._call(function, ctypes.c_int(index), buffer)
             names.append(buffer.value.decode())
         return tuple(names)
@@ -162,6 +166,34 @@ class Network:
     def tanks(self) -> tuple[str, ...]:
         """Names of the tanks."""
         return tuple(name for name in self.nodes if self._node_type(name) == 2)
+
+    @property
+    def switched_links(self) -> tuple[str, ...]:
+        """Names of the links that can switch: pumps, valves, and pipes that a simple control opens or closes."""
+        kind = ctypes.c_int()
+        switched = set(self._controls())
+        found = []
+        for index, name in enumerate(self.links, start=1):
+            self._call("EN_getlinktype", ctypes.c_int(index), ctypes.byref(kind))
+            if kind.value > _PIPE or index in switched:
+                found.append(name)
+        return tuple(found)
+
+    def _controls(self) -> Iterator[int]:
+        """Yield the index of the link of every simple control."""
+        kind, link, node = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
+        setting, level = ctypes.c_double(), ctypes.c_double()
+        for control in range(1, self._count(_CONTROL_COUNT) + 1):
+            parts = [ctypes.byref(part) for part in (kind, link, setting, node, level)]
+            self._call("EN_getcontrol", ctypes.c_int(control), *parts)
+            yield link.value
+
+    @property
+    def pattern_step_s(self) -> int:
+        """How long a value of a demand pattern holds, in seconds, as the file says."""
+        seconds = ctypes.c_long()
+        self._call("EN_gettimeparam", ctypes.c_int(_PATTERN_STEP), ctypes.byref(seconds))
+        return seconds.value
 
     def _link_value(self, link: int, code: int) -> float:
         value = ctypes.c_double()

@@ -42,8 +42,8 @@ def add_noise(frame: pl.DataFrame, *, noise: float, seeds: Sequence[int]) -> pl.
     """Return readings multiplied by independent factors N(1, ``noise``), one per sensor and step.
 
     Args:
-        frame: Readings with the column ``time`` and one numeric column per sensor; all sensors of the data set, since
-            the factors of a sensor depend on its position.
+        frame: Readings with the column ``time`` and one column per sensor; all sensors of the data set, since the
+            factors of a sensor depend on its position among the numeric ones. States are returned as they are.
         noise: The standard deviation of a reading, relative to its value; with 0 the frame is returned as it is.
         seeds: The random seeds.
 
@@ -55,7 +55,7 @@ def add_noise(frame: pl.DataFrame, *, noise: float, seeds: Sequence[int]) -> pl.
     """
     if not noise:
         return frame
-    sensors = [name for name in frame.columns if name != "time"]
+    sensors = [name for name, dtype in frame.schema.items() if dtype.is_numeric()]
     values = frame.select(sensors).to_numpy()
     dates = frame["time"].dt.date()
     first = np.flatnonzero(np.r_[True, (dates[1:] != dates[:-1]).to_numpy()])

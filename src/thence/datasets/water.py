@@ -1,9 +1,9 @@
 """Sensors in a water network: their ids, their nodes in the graph, and the ``System`` they belong to.
 
 Water data sets name a sensor by its kind and EPANET's name of the element: ``pressure_12`` at junction 12, ``flow_5``
-in pipe 5, ``demand_12`` of junction 12 (of a reservoir: the negative of its supply), ``level_T1`` in tank T1. Pressures
-and levels are in m, flows and demands in m³/h; a flow is positive from the start of its link to the end. This module
-must not simulate.
+in pipe 5, ``demand_12`` of junction 12 (of a reservoir: the negative of its supply), ``level_T1`` in tank T1,
+``status_10`` of pump 10. Pressures and levels are in m, flows and demands in m³/h; a flow is positive from the start of
+its link to the end; a status is ``open`` or ``closed``. This module must not simulate.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from thence.readings.sensors import Sensor, SensorData
 
 __all__ = ["Gauge", "build_system", "find_node", "frame_of_readings"]
 
-Kind = Literal["pressure", "flow", "demand", "level"]
-_UNITS: dict[Kind, str] = {"pressure": "m", "flow": "m3/h", "demand": "m3/h", "level": "m"}
+Kind = Literal["pressure", "flow", "demand", "level", "status"]
+_UNITS: dict[Kind, str] = {"pressure": "m", "flow": "m3/h", "demand": "m3/h", "level": "m", "status": ""}
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,12 @@ class Gauge:
     @property
     def sensor(self) -> Sensor:
         """The sensor with its kind and unit."""
-        return Sensor(self.id, kind=self.kind, unit=_UNITS[self.kind])
+        return Sensor(self.id, kind=self.kind, unit=_UNITS[self.kind], categorical=self.kind == "status")
+
+    @property
+    def in_link(self) -> bool:
+        """Whether the element is a link (pipe, pump, valve) and not a node (junction, reservoir, tank)."""
+        return self.kind in ("flow", "status")
 
 
 def frame_of_readings(
@@ -77,7 +82,7 @@ def frame_of_readings(
     """Return the wide frame of a simulation: ``time`` in UTC and one column per gauge.
 
     Args:
-        table: The readings, one row per step and one column per gauge.
+        table: The readings, one row per step and one column per gauge; the status of a link is 0 if it is closed.
         gauges: The gauges.
         start: The time of the first row.
         step: The interval between rows.
@@ -85,8 +90,14 @@ def frame_of_readings(
     times = pl.datetime_range(start, start + (len(table) - 1) * step, interval=step, time_unit="us", eager=True).alias(
         "time"
     )
-    columns = [pl.Series(gauge.id, table[:, column]) for column, gauge in enumerate(gauges)]
+    columns = [_series(gauge, table[:, column]) for column, gauge in enumerate(gauges)]
     return pl.DataFrame([times, *columns])
+
+
+def _series(gauge: Gauge, values: NDArray[np.float64]) -> pl.Series:
+    if gauge.kind != "status":
+        return pl.Series(gauge.id, values)
+    return pl.Series(gauge.id, np.where(values > 0, "open", "closed"), dtype=pl.String)
 
 
 def find_node(graph: KnowledgeGraph, name: str, *, link: bool) -> str:
@@ -128,7 +139,7 @@ def build_system(
         source: Where they come from.
     """
     graph = read_graph(inp)
-    binding = Binding({gauge.id: find_node(graph, gauge.name, link=gauge.kind == "flow") for gauge in gauges})
+    binding = Binding({gauge.id: find_node(graph, gauge.name, link=gauge.in_link) for gauge in gauges})
     if leaks is not None:
         subjects = [find_node(graph, subject, link=leaks_in_links) for subject in leaks["subject"]]
         leaks = leaks.with_columns(pl.Series("subject", subjects, dtype=pl.String))
