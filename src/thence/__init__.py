@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from thence.readings.sensors import Sensor as Sensor
     from thence.readings.sensors import SensorData as SensorData
     from thence.refinement import refine as refine
+    from thence.refinement.exceptions import exceptions as exceptions
     from thence.rules.constraints import Where as Where
     from thence.rules.item_text import parse_item as parse_item
     from thence.rules.items import Feature as Feature
@@ -109,6 +110,7 @@ _MODULES = MappingProxyType(
         "readings.readers": ("read_sensors",),
         "readings.sensors": ("Sensor", "SensorData"),
         "refinement": ("refine",),
+        "refinement.exceptions": ("exceptions",),
         "rules.constraints": ("Where",),
         "rules.item_text": ("parse_item",),
         "rules.items": ("Feature", "Interval", "Item"),

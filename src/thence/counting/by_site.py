@@ -113,6 +113,8 @@ def with_site_columns(rules: RuleSet, table: TransactionTable, *, denominator: s
         table: A table of several systems.
         denominator: As in ``count_rules_of``.
     """
+    if not len(rules) and not table.sites:
+        return rules  # no pattern has a place in any of the systems
     extras = dict(rules.extras)
     for name, counts in count_sites(rules, table, denominator=denominator).items():
         with np.errstate(invalid="ignore"):

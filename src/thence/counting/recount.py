@@ -32,8 +32,10 @@ from thence.tables.transactions import FeatureTable, TransactionTable
 __all__ = [
     "CoverageOn",
     "Stretches",
+    "bank_items",
     "count_rules_of",
     "count_stretches",
+    "counted_on",
     "data_coverage",
     "group_by_block",
     "recount",
@@ -311,8 +313,18 @@ def group_by_block(rules: RuleSet, table: TransactionTable) -> list[tuple[int, n
     return [(at, np.flatnonzero(block_of[own] == at)) for at in np.unique(block_of[own]).tolist()]
 
 
-def _bank_items(items: Sequence[Item], used: Iterable[int], table: TransactionTable, at: int) -> tuple[Bank, Indices]:
-    """Return the bank of a block, extended by joined items, and the number in the bank of each used item."""
+def bank_items(items: Sequence[Item], used: Iterable[int], table: TransactionTable, at: int) -> tuple[Bank, Indices]:
+    """Return the bank of a block, extended by joined items, and the number in the bank of each used item.
+
+    Args:
+        items: The items.
+        used: Positions of the items that are looked up.
+        table: The table.
+        at: Position of the block.
+
+    Returns:
+        The bank, and the number of each item, −1 for those that are not used; a last −1 maps padding to padding.
+    """
     block = table.blocks[at]
     columns = {column.feature: c for c, column in enumerate(block.columns)}
     numbers = np.full(len(items) + 1, -1, np.int32)
@@ -339,7 +351,7 @@ def _count_blocks(
     for at, chosen in group_by_block(rules, table):
         left, right = rules.antecedents[chosen], rules.consequents[chosen]
         used = np.unique(np.concatenate([left[left >= 0], right]))
-        bank, numbers = _bank_items(rules.items, used.tolist(), table, at)
+        bank, numbers = bank_items(rules.items, used.tolist(), table, at)
         is_lifted = table.blocks[at].is_lifted
         counts, found = _count_items(bank, numbers[left], numbers[right], denominator, lifted=is_lifted)
         counted[:, chosen] = np.stack(
@@ -396,7 +408,7 @@ def count_stretches(rules: RuleSet, table: Table, *, stretches: int, denominator
     for at, chosen in group_by_block(rules, table):
         left, right = rules.antecedents[chosen], rules.consequents[chosen]
         used = np.unique(np.concatenate([left[left >= 0], right]))
-        bank, numbers = _bank_items(rules.items, used.tolist(), table, at)
+        bank, numbers = bank_items(rules.items, used.tolist(), table, at)
         left, right = numbers[left], numbers[right]
         if bank.n_frames == 1:
             counts, _ = _count_items(bank, left, right, denominator, lifted=table.blocks[at].is_lifted)
@@ -461,7 +473,7 @@ def data_coverage(rules: RuleSet, table: Table) -> float:
     covered = 0
     for at, chosen in group_by_block(rules, table):
         left = rules.antecedents[chosen]
-        bank, numbers = _bank_items(rules.items, np.unique(left[left >= 0]).tolist(), table, at)
+        bank, numbers = bank_items(rules.items, np.unique(left[left >= 0]).tolist(), table, at)
         covered += sum(int(popcount(held)) for held in _cover_chunks(bank, numbers[left]))
     return covered / table.n_rows
 
@@ -474,6 +486,21 @@ class CoverageOn:
 
     def __call__(self, rules: RuleSet) -> float:
         return data_coverage(rules, self.table)
+
+
+def counted_on(rules: RuleSet) -> Table | None:
+    """Return the table that rules were counted on, if it is at hand: rules that were read from a file have none.
+
+    Args:
+        rules: The rules.
+
+    Examples:
+        >>> import polars as pl
+        >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y"], "b": ["u", "u", "v"]}))
+        >>> counted_on(recount(np.array([[0]]), np.array([2]), table)) is table
+        True
+    """
+    return rules.coverage_of.table if isinstance(rules.coverage_of, CoverageOn) else None
 
 
 def _cover_chunks(bank: Bank, left: Indices) -> Iterable[Words]:
@@ -509,7 +536,7 @@ def rule_rows(rule: Rule, table: TransactionTable) -> tuple[npt.NDArray[np.bool_
     zero = np.zeros(1, np.int64)
     single = RuleSet.from_rules([rule], Counts(zero, zero, zero, zero))
     at, _ = group_by_block(single, table)[0]
-    bank, numbers = _bank_items(single.items, range(len(single.items)), table, at)
+    bank, numbers = bank_items(single.items, range(len(single.items)), table, at)
     chosen = numbers[single.antecedents[0]]
     target = numbers[single.consequents[0]]
     applies = np.bitwise_and.reduce(bank.words[bank.row_of[chosen[chosen >= 0]]], axis=0)

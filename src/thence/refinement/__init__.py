@@ -19,6 +19,7 @@ from thence.graph.ontology import Ontology
 from thence.progress import Progress, silent
 from thence.refinement.cover import smallest_cover
 from thence.refinement.digest import digest as make_digest
+from thence.refinement.exceptions import with_exceptions
 from thence.refinement.merging import merge_intervals
 from thence.refinement.redundancy import drop_covered, drop_mirrored, drop_trivia
 from thence.refinement.significance.nulls import Null
@@ -39,7 +40,11 @@ __all__ = [
     "refine",
     "simplify",
     "smallest_cover",
+    "with_exceptions",
 ]
+
+MOST_COUNTED_BY_PLACE = 5_000
+"""With more rules than this, nobody reads in which places each of them fails."""
 
 
 def refine(
@@ -69,6 +74,9 @@ def refine(
     The steps run in this order: drop trivial rules, drop mirror images, check the assurance, test the significance,
     merge bins, simplify, check the assurance of merged and simplified rules, drop rules covered by a more general one,
     select a cover, make a digest.
+
+    In the end, if no more than 5,000 lifted rules are left, their columns ``places_judged``, ``places_held`` and
+    ``except`` say in which places they hold and where they do not (``with_exceptions``).
 
     If you test significance, pass ``min_confidence``, ``min_support``, ``antecedent`` and ``consequent`` as the miner
     had them, so that the test adjusts for exactly the rules that it could have found.
@@ -173,6 +181,8 @@ def refine(
         refined = function(refined) if before else refined
         done.append({"step": name, "before": before, "after": len(refined)})
     progress("refining", len(chosen), len(chosen))
+    if 0 < len(refined) <= MOST_COUNTED_BY_PLACE:
+        refined = with_exceptions(refined, table, min_confidence=floor, denominator=denominator)
     return _add_report(rules, refined, done)
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 __all__ = ["EXTRA_COLUMNS", "ExtraColumn", "columns_from"]
 
-Origin = Literal["lifted", "miner", "assurance", "redundancy", "significance", "digest"]
+Origin = Literal["lifted", "miner", "assurance", "redundancy", "significance", "digest", "exceptions", "sharpening"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,10 @@ EXTRA_COLUMNS: Mapping[str, ExtraColumn] = MappingProxyType(
         "both_ways": ExtraColumn("digest"),
         "also_known_as": ExtraColumn("digest", of_table=False),
         "where": ExtraColumn("digest"),
+        "places_judged": ExtraColumn("exceptions"),
+        "places_held": ExtraColumn("exceptions"),
+        "except": ExtraColumn("exceptions"),
+        "confirmed_confidence": ExtraColumn("sharpening"),
         "p_value": ExtraColumn("significance", lower_is_better=True),
         "p_adjusted": ExtraColumn("significance", lower_is_better=True),
         "p_simpler": ExtraColumn("significance", lower_is_better=True),

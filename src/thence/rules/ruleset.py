@@ -652,11 +652,11 @@ class RuleSet:
             named = str(one.extras["where"][0]) if "where" in one.extras else ""
             named = f": {named}" if named not in ("", "nan") else ""
             spread = f" (at {_percent(times)} of the times, in {_percent(places)} of the places{named})"
-        places = one.places_text(0)
-        places = f"; {places}" if places else ""
+        told = one.places_text(0)
+        told = f"; {told}" if told else ""
         return (
             f"confidence {value['confidence']:.3f}{back} ({value['consequent_support']:.3f} overall), "
-            f"support {value['support']:.3f}{spread}, Zhang {value['zhang']:.3f}{places}"
+            f"support {value['support']:.3f}{spread}, Zhang {value['zhang']:.3f}{told}"
         )
 
     @property
