@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.errors import ConfigError
+from thence.readings.derived import StateCodes
 from thence.readings.sensors import ReadReport, Sensor
 from thence.readings.windows import WindowedReadings
 
@@ -83,6 +84,10 @@ class PooledReadings(WindowedReadings):
             values=columns(self.values),
             states={id: (moved(codes, site_of_id(id), -1), known) for id, (codes, known) in self.states.items()},
             derived={name: columns(values) for name, values in self.derived.items()},
+            derived_states={
+                name: {id: (moved(codes, site_of_id(id), -1), known) for id, (codes, known) in states.items()}
+                for name, states in self.derived_states.items()
+            },
             site_times=site_times,
             calendars={
                 name: np.stack([moved(row, site, -1) for row, site in zip(codes, site_times, strict=True)])
@@ -123,9 +128,13 @@ def pool_readings(parts: Mapping[str, WindowedReadings]) -> PooledReadings:
         aggregates |= {qualified(name, id): how for id, how in part.aggregates.items()}
         found = [replace(f, sensor=qualified(name, f.sensor) if f.sensor else "") for f in part.report.findings]
         report = report.extended(found, notes=[f"{name}: {note}" for note in part.report.notes])
-    derived = {}
-    if any("change" in part.derived for part in parts.values()):
-        derived["change"] = _side_by_side([part.derived["change"] for part in parts.values()], n_frames)
+    names = dict.fromkeys(n for part in parts.values() for n, array in part.derived.items() if array.ndim == 2)
+    derived = {n: _side_by_side([part.derived[n] for part in parts.values()], n_frames) for n in names}
+    derived_states: dict[str, dict[str, StateCodes]] = {}
+    for name, part in parts.items():
+        for derived_name, series in part.derived_states.items():
+            into = derived_states.setdefault(derived_name, {})
+            into |= {qualified(name, id): (_pad(codes, n_frames, -1), known) for id, (codes, known) in series.items()}
     calendars = {
         name: np.stack([_pad(part.derived[name].astype(np.int16), n_frames, -1) for part in parts.values()])
         for name in CALENDAR
@@ -138,6 +147,7 @@ def pool_readings(parts: Mapping[str, WindowedReadings]) -> PooledReadings:
         "values": _side_by_side([part.values for part in parts.values()], n_frames),
         "states": states,
         "derived": derived,
+        "derived_states": derived_states,
         "aggregates": aggregates,
         "report": report,
         "notes": tuple(f"{name}: {note}" for name, part in parts.items() for note in part.notes),

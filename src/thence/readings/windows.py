@@ -7,9 +7,8 @@ graph.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, get_args
 
@@ -18,6 +17,8 @@ import numpy.typing as npt
 import polars as pl
 
 from thence.errors import ConfigError, nearest
+from thence.readings.derived import DERIVED, StateCodes, derive_values, name_derived
+from thence.readings.durations import MICROSECOND, parse_duration
 from thence.readings.scanning import (
     Readings,
     ScanCounts,
@@ -29,7 +30,6 @@ from thence.readings.scanning import (
 )
 from thence.readings.sensors import ReadReport, Sensor, SensorData, Time, as_utc
 from thence.readings.steps import SHORTER, format_duration, own_step, typical_step
-from thence.settings.values import require_zone
 
 __all__ = ["AGGREGATES", "DERIVED", "STATE_AGGREGATES", "WindowedReadings", "parse_duration", "window"]
 
@@ -37,8 +37,6 @@ AGGREGATES = ("mean", "sum", "min", "max", "last", "range", "count", "median")
 """Aggregates of numbers, in the order of their codes in the kernels."""
 STATE_AGGREGATES = ("mode", "last")
 """Aggregates of states."""
-DERIVED = ("change", "hour", "weekday")
-"""Values that can be derived from windows; see ``window``."""
 
 Empty = Literal["drop", "keep"]
 """What happens to windows in which no sensor reads."""
@@ -46,16 +44,6 @@ EMPTY: tuple[Empty, ...] = get_args(Empty)
 
 MAX_CELLS = 2**31
 LEAST_MISSING = 0.1  # share of missing values at which the step of the readings is compared with the windows
-MICROSECOND = timedelta(microseconds=1)
-UNITS = {
-    "us": 1,
-    "ms": 10**3,
-    "s": 10**6,
-    "min": 60 * 10**6,
-    "h": 3600 * 10**6,
-    "d": 86400 * 10**6,
-    "w": 604800 * 10**6,
-}
 FloatArray = npt.NDArray[np.float64]
 StateColumns = dict[str, tuple[npt.NDArray[np.int32], tuple[str, ...]]]
 
@@ -69,12 +57,14 @@ class WindowedReadings:
         sensors: All sensors, in order.
         values: Windows × numeric sensors (see ``numeric``); NaN where a window has no reading.
         states: Per categorical sensor, integer codes (−1 is missing) and the categories that they index.
-        derived: The derived values that were requested: ``change`` has the shape of ``values``; ``hour`` (0–23) and
-            ``weekday`` (0 is Monday) have one number per window.
+        derived: The derived values that were requested: ``change`` and ``lag:…`` have the shape of ``values``; ``hour``
+            (0–23) and ``weekday`` (0 is Monday) have one number per window.
         every: Length of a window.
         aggregates: Aggregate used for each sensor id.
         report: Report of the readings, with all checks done.
         notes: Why the windows have this length, and how many were left out; one sentence each.
+        derived_states: The derived states that were requested, by name (``switch``, ``duration:open``) and sensor:
+            integer codes (−1 is missing) and the values that they index.
     """
 
     times: npt.NDArray[np.datetime64]
@@ -86,6 +76,7 @@ class WindowedReadings:
     aggregates: Mapping[str, str]
     report: ReadReport
     notes: tuple[str, ...] = ()
+    derived_states: Mapping[str, Mapping[str, StateCodes]] = field(default_factory=dict)
 
     @property
     def numeric(self) -> tuple[Sensor, ...]:
@@ -117,6 +108,10 @@ class WindowedReadings:
             values=self.values[:, columns],
             states={name: state for name, state in self.states.items() if name in wanted},
             derived={name: values[:, columns] if values.ndim == 2 else values for name, values in self.derived.items()},
+            derived_states={
+                name: {id: state for id, state in states.items() if id in wanted}
+                for name, states in self.derived_states.items()
+            },
         )
 
     def without_empty(self) -> WindowedReadings:
@@ -130,6 +125,10 @@ class WindowedReadings:
             values=self.values[held],
             states={name: (codes[held], known) for name, (codes, known) in self.states.items()},
             derived={name: values[held] for name, values in self.derived.items()},
+            derived_states={
+                name: {id: (codes[held], known) for id, (codes, known) in states.items()}
+                for name, states in self.derived_states.items()
+            },
         )
 
     def _held(self) -> npt.NDArray[np.bool_]:
@@ -176,8 +175,12 @@ def window(
             the readings themselves (see ``own_step``).
         aggregate: One of ``AGGREGATES`` for all numeric sensors (categorical sensors then use ``"mode"``, or ``"last"``
             for ``"last"``), or a mapping from kind to aggregate; other kinds use ``"mean"`` or ``"mode"``.
-        derive: Names of ``DERIVED`` values to add: ``"change"`` is the difference from the window just before, missing
-            after a gap; ``"hour"`` and ``"weekday"`` are those of the start of the window.
+        derive: Values to add. ``"change"``: the difference from the window just before. ``"previous"``: the value of
+            the window just before; ``"lag:30min"`` or ``"lag:3"``: the value that long, or that many windows, ago.
+            ``"switch"``: the state that a sensor switches to. ``"duration"``: how long its state has lasted.
+            ``"within:30min"``: whether a state occurs in the next 30 minutes, and with ``"switch"``, whether the sensor
+            switches to it; ``"next"``: the same in the next window. ``"hour"``, ``"weekday"``: those of the start of
+            the window. What depends on a window without a reading is missing, so also after a gap.
         origin: Windows start at ``origin`` plus multiples of ``every``: ``"epoch"`` (1970-01-01T00:00 UTC: half hours
             start at :00 and :30, days at midnight UTC, weeks on Thursday), ``"start"`` (the first row) or a time.
         timezone: Time zone of the derived ``hour`` and ``weekday``; nothing else depends on it.
@@ -213,7 +216,7 @@ def window(
     numeric = [sensor for sensor in sensors.sensors if not sensor.categorical]
     states = [sensor for sensor in sensors.sensors if sensor.categorical]
     chosen = _choose_aggregates(sensors.sensors, aggregate)
-    wanted = _check_derived(derive)
+    wanted = name_derived(derive, length)
     grid = _lay_grid(time_bounds(sensors.readings), length, origin, len(sensors))
     values, of_numbers = _window_numbers(sensors.readings, numeric, chosen, grid)
     codes, of_states = _window_states(sensors.readings, states, chosen, grid)
@@ -227,17 +230,21 @@ def window(
     if report.pending:
         scans = [([s.id for s in part], counts) for part, counts in ((numeric, of_numbers), (states, of_states))]
         report = report.completed(merge_findings(sensors.readings, *scans))
+    derived = derive_values(
+        wanted, times=times, sensors=sensors.sensors, values=values, states=codes, every=length, timezone=timezone
+    )
     windows = WindowedReadings(
         times=times,
         sensors=sensors.sensors,
         values=values,
         states=codes,
-        derived=_derive(wanted, times, values, timezone),
+        derived=derived.numbers,
         every=length * MICROSECOND,
         aggregates=chosen,
         report=report,
+        derived_states=derived.states,
     )
-    notes = [*(reasons or _note_short(sensors, windows)), *_note_empty(windows, empty)]
+    notes = [*(reasons or _note_short(sensors, windows)), *_note_empty(windows, empty), *derived.notes]
     return replace(windows.without_empty() if empty == "drop" else windows, notes=tuple(notes))
 
 
@@ -280,31 +287,6 @@ def _percent(share: float) -> str:
     return f"{share:.0%}".replace("%", " %")
 
 
-def parse_duration(text: str | timedelta) -> int:
-    """Return a duration such as ``"30min"``, ``"1h30min"``, ``"1d"``, or a ``timedelta``, in microseconds.
-
-    Raises:
-        ConfigError: If it is not a duration, or not positive.
-
-    Examples:
-        >>> parse_duration("1h30min") == parse_duration("90 min") == 5_400_000_000
-        True
-    """
-    if isinstance(text, timedelta):
-        total = text // MICROSECOND
-    else:
-        compact = str(text).replace(" ", "")
-        parts = re.findall(r"(\d+)([a-z]+)", compact)
-        aliases = {"m": "min", "sec": "s", "hour": "h", "hours": "h", "day": "d", "days": "d", "week": "w"}
-        units = [aliases.get(unit, unit) for _, unit in parts]
-        if not parts or "".join(n + unit for n, unit in parts) != compact or not set(units) <= set(UNITS):
-            raise ConfigError(f"invalid duration '{text}'", hint="write it as 30min, 1h, 1h30min or 1d")
-        total = sum(int(n) * UNITS[unit] for (n, _), unit in zip(parts, units, strict=True))
-    if total <= 0:
-        raise ConfigError(f"duration must be positive, got {text}", hint="for example 30min")
-    return int(total)
-
-
 def _choose_aggregates(sensors: Sequence[Sensor], aggregate: str | Mapping[str, str]) -> dict[str, str]:
     by_kind: Mapping[str, str] = {} if isinstance(aggregate, str) else aggregate
     kinds = {sensor.kind for sensor in sensors}
@@ -342,15 +324,6 @@ def _check_aggregate(name: str) -> None:
         raise ConfigError(
             f"unknown aggregate '{name}'", hint=nearest(str(name), known) or f"use one of {', '.join(known)}"
         )
-
-
-def _check_derived(derive: str | Iterable[str]) -> tuple[str, ...]:
-    names = (derive,) if isinstance(derive, str) else tuple(dict.fromkeys(derive))
-    for name in names:
-        if name not in DERIVED:
-            hint = nearest(name, DERIVED) or f"use one of {', '.join(DERIVED)}"
-            raise ConfigError(f"unknown derived value '{name}'", hint=hint)
-    return names
 
 
 @dataclass(frozen=True)
@@ -489,21 +462,3 @@ def _occupied(values: FloatArray, codes: StateColumns, n_windows: int) -> slice:
     while after > first and not filled(after - 1):
         after -= 1
     return slice(first, after)
-
-
-def _derive(
-    names: Sequence[str], times: npt.NDArray[np.datetime64], values: FloatArray, timezone: str
-) -> dict[str, npt.NDArray[Any]]:
-    derived: dict[str, npt.NDArray[Any]] = {}
-    if "change" in names:
-        change = np.full_like(values, np.nan)
-        change[1:] = values[1:] - values[:-1]
-        derived["change"] = change
-    if {"hour", "weekday"} & set(names):
-        require_zone(timezone)
-        local = pl.Series(times).cast(pl.Datetime("us")).dt.replace_time_zone("UTC").dt.convert_time_zone(timezone)
-        if "hour" in names:
-            derived["hour"] = local.dt.hour().to_numpy().astype(np.int8)
-        if "weekday" in names:
-            derived["weekday"] = local.dt.weekday().to_numpy().astype(np.int8) - np.int8(1)
-    return {name: derived[name] for name in names}

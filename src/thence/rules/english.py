@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from decimal import Decimal
 
 from thence.rules.items import Aspect, Feature, Interval, Item, Operator, Role, Value
+from thence.time_names import STATE_PREFIX, TimeForm
 
 __all__ = ["format_clause", "format_number", "format_rule", "format_test", "format_unit", "with_article"]
 
@@ -37,6 +38,8 @@ _SMALLEST_PLAIN, _LARGEST_PLAIN = 1e-6, 1e15
 """Numbers beyond these have an exponent."""
 _POINTS = frozenset({"sensor", "command", "setpoint", "status", "alarm", "meter"})
 """Words in the names of nodes that are measuring points."""
+_DURATIONS = {"30min": "half an hour", "1h": "an hour", "1d": "a day", "7d": "a week"}
+_DURATION_UNITS = {"us": "microsecond", "ms": "millisecond", "s": "second", "min": "minute", "h": "hour", "d": "day"}
 _FRACTIONS = {2: "half", 3: "third", 4: "quarter", 5: "fifth", 10: "tenth"}
 
 
@@ -130,6 +133,8 @@ def format_test(item: Item) -> str:
         '23–31 m³/h'
     """
     feature = item.feature
+    if feature.time is not None and feature.time.form is not TimeForm.LAG:
+        return _event_test(item)
     unit = f" {_UNITS.get(feature.unit, feature.unit)}" if feature.unit else ""
     if feature.relative:
         interval = item.interval or item.negated().interval
@@ -151,6 +156,117 @@ def format_test(item: Item) -> str:
     if isinstance(item.value, float):
         return f"{_COMPARISONS[item.operator]}{format_number(item.value)}{unit}"
     return f"{_COMPARISONS[item.operator]}{item.value}"
+
+
+def _event_test(item: Item) -> str:
+    """Format the test of a switch, of a duration, or of what follows, without the reading that it is about."""
+    time = item.feature.time
+    assert time is not None
+    if time.form is TimeForm.SWITCH:
+        return "not switching" if _is_denied(item) else f"switching to {_switch_target(item)}"
+    if time.form is TimeForm.DURATION:
+        return f"{_other_than(time.state)}{_lasting(item)}"
+    what = f"switching to {_other_than(time.state)}" if time.is_switch else _other_than(time.state)
+    return f"{'not ' if _is_denied(item) else ''}{what} within the next {_ahead(time.length)}"
+
+
+def _is_denied(item: Item) -> bool:
+    """Whether an item says that something does not switch, last or follow."""
+    return item.value is (item.operator is Operator.NE)
+
+
+def _switch_target(item: Item) -> str:
+    """The states that a sensor switches to."""
+    if isinstance(item.value, bool):
+        return "another state"
+    several = sorted(map(str, item.value)) if isinstance(item.value, frozenset) else [str(item.value)]
+    negation = "a state other than " if item.operator in (Operator.NE, Operator.NOT_IN) else ""
+    return negation + " or ".join(map(_other_than, several))
+
+
+def _other_than(state: str) -> str:
+    """The name of a state; a number that is not at rest is other than 0."""
+    return "other than 0" if state == "not 0" else state
+
+
+def _lasting(item: Item) -> str:
+    """For how long a state has lasted: ``for 2–4 h``; nothing if any time will do."""
+    if isinstance(item.value, bool):
+        return ""
+    interval = item.interval or item.negated().interval
+    assert interval is not None
+    low, high = (_hours(end) if math.isfinite(end) else None for end in (interval.low, interval.high))
+    if low is None or high is None:
+        text = f"at least {_joined(low)}" if low else f"less than {_joined(high)}" if high else "any time"
+    else:
+        text = f"{low[0]}–{_joined(high)}" if low[1] == high[1] else f"{_joined(low)} to {_joined(high)}"
+    return f" for {'' if item.interval is not None else 'other than '}{text}"
+
+
+def _hours(hours: float) -> tuple[str, str]:
+    """A number of hours in its largest whole unit."""
+    for unit, size in (("d", 24.0), ("h", 1.0), ("min", 1 / 60)):
+        if hours >= size and abs(hours / size - round(hours / size)) < 1e-9 and not (unit == "d" and hours < 48):
+            return format_number(round(hours / size)), unit
+    return format_number(float(f"{hours * 3600:.6g}")), "s"
+
+
+def _joined(amount: tuple[str, str] | None) -> str:
+    assert amount is not None
+    number, unit = amount
+    return f"{number} days" if unit == "d" else f"{number} {unit}"
+
+
+def _spelled(length: str) -> str:
+    """A duration in words: ``1h30min`` is ``1 hour 30 minutes``."""
+    parts = re.findall(r"(\d+)([a-z]+)", length)
+    return " ".join(f"{n} {_DURATION_UNITS.get(unit, unit)}{'' if n == '1' else 's'}" for n, unit in parts) or length
+
+
+def _ago(length: str) -> str:
+    return f"{_DURATIONS.get(length) or _spelled(length)} ago"
+
+
+def _ahead(length: str) -> str:
+    """A duration after "within the next": ``hour``, ``30 minutes``."""
+    return _spelled(length).removeprefix("1 ") if re.fullmatch(r"1[a-z]+", length) else _spelled(length)
+
+
+def _event(item: Item, subject: str) -> str:
+    """Format a switch, a duration, or what follows, as a clause about ``the status in p``."""
+    time = item.feature.time
+    assert time is not None
+    if time.form is TimeForm.DURATION:
+        if _is_denied(item):
+            return f"{subject} is not {_other_than(time.state)}"
+        lasting = _lasting(item)
+        return f"{subject} {'has been' if lasting else 'is'} {_other_than(time.state)}{lasting}"
+    if time.form is TimeForm.SWITCH:
+        return f"{subject} {_switching(item)}"
+    denied = _is_denied(item)
+    if time.is_switch:
+        verb = _switching_to([time.state], denied=denied)
+    else:
+        state = _other_than(time.state)
+        verb = f"is never {state}" if denied else f"is {state} at some time"
+    return f"within the next {_ahead(time.length)} {subject} {verb}"
+
+
+def _switching(item: Item) -> str:
+    """The predicate of a switch: ``switches to open``, ``becomes 0``."""
+    if isinstance(item.value, bool):
+        return "does not switch" if _is_denied(item) else "switches"
+    if item.operator is Operator.EQ:
+        return _switching_to([str(item.value)], denied=False)
+    return f"switches to {_switch_target(item)}"
+
+
+def _switching_to(states: Sequence[str], *, denied: bool) -> str:
+    if list(states) == ["0"]:
+        return "does not become 0" if denied else "becomes 0"
+    if list(states) == ["not 0"]:
+        return "does not start to differ from 0" if denied else "is no longer 0"
+    return f"{'does not switch' if denied else 'switches'} to {' or '.join(states)}"
 
 
 def _member_text(value: Value) -> str:
@@ -197,14 +313,31 @@ def _measurement(item: Item, context: str) -> str:
         return f"{noun} is {format_test(item)}"
     if feature.role is Role.SOME:
         return _statement(item)
+    earlier = ""
+    if feature.time is not None:
+        if feature.time.form is not TimeForm.LAG:
+            return _event(item, _reading_of(feature) + context)
+        earlier = f" {_ago(feature.time.length)}"
     if feature.role is Role.VARIABLE:
-        return f"{_variable_reading(feature)}{context} is {format_test(item)}"
+        verb = "was" if earlier else "is"
+        return f"{_variable_reading(feature)}{context} {verb} {format_test(item)}{earlier}"
     subject = _sensor_name(feature) + context
     if feature.name == "change":
         return f"the change of {subject} is {format_test(item)}"
     # A column of a plain table is no sensor: its value is, and does not read, something.
     plain = not (feature.label or feature.place or feature.unit)
-    return f"{subject} {'is' if feature.relative or plain else 'reads'} {format_test(item)}"
+    present, past = ("is", "was") if feature.relative or plain else ("reads", "read")
+    return f"{subject} {past if earlier else present} {format_test(item)}{earlier}"
+
+
+def _reading_of(feature: Feature) -> str:
+    """Name what a sensor reads: ``the status in Pump 1`` switches, its sensor does not."""
+    if feature.role is Role.VARIABLE:
+        return _variable_reading(feature)
+    kind = feature.label.replace("_", " ")
+    if not feature.place or not kind or _names_a_point(feature.place, kind):
+        return _sensor_name(feature)
+    return f"the {kind} in {feature.place}"
 
 
 def _variable_reading(feature: Feature) -> str:
@@ -217,7 +350,7 @@ def _variable_reading(feature: Feature) -> str:
             return f"the {kind} of {first} minus that of {second}"
         return f"the {kind} of {members}" if aggregate == "value" else f"the {aggregate} {kind} of {members}"
     change = "change of the " if feature.name == "change" else ""
-    state = " state" if feature.name == "state" else ""
+    state = " state" if feature.name == "state" or feature.name.startswith(STATE_PREFIX) else ""
     return f"the {change}{kind}{state} in {feature.place or feature.subject}"
 
 
@@ -228,9 +361,15 @@ def _statement(item: Item) -> str:
     inner = ", ".join(_fact(i, {feature.label}) for i in facts)
     quantifier = "no" if item.operator is Operator.NE else "some"
     host = f" in {with_article(feature.subject)}" if feature.subject else ""
-    verb = "changes by" if feature.name == "change" else "reads"
+    time = reading.feature.time
+    if time is not None and time.form is not TimeForm.LAG:
+        where = f" in {quantifier} {feature.subject}{f' ({inner})' if inner else ''}" if feature.subject else ""
+        noun = feature.label.replace("_", " ")
+        return _event(reading, f"the {noun}{where}" if where else f"{quantifier} {noun}")
+    earlier = "" if time is None else f" {_ago(time.length)}"
+    verb = "changes by" if feature.name == "change" else "read" if earlier else "reads"
     noun = f"{feature.label.replace('_', ' ')} sensor"
-    return f"{quantifier} {noun}{host}{f' ({inner})' if inner else ''} {verb} {format_test(reading)}"
+    return f"{quantifier} {noun}{host}{f' ({inner})' if inner else ''} {verb} {format_test(reading)}{earlier}"
 
 
 def with_article(noun: str) -> str:
@@ -314,5 +453,7 @@ def format_rule(antecedent: Sequence[Item], consequent: Item, pattern: str = "",
         inner = ", ".join(_fact(i, kinds) for i in known)
         clauses.append(_measurement(item, f" ({inner})" if inner else ""))
     clauses += [_other(item, kinds) for item in loose]
-    text = f"if {' and '.join(clauses)}, then {format_clause(consequent)}" + (", and vice versa" if both_ways else "")
+    switches = any(i.feature.time is not None and i.feature.time.form is TimeForm.SWITCH for i in readings)
+    given = f"{'when' if switches else 'if'} {' and '.join(clauses)}"
+    text = f"{given}, then {format_clause(consequent)}" + (", and vice versa" if both_ways else "")
     return f"{pattern}: {text}" if pattern else text

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thence.time_names import TimeName, parse_time_name
+
 __all__ = ["Aspect", "Feature", "Interval", "Item", "Operator", "Role", "Value", "quote"]
 
 Value = str | float | bool
@@ -170,7 +172,8 @@ class Feature:
     Args:
         subject: Id of the sensor, node or edge, or name of the variable.
         aspect: What is observed: a measurement, a property, a label or an edge.
-        name: Name of the property, label or relation, or of a quantity derived from a measurement (``"change"``).
+        name: Name of the property, label or relation, or of a quantity derived from a measurement (``"change"``,
+            ``"lag:30min"``).
         role: What the subject is. A feature with the role ``some`` is a statement that is true or false in each frame.
         label: Kind of the sensor, or class of the node.
         other: Target of an edge.
@@ -218,6 +221,13 @@ class Feature:
 
     def __lt__(self, other: Feature) -> bool:
         return self.key < other.key
+
+    @property
+    def time(self) -> TimeName | None:
+        """What the feature says about time, if it is an earlier reading, a switch, a duration or what follows."""
+        if not self.name or self.aspect is not Aspect.MEASUREMENT or self.role is Role.TIME or self.reads:
+            return None
+        return parse_time_name(self.name)
 
     @property
     def is_statement(self) -> bool:

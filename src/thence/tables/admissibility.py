@@ -6,6 +6,7 @@ count.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ import numpy.typing as npt
 
 from thence.errors import ConfigError
 from thence.rules.constraints import Constraint, explain_no_match, list_alternatives
-from thence.rules.items import Aspect, Item, Role
+from thence.rules.items import Aspect, Feature, Item, Role
 from thence.tables.blocks import Block
 from thence.tables.transactions import TransactionTable
+from thence.time_names import Tense, TimeForm, TimeName
 
 __all__ = ["item_masks", "require_matches", "trivial_columns", "trivial_pairs", "without_trivial"]
 
@@ -33,6 +35,8 @@ def item_masks(
             antecedent implies a constant, so by default such rules are excluded. A reading that never changes says
             nothing in an antecedent either, and is excluded from both sides.
 
+    What will be is never in an antecedent, and what was is never a consequent, whatever the settings say.
+
     Returns:
         Two masks over the items of the block, for antecedents and for consequents.
     """
@@ -43,6 +47,10 @@ def item_masks(
         right &= ~block.context
         right &= ~constant[block.column_of_item]
         left &= ~(constant & reading & ~np.array([c.context for c in block.columns], bool))[block.column_of_item]
+    for side, tense in ((left, Tense.FUTURE), (right, Tense.PAST)):
+        wrong = np.array([_tense(column.feature) is tense for column in block.columns], bool)
+        if wrong.any():
+            side &= ~wrong[block.column_of_item]
     for side, constraint in ((left, antecedent), (right, consequent)):
         choices = list_alternatives(constraint)
         if choices is not None:
@@ -78,10 +86,20 @@ def require_matches(
         if not any(item_masks(block, **settings)[at].any() for block in table.blocks):
             choices = list_alternatives(constraint) or ()
             fitting = next(item for item in table.iter_items() if any(choice.matches(item) for choice in choices))
+            if _tense(fitting.feature) is (Tense.FUTURE if side == "antecedent" else Tense.PAST):
+                when = "what will be" if side == "antecedent" else "what was"
+                raise ConfigError(
+                    f"'{fitting.feature}' cannot be in the {side}: it says {when}",
+                    hint=f"use it in the {'consequent' if side == 'antecedent' else 'antecedent'}",
+                )
             raise ConfigError(
                 f"'{fitting.feature}' cannot be in the {side}: it is constant, or a fact of the graph",
                 hint="set context_consequents=True to allow it" if side == "consequent" else "choose another feature",
             )
+
+
+def _tense(feature: Feature) -> Tense | None:
+    return None if feature.time is None else feature.time.tense
 
 
 def trivial_columns(block: Block) -> npt.NDArray[np.bool_] | None:
@@ -91,6 +109,11 @@ def trivial_columns(block: Block) -> npt.NDArray[np.bool_] | None:
     which one implies the other: it has the same conditions and more, or it is about a subclass. Conditions of a class
     and of a subclass count as the same if they overlap, since each class has bins of its own. So are a class of a
     variable and its superclass.
+
+    So are two features of the same reading of which one is about time: that a flow was low half an hour ago and is low
+    now is persistence, and a pump that switches on is on. The exception is how long a state has lasted beside a switch
+    to another one that follows: "has been on for 4–8 h" and "switches to off within the next hour". A statement about
+    some sensor of a kind counts as one about the same reading as another statement about the kind.
 
     Args:
         block: The block.
@@ -103,8 +126,12 @@ def trivial_columns(block: Block) -> npt.NDArray[np.bool_] | None:
     readers: dict[str, list[int]] = {}
     statements: dict[tuple[str, str], dict[tuple[Any, ...], dict[Any, int]]] = {}
     labels: dict[str, list[int]] = {}
+    alike: dict[tuple[str, str], list[tuple[int, TimeName | None]]] = {}
     for c, column in enumerate(columns):
         feature = column.feature
+        if feature.aspect is Aspect.MEASUREMENT and feature.role is not Role.TIME and not feature.reads:
+            subject = feature.label if feature.role is Role.SOME else feature.subject
+            alike.setdefault((feature.role, subject), []).append((c, feature.time))
         for token in feature.reads:
             readers.setdefault(token, []).append(c)
         if feature.role is Role.SOME and feature.where:
@@ -125,11 +152,30 @@ def trivial_columns(block: Block) -> npt.NDArray[np.bool_] | None:
     for members in labels.values():
         implied = {(a, b) for a in members for b in members if columns[b].feature.name in columns[a].feature.classes}
         pairs |= {pair for a, b in implied if a != b for pair in ((a, b), (b, a))}
-    if not pairs:
+    echoes = [same for same in alike.values() if any(found is not None for _, found in same)]
+    if not pairs and not echoes:
         return None
     out = np.zeros((len(columns), len(columns)), bool)
-    out[tuple(np.array(sorted(pairs)).T)] = True
+    for same in echoes:
+        _mark_echoes(out, same)
+    if pairs:
+        out[tuple(np.array(sorted(pairs)).T)] = True
     return out
+
+
+def _mark_echoes(out: npt.NDArray[np.bool_], same: Sequence[tuple[int, TimeName | None]]) -> None:
+    """Mark the pairs of features of the same reading of which one is about time."""
+    every = [c for c, _ in same]
+    timed = [c for c, found in same if found is not None]
+    lasting = [(c, found.state) for c, found in same if found is not None and found.form is TimeForm.DURATION]
+    following = [(c, found.state) for c, found in same if found is not None and found.is_switch]
+    apart = [(a, b) for a, state in lasting for b, other in following if state != other]
+    kept = out[tuple(np.array(apart, np.int64).reshape(-1, 2).T)]
+    out[np.ix_(timed, every)] = True
+    out[np.ix_(every, timed)] = True
+    out[every, every] = False
+    for (a, b), before in zip(apart, kept.tolist(), strict=True):
+        out[a, b] = out[b, a] = before
 
 
 def _narrows(

@@ -25,12 +25,14 @@ from thence.tables.discretization import Discretizer
 from thence.tables.enrich.base import Enrichment, Frames
 from thence.tables.enrich.grounded import (
     calendar_columns,
+    derived_state_columns,
     fit_missing,
     node_facts,
     numeric_readings,
     property_column,
     property_group,
     reading_group,
+    reading_groups,
     state_columns,
 )
 from thence.tables.enrich.surroundings import Surroundings
@@ -161,7 +163,8 @@ def _columns(statement: _Statement, witnesses: _Witnesses, columns: Sequence[Col
         classes=frozenset.intersection(*(column.feature.classes for column, _ in sensors)),
     )
     out = []
-    for value in dict.fromkeys(value for column, _ in sensors for value in column.values):
+    # That some sensor does not switch says nothing: such values have no statement.
+    for value in dict.fromkeys(value for column, _ in sensors for value in column.values if value is not False):
         held = [
             np.where((column.codes[0] < 0) | ~there, -1, column.codes[0] == _code(column, value))
             for column, there in sensors
@@ -187,16 +190,13 @@ def _reading_columns(
     readings: WindowedReadings, around: Surroundings, discretizer: Discretizer, fit_frames: Frames
 ) -> tuple[list[Column], Discretizer]:
     numeric = numeric_readings(readings, around)
-    groups: dict[str, list[npt.NDArray[np.float64]]] = {}
     keys = [reading_group(discretizer, feature) for feature, _ in numeric]
-    for key, (_, values) in zip(keys, numeric, strict=True):
-        groups.setdefault(key, []).append(values[fit_frames])
-    discretizer = fit_missing(discretizer, groups)
+    discretizer = fit_missing(discretizer, reading_groups(numeric, discretizer, fit_frames))
     columns = [
         Column(feature, tuple(discretizer.binnings[key].values), discretizer.binnings[key].encode(values)[None, :])
         for key, (feature, values) in zip(keys, numeric, strict=True)
     ]
-    return columns + state_columns(readings, around), discretizer
+    return columns + state_columns(readings, around) + derived_state_columns(readings, around), discretizer
 
 
 def _conditions(

@@ -7,32 +7,41 @@ context. This module builds tables; it does not count.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from thence.errors import ConfigError
+from thence.readings.derived import DerivedValue
 from thence.readings.windows import WindowedReadings
-from thence.rules.items import Aspect, Feature, Role, Value
+from thence.rules.items import Aspect, Feature, Interval, Role, Value
 from thence.tables.blocks import as_codes
 from thence.tables.discretization import Binning, Discretizer
 from thence.tables.enrich.base import Enrichment, Frames
 from thence.tables.enrich.facts import category_codes, property_fact
 from thence.tables.enrich.surroundings import Surroundings
 from thence.tables.transactions import Block, Column, FeatureTable, TransactionTable
+from thence.time_names import TimeForm, parse_time_name
 
 __all__ = [
     "GROUNDED",
     "NONE",
     "calendar_columns",
+    "derived_state_columns",
+    "derived_unit",
+    "derived_values",
     "fit_missing",
     "grounded_table",
+    "minable_values",
     "node_facts",
     "numeric_readings",
     "property_column",
     "property_group",
     "raw_table",
     "reading_group",
+    "reading_groups",
     "state_columns",
 ]
 
@@ -41,16 +50,33 @@ WEEKDAYS: tuple[float, ...] = tuple(float(day) for day in range(7))
 
 
 def reading_group(discretizer: Discretizer, feature: Feature) -> str:
-    """Return the key of the binning of a reading."""
-    return discretizer.group(kind=feature.label, sensor=feature.subject, name=feature.name)
+    """Return the key of the binning of a reading; what it was before is cut at the same edges."""
+    return discretizer.group(
+        kind=feature.label, sensor=feature.subject, name="" if _is_earlier(feature) else feature.name
+    )
+
+
+def _is_earlier(feature: Feature) -> bool:
+    return feature.time is not None and feature.time.form is TimeForm.LAG
+
+
+def reading_groups(
+    numeric: Iterable[tuple[Feature, npt.NDArray[np.float64]]], discretizer: Discretizer, fit_frames: Frames
+) -> dict[str, list[npt.NDArray[np.float64]]]:
+    """Return the series that each binning of readings is fitted on; earlier values do not count twice."""
+    groups: dict[str, list[npt.NDArray[np.float64]]] = {}
+    for feature, values in numeric:
+        if not _is_earlier(feature):
+            groups.setdefault(reading_group(discretizer, feature), []).append(values[fit_frames])
+    return groups
 
 
 def numeric_readings(readings: WindowedReadings, around: Surroundings) -> list[tuple[Feature, npt.NDArray[np.float64]]]:
-    """Return the features and series of all numeric readings and of their changes."""
+    """Return the features and series of all numeric readings, of their changes and of their earlier values."""
     out = [(around.reading(s), readings.values[:, i]) for i, s in enumerate(readings.numeric)]
-    if "change" in readings.derived:
-        change = readings.derived["change"]
-        out += [(around.reading(s, "change"), change[:, i]) for i, s in enumerate(readings.numeric)]
+    for name, values in readings.derived.items():
+        if values.ndim == 2:
+            out += [(around.reading(s, name), values[:, i]) for i, s in enumerate(readings.numeric)]
     return out
 
 
@@ -79,6 +105,36 @@ def state_columns(readings: WindowedReadings, around: Surroundings) -> list[Colu
     return out
 
 
+def derived_state_columns(readings: WindowedReadings, around: Surroundings) -> list[Column]:
+    """Return one column per sensor and derived state: earlier states, switches, durations, what follows."""
+    out = []
+    for name, series in readings.derived_states.items():
+        for sensor in readings.sensors:
+            if sensor.id in series:
+                codes, found = series[sensor.id]
+                values = derived_values(found)
+                feature = replace(around.reading(sensor, name), unit=derived_unit(name))
+                out.append(Column(feature, values, codes[None, :], minable=minable_values(values)))
+    return out
+
+
+def derived_values(values: Iterable[DerivedValue]) -> tuple[Value | Interval, ...]:
+    """Return the values of a derived state with ranges as intervals."""
+    return tuple(Interval(*value) if isinstance(value, tuple) else value for value in values)
+
+
+def derived_unit(name: str) -> str:
+    """Return the unit of a derived state: durations are in hours."""
+    found = parse_time_name(name)
+    return "h" if found is not None and found.form is TimeForm.DURATION else ""
+
+
+def minable_values(values: Iterable[Value | Interval]) -> tuple[bool, ...] | None:
+    """Return which values rules may be about: not that nothing switches, lasts or follows."""
+    flags = tuple(value is not False for value in values)
+    return None if all(flags) else flags
+
+
 def grounded_table(
     readings: WindowedReadings,
     around: Surroundings,
@@ -101,9 +157,7 @@ def grounded_table(
         edges: Whether to add labels and edges of the graph as columns.
     """
     numeric = numeric_readings(readings, around)
-    groups: dict[str, list[npt.NDArray[np.float64]]] = {}
-    for feature, values in numeric:
-        groups.setdefault(reading_group(discretizer, feature), []).append(values[fit_frames])
+    groups = reading_groups(numeric, discretizer, fit_frames)
     facts = _facts(readings, around, hops) if mode == "grounded" else []
     for feature, values in facts:
         if values.dtype == np.float64:
@@ -113,7 +167,7 @@ def grounded_table(
         _binned(feature, values[None, :], discretizer.binnings[reading_group(discretizer, feature)])
         for feature, values in numeric
     ]
-    columns += state_columns(readings, around) + calendar_columns(readings)
+    columns += state_columns(readings, around) + derived_state_columns(readings, around) + calendar_columns(readings)
     columns += [property_column(feature, values, discretizer) for feature, values in facts]
     if edges and mode == "grounded":
         columns += _structure(readings, around, hops)
@@ -198,7 +252,17 @@ def _structure(readings: WindowedReadings, around: Surroundings, hops: int) -> l
 
 
 def raw_table(readings: WindowedReadings, around: Surroundings, *, mode: str, hops: int) -> FeatureTable:
-    """Build the same columns before discretization; the parameters are those of ``grounded_table``."""
+    """Build the same columns before discretization; the parameters are those of ``grounded_table``.
+
+    Raises:
+        ConfigError: If features of time were derived: rules between them and their readings cannot be excluded here.
+    """
+    timed = [name for name in (*readings.derived, *readings.derived_states) if parse_time_name(name)]
+    if timed:
+        raise ConfigError(
+            f"'{timed[0]}' is not possible in a table without bins, for miners that find their own intervals",
+            hint="leave it out of 'derive', or use another miner, such as exact",
+        )
     frames = len(readings)
     features: list[Feature] = []
     numbers: list[npt.NDArray[np.float64]] = []

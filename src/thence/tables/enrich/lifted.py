@@ -321,7 +321,7 @@ def _reading_columns(
                 place=variable.host,
                 classes=_classes(pattern, variable.host, carriers.index),
             )
-            out.append(Column(feature, kind.values, kind.codes, series))
+            out.append(Column(feature, kind.values, kind.codes, series, minable=kind.minable))
     return out
 
 

@@ -17,6 +17,8 @@ from thence.rules.items import Interval, Value
 from thence.tables.blocks import Codes, as_codes
 from thence.tables.discretization import Binning, Discretizer, fit_ranks
 from thence.tables.enrich.base import Frames
+from thence.tables.enrich.grounded import derived_unit, derived_values, minable_values
+from thence.time_names import STATE_PREFIX, parse_time_name
 
 __all__ = ["KindCodes", "SeriesEncoder", "encode_readings"]
 
@@ -33,6 +35,7 @@ class KindCodes:
         row_of: The row of each sensor in ``codes``.
         unit: Unit of the readings.
         relative: Whether the codes are ranks in each sensor's own history.
+        minable: Whether each value is an item; ``None`` if all are.
     """
 
     kind: str
@@ -42,6 +45,7 @@ class KindCodes:
     row_of: Mapping[str, int]
     unit: str
     relative: bool
+    minable: tuple[bool, ...] | None = None
 
 
 class SeriesEncoder:
@@ -175,26 +179,47 @@ def format_tie(value: float) -> str:
 
 
 def encode_readings(readings: WindowedReadings, encoder: SeriesEncoder) -> list[KindCodes]:
-    """Encode the readings of every kind: numbers, quantities derived from them, and states."""
+    """Encode the readings of every kind: numbers, states, and what is derived from them."""
     out: list[KindCodes] = []
-    names = {"": readings.values}
-    if "change" in readings.derived:
-        names["change"] = readings.derived["change"]
+    names = {"": readings.values, **{name: v for name, v in readings.derived.items() if v.ndim == 2}}
     # In the order of names: the order of the sensors in a file decides nothing.
     numeric = sorted({sensor.kind for sensor in readings.numeric})
     for kind in numeric:
         members = [(i, s) for i, s in enumerate(readings.numeric) if s.kind == kind]
         for name, values in names.items():
             series = np.ascontiguousarray(values[:, [i for i, _ in members]].T)
-            keys = [encoder.discretizer.group(kind="", sensor=s.id, name=name) for _, s in members]
-            codes, meaning = encoder.encode(series, keys, f"{kind}.{name}" if name else kind)
+            # What a reading was before is cut at the same edges.
+            own = "" if parse_time_name(name) else name
+            keys = [encoder.discretizer.group(kind="", sensor=s.id, name=own) for _, s in members]
+            codes, meaning = encoder.encode(series, keys, f"{kind}.{own}" if own else kind)
             row_of = {s.id: row for row, (_, s) in enumerate(members)}
             out.append(KindCodes(kind, name, codes, meaning, row_of, members[0][1].unit, encoder.relative))
     for kind in sorted({sensor.kind for sensor in readings.categorical}):
         # If a kind also has numbers in absolute ranges, its states need another feature name.
         name = "state" if kind in numeric and not encoder.relative else ""
         out.append(_states(readings, kind, name))
+    for name, derived in readings.derived_states.items():
+        for kind in sorted({sensor.kind for sensor in readings.sensors if sensor.id in derived}):
+            clash = name in names and kind in numeric and not encoder.relative
+            out.append(_derived_states(readings, kind, name, f"{STATE_PREFIX}{name}" if clash else name))
     return out
+
+
+def _derived_states(readings: WindowedReadings, kind: str, name: str, feature_name: str) -> KindCodes:
+    """Encode derived states of all sensors of a kind with common codes: ranges first, then states, then yes and no."""
+    series = readings.derived_states[name]
+    members = [s.id for s in readings.sensors if s.kind == kind and s.id in series]
+    own = {id: (series[id][0], derived_values(series[id][1])) for id in members}
+    found = {value for _, values in own.values() for value in values}
+    ranges = sorted(value for value in found if isinstance(value, Interval))
+    states = sorted(value for value in found if isinstance(value, str))
+    known: tuple[Value | Interval, ...] = (*ranges, *states, *(flag for flag in (False, True) if flag in found))
+    position = {value: code for code, value in enumerate(known)}
+    rows = np.full((len(own), len(readings)), -1, np.int16)
+    for row, (codes, values) in enumerate(own.values()):
+        rows[row] = np.array([position[value] for value in values] + [-1])[codes]
+    row_of = {id: row for row, id in enumerate(own)}
+    return KindCodes(kind, feature_name, rows, known, row_of, derived_unit(name), False, minable_values(known))
 
 
 def _states(readings: WindowedReadings, kind: str, name: str) -> KindCodes:

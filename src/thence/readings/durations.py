@@ -1,0 +1,49 @@
+"""Durations as text: ``30min``, ``1h30min``, ``1d``."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+from thence.errors import ConfigError
+
+__all__ = ["MICROSECOND", "parse_duration"]
+
+MICROSECOND = timedelta(microseconds=1)
+UNITS = {
+    "us": 1,
+    "ms": 10**3,
+    "s": 10**6,
+    "min": 60 * 10**6,
+    "h": 3600 * 10**6,
+    "d": 86400 * 10**6,
+    "w": 604800 * 10**6,
+}
+ALIASES = {"m": "min", "sec": "s", "hour": "h", "hours": "h", "day": "d", "days": "d", "week": "w"}
+
+
+def parse_duration(text: str | timedelta) -> int:
+    """Return a duration such as ``"30min"``, ``"1h30min"``, ``"1d"``, or a ``timedelta``, in microseconds.
+
+    Args:
+        text: The duration.
+
+    Raises:
+        ConfigError: If it is not a duration, or not positive.
+
+    Examples:
+        >>> parse_duration("1h30min") == parse_duration("90 min") == 5_400_000_000
+        True
+    """
+    if isinstance(text, timedelta):
+        total = text // MICROSECOND
+    else:
+        compact = str(text).replace(" ", "")
+        parts = re.findall(r"(\d+)([a-z]+)", compact)
+        units = [ALIASES.get(unit, unit) for _, unit in parts]
+        if not parts or "".join(n + unit for n, unit in parts) != compact or not set(units) <= set(UNITS):
+            raise ConfigError(f"invalid duration '{text}'", hint="write it as 30min, 1h, 1h30min or 1d")
+        total = sum(int(n) * UNITS[unit] for (n, _), unit in zip(parts, units, strict=True))
+    if total <= 0:
+        raise ConfigError(f"duration must be positive, got {text}", hint="for example 30min")
+    return int(total)
