@@ -354,7 +354,8 @@ _WINDOWS = (
         name="derive",
         sets=("windows.derive",),
         type=_TEXTS,
-        help="Derived column: change, hour or weekday; may be repeated.",
+        help="Derived columns: change, previous, lag:30min, switch, duration, next, within:30min, hour or weekday; "
+        "may be repeated.",
         panel=_TABLE,
     ),
     JobOption(

@@ -165,7 +165,7 @@ def _event_test(item: Item) -> str:
     if time.form is TimeForm.SWITCH:
         return "not switching" if _is_denied(item) else f"switching to {_switch_target(item)}"
     if time.form is TimeForm.DURATION:
-        return f"{_other_than(time.state)}{_lasting(item)}"
+        return f"{'not ' if _is_denied(item) else ''}{_other_than(time.state)}{_lasting(item)}"
     what = f"switching to {_other_than(time.state)}" if time.is_switch else _other_than(time.state)
     return f"{'not ' if _is_denied(item) else ''}{what} within the next {_ahead(time.length)}"
 
@@ -265,7 +265,7 @@ def _switching_to(states: Sequence[str], *, denied: bool) -> str:
     if list(states) == ["0"]:
         return "does not become 0" if denied else "becomes 0"
     if list(states) == ["not 0"]:
-        return "does not start to differ from 0" if denied else "is no longer 0"
+        return "does not stop being 0" if denied else "stops being 0"
     return f"{'does not switch' if denied else 'switches'} to {' or '.join(states)}"
 
 

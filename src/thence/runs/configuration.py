@@ -145,7 +145,8 @@ class WindowsConfig:
     Args:
         every: The length of a window, such as ``"30min"``, or ``"auto"`` for the step of the readings.
         aggregate: How a window becomes one value, for all sensors or by kind.
-        derive: Further features per window: ``"change"``, ``"hour"``, ``"weekday"``.
+        derive: Further features per window: ``"change"``, ``"previous"``, ``"lag:30min"``, ``"switch"``,
+            ``"duration"``, ``"next"``, ``"within:30min"``, ``"hour"``, ``"weekday"``.
         origin: The moment at which windows are aligned.
         timezone: The time zone of calendar features.
         empty: ``"drop"`` leaves out windows in which no sensor reads, ``"keep"`` keeps them.
@@ -160,6 +161,10 @@ class WindowsConfig:
 
     def __post_init__(self) -> None:
         require_zone(self.timezone)
+        if self.derive:
+            from thence.readings.derived import check_derived
+
+            check_derived(self.derive)
 
 
 @dataclass(frozen=True, kw_only=True)

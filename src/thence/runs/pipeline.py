@@ -93,7 +93,7 @@ def transactions(
     bins: int | None = None,
     scope: str | None = None,
     aggregate: str | Mapping[str, str] = "mean",
-    derive: Iterable[str] = (),
+    derive: str | Iterable[str] = (),
     origin: str = "epoch",
     timezone: str = "UTC",
     empty: Literal["drop", "keep"] = "drop",
@@ -122,7 +122,8 @@ def transactions(
         scope: Fit bins per ``"kind"`` of sensor or per ``"sensor"``. The default is ``"kind"``, and ``"sensor"`` for
             lifted tables.
         aggregate: How a window becomes one value, for all sensors or by kind.
-        derive: Further features per window: ``"change"``, ``"hour"``, ``"weekday"``.
+        derive: Further features per window, such as ``"change"``, ``"lag:30min"``, ``"switch"``, ``"duration"``,
+            ``"within:30min"`` and ``"hour"`` (see ``window``).
         origin: The moment at which windows are aligned.
         timezone: The time zone of calendar features.
         empty: Whether to ``"drop"`` or ``"keep"`` windows in which no sensor reads.
@@ -153,7 +154,7 @@ def transactions(
         windows=WindowsConfig(
             every=windows,
             aggregate=aggregate,
-            derive=tuple(derive),
+            derive=(derive,) if isinstance(derive, str) else tuple(derive),
             origin=origin,
             timezone=timezone,
             empty=empty,
@@ -215,7 +216,7 @@ def feature_table(
     windows: str = "auto",
     enrich: str = "none",
     aggregate: str | Mapping[str, str] = "mean",
-    derive: Iterable[str] = (),
+    derive: str | Iterable[str] = (),
     origin: str = "epoch",
     timezone: str = "UTC",
     empty: Literal["drop", "keep"] = "drop",
@@ -248,7 +249,7 @@ def feature_table(
         windows=WindowsConfig(
             every=windows,
             aggregate=aggregate,
-            derive=tuple(derive),
+            derive=(derive,) if isinstance(derive, str) else tuple(derive),
             origin=origin,
             timezone=timezone,
             empty=empty,
