@@ -1,0 +1,240 @@
+"""Which reading makes an actuator switch: screening of all readings, confirmation on later data, and the choice.
+
+The cut of a reading is found on the earlier half of the switches and has to hold on the later half. Of the readings
+that tell the switches about equally well, one of the smoothest kind is the cause: a stock, such as the level of a tank,
+is smoother than pressures and flows, even if one pressure beside the tank reads the same. A reading that is no better
+than the same reading of other days only follows the clock. Works on windows and switches; must not know the graph or
+write sentences.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from thence.bitmaps.bits import run_threads
+from thence.controls.kernels import agreement, best_cut, screen
+from thence.controls.switches import Switch
+from thence.controls.thresholds import at_same_pace
+from thence.readings.windows import WindowedReadings
+
+__all__ = ["Candidate", "Signals", "beats_other_days", "confirm", "earlier", "later", "near_best", "screen_all"]
+
+MIN_AGREEMENT = 0.3
+"""The least agreement of a reading that is looked at: three of ten armed moments are switches, if all are explained."""
+TIE = 0.1
+"""Readings whose agreement is lower by less than this tell the switches about equally well."""
+CHANCE = 0.01
+"""The expected number of readings that would be confirmed by chance."""
+_POOL = 0.15  # readings whose agreement on the earlier half is lower by more than this are not confirmed
+_MOST = 200  # readings to confirm, the smoothest ones
+_COLUMNS = 64  # sensors of a block
+_USUAL, _JUMP = 0.95, 3.0  # a jump is longer than three times what 95 % of the steps of a reading reach
+_SAMPLE = 50  # sensors from which the roughness of a kind is estimated
+_SHIFTS = 40  # shifts of time at which a reading is compared with other days
+_DAY_SECONDS = 86_400
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Signals:
+    """The numeric readings, and which windows follow each other.
+
+    Args:
+        readings: The windows.
+        linked: For each window, whether the next one follows without a gap.
+    """
+
+    readings: WindowedReadings
+    linked: npt.NDArray[np.bool_]
+
+    def rows(self, columns: slice) -> tuple[FloatArray, FloatArray]:
+        """Return some readings and the same one window later at the same pace, one row per sensor."""
+        values = self.readings.values[:, columns]
+        return np.ascontiguousarray(values.T), np.ascontiguousarray(at_same_pace(values, self.linked).T)
+
+    def row(self, column: int) -> tuple[FloatArray, FloatArray]:
+        """Return one reading, and the same one window later at the same pace."""
+        values, pace = self.rows(slice(column, column + 1))
+        return values[0], pace[0]
+
+    def reacts(self, column: int, switch: Switch, *, above: bool) -> bool:
+        """Whether a reading jumps past a threshold as the actuator switches: it is an effect of the switch.
+
+        Args:
+            column: The number of the numeric sensor.
+            switch: The change of the actuator.
+            above: Whether the threshold is passed by rising, or by falling.
+        """
+        values = self.readings.values[:, column]
+        steps = np.diff(values)[self.linked[:-1]]
+        usual = np.nanquantile(np.abs(steps), _USUAL) if not np.isnan(steps).all() else np.nan
+        jump = values[switch.times + 1] - values[switch.times]
+        jump = jump[~np.isnan(jump)]
+        return bool(jump.size and np.median(jump if above else -jump) > _JUMP * usual)
+
+    def kind_roughness(self, column: int) -> float:
+        """Return the median roughness of the sensors of the same kind."""
+        return self._by_kind.get(self.readings.numeric[column].kind, math.inf)
+
+    @cached_property
+    def _by_kind(self) -> dict[str, float]:
+        columns: dict[str, list[int]] = {}
+        for column, sensor in enumerate(self.readings.numeric):
+            columns.setdefault(sensor.kind, []).append(column)
+        sampled = {kind: some[:: max(1, len(some) // _SAMPLE)] for kind, some in columns.items()}
+        return {kind: float(np.median([self.roughness(one) for one in some])) for kind, some in sampled.items()}
+
+    def roughness(self, column: int) -> float:
+        """Return the mean change of pace of a reading, relative to its spread; 0 is perfectly smooth."""
+        values, pace = self.row(column)
+        surprise = np.abs(values[1:] - pace[:-1])[self.linked[:-1]]
+        surprise = surprise[~np.isnan(surprise)]
+        spread = float(np.nanstd(values)) if surprise.size else 0.0
+        return float(surprise.mean()) / spread if spread > 0 else math.inf
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A reading that may make an actuator switch.
+
+    Args:
+        column: The number of the numeric sensor.
+        above: Whether it has to rise above a threshold, or to fall below it.
+        agreement: Its agreement with all switches.
+        ahead: Whether the reading at the same pace agrees better than the reading itself.
+    """
+
+    column: int
+    above: bool
+    agreement: float
+    ahead: bool
+
+
+def earlier(switch: Switch) -> Switch:
+    """Return the earlier half of the switches, with all moments up to the last of them."""
+    return _part(switch, switch.moments <= _middle(switch))
+
+
+def later(switch: Switch) -> Switch:
+    """Return the later half of the switches, with all moments after the earlier half."""
+    return _part(switch, switch.moments > _middle(switch))
+
+
+def _middle(switch: Switch) -> int:
+    return int(switch.times[len(switch) // 2 - 1])
+
+
+def _part(switch: Switch, mask: npt.NDArray[np.bool_]) -> Switch:
+    return Switch(switch.actuator, switch.from_state, switch.to_state, switch.moments[mask], switch.switched[mask])
+
+
+def screen_all(signals: Signals, switches: Sequence[Switch], *, min_share: float) -> list[FloatArray]:
+    """Return how well the best cut of every reading agrees with the earlier half of each actuator's switches.
+
+    Args:
+        signals: The readings.
+        switches: The changes of actuators.
+        min_share: The share of the switches that a cut has to explain.
+
+    Returns:
+        For each change: readings × (above, below); 0 where no cut agrees by ``MIN_AGREEMENT``.
+    """
+    total = len(signals.readings.numeric)
+    out = [np.zeros((total, 2)) for _ in switches]
+    halves = [earlier(switch) for switch in switches]
+
+    def work(start: int) -> None:
+        columns = slice(start, min(start + _COLUMNS, total))
+        for rows in signals.rows(columns):
+            for half, scores in zip(halves, out, strict=True):
+                _, found = screen(rows, half.moments, half.switched, min_share=min_share, min_agreement=MIN_AGREEMENT)
+                np.maximum(scores[columns], found, out=scores[columns])
+
+    run_threads(work, range(0, total, _COLUMNS))
+    return out
+
+
+def confirm(signals: Signals, switch: Switch, scores: FloatArray) -> list[Candidate]:
+    """Return the readings whose cut from the earlier half of the switches holds on the later half, best first.
+
+    Args:
+        signals: The readings.
+        switch: The change of the actuator.
+        scores: What ``screen_all`` found for it.
+    """
+    best = float(scores.max(initial=0.0))
+    if best < MIN_AGREEMENT:
+        return []
+    pool = [(int(column), side == 0) for column, side in np.argwhere(scores >= max(best - _POOL, MIN_AGREEMENT))]
+    if len(pool) > _MOST:
+        pool = sorted(pool, key=lambda one: signals.roughness(one[0]))[:_MOST]
+    tested = 4 * scores.shape[0]  # two directions, now and at the same pace
+    before, after = earlier(switch), later(switch)
+    found = []
+    for column, above in pool:
+        fits = []
+        for ahead, row in enumerate(signals.row(column)):
+            cut, score = best_cut(row, before.moments, before.switched, above=above)
+            fits.append((score, bool(ahead), cut, row))
+        _, ahead_better, cut, row = max(fits, key=lambda fit: fit[0])
+        if not math.isfinite(cut):
+            continue
+        if signals.reacts(column, switch, above=above):
+            continue
+        hits, armed, held = agreement(row, after.moments, after.switched, cut=cut, above=above)
+        chance = _binomial_tail(len(after), hits, armed / max(1, after.moments.size))
+        if held >= MIN_AGREEMENT and chance * tested <= CHANCE:
+            _, score = best_cut(row, switch.moments, switch.switched, above=above)
+            found.append(Candidate(column, above, score, ahead_better))
+    return sorted(found, key=lambda one: -one.agreement)
+
+
+def near_best(signals: Signals, found: Sequence[Candidate]) -> list[Candidate]:
+    """Return the readings that agree with the switches about as well as the best one, the smoothest kinds first.
+
+    Args:
+        signals: The readings.
+        found: The confirmed readings.
+    """
+    best = max((one.agreement for one in found), default=0.0)
+    near = [one for one in found if one.agreement >= best - TIE]
+    return sorted(near, key=lambda one: (signals.kind_roughness(one.column), -one.agreement))
+
+
+def beats_other_days(signals: Signals, switch: Switch, candidate: Candidate) -> bool:
+    """Whether a reading tells the switches better than the same reading does at other times, whole days first.
+
+    A reading that follows the time of day, or one that moves slowly, may agree with the switches by coincidence; then
+    it agrees as well if it is shifted by some days.
+
+    Args:
+        signals: The readings.
+        switch: The change of the actuator.
+        candidate: The reading.
+    """
+    row = signals.row(candidate.column)[int(candidate.ahead)]
+    size = row.size
+    day = round(_DAY_SECONDS / signals.readings.every.total_seconds())
+    shifts = [days * day for days in range(1, (size - 1) // day + 1)] if day >= 1 else []
+    if len(shifts) > _SHIFTS // 2:
+        shifts = [shifts[at] for at in np.linspace(0, len(shifts) - 1, _SHIFTS // 2).astype(int)]
+    spaced = np.linspace(0, size, _SHIFTS // 2 + 2)[1:-1].astype(int).tolist()
+    for shift in {*shifts, *spaced} - {0}:
+        _, score = best_cut(np.roll(row, shift), switch.moments, switch.switched, above=candidate.above)
+        if score >= candidate.agreement:
+            return False
+    return True
+
+
+def _binomial_tail(trials: int, least: int, share: float) -> float:
+    """Return the probability of at least ``least`` successes."""
+    return math.fsum(
+        math.comb(trials, hits) * share**hits * (1 - share) ** (trials - hits) for hits in range(least, trials + 1)
+    )

@@ -1,0 +1,194 @@
+"""Kernels of the search for controls: how well a cut of one reading tells the moments at which an actuator switches.
+
+For one reading and one change of an actuator, a moment is *armed* by a cut if the reading is at the cut or beyond it.
+The agreement of a cut is F = 2 · hits / (armed + switches): 1 if the actuator switches at every armed moment and at no
+other. Plain arrays only; missing readings are NaN and never armed. "Below" is "above" of the negated reading.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from thence.bitmaps.bits import as_kernel_array, helper, kernel
+
+__all__ = ["agreement", "best_cut", "screen"]
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@helper
+def _promising(
+    row: FloatArray, moments: npt.NDArray[np.int64], times: npt.NDArray[np.int64], rank: int, limit: int, sign: float
+) -> bool:
+    """Whether few enough moments are armed by the cut that explains just enough switches."""
+    size = times.size
+    at = np.empty(size)
+    for k in range(size):
+        value = sign * row[times[k]]
+        at[k] = -np.inf if np.isnan(value) else value
+    at.sort()
+    cut = at[size - rank]
+    if cut == -np.inf:
+        return False
+    armed = 0
+    for k in range(moments.size):
+        if sign * row[moments[k]] >= cut:
+            armed += 1
+            if armed > limit:
+                return False
+    return True
+
+
+@helper
+def _best_cut(
+    row: FloatArray, moments: npt.NDArray[np.int64], switched: npt.NDArray[np.bool_], sign: float
+) -> tuple[float, float]:
+    """Return the cut of the highest agreement, of the negated reading if ``sign`` is −1, and that agreement."""
+    values = np.empty(moments.size)
+    for k in range(moments.size):
+        value = sign * row[moments[k]]
+        values[k] = -np.inf if np.isnan(value) else value
+    order = np.argsort(-values)
+    total = 0
+    for k in range(switched.size):
+        total += switched[k]
+    hits, best, cut = 0, 0.0, np.inf
+    for k in range(order.size):
+        value = values[order[k]]
+        if value == -np.inf:
+            break
+        hits += switched[order[k]]
+        if k + 1 < order.size and values[order[k + 1]] == value:
+            continue
+        found = 2.0 * hits / (k + 1 + total)
+        if found > best:
+            best, cut = found, value
+    return cut, best
+
+
+@kernel
+def _screen(
+    rows: FloatArray,
+    moments: npt.NDArray[np.int64],
+    switched: npt.NDArray[np.bool_],
+    times: npt.NDArray[np.int64],
+    rank: int,
+    limit: int,
+    cuts: FloatArray,
+    scores: FloatArray,
+) -> None:
+    for reading in range(rows.shape[0]):
+        for side in range(2):
+            sign = 1.0 - 2.0 * side
+            if _promising(rows[reading], moments, times, rank, limit, sign):
+                cut, score = _best_cut(rows[reading], moments, switched, sign)
+                cuts[reading, side] = sign * cut
+                scores[reading, side] = score
+
+
+def screen(
+    rows: npt.ArrayLike,
+    moments: npt.NDArray[np.int64],
+    switched: npt.NDArray[np.bool_],
+    *,
+    min_share: float,
+    min_agreement: float,
+) -> tuple[FloatArray, FloatArray]:
+    """Find the best cut of each of many readings, above and below.
+
+    Readings are left out early, without changing the result, if no cut that explains ``min_share`` of the switches can
+    agree by ``min_agreement``.
+
+    Args:
+        rows: One row per reading, one column per window.
+        moments: The moments at which the actuator could switch.
+        switched: At which of them it did.
+        min_share: The share of the switches that the cut has to explain, above 0.
+        min_agreement: The least agreement, above 0.
+
+    Returns:
+        The cuts and their agreements, readings × (above, below). The agreement is 0 for readings that were left out.
+
+    Examples:
+        >>> cuts, scores = screen([[1.0, 2, 3, 1, 2, 3]], np.arange(6), np.array([0, 0, 1, 0, 0, 1], bool),
+        ...                       min_share=0.5, min_agreement=0.5)
+        >>> cuts[0, 0].item(), scores[0].tolist()
+        (3.0, [1.0, 0.5])
+    """
+    table = as_kernel_array(rows, np.float64)
+    times = moments[switched]
+    cuts, scores = np.full((len(table), 2), np.nan), np.zeros((len(table), 2))
+    if times.size:
+        rank = max(1, int(np.ceil(min_share * times.size)))
+        # F = 2 hits / (armed + switches) cannot reach the least agreement with more armed moments than this.
+        limit = int(times.size * (2 / min_agreement - 1))
+        _screen(
+            table,
+            as_kernel_array(moments, np.int64),
+            as_kernel_array(switched, np.bool_),
+            as_kernel_array(times, np.int64),
+            rank,
+            limit,
+            cuts,
+            scores,
+        )
+        scores[scores < min_agreement] = 0.0
+    return cuts, scores
+
+
+@kernel
+def _best_cut_of(
+    row: FloatArray, moments: npt.NDArray[np.int64], switched: npt.NDArray[np.bool_], sign: float
+) -> tuple[float, float]:
+    return _best_cut(row, moments, switched, sign)
+
+
+def best_cut(
+    row: npt.ArrayLike, moments: npt.NDArray[np.int64], switched: npt.NDArray[np.bool_], *, above: bool
+) -> tuple[float, float]:
+    """Return the cut of one reading that agrees best with the switches, and its agreement.
+
+    Args:
+        row: The reading, one value per window.
+        moments: The moments at which the actuator could switch.
+        switched: At which of them it did.
+        above: Whether moments at the cut and above it are armed, or those at the cut and below it.
+
+    Examples:
+        >>> best_cut([1.0, 2, 3, 1, 2, 3], np.arange(6), np.array([1, 0, 0, 1, 0, 0], bool), above=False)
+        (1.0, 1.0)
+    """
+    sign = 1.0 if above else -1.0
+    cut, score = _best_cut_of(
+        as_kernel_array(row, np.float64), as_kernel_array(moments, np.int64), as_kernel_array(switched, np.bool_), sign
+    )
+    return sign * cut, score
+
+
+def agreement(
+    row: npt.ArrayLike,
+    moments: npt.NDArray[np.int64],
+    switched: npt.NDArray[np.bool_],
+    *,
+    cut: float,
+    above: bool,
+) -> tuple[int, int, float]:
+    """Return the hits, the armed moments and the agreement of a given cut.
+
+    Args:
+        row: The reading, one value per window.
+        moments: The moments at which the actuator could switch.
+        switched: At which of them it did.
+        cut: The cut.
+        above: Whether moments at the cut and above it are armed, or those at the cut and below it.
+
+    Examples:
+        >>> agreement([1.0, 2, 3, 2], np.arange(4), np.array([0, 0, 1, 0], bool), cut=2.0, above=True)
+        (1, 3, 0.5)
+    """
+    values = np.asarray(row, np.float64)[moments]
+    armed = values >= cut if above else values <= cut
+    hits, total = int((armed & switched).sum()), int(armed.sum())
+    switches = int(switched.sum())
+    return hits, total, 2 * hits / (total + switches) if total + switches else 0.0

@@ -1,0 +1,147 @@
+"""Controls as English sentences, with units. This module only formats text."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from thence.controls.switches import OFF
+from thence.rules.english import format_clause, format_number
+from thence.rules.items import Feature
+
+if TYPE_CHECKING:
+    from thence.controls.control import Control
+
+__all__ = ["format_control", "format_controls", "format_time"]
+
+_VERBS = {
+    "open": "opens",
+    "opened": "opens",
+    "closed": "closes",
+    "close": "closes",
+    "shut": "closes",
+    "on": "switches on",
+    "off": "switches off",
+    "running": "starts",
+    "started": "starts",
+    "stopped": "stops",
+}
+_STATUS = frozenset({"", "status", "state", "command", "position", "mode"})
+"""Kinds of state sensors that are named by their node alone: "Pump 335 closes"."""
+_UNITS = {"m3/h": "m³/h", "m3/s": "m³/s", "m3": "m³", "degF": "°F", "degC": "°C", "kg/m3": "kg/m³", "m2": "m²"}
+_POINTS = frozenset({"sensor", "command", "setpoint", "status", "alarm", "meter"})
+
+
+def format_time(seconds: float) -> str:
+    """Format a time of day.
+
+    Args:
+        seconds: The time in seconds after midnight.
+
+    Examples:
+        >>> format_time(3600), format_time(54_045)
+        ('01:00', '15:00:45')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    text = f"{minutes // 60:02d}:{minutes % 60:02d}"
+    return f"{text}:{rest:02d}" if rest else text
+
+
+def format_control(control: Control) -> str:
+    """Format one control.
+
+    Args:
+        control: The control.
+    """
+    return f"{_subject(control)} {_event(control)} {_cause(control)}{_together(control)}"
+
+
+def format_controls(controls: Sequence[Control]) -> list[str]:
+    """Format controls, those of one actuator and one reading in one sentence.
+
+    Args:
+        controls: The controls, in the order in which they are to be read.
+    """
+    groups: dict[tuple[str, str], list[Control]] = {}
+    for control in controls:
+        groups.setdefault((control.actuator, control.sensor), []).append(control)
+    lines = []
+    for members in groups.values():
+        first, *others = members
+        text = f"{_subject(first)} {_event(first)} {_cause(first)}"
+        for other in others:
+            text += f"{',' if len(others) > 1 else ''} and {_event(other)} {_cause(other, again=True)}"
+        lines.append(text + _together(first))
+    return lines
+
+
+def _subject(control: Control) -> str:
+    feature = control.actuator_feature
+    kind = feature.label.replace("_", " ")
+    if not feature.place:
+        return feature.subject
+    if kind.lower() in _STATUS or _names_a_point(feature.place, kind):
+        return feature.place
+    return f"the {kind} of {feature.place}"
+
+
+def _event(control: Control) -> str:
+    if control.numeric:
+        return "stops" if control.to_state == OFF else "starts"
+    verb = _VERBS.get(control.to_state.lower())
+    return verb or f"changes from {control.from_state} to {control.to_state}"
+
+
+def _reading(feature: Feature) -> str:
+    kind = feature.label.replace("_", " ")
+    if not feature.place:
+        return feature.subject
+    if _names_a_point(feature.place, kind):
+        return feature.place
+    return f"the {kind or feature.subject} of {feature.place}"
+
+
+def _names_a_point(place: str, kind: str) -> bool:
+    """Whether a node is the measuring point itself, as in Brick: ``Supply_Air_Temperature_Sensor``."""
+    words = {word.lower() for word in re.findall(r"[A-Za-z][a-z]*", place)}
+    return bool(words & _POINTS) or bool(words & set(kind.lower().split()))
+
+
+def _cause(control: Control, *, again: bool = False) -> str:
+    counts = control.tally
+    premise = f" while {format_clause(control.premise)}" if control.premise is not None else ""
+    times = f"{counts.explained:,} of {counts.switches:,} times"
+    if control.sensor_feature is None:
+        days = f"{counts.followed:,} of {counts.crossings:,} days"
+        return f"at {format_time(control.threshold)}{premise} ({days}, {times})"
+    unit = control.sensor_feature.unit
+    unit = f" {_UNITS.get(unit, unit)}" if unit else ""
+    name = "it" if again else _reading(control.sensor_feature)
+    verb = "rises above" if control.direction == "above" else "falls below"
+    without = counts.crossings - counts.followed
+    crossings = f"{counts.followed:,} of {counts.crossings:,} crossings" if without else "every crossing"
+    return (
+        f"when {name} {verb} {format_number(control.threshold)}{unit}{premise} "
+        f"({_interval_text(control, unit)}{times}, and at {crossings})"
+    )
+
+
+def _interval_text(control: Control, unit: str) -> str:
+    """Format the interval of a threshold, rounded outwards to two digits of its width."""
+    width = control.high - control.low
+    if not width > 0:
+        return ""
+    digits = max(0, 1 - math.floor(math.log10(width)))
+    scale = 10.0**digits
+    low, high = math.floor(control.low * scale) / scale, math.ceil(control.high * scale) / scale
+    return f"between {format_number(low)} and {format_number(high)}{unit}; "
+
+
+def _together(control: Control) -> str:
+    if not control.together:
+        return ""
+    names = list(control.together)
+    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"; {listed} {'switches' if len(names) == 1 else 'switch'} at the same moments"
