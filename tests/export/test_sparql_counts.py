@@ -25,6 +25,7 @@ from thence.rules.ruleset import RuleSet
 DOORS = "(a:Space)-[connected]->(b:Space), (t:temperature)-[in]->(a), (c:co2)-[in?]->(b), (u:temperature)-[in?]->(b)"
 TWINS = "(a:Room), (t:temperature)-[in]->(a), (u:temperature)-[in?]->(a), (v:temperature)-[in?]->(a)"
 STARS = "(a:Space), (d:door)-[in?]->(a), (t:temperature)-[in?]->(a) | near: -[connected]-(Space).temperature"
+TIMES = ["previous", "lag:2", "switch", "duration", "within:2h"]
 ANY = "(s)-[in]->(a:Space)-[]-(b)"
 
 
@@ -64,6 +65,10 @@ CASES = {
     "stars": {"enrich": "lifted", "patterns": [STARS], "derive": ["change"]},
     "any": {"enrich": "lifted", "patterns": [ANY]},
     "ranks": {"enrich": "lifted", "patterns": [DOORS, STARS], "scope": "sensor", "derive": ["change"]},
+    "times": {"enrich": "none", "derive": TIMES},
+    "existential times": {"enrich": "existential", "derive": TIMES},
+    "lifted times": {"enrich": "lifted", "patterns": [DOORS, ANY], "derive": TIMES},
+    "ranked times": {"enrich": "lifted", "patterns": [STARS], "scope": "sensor", "derive": TIMES},
     "discovered": {"enrich": "lifted", "min_embeddings": 2, "hops": 1},
 }
 
@@ -106,7 +111,7 @@ def test_queries_follow_points_to_their_unit(scope: str) -> None:
 def test_queries_count_what_was_counted(case: str) -> None:
     """Regression: dated properties were not exported, nor aggregates and ranks; 65 of 514 rules counted otherwise."""
     options: dict[str, Any] = {"bins": 2, "scope": "kind", "windows": "1h"} | CASES[case]
-    net = building(1, frames=8, rooms=5 if case == "existential" else 7)
+    net = building(1, frames=8, rooms=5 if case.startswith("existential") else 7)
     table = th.transactions(net.sensors, net.graph, net.binding, ontology=net.ontology, **options)
     rules = every_rule(table)
     derive, zone = options.get("derive", ()), options.get("timezone", "UTC")

@@ -201,6 +201,8 @@ def quantity(feature: Any) -> str:
     kind = (feature.label or feature.subject).replace("_", " ")
     if name == "change":
         return f"change of {kind}"
+    if getattr(feature, "time", None) is not None:
+        return f"{feature.time.form} of {kind}"
     aggregate, found, _ = name.partition(" of ")
     return f"{aggregate} {kind}" if found and aggregate != "value" else kind
 

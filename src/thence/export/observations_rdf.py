@@ -108,6 +108,12 @@ def windowed_observations(
             series = {s.id: pl.Series(values[:, at], nan_to_null=True) for at, s in enumerate(readings.numeric)}
             frames[name] = pl.DataFrame({"time": times, **series})
     yield from observations(frames, words, numbers)
+    for name, states in readings.derived_states.items():
+        for sensor, (codes, known) in states.items():
+            # A range of hours is written as its lower end.
+            results = [*(max(value[0], 0.0) if isinstance(value, tuple) else value for value in known), None]
+            subject = [f"<{_SOSA}madeBySensor> {words.sensor(sensor)}"]
+            yield from _series(subject, words.reading(name), moments, [results[c] for c in codes.tolist()], numbers)
     seen: set[tuple[str, str]] = set()
     for block in table.blocks if table is not None else ():
         if block.pattern is None or table is None:

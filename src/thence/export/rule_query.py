@@ -18,6 +18,7 @@ from thence.export.vocabulary import Vocabulary, literal
 from thence.graph.patterns import Pattern, SensorVariable
 from thence.rules.items import Aspect, Feature, Interval, Item, Operator, Role
 from thence.rules.ruleset import Rule
+from thence.time_names import STATE_PREFIX
 
 __all__ = ["RuleQuery"]
 
@@ -287,7 +288,7 @@ class RuleQuery:
 
     def _observation(self, subject: str, feature: Feature, value: str, *, derived: bool = True) -> str:
         # States that share a kind with numbers have a name of their own, but are results like any other.
-        name = feature.name if derived and feature.name != "state" else ""
+        name = feature.name.removeprefix(STATE_PREFIX) if derived and feature.name != "state" else ""
         parts = [name, "rank"] if name and feature.relative else [name or ("rank" if feature.relative else "value")]
         predicate = self._reading("-".join(parts))
         return f"{self._new('observation')} {subject} ; sosa:resultTime ?time ; {predicate} {value} ."
@@ -308,6 +309,8 @@ def _guard(item: Item, value: str) -> list[str]:
     if feature.aspect is not Aspect.MEASUREMENT or feature.relative or feature.role is not Role.VARIABLE:
         return []
     members = item.value if isinstance(item.value, frozenset) else [item.value]
+    if any(isinstance(member, bool) for member in members):
+        return []
     is_state = all(isinstance(member, str) for member in members)
     return [f"FILTER({'!' if is_state else ''}isNumeric({value}))"]
 
@@ -315,7 +318,9 @@ def _guard(item: Item, value: str) -> list[str]:
 def _test(item: Item, value: str) -> str:
     """The test of an item as an expression over a variable."""
     if item.operator in (Operator.NE, Operator.NOT_IN):
-        return f"!({_test(item.negated(), value)})"
+        # The values of a feature of time are of several types, and those of different types cannot be compared.
+        inner = _test(item.negated(), value)
+        return f"!({inner})" if item.feature.time is None else f"!COALESCE({inner}, false)"
     if isinstance(item.value, Interval):
         bounds = [f"{value} >= {literal(item.value.low)}"] if item.value.low > float("-inf") else []
         bounds += [f"{value} < {literal(item.value.high)}"] if item.value.high < float("inf") else []

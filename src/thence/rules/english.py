@@ -179,7 +179,8 @@ def _switch_target(item: Item) -> str:
     """The states that a sensor switches to."""
     if isinstance(item.value, bool):
         return "another state"
-    several = sorted(map(str, item.value)) if isinstance(item.value, frozenset) else [str(item.value)]
+    members = item.value if isinstance(item.value, frozenset) else [item.value]
+    several = sorted(str(member) for member in members if not isinstance(member, bool))
     negation = "a state other than " if item.operator in (Operator.NE, Operator.NOT_IN) else ""
     return negation + " or ".join(map(_other_than, several))
 
