@@ -12,6 +12,10 @@ the setting of ``CODE`` with the best accuracy that we found for them.
 All rules are then judged alike, on the raw columns: counts on the training rows, and the accuracy of the best rule that
 applies (``RuleSet.predict``) on the test rows, with the most frequent class where none applies. For the estimators it
 is the accuracy of their own ``predict``.
+
+Two further contenders mine on the bins of a peer, so that only the search differs: on those of mlxtend the rules must
+be the same (but for rules whose confidence is exactly the threshold, of which mlxtend loses some), and on those of
+pyaerial as many rules are kept as it finds, the best by Zhang's metric.
 """
 
 from __future__ import annotations
@@ -86,7 +90,27 @@ rules = rule_extraction.generate_rules(
     network, target_classes=["class"], min_rule_frequency=0.01, min_rule_strength=0.3, filter_min_confidence=0.8
 )["rules"]
 """,
+    "thence on mlxtend's bins": """
+import pandas as pd
+import thence as th
+binned = train.drop(columns="class").apply(lambda column: pd.qcut(column, 10, duplicates="drop")).astype(str)
+table = binned.assign(**{"class": train["class"].astype(str)})
+rules = th.mine(
+    table, target="class", min_support=0.01, max_antecedents=2, min_confidence=0.8, refine=None, progress="off"
+).rules
+""",
+    "thence on pyaerial's bins, as many rules": """
+import thence as th
+from aerial import discretization
+binned = discretization.entropy_based_discretization(train, "class").drop(columns="class").astype(str)
+table = binned.assign(**{"class": train["class"].astype(str)})
+rules = th.mine(
+    table, target="class", min_support=0.002, max_antecedents=2, min_confidence=0.8, refine=None, progress="off"
+).rules.top(as_many, by="zhang")
+""",
 }
+SAME_BINS = {"thence on mlxtend's bins": "mlxtend, best", "thence on pyaerial's bins, as many rules": "pyaerial, best"}
+"""Contenders that use the bins of a peer, and that peer."""
 
 
 def load(table: str) -> Any:
@@ -133,6 +157,10 @@ def as_pairs(rules: Any) -> Iterable[tuple[list[tuple[str, str]], str]]:
             items = [(one["feature"], str(one["value"])) for one in rule["antecedents"]]
             yield items, str(rule["consequent"]["value"])
         return
+    if not hasattr(rules, "iterrows"):
+        for rule in rules:
+            yield [(item.feature.subject, str(item.value)) for item in rule.antecedent], str(rule.consequent.value)
+        return
     for _, row in rules.iterrows():
         items = [tuple(text.rsplit("=", 1)) for text in row["antecedents"]]
         yield items, next(iter(row["consequents"])).rsplit("=", 1)[1]
@@ -163,6 +191,16 @@ def as_rule_set(rules: Any, train: Any) -> Any:
     return th.RuleSet.from_rules(listed, Counts.from_matrix(counts))
 
 
+def require_same(rules: Any, others: Any) -> None:
+    """Stop unless the rules are those of mlxtend; at a confidence of exactly 0.8 its rounding loses some of them."""
+    known = {(frozenset(items), label) for items, label in as_pairs(others)}
+    own = [(frozenset(items), label) for items, label in as_pairs(rules)]
+    lost = np.array([one not in known for one in own], bool)
+    exact = 5 * rules.counts.n_both == 4 * rules.counts.n_antecedent
+    if known - set(own) or (lost & ~exact).any():
+        sys.exit("on the same bins the rules of thence are not those of mlxtend")
+
+
 def run(contender: str, table: str, seed: int) -> dict[str, Any]:
     """Run a contender twice on a split and judge its rules."""
     import logging
@@ -172,8 +210,13 @@ def run(contender: str, table: str, seed: int) -> dict[str, Any]:
     train, test = split(table, seed)
     code = compile(CODE[contender], contender, "exec")
     seconds = math.inf
+    given: dict[str, Any] = {"train": train, "test": test}
+    if contender in SAME_BINS:
+        peer = dict(given)
+        exec(compile(CODE[SAME_BINS[contender]], contender, "exec"), peer)
+        given["as_many"] = len(peer["rules"])
     for _ in range(2):
-        names: dict[str, Any] = {"train": train, "test": test}
+        names = dict(given)
         begin = time.perf_counter()
         try:
             exec(code, names)
@@ -183,7 +226,9 @@ def run(contender: str, table: str, seed: int) -> dict[str, Any]:
             names["rules"] = []
         seconds = time.perf_counter() - begin
     rules = names["model"].rules_ if "RuleClassifier" in contender else names["rules"]
-    if not contender.startswith("thence"):
+    if contender == "thence on mlxtend's bins":
+        require_same(rules, peer["rules"])
+    if contender in SAME_BINS or not contender.startswith("thence"):
         rules = as_rule_set(rules, train)
     default = train[TARGET].mode()[0]
     if "RuleClassifier" in contender:
