@@ -1,9 +1,9 @@
 """Bands: how far a residual may be from 0, fitted per place and joined over places.
 
-A band is absolute, relative to the size of the parts, or both: a residual is within it if its absolute value is at most
-the larger of the two. Most sensors have relative noise, and small places need small bands. A place that needs far more
-than the others does not widen the band: it is an exception. This module works on plain arrays, frames × places, in which
-NaN is missing.
+A band is absolute, relative to the size of the parts, or both: a residual is within it if its absolute value is at
+most the larger of the two. Most sensors have relative noise, and small places need small bands. A place that needs far
+more than the others does not widen the band: it is an exception. This module works on plain arrays, frames × places, in
+which NaN is missing.
 """
 
 from __future__ import annotations

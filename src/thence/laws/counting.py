@@ -78,9 +78,9 @@ def residuals(law: Law, places: Places, frames: Ints, factors: Floats | None = N
         return left - right, 0.0
     then = places.combined(law.right, places.ahead(frames)) * factors[None, :]
     low, high = np.minimum(right, then), np.maximum(right, then)
-    return np.where(left > high, left - high, np.where(left < low, left - low, 0.0 * left * low * high)), (
-        high - low
-    ) / 2
+    outside = np.where(left > high, left - high, np.where(left < low, left - low, 0.0))
+    outside[np.isnan(left) | np.isnan(low)] = np.nan
+    return outside, (high - low) / 2
 
 
 def row_sizes(law: Law, places: Places, frames: Ints, factors: Floats | None = None) -> Floats:
@@ -167,10 +167,13 @@ def count_at(law: Law, places: Places, *, keepers: bool = False) -> Law:
         kept = (held - later_held) >= law.min_confidence * earlier
     bound = lower_bound(by_stretch[1][:, kept].sum(axis=1), by_stretch[0][:, kept].sum(axis=1))
     own = [None] * size if factors is None or law.factor is not None else [float(value) for value in factors]
+    table = np.stack([rows, held, later_rows, later_held, apart], axis=1)
     counts = tuple(
-        PlaceCounts(id, *map(int, numbers), own[at])
-        for at, (id, *numbers) in enumerate(zip(places.ids, rows, held, later_rows, later_held, apart, strict=True))
-        if rows[at] or apart[at]
+        PlaceCounts(id, known, kept_rows, late_rows, late_kept, near_zero, factor)
+        for id, (known, kept_rows, late_rows, late_kept, near_zero), factor in zip(
+            places.ids, table.tolist(), own, strict=True
+        )
+        if known or near_zero
     )
     return replace(law, counts=counts, later_bound=bound)
 

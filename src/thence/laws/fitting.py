@@ -81,7 +81,8 @@ def _part_sizes(sample: Sample, parts: list[Floats], combination: Combination) -
         kinds = {term.name for _, term in combination if term.form == "reading"}
         columns = [at for at, sensor in enumerate(sample.places.readings.numeric) if sensor.kind in kinds]
         if columns:
-            rows = sample.places.readings.values[np.ix_(sample.frames[:: max(len(sample.frames) // 200, 1)], columns)]
+            some = sample.frames[:: max(len(sample.frames) // 200, 1)]
+            rows = sample.places.readings.values[some][:, columns]
             known = rows[~np.isnan(rows)]
             if len(known):
                 widest = np.maximum(widest, np.quantile(known, 0.9) - np.quantile(known, 0.1))
@@ -173,13 +174,13 @@ def _banded(
     for covered in COVERED:
         best: tuple[Law, float] | None = None
         for band in fit_band(residual, relative, least=least, covered=covered):
-            if not math.isfinite(band.absolute):
+            if not math.isfinite(band.absolute) or band.relative > settings.max_spread:
                 continue
             allowed = np.full(len(sample.places), band.absolute)
             if band.relative and relative is not None:
                 allowed = place_quantiles(band.allowed(relative), 0.5)
             if isinstance(between, np.ndarray):
-                allowed = allowed + place_quantiles(between, 0.5)
+                allowed = np.maximum(allowed, place_quantiles(between, 0.5))
             looseness = float(np.median((allowed / np.where(informative, widest, 1.0))[informative]))
             matters = (sizes[:, informative] > _MATTERS * allowed[informative][None, :]).mean(axis=1)
             if looseness <= settings.max_spread and (matters >= _SOME).all() and (best is None or looseness < best[1]):
@@ -263,7 +264,9 @@ def _weighted(agrees: Bools, rights: Floats) -> Floats:
     """The share of agreement at each place, by the size of the right side."""
     weight = np.where(np.isnan(rights), 0.0, np.abs(rights))
     total = weight.sum(axis=0)
-    return np.divide((weight * agrees).sum(axis=0), total, out=np.ones(len(total)), where=total > 0)
+    out = np.ones(len(total))
+    np.divide((weight * agrees).sum(axis=0), total, out=out, where=total > 0)
+    return out
 
 
 def _evidence(inside: Bools, lefts: Floats) -> int:

@@ -172,7 +172,7 @@ def _elsewhere(term: Term, own: Sample) -> Floats:
         for at, sensor in enumerate(readings.numeric)
         if role_of.get(sensor.id, sensor.kind) == term.name and sensor.id not in here
     ]
-    return readings.values[np.ix_(own.frames, columns)]
+    return np.asarray(readings.values[own.frames][:, columns])
 
 
 def _groups(own: Sample, size: int) -> Iterator[tuple[Condition | None, np.ndarray[tuple[int], np.dtype[np.bool_]]]]:

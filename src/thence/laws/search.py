@@ -1,15 +1,15 @@
-"""The search for laws: candidates are screened on a sample, fitted, counted exactly, and told once.
+"""The search for laws: candidates are screened on a sample, fitted on a larger one, and counted exactly.
 
-A law is told if its lower bound on the later part of the time reaches ``min_confidence`` and few places break it. Of
-laws with nested terms the tighter is told; a law that follows from told ones is not; neither is the same law for another
-pattern. This module decides what is told; it formats nothing.
+Every pattern of one node with its own sensors and those of its neighbours is searched: for its class as a whole, then
+for each class within it. ``thence.laws.telling`` decides what is told.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 import numpy as np
 
@@ -22,13 +22,12 @@ from thence.graph.patterns import NodeVariable, Pattern
 from thence.graph.sites import AnySystem
 from thence.graph.system import System
 from thence.laws.candidates import proportions, sign_pairs, signed_sums, vocabulary
-from thence.laws.counting import count_at
 from thence.laws.fitting import Sample, fit_equal, fit_proportional, fit_sign
-from thence.laws.law import Law, Laws
+from thence.laws.law import Laws
 from thence.laws.one_sided import find_bounds, find_one_sided, find_zero_states
 from thence.laws.places import Clock, Places
 from thence.laws.settings import LawSettings
-from thence.laws.terms import Term
+from thence.laws.telling import Fitted, Told
 from thence.progress import Progress, silent
 from thence.readings.sensors import SensorData
 from thence.readings.windows import WindowedReadings, window
@@ -37,11 +36,6 @@ __all__ = ["find_laws", "search_laws"]
 
 _SCREEN_CELLS, _SCREEN_PLACES = 60_000, 300
 _FIT_CELLS, _FIT_PLACES = 1_000_000, 2_000
-_OCCAM = 0.5  # a law with one more term has to be tighter by this factor
-
-Fitted = tuple[Law, float]
-Sensors = frozenset[tuple[int, str]]
-Signature = dict[str, Sensors]
 
 
 def find_laws(
@@ -114,11 +108,11 @@ def search_laws(
     index, clock = GraphIndex(graph, system.ontology), Clock.of(readings, chosen.fit_share)
     carriers = Carriers.of(index, {sensor.id: sensor.kind for sensor in readings.sensors}, dict(binding))
     found, notes = discover(carriers, hops=1, min_embeddings=1, paths=False)
-    told = _Told(chosen)
+    told = Told(chosen)
     scopes = list(_scopes(found, readings, carriers, clock))
     for number, places in enumerate(scopes):
         progress("searching laws", number, len(scopes))
-        told.consider(places)
+        _consider(places, told)
     progress("searching laws", len(scopes), len(scopes))
     return Laws(told.best(), (*carriers.units.notes, *notes))
 
@@ -137,124 +131,21 @@ def _scopes(
                 yield Places.of(own, readings, carriers, clock)
 
 
-@dataclass
-class _Told:
-    """The laws told so far."""
+def _consider(places: Places, told: Told) -> None:
+    """Search the places of a pattern: one form of law after the other."""
+    words, (screen, fit), settings = vocabulary(places), _samples(places), told.settings
 
-    settings: LawSettings
-    laws: list[tuple[Law, float]] = field(default_factory=list)
-    signatures: list[set[Sensors]] = field(default_factory=list)
+    def fitted(candidates: Iterable[Callable[..., Fitted | None]]) -> list[Fitted]:
+        screened = [make for make in candidates if make(sample=screen, settings=settings) is not None]
+        return [found for make in screened if (found := make(sample=fit, settings=settings)) is not None]
 
-    def consider(self, places: Places) -> None:
-        """Search the places of a pattern."""
-        words = vocabulary(places)
-        screen, fit = _samples(places)
-        settings = self.settings
-
-        def fitted(candidates: Iterable[Callable[[Sample], Fitted | None]]) -> list[Fitted]:
-            screened = [make for make in candidates if make(screen) is not None]
-            return [found for make in screened if (found := make(fit)) is not None]
-
-        equal = fitted(
-            lambda sample, sum_=sum_: fit_equal(sum_, sample, settings)  # type: ignore[misc]
-            for sum_ in signed_sums(words, most=settings.max_parts)
-        )
-        self._tell_all(equal, places)
-        self._tell_all(
-            fitted(
-                lambda sample, sides=sides: fit_proportional(*sides, sample, settings)  # type: ignore[misc]
-                for sides in proportions(words, most=settings.max_parts - 1)
-            ),
-            places,
-        )
-        signs = fitted(
-            lambda sample, sides=sides: fit_sign(*sides, sample, settings)  # type: ignore[misc]
-            for sides in sign_pairs(words)
-        )
-        self._tell_all(signs, places)
-        self._tell_all(find_zero_states(words, fit, settings), places)
-        self._tell_all(find_bounds(words, fit, settings), places)
-        self._tell_all(find_one_sided(words, fit, settings), places)
-
-    def _tell_all(self, candidates: list[Fitted], places: Places) -> None:
-        """Count the best candidates of one form and tell those that hold and are new."""
-        kept: list[Law] = []
-
-        def cost(pair: Fitted) -> tuple[float, int, str]:
-            law, looseness = pair
-            return looseness / _OCCAM ** max(len(law.terms) - 2, 0), len(law.terms), str(law.terms)
-
-        for law, looseness in sorted(candidates, key=cost):
-            if any(_is_nested(law, other) for other in kept) or _follows(law, kept):
-                continue
-            if self._is_known(law, places):
-                continue
-            counted = count_at(law, places, keepers=True)
-            if self._holds(counted):
-                kept.append(counted)
-                self._add(counted, looseness, places)
-
-    def _holds(self, law: Law) -> bool:
-        later = sum(one.later_rows for one in law.counts)
-        if later < self.settings.min_rows or law.later_bound is None:
-            return False
-        if law.places_held < (1 - self.settings.max_exceptions) * law.places:
-            return False
-        return law.later_bound >= self.settings.min_confidence
-
-    def _signature(self, law: Law, places: Places) -> Signature:
-        """The signed sensors of a law at each place, whichever side they are on."""
-        at = places.take(places.has_all(law.left, law.right))
-        if law.condition is not None and law.condition.form == "property":
-            at = at.take(at.meets(law.condition, np.zeros(1, np.int64))[0])
-        minus = tuple((-sign, term) for sign, term in law.right)
-        out = {}
-        for id, sensors in zip(at.ids, at.sensors_of(law.left, minus), strict=True):
-            mirrored = frozenset((-sign, sensor) for sign, sensor in sensors)
-            out[id] = min(sensors, mirrored, key=sorted)
-        return out
-
-    def _alike(self, law: Law, signature: Signature) -> Iterator[int]:
-        """Yield the told laws that say the same of at least the same sensors."""
-        sensors = set(signature.values())
-        for at, (other, _) in enumerate(self.laws):
-            if other.form != law.form or _has_change(other) != _has_change(law) or not sensors <= self.signatures[at]:
-                continue
-            if other.condition == law.condition or (not law.right and law.form != "equal"):
-                yield at
-
-    def _is_known(self, law: Law, places: Places) -> bool:
-        """Whether a told law without exceptions says the same of the same sensors."""
-        return any(not self.laws[at][0].exceptions for at in self._alike(law, self._signature(law, places)))
-
-    def _add(self, law: Law, looseness: float, places: Places) -> None:
-        """Add a law; a general one with exceptions gives way to that of a class which has none of them."""
-        signature = self._signature(law, places)
-        held = {one.place for one in law.counts} - {one.place for one in law.exceptions}
-        dropped = set()
-        for at in self._alike(law, signature):
-            other = self.laws[at][0]
-            if law.exceptions or not {one.place for one in other.counts if one not in other.exceptions} <= held:
-                return
-            dropped.add(at)
-        sensors = set(signature.values())
-        dropped |= {
-            at for at, (other, _) in enumerate(self.laws) if self._is_part(other, self.signatures[at], law, sensors)
-        }
-        kept = [at for at in range(len(self.laws)) if at not in dropped]
-        self.laws = [*(self.laws[at] for at in kept), (law, looseness)]
-        self.signatures = [*(self.signatures[at] for at in kept), sensors]
-
-    def _is_part(self, other: Law, theirs: set[Sensors], law: Law, sensors: set[Sensors]) -> bool:
-        """Whether a bound that was told of some sensors is told again of more."""
-        one_sided = law.form in ("at_least", "at_most") and not law.right
-        return one_sided and other.form == law.form and not other.right and theirs <= sensors
-
-    def best(self) -> tuple[Law, ...]:
-        """Return the best laws: by form, those with the most rows first."""
-        order = {"equal": 0, "proportional": 1, "sign": 2, "at_least": 3, "at_most": 3}
-        ranked = sorted(self.laws, key=lambda pair: (order[pair[0].form], -pair[0].rows, pair[1]))
-        return tuple(law for law, _ in ranked)[: self.settings.max_laws]
+    told.tell(fitted(partial(fit_equal, sum_) for sum_ in signed_sums(words, most=settings.max_parts)), places)
+    pairs = proportions(words, most=settings.max_parts - 1)
+    told.tell(fitted(partial(fit_proportional, left, right) for left, right in pairs), places)
+    told.tell(fitted(partial(fit_sign, left, right) for left, right in sign_pairs(words)), places)
+    told.tell(find_zero_states(words, fit, settings), places)
+    told.tell(find_bounds(words, fit, settings), places)
+    told.tell(find_one_sided(words, fit, settings), places)
 
 
 def _samples(places: Places) -> tuple[Sample, Sample]:
@@ -267,32 +158,3 @@ def _samples(places: Places) -> tuple[Sample, Sample]:
         return Sample(chosen, chosen.sample(cells))
 
     return some(_SCREEN_PLACES, _SCREEN_CELLS), some(_FIT_PLACES, _FIT_CELLS)
-
-
-def _has_change(law: Law) -> bool:
-    return any(term.change for term in law.terms)
-
-
-def _key(law: Law) -> frozenset[Term]:
-    return frozenset(replace(term, change=False) for term in law.terms)
-
-
-def _is_nested(law: Law, other: Law) -> bool:
-    return law.condition == other.condition and (_key(law) <= _key(other) or _key(other) <= _key(law))
-
-
-def _follows(law: Law, told: list[Law]) -> bool:
-    """Whether an equation is a sum of told ones."""
-    equal = [other for other in told if other.form == "equal" and other.condition == law.condition]
-    if law.form != "equal" or not equal:
-        return False
-    terms = sorted({term for one in (law, *equal) for term in one.terms})
-
-    def row(one: Law) -> list[int]:
-        signs = dict.fromkeys(terms, 0)
-        for sign, term in (*one.left, *((-sign, term) for sign, term in one.right)):
-            signs[term] = sign
-        return list(signs.values())
-
-    known = np.array([row(other) for other in equal])
-    return int(np.linalg.matrix_rank(np.vstack([known, row(law)]))) == int(np.linalg.matrix_rank(known))

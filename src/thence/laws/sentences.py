@@ -47,7 +47,7 @@ def format_statement(law: Law) -> str:
     if law.form == "equal":
         body = f"{left} {f'equals {right}' if law.right else 'is 0'}, {_band(law, space)}"
     elif law.form == "proportional":
-        between = " in this window or the next, or between the two" if law.left[0][1].change else ""
+        between = " (as read in this window, in the next, or between)" if law.left[0][1].change else ""
         body = f"{left} is {_factor(law, pattern)}{between}, {_band(law, space)}"
     elif law.form == "sign":
         body = _sign(law, pattern, left, right)
@@ -142,10 +142,10 @@ def _factor(law: Law, pattern: Pattern) -> str:
     own = format_unit(law.unit)
     unit = f" {own or '1'} per {other or '1'}" if own or other else ""
     if law.factor is not None:
-        return f"{format_number(float(f'{law.factor:.3g}'))}{unit} times ({right})"
+        return f"{format_number(float(f'{law.factor:.3g}'))}{unit} times {right}"
     known = [one.factor for one in law.counts if one.factor is not None and one.rows]
     if len(known) == 1:
-        return f"{format_number(float(f'{known[0]:.3g}'))}{unit} times ({right})"
+        return f"{format_number(float(f'{known[0]:.3g}'))}{unit} times {right}"
     low, high = (format_number(float(f"{value:.3g}")) for value in (min(known), max(known))) if known else ("?", "?")
     return f"proportional to {right} (factor of each place {low} to {high}{unit})"
 
@@ -161,7 +161,7 @@ def _sign(law: Law, pattern: Pattern, left: str, right: str) -> str:
         return (
             f"{left} is positive where {high} is{beyond.replace(' by', '', 1)} above {low}, negative where it is below"
         )
-    return f"{left} is positive where {right} is positive{beyond and f' ({beyond.strip()})'}, negative where it is negative"
+    return f"{left} has the sign of {right}{f', where that is not 0{beyond}' if beyond else ''}"
 
 
 def format_counts(law: Law) -> str:

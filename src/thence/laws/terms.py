@@ -1,7 +1,7 @@
 """Terms: the quantities that laws are about, such as the total flow of the pipes that end at a junction.
 
-A term is a reading at the place itself or at its one neighbour in a role, the total of the readings of all neighbours in
-a role, or a property. A property may be added to a reading of the same node (pressure plus elevation), and a reading
+A term is a reading at the place itself or at its one neighbour in a role, the total of the readings of all neighbours
+in a role, or a property. A property may be added to a reading of the same node (pressure plus elevation), and a reading
 may be taken by its change per hour. This module holds the types; it computes nothing.
 """
 
