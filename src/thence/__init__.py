@@ -67,9 +67,9 @@ if TYPE_CHECKING:
     from thence.rules.ruleset import RuleSet as RuleSet
     from thence.runs.configuration import Config as Config
     from thence.runs.inputs import read_system as read_system
-    from thence.runs.pipeline import feature_table as feature_table
     from thence.runs.pipeline import mine as mine
-    from thence.runs.pipeline import transactions as transactions
+    from thence.runs.preparation import feature_table as feature_table
+    from thence.runs.preparation import transactions as transactions
     from thence.runs.run import Run as Run
     from thence.runs.run import load_run as load_run
     from thence.tables.discretization import Discretizer as Discretizer
@@ -117,7 +117,8 @@ _MODULES = MappingProxyType(
         "rules.ruleset": ("Ending", "Rule", "RuleSet"),
         "runs.configuration": ("Config",),
         "runs.inputs": ("read_system",),
-        "runs.pipeline": ("feature_table", "mine", "transactions"),
+        "runs.pipeline": ("mine",),
+        "runs.preparation": ("feature_table", "transactions"),
         "runs.run": ("Run", "load_run"),
         "tables.discretization": ("Discretizer",),
         "tables.locality": ("within_hops",),

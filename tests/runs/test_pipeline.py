@@ -17,7 +17,8 @@ from thence.progress import Progress, silent
 from thence.refinement import p_values
 from thence.rules.ruleset import RuleSet
 from thence.runs.configuration import Config, InputConfig, RefineConfig
-from thence.runs.pipeline import plan, run_config
+from thence.runs.pipeline import run_config
+from thence.runs.planning import plan
 
 
 @pytest.fixture(scope="module")

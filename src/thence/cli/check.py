@@ -72,7 +72,7 @@ def _output(config: Config) -> dict[str, Any]:
 def _examine_rows(config: Config) -> dict[str, Any]:
     """What is known of a table whose rows are transactions."""
     from thence.runs.frames import build_row_features, build_rows, read_rows
-    from thence.runs.pipeline import plan
+    from thence.runs.planning import plan
 
     config, miner = plan(config, settings={"consequent": config.input.target}, graph=False)
     frame = read_rows(config.input.sensors, config.input)
@@ -85,7 +85,8 @@ def _examine_system(config: Config) -> dict[str, Any]:
     """What is known of readings and the graph around them."""
     from thence.graph.sites import Sites
     from thence.runs.inputs import load_job
-    from thence.runs.pipeline import plan, prepare
+    from thence.runs.planning import plan
+    from thence.runs.preparation import prepare
 
     config, miner = plan(config)
     system = load_job(config)
@@ -112,7 +113,7 @@ def _examine_system(config: Config) -> dict[str, Any]:
 
 def _windows(readings: WindowedReadings) -> dict[str, Any]:
     """The length, the number and the span of the windows; of several systems, of each."""
-    from thence.runs.pipeline import window_text
+    from thence.runs.preparation import window_text
 
     every = window_text(readings)
     from thence.readings.pooling import PooledReadings

@@ -23,7 +23,7 @@ from thence.graph.system import System
 from thence.miners.base import Miner, as_miner, make_miner, miner_names
 from thence.progress import Progress, silent
 from thence.rules.ruleset import RuleSet
-from thence.runs import pipeline
+from thence.runs.preparation import feature_table, transactions
 from thence.settings.numbers import require_seed
 from thence.tables.transactions import FeatureTable, TransactionTable
 
@@ -282,14 +282,14 @@ class _Tables:
         """Return the table that a miner reads."""
         if miner.wants == "numbers":
             if self.numbers is None:
-                self.numbers = self._build(pipeline.feature_table, miner, "feature_table=", "bins", "scope", "method")
+                self.numbers = self._build(feature_table, miner, "feature_table=", "bins", "scope", "method")
             return self.numbers
         if as_miner(miner).enrichment == "existential":
             if self.existential is None:
-                self.existential = self._build(pipeline.transactions, miner, "existential_table=", enrich="existential")
+                self.existential = self._build(transactions, miner, "existential_table=", enrich="existential")
             return self.existential
         if self.codes is None:
-            self.codes = self._build(pipeline.transactions, miner, "a TransactionTable")
+            self.codes = self._build(transactions, miner, "a TransactionTable")
         return self.codes
 
     def _build(self, make: Callable[..., Any], miner: Miner, wanted: str, *without: str, **more: Any) -> Any:

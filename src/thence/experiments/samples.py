@@ -1,6 +1,6 @@
 """Data of the experiments: a system in windows, and samples of its sensors as tables in every encoding.
 
-Tables come from ``runs.pipeline``; nothing is mined here.
+Tables come from ``runs.preparation``; nothing is mined here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from thence.graph.system import System
 from thence.readings.windows import WindowedReadings
 from thence.runs.configuration import INPUT_FILES, Config, DiscretizeConfig, EnrichConfig, WindowsConfig
 from thence.runs.inputs import load_system
-from thence.runs.pipeline import build_features, build_table, window_readings
+from thence.runs.preparation import build_features, build_table, window_readings
 from thence.runs.provenance import hash_files
 from thence.tables.transactions import FeatureTable, TransactionTable
 

@@ -1,1 +1,1 @@
-"""Runs: configuration, inputs, the pipeline that wires all parts together, the run folder, and provenance."""
+"""Runs: configuration, inputs, plans, tables, the pipeline, the run folder, provenance. This room wires the parts."""

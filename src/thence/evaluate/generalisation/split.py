@@ -1,6 +1,6 @@
 """A system in windows, split in time: rules are mined on the earlier part and measured on the later one.
 
-Tables come from ``runs.pipeline``; nothing is mined or measured here.
+Tables come from ``runs.preparation``; nothing is mined or measured here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from thence.miners.exact.miner import Exact
 from thence.readings.pooling import PooledReadings
 from thence.readings.windows import WindowedReadings
 from thence.runs.configuration import Config, DiscretizeConfig, EnrichConfig, WindowsConfig
-from thence.runs.pipeline import build_table, window_readings
+from thence.runs.preparation import build_table, window_readings
 from thence.tables.discretization import Discretizer
 from thence.tables.transactions import TransactionTable
 
