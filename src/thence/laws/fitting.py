@@ -30,10 +30,11 @@ _MATTERS = 3.0  # a part matters where it is larger than this times the band
 _SOME = 0.1  # share of the places at which every part has to matter
 _ALIKE = 0.02  # factors that differ by less than this share are one factor
 _ZERO = 1e-4  # of the ninth decile of the absolute values: what counts as 0 where the data show no resolution
-_EXACT = 0.001  # share of the spread of the parts below which no band is told
+_EXACT = 0.01  # share of the spread of the parts below which no band is told
 _AGREES = 0.999  # share of the rows beyond the tolerance in which signs agree
 _DECIDED = 0.5  # smallest share of the rows that are beyond the tolerance
 _RARE = 0.02  # smallest share of either sign
+_MOST_VALUES = 20_000  # numbers that show a resolution
 _EVIDENCE = 8  # places with a sign, those at which it changes counted three times
 
 
@@ -167,9 +168,10 @@ def _banded(
     relative = None
     if not any(term.unit in _ARBITRARY_ZERO for term in law.terms):
         relative = np.where(np.isnan(residual), np.nan, row_sizes(law, sample.places, sample.frames, factors))
-    resolution = (
-        max((find_resolution(part[~np.isnan(part)]) for part in parts), default=0.0) if factors is None else 0.0
-    )
+    resolution = 0.0
+    if factors is None:
+        measured = [part for (_, term), part in zip(combination, parts, strict=True) if term.form != "property"]
+        resolution = max(find_resolution(_some(part)) for part in measured)
     least = max(resolution, _EXACT * float(np.quantile(widest[informative], _SOME)))
     for covered in COVERED:
         best: tuple[Law, float] | None = None
@@ -210,7 +212,7 @@ def zero_of(values: Floats) -> float:
         >>> zero_of(np.array([0.1, 2.5])), zero_of(np.array([1 / 3, 200 / 3]))
         (0.05, 0.0067)
     """
-    known = np.abs(values[~np.isnan(values)])
+    known = np.abs(_some(values))
     if not len(known):
         return 0.0
     resolution = find_resolution(known)
@@ -258,6 +260,12 @@ def fit_sign(left: Combination, right: Combination, sample: Sample, settings: La
     pattern = narrow(sample.places.pattern, [term for _, term in (*left, *right)])
     law = Law("sign", str(pattern), left, right, Band(tolerance), zero, min_confidence=settings.min_confidence)
     return law, 1 - float(share)
+
+
+def _some(values: Floats) -> Floats:
+    """Some of the known numbers, enough to show a resolution."""
+    known = values[~np.isnan(values)]
+    return known[:: max(len(known) // _MOST_VALUES, 1)]
 
 
 def _weighted(agrees: Bools, rights: Floats) -> Floats:

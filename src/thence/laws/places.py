@@ -9,8 +9,9 @@ frames × places is kept. This module fits and counts nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,7 @@ Bools = npt.NDArray[np.bool_]
 
 _NONE, _SEVERAL = -1, -2
 _BLOCK = 2_000_000  # cells of a block of frames × places
+_MOST_FRAMES = 2_000  # frames of a sample
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,7 @@ class Places:
     readings: WindowedReadings
     carriers: Carriers
     clock: Clock
+    _shared: dict[tuple[str, str], npt.NDArray[Any]] = field(default_factory=dict, repr=False)
 
     @staticmethod
     def of(pattern: Pattern, readings: WindowedReadings, carriers: Carriers, clock: Clock) -> Places:
@@ -117,6 +120,8 @@ class Places:
         Args:
             chosen: A mask or positions.
         """
+        if chosen.dtype == np.bool_ and chosen.all():
+            return self
         return replace(self, nodes=self.nodes[chosen])
 
     @property
@@ -228,6 +233,11 @@ class Places:
 
     def _column_at(self, kind: str) -> Ints:
         """The column of the one numeric sensor of a kind at each node; negative for none and for several."""
+        if ("column", kind) not in self._shared:
+            self._shared["column", kind] = self._find_columns(kind)
+        return self._shared["column", kind]
+
+    def _find_columns(self, kind: str) -> Ints:
         column = {sensor.id: at for at, sensor in enumerate(self.readings.numeric)}
         out = np.full(len(self.index.ids), _NONE, np.int64)
         for node, sensors in self.carriers.matched_by(self.pattern).get(kind, {}).items():
@@ -238,6 +248,11 @@ class Places:
 
     def _property(self, name: str) -> Floats:
         """A numeric property of every node; NaN if a node has none, or one that changes over time."""
+        if ("property", name) not in self._shared:
+            self._shared["property", name] = self._find_property(name)
+        return self._shared["property", name]
+
+    def _find_property(self, name: str) -> Floats:
         graph = self.index.graph
         out = np.full(len(self.index.ids), np.nan)
         for at, node in enumerate(graph.nodes.values()):
@@ -405,7 +420,7 @@ class Places:
             cells: The number of cells.
         """
         end = int(self.clock.begins_later.max(initial=0))
-        count = max(min(end, max(cells // max(len(self), 1), 50)), 1)
+        count = max(min(end, _MOST_FRAMES, max(cells // max(len(self), 1), 50)), 1)
         return np.unique(np.linspace(0, max(end - 1, 0), count).astype(np.int64)) if end else np.zeros(0, np.int64)
 
 

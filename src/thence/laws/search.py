@@ -35,7 +35,7 @@ from thence.readings.windows import WindowedReadings, window
 __all__ = ["find_laws", "search_laws"]
 
 _SCREEN_CELLS, _SCREEN_PLACES = 60_000, 300
-_FIT_CELLS, _FIT_PLACES = 1_000_000, 2_000
+_FIT_CELLS, _FIT_PLACES = 500_000, 1_000
 
 
 def find_laws(
@@ -144,7 +144,7 @@ def _consider(places: Places, told: Told) -> None:
     told.tell(fitted(partial(fit_proportional, left, right) for left, right in pairs), places)
     told.tell(fitted(partial(fit_sign, left, right) for left, right in sign_pairs(words)), places)
     told.tell(find_zero_states(words, fit, settings), places)
-    told.tell(find_bounds(words, fit, settings), places)
+    told.tell(find_bounds(words, screen, settings), places)
     told.tell(find_one_sided(words, fit, settings), places)
 
 

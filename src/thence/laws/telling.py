@@ -100,7 +100,8 @@ class Told:
         dropped = set()
         for at in self._alike(law, sensors):
             other = self.laws[at][0]
-            if law.exceptions or not {one.place for one in other.counts if one not in other.exceptions} <= held:
+            broken = {one.place for one in other.exceptions}
+            if law.exceptions or not {one.place for one in other.counts} - broken <= held:
                 return
             dropped.add(at)
         dropped |= {
