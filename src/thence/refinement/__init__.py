@@ -2,7 +2,7 @@
 
 ``refine`` runs the steps in order; each step is a function in a module of its own. Refinement reads rules and the table
 that they were mined from, for every enrichment, and returns rules with exact counts. It proposes no rules except
-simpler or merged forms of given ones, and never reads raw sensor data.
+simpler, merged or sharper forms of given ones. Numbers behind the bins are read through the table only, as finer bins.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from thence.counting.assurance import assured
+from thence.counting.recount import counted_on
 from thence.errors import ConfigError
 from thence.graph.ontology import Ontology
 from thence.progress import Progress, silent
@@ -22,6 +23,7 @@ from thence.refinement.digest import digest as make_digest
 from thence.refinement.exceptions import with_exceptions
 from thence.refinement.merging import merge_intervals
 from thence.refinement.redundancy import drop_covered, drop_mirrored, drop_trivia
+from thence.refinement.sharpening import sharpen as sharpen_ranges
 from thence.refinement.significance.nulls import Null
 from thence.refinement.significance.testing import p_values
 from thence.refinement.simplification import add_simpler, simplify
@@ -38,6 +40,7 @@ __all__ = [
     "merge_intervals",
     "p_values",
     "refine",
+    "sharpen_ranges",
     "simplify",
     "smallest_cover",
     "with_exceptions",
@@ -60,6 +63,7 @@ def refine(
     merge: bool = True,
     cover: bool | float = False,
     digest: int | None = None,
+    sharpen: bool = False,
     min_confidence: float | None = None,
     min_support: float | None = None,
     antecedent: Constraint = None,
@@ -73,7 +77,7 @@ def refine(
 
     The steps run in this order: drop trivial rules, drop mirror images, check the assurance, test the significance,
     merge bins, simplify, check the assurance of merged and simplified rules, drop rules covered by a more general one,
-    select a cover, make a digest.
+    select a cover, make a digest, sharpen ranges.
 
     In the end, if no more than 5,000 lifted rules are left, their columns ``places_judged``, ``places_held`` and
     ``except`` say in which places they hold and where they do not (``with_exceptions``).
@@ -99,6 +103,9 @@ def refine(
             share of these rows to cover; ``False`` or 0 selects nothing.
         digest: Maximum number of rules to keep for reading: informative ones, each fact once, in an order to be read
             in (``thence.refinement.digest``). ``None`` or 0 keeps all.
+        sharpen: Whether to replace the bins of the rules that are left by sharper ranges, found on two thirds of the
+            time and confirmed on the rest (``thence.refinement.sharpening``). Such ranges are not bins of ``table``:
+            the rules carry the table that they can be counted on (``counted_on``).
         min_confidence: Minimum confidence of merged, simplified and assured rules; by default the lowest confidence of
             the given rules. Also the minimum confidence of the family of the significance test, there 0 by default.
         min_support: Minimum support of the family of the significance test; by default the lowest support of the given
@@ -160,6 +167,17 @@ def refine(
             some, table, at_most=digest or 1, min_confidence=floor or 0.0, converses=free, progress=progress
         )
 
+    def make_sharp(some: RuleSet) -> RuleSet:
+        return sharpen_ranges(
+            some,
+            table,
+            min_confidence=floor,
+            min_support=min_support or 0.0,
+            assurance=assurance,
+            denominator=denominator,
+            progress=progress,
+        )
+
     steps: list[tuple[str, bool, Callable[[RuleSet], RuleSet]]] = [
         ("trivia", trivia, lambda some: drop_trivia(some, table, ontology=ontology)),
         ("mirrored", redundancy, lambda some: drop_mirrored(some, table)),
@@ -171,6 +189,7 @@ def refine(
         ("covered", redundancy, lambda some: drop_covered(some, table)),
         ("cover", bool(cover), lambda some: smallest_cover(some, table, share=float(cover), progress=progress)),
         ("digest", bool(digest), make_short),
+        ("sharpen", sharpen, make_sharp),
     ]
     chosen = [(name, function) for name, wanted, function in steps if wanted]
     done: list[dict[str, Any]] = []
@@ -182,7 +201,9 @@ def refine(
         done.append({"step": name, "before": before, "after": len(refined)})
     progress("refining", len(chosen), len(chosen))
     if 0 < len(refined) <= MOST_COUNTED_BY_PLACE:
-        refined = with_exceptions(refined, table, min_confidence=floor, denominator=denominator)
+        own = counted_on(refined)
+        counted = own if sharpen and isinstance(own, TransactionTable) else table
+        refined = with_exceptions(refined, counted, min_confidence=floor, denominator=denominator)
     return _add_report(rules, refined, done)
 
 

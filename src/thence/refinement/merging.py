@@ -32,7 +32,7 @@ from thence.rules.measures import Counts
 from thence.rules.ruleset import RuleSet
 from thence.tables.transactions import Block, Column, TransactionTable
 
-__all__ = ["merge_intervals"]
+__all__ = ["make_item", "merge_intervals"]
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -346,8 +346,13 @@ def _is_increasing(values: tuple[Value | Interval, ...]) -> bool:
     return len(numbers) == len(values) and all(a < b for a, b in pairwise(numbers))
 
 
-def _make_item(column: Column, mask: Bools) -> Item:
-    """Create the item that holds for a set of codes, in its simplest form."""
+def make_item(column: Column, mask: Bools) -> Item:
+    """Create the item that holds for a set of codes, in its simplest form.
+
+    Args:
+        column: The column.
+        mask: Whether the item holds for each code; codes beyond those of the column are ignored.
+    """
     inside = np.flatnonzero(mask[: column.n_codes]).tolist()
     outside = np.flatnonzero(~mask[: column.n_codes]).tolist()
     if len(inside) == 1:
@@ -386,7 +391,7 @@ def _to_rules(boxes: _Boxes, tests: _CodeTests, encoded: EncodedRules, rules: Ru
     items = tuple(
         rules.items[int(encoded.items[i])]
         if i < len(encoded.items)
-        else _make_item(columns[tests.column[i]], tests.masks[i])
+        else make_item(columns[tests.column[i]], tests.masks[i])
         for i in used
     )
     renumber = np.full(len(tests.column) + 1, -1, np.int32)

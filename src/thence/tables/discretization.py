@@ -38,10 +38,10 @@ import numpy.typing as npt
 from thence.errors import ConfigError
 from thence.rules.items import Interval
 from thence.settings.registry import Registry
-from thence.tables.cuts import shorten_cuts
+from thence.tables.cuts import shorten_cut, shorten_cuts
 from thence.tables.resolution import find_decimals, snap
 
-__all__ = ["METHODS", "Binning", "BinningMethod", "Discretizer", "fit_binning", "fit_ranks"]
+__all__ = ["METHODS", "Binning", "BinningMethod", "Discretizer", "fit_binning", "fit_ranks", "split_bins"]
 
 METHODS: Registry[Any] = Registry(
     "binning method",
@@ -60,6 +60,8 @@ METHODS: Registry[Any] = Registry(
 
 MAX_BINS = 32_000
 MAX_DISTINCT = 20
+FINE_BINS, FINE_RANKS = 1000, 100
+"""Number of bins, and of ranks, for thresholds that are sharper than the bins of the search."""
 
 FloatArray = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int16]
@@ -322,7 +324,45 @@ def _drop_empty(edges: FloatArray, values: FloatArray) -> FloatArray:
     return edges[filled[filled > 0] - 1]
 
 
-def fit_ranks(values: npt.NDArray[Any], *, bins: int = 10) -> Binning:
+def split_bins(binning: Binning, values: npt.NDArray[Any], parts: int) -> Binning:
+    """Cut each bin into finer bins of equal count, so that every bin is a union of finer ones.
+
+    Bins that are named by a value, and values that are kept as categories, stay as they are.
+
+    Args:
+        binning: The bins.
+        values: The numbers that they were fitted on; NaN and infinite values are ignored.
+        parts: Number of finer bins per bin; fewer where a bin holds fewer different values. Their edges are short
+            decimal numbers, within half a finer bin of equal counts.
+
+    Examples:
+        >>> halves = fit_binning(np.arange(8.0), bins=2)
+        >>> halves.bin_edges.tolist(), split_bins(halves, np.arange(8.0), 2).bin_edges.tolist()
+        ([4.0], [2.0, 4.0, 6.0])
+    """
+    if binning.categories is not None or parts < 2:
+        return binning
+    finite = np.asarray(values, np.float64)
+    finite = np.sort(snap(finite[np.isfinite(finite)], find_decimals(finite)))
+    cuts = [binning.bin_edges]
+    for interval in binning.intervals:
+        inside = finite[np.searchsorted(finite, interval.low) : np.searchsorted(finite, interval.high)]
+        if interval.at is None and len(inside) > 1 and inside[0] < inside[-1]:
+            cuts.append(_short_quantiles(inside, parts))
+    return replace(binning, bin_edges=np.unique(np.concatenate(cuts)))
+
+
+def _short_quantiles(ordered: FloatArray, parts: int) -> FloatArray:
+    """Return cuts into about equal shares, each the shortest decimal number within half a share of the exact one."""
+    exact = _data_quantiles(ordered, np.arange(1, parts) / parts)
+    first = np.searchsorted(ordered, exact)
+    half = len(ordered) // (2 * parts)
+    low, high = ordered[np.maximum(first - max(half, 1), 0)], ordered[np.minimum(first + half, len(ordered) - 1)]
+    ends = zip(exact.tolist(), low.tolist(), high.tolist(), strict=True)
+    return np.array([shorten_cut(*bounds) for bounds in ends])
+
+
+def fit_ranks(values: npt.NDArray[Any], *, bins: int = 10, parts: int = 1) -> Binning:
     """Fit the bins that split a sensor's own history into ranks.
 
     The number of bins is the same for every sensor, so that code ``q`` means "rank q of ``bins``" for all of them. A
@@ -334,6 +374,7 @@ def fit_ranks(values: npt.NDArray[Any], *, bins: int = 10) -> Binning:
     Args:
         values: The readings of one sensor; NaN and infinite values are ignored.
         bins: Number of ranks.
+        parts: Number of finer ranks that each of them is cut into. Which values are frequent depends on ``bins`` alone.
 
     Returns:
         The bins, with the frequent values as ``ties``. The edges are NaN if the sensor has no readings or never
@@ -348,15 +389,16 @@ def fit_ranks(values: npt.NDArray[Any], *, bins: int = 10) -> Binning:
     """
     finite = np.asarray(values, dtype=np.float64)
     finite = finite[np.isfinite(finite)]
+    ranks = bins * parts
     if finite.size == 0:
-        return Binning(np.full(bins - 1, np.nan))
+        return Binning(np.full(ranks - 1, np.nan))
     decimals = find_decimals(finite)
     finite = snap(finite, decimals)
     resolution = 0.0 if decimals is None else float(f"1e-{decimals}")
     if finite.min() == finite.max():
-        return Binning(np.full(bins - 1, np.nan), ties=finite[:1] + 0.0, resolution=resolution)
+        return Binning(np.full(ranks - 1, np.nan), ties=finite[:1] + 0.0, resolution=resolution)
     ties = _find_frequent(finite, bins)
-    edges = _order_statistics(finite, np.arange(1, bins) / bins)
+    edges = _order_statistics(finite, np.arange(1, ranks) / ranks)
     if decimals is not None:
         edges = np.array([_bounds_of(edge, resolution)[0] for edge in edges.tolist()])
     return Binning(edges, ties=ties if len(ties) else None, resolution=resolution)
@@ -397,9 +439,10 @@ class Discretizer:
         places: The node of each sensor with bins of its own; empty where it is not bound.
         states: The states that were seen, by kind, or by sensor where it has no kind.
         window_seconds: Length of the windows that the bins were fitted on; 0 if it is not known.
+        parts: Number of finer bins that each bin is cut into, for thresholds sharper than the bins of the search.
 
     Raises:
-        ConfigError: If ``method``, ``bins`` or ``scope`` is invalid.
+        ConfigError: If ``method``, ``bins``, ``scope`` or ``parts`` is invalid.
 
     Examples:
         >>> d = Discretizer(bins=2).fit({"flow": np.array([1.0, 2.0, 3.0, 4.0])})
@@ -416,6 +459,7 @@ class Discretizer:
     places: Mapping[str, str] = field(default_factory=dict)
     states: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     window_seconds: float = 0.0
+    parts: int = 1
 
     def __post_init__(self) -> None:
         if self.scope not in ("kind", "sensor"):
@@ -425,6 +469,26 @@ class Discretizer:
             )
         METHODS.check(self.method)
         _check_bins(self.bins)
+        if not isinstance(self.parts, int) or not 1 <= self.parts * self.bins <= MAX_BINS:
+            raise ConfigError(f"parts must be an integer from 1 to {MAX_BINS // self.bins}, got {self.parts!r}")
+
+    @property
+    def n_ranks(self) -> int:
+        """Number of ranks that the history of a sensor is cut into."""
+        return self.bins * self.parts
+
+    def finer(self, n_bins: int) -> Discretizer:
+        """Return the same discretizer, not yet fitted, with each bin cut into so many parts that there are ``n_bins``.
+
+        Args:
+            n_bins: Least number of bins.
+
+        Examples:
+            >>> Discretizer(bins=5).finer(100).parts
+            20
+        """
+        parts = min(max(-(-n_bins // self.bins), 1), MAX_BINS // self.bins)
+        return replace(self, parts=parts, binnings={}, places={}, states={})
 
     def group(self, *, kind: str, sensor: str, name: str = "") -> str:
         """Return the key of the binning that a reading belongs to.
@@ -454,6 +518,7 @@ class Discretizer:
                 fitted[key] = _fit(self.method, find, values, self.bins, given)
             else:
                 fitted[key] = fit_binning(values, method="edges", bins=self.bins, bin_edges=given)
+            fitted[key] = split_bins(fitted[key], values, self.parts)
         return replace(self, binnings=fitted)
 
     def to_dict(self) -> dict[str, Any]:
@@ -468,6 +533,7 @@ class Discretizer:
             "places": dict(self.places),
             "states": {kind: list(states) for kind, states in self.states.items()},
             "window_seconds": self.window_seconds,
+            **({"parts": self.parts} if self.parts > 1 else {}),
         }
 
     @staticmethod
@@ -487,4 +553,5 @@ class Discretizer:
             data.get("places", {}),
             {kind: tuple(states) for kind, states in data.get("states", {}).items()},
             data.get("window_seconds", 0.0),
+            data.get("parts", 1),
         )

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ from thence.graph.patterns import Pattern
 from thence.rules.items import Aspect, Feature, Interval, Item, Value
 from thence.rules.matching import column_of
 from thence.tables.blocks import Block, Codes, Column, SiteFrames, as_codes
-from thence.tables.discretization import Discretizer
+from thence.tables.discretization import FINE_BINS, Discretizer
 from thence.tables.frames import read_columns
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ class TransactionTable:
         enrichment: Name of the enrichment that built the table.
         discretizer: The fitted discretizer.
         notes: Remarks on how the table was built, for people.
+        finer: Builds the same table with finer bins, so that ``refine`` can sharpen the ranges of rules; ``None`` if
+            the numbers behind the bins are not at hand.
 
     Examples:
         >>> import polars as pl
@@ -61,6 +63,7 @@ class TransactionTable:
     enrichment: str = "none"
     discretizer: Discretizer = field(default_factory=Discretizer)
     notes: tuple[str, ...] = ()
+    finer: Callable[[], TransactionTable] | None = field(default=None, repr=False)
 
     @property
     def features(self) -> tuple[Feature, ...]:
@@ -173,7 +176,7 @@ class TransactionTable:
             )
             embeddings = tuple(block.embeddings[e] for e in own.tolist())
             blocks.append(Block(columns, n_frames, len(own), times, block.pattern, embeddings))
-        return replace(self, blocks=tuple(blocks))
+        return replace(self, blocks=tuple(blocks), finer=None)
 
     def frames(self, chosen: npt.NDArray[Any] | slice) -> TransactionTable:
         """Return a table with some of the time frames only.
@@ -193,7 +196,7 @@ class TransactionTable:
             sites = tuple(replace(site, times=site.times[kept[kept < len(site)]]) for site in block.sites)
             times = None if block.times is None else block.times[chosen]
             blocks.append(replace(block, columns=columns, n_frames=len(kept), times=times, sites=sites))
-        return replace(self, blocks=tuple(blocks))
+        return replace(self, blocks=tuple(blocks), finer=None)
 
     @staticmethod
     def from_frame(
@@ -554,6 +557,10 @@ class FeatureTable:
             else f"{f.label}.{f.name}"
             for f in self.features
         ]
+        # Bins that were fitted on other data cannot be cut into finer ones of this table.
+        finer = None
+        if not discretizer.binnings and discretizer.parts == 1:
+            finer = partial(self.discretize, discretizer.finer(FINE_BINS), enrichment=enrichment)
         pooled: dict[str, list[npt.NDArray[np.float64]]] = {}
         for at, key in enumerate(keys):
             if self.categories[at] is None and key not in discretizer.binnings:
@@ -576,4 +583,4 @@ class FeatureTable:
                 values = known
             columns.append(Column(feature, values, codes[None, :], context=context))
         block = Block(tuple(columns), self.n_rows, times=self.times)
-        return TransactionTable((block,), enrichment, discretizer, self.notes)
+        return TransactionTable((block,), enrichment, discretizer, self.notes, finer)

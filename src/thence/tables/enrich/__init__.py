@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from thence.errors import ConfigError
@@ -83,10 +84,11 @@ def build(
         max_embeddings: The most places of one pattern.
     """
     # Heavy modules are imported when a table is built, so that a configuration can be checked without them.
-    from thence.tables.discretization import Discretizer
+    from thence.tables.discretization import FINE_BINS, FINE_RANKS, Discretizer
     from thence.tables.enrich.surroundings import Surroundings
 
     chosen, around = _check(mode, Surroundings(graph, binding, ontology, properties))
+    given = discretizer or Discretizer()
     options = EnrichOptions(
         hops=_hops(mode, chosen, hops),
         edges=edges,
@@ -94,7 +96,27 @@ def build(
         min_embeddings=min_embeddings,
         max_embeddings=max_embeddings,
     )
-    table = chosen.build(readings, around, discretizer or Discretizer(), fit_frames, options)
+    table = chosen.build(readings, around, given, fit_frames, options)
+    if not given.binnings and given.parts == 1:
+        # Bins that were fitted on other data cannot be cut into finer ones of these readings.
+        ranks = mode == "lifted" and given.scope == "sensor"
+        again = partial(
+            build,
+            readings,
+            mode=mode,
+            graph=graph,
+            binding=binding,
+            ontology=ontology,
+            discretizer=given.finer(FINE_RANKS if ranks else FINE_BINS),
+            fit_frames=fit_frames,
+            hops=hops,
+            edges=edges,
+            properties=properties,
+            patterns=patterns,
+            min_embeddings=min_embeddings,
+            max_embeddings=max_embeddings,
+        )
+        table = replace(table, finer=again)
     unbound = _unbound_note(readings, around, mode) if chosen.needs_graph else ()
     return replace(table, notes=(*unbound, *table.notes)) if unbound else table
 

@@ -70,7 +70,7 @@ class SeriesEncoder:
     @property
     def ranks(self) -> tuple[Interval, ...]:
         """The ranks in a sensor's own history; the outer ones are unbounded, so that later extremes fall into them."""
-        bins = self.discretizer.bins
+        bins = self.discretizer.n_ranks
         bounds = [-np.inf, *(i / bins for i in range(1, bins)), np.inf]
         return tuple(Interval(low, high) for low, high in pairwise(bounds))
 
@@ -105,7 +105,7 @@ class SeriesEncoder:
         changes has no ranks: its value counts where it is a frequent value of another series, and is missing otherwise.
         Which values are named depends on these series alone, not on others that share a binning with one of them.
         """
-        bins = self.discretizer.bins
+        bins = self.discretizer.n_ranks
         own: dict[str, Binning] = {}
         for row, key in enumerate(keys):
             # The same sensors may be known in one role, and not all that there are in another: then there is no total.
@@ -135,7 +135,9 @@ class SeriesEncoder:
             if key in self.binnings:
                 self._own[key] = self.binnings[key]
             else:
-                fitted = fit_ranks(series[self.fit_frames], bins=self.discretizer.bins)
+                fitted = fit_ranks(
+                    series[self.fit_frames], bins=self.discretizer.bins, parts=self.discretizer.parts
+                )
                 if not fitted.has_ranks and fitted.ties is None:
                     return None
                 self._own[key] = self.binnings[key] = fitted
