@@ -459,7 +459,8 @@ class Item:
             return value in self.value
         own = self.interval
         if own is not None:
-            return isinstance(value, (int, float)) and own.contains(value)
+            # To Python False is 0; to a rule a truth value is not a number.
+            return isinstance(value, (int, float)) and not isinstance(value, bool) and own.contains(value)
         return value == self.value
 
     def _excludes(self, value: Interval) -> bool:
