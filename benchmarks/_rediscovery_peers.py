@@ -1,0 +1,124 @@
+"""What miners of association rules say about switches: Exact without the graph, Aerial, pyaerial and mlxtend.
+
+All work on one table: the same windows, ten bins of equal frequency per reading, states as they are, and the hour of
+the day. Rules with one antecedent and a status as consequent are kept, since that is the form of a control, and are put
+in order of Zhang's measure. The end of a bin is taken as a threshold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from _rediscovery_score import Condition, Proposal
+from numpy.typing import NDArray
+
+import thence as th
+from thence.counting.recount import recount
+from thence.rules.items import Item, Role
+
+BINS = 10
+MIN_SUPPORT = 0.01
+MIN_CONFIDENCE = 0.8
+STATUS = th.Where(kind="status")
+
+
+def peer_table(system: th.System, *, whole: bool = False) -> th.TransactionTable:
+    """Return the table of the peers: the levels, the states and the hour, or the whole readings and the hour."""
+    sensors = system.sensors
+    if not whole:
+        sensors = sensors.select([one.id for one in sensors.sensors if one.kind in ("level", "status")])
+    return th.transactions(sensors, bins=BINS, scope="sensor", derive=("hour",))
+
+
+def mine_exact(table: th.TransactionTable) -> th.RuleSet:
+    """Mine all rules about a status with th.Exact."""
+    miner = th.Exact(
+        max_antecedents=1, min_support=MIN_SUPPORT, min_confidence=MIN_CONFIDENCE, consequent=STATUS, on_limit="stop"
+    )
+    return miner.mine(table)
+
+
+def mine_aerial(table: th.TransactionTable) -> th.RuleSet:
+    """Mine rules about a status with th.Aerial."""
+    return th.Aerial(max_antecedents=1, consequent=STATUS, seed=0).mine(table)
+
+
+def mine_pyaerial(table: th.TransactionTable) -> th.RuleSet:
+    """Mine rules about a status with pyaerial."""
+    import logging
+
+    import torch
+    from _aerial_jobs import as_frame, pyaerial
+
+    torch.manual_seed(0)
+    logging.getLogger("aerial").setLevel(logging.WARNING)
+    model = pyaerial("model").train(as_frame(table.codes), show_progress=False)
+    names = [f"f{at:04d}" for at in range(table.n_features)]
+    targets = [name for name, feature in zip(names, table.features, strict=True) if feature.label == "status"]
+    found = pyaerial("rule_extraction").generate_rules(
+        model,
+        min_rule_frequency=MIN_SUPPORT,
+        min_rule_strength=MIN_CONFIDENCE,
+        max_antecedents=1,
+        target_classes=targets,
+    )
+    offsets = dict(zip(names, table.blocks[0].offsets[:-1].tolist(), strict=True))
+    rows = [] if not found else found["rules"]
+    place = lambda part: offsets[part["feature"]] + int(part["value"])  # noqa: E731
+    return _count([(place(row["antecedents"][0]), place(row["consequent"])) for row in rows], table)
+
+
+def mine_mlxtend(table: th.TransactionTable) -> th.RuleSet:
+    """Mine rules about a status with mlxtend's FP-Growth."""
+    import pandas as pd
+    from mlxtend.frequent_patterns import association_rules, fpgrowth
+
+    flags = [table.codes[:, [at]] == np.arange(column.n_codes) for at, column in enumerate(table.blocks[0].columns)]
+    frame = pd.DataFrame(np.concatenate(flags, axis=1))
+    itemsets = fpgrowth(frame, min_support=MIN_SUPPORT, max_len=2)
+    rules = association_rules(itemsets, num_itemsets=len(frame), min_threshold=MIN_CONFIDENCE)
+    pairs = [(min(left), min(right)) for left, right in zip(rules["antecedents"], rules["consequents"], strict=True)]
+    about = np.repeat([feature.label == "status" for feature in table.features], np.diff(table.blocks[0].offsets))
+    return _count([(left, right) for left, right in pairs if about[right]], table)
+
+
+def _count(pairs: list[tuple[int, int]], table: th.TransactionTable) -> th.RuleSet:
+    numbers: NDArray[Any] = np.array(pairs, np.int64).reshape(-1, 2)
+    return recount(numbers[:, :1], numbers[:, 1], table)
+
+
+WHOLE = "Exact, all readings"
+"""The peer that sees all readings."""
+PEERS: dict[str, Callable[[th.TransactionTable], th.RuleSet]] = {
+    WHOLE: mine_exact,
+    "Exact": mine_exact,
+    "Aerial": mine_aerial,
+    "pyaerial": mine_pyaerial,
+    "mlxtend": mine_mlxtend,
+}
+
+
+def as_proposals(rules: th.RuleSet) -> list[Proposal]:
+    """Return rules about a status as proposals, in order of Zhang's measure."""
+    ordered = rules.sort("zhang")
+    proposals = []
+    for rule in ordered:
+        conditions = tuple(condition for item in rule.antecedent for condition in _conditions(item))
+        consequent = rule.consequent
+        proposals.append(Proposal(consequent.feature.subject, str(consequent.value), conditions, rule.english))
+    return proposals
+
+
+def _conditions(item: Item) -> list[Condition]:
+    """Return what an item may say: both ends of a range, or the beginning of an hour."""
+    feature = item.feature
+    if feature.role is Role.TIME:
+        return [Condition("", None, float(item.value))] if isinstance(item.value, (int, float)) else []
+    span = item.interval
+    if span is None:
+        return []
+    ends = (("above", span.low), ("below", span.high))
+    return [Condition(feature.subject, side, end) for side, end in ends if math.isfinite(end)]
