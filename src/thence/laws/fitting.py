@@ -133,8 +133,8 @@ def fit_proportional(
     law = Law("proportional", str(pattern), left, right, min_confidence=settings.min_confidence)
     factors = fit_factors(law, sample.places, sample.frames)
     known = np.isfinite(factors) & (factors != 0)
-    if not known.any():
-        return None
+    if not known.any() or len(np.unique(np.sign(factors[known]))) > 1:
+        return None  # factors of both signs only hide a wrong sign of a part
     sample, factors = replace(sample, places=sample.places.take(known)), factors[known]
     middle = float(np.median(factors))
     shared = len(factors) > 1 and bool((np.abs(factors - middle) <= _ALIKE * abs(middle)).all())
@@ -158,6 +158,11 @@ def _banded(
     between: Floats | float = 0.0,
 ) -> tuple[Law, float] | None:
     widest, sizes = _part_sizes(sample, parts, combination)
+    if any(term.form == "total" for term in law.terms):
+        # Flows that cross a place may cancel out in a total, which then varies less than what it is made of.
+        through = row_sizes(law, sample.places, sample.frames, factors)
+        through[np.isnan(residual)] = np.nan
+        widest = np.fmax(widest, central_spread(through))
     informative = np.isfinite(widest) & (widest > 0)
     if not informative.any():
         return None
@@ -195,7 +200,7 @@ def _banded(
 def _sides(combination: Combination) -> tuple[Combination, Combination]:
     """Put a sum that is 0 as an equation: a reading of the place on the left, if there is one."""
     order = {"reading": 0, "total": 1, "property": 2}
-    first = min(combination, key=lambda part: (bool(part[1].role), order[part[1].form]))
+    first = min(combination, key=lambda part: (order[part[1].form] == 2, bool(part[1].role), order[part[1].form]))
     rest = tuple((-first[0] * sign, term) for sign, term in combination if term != first[1])
     if all(sign < 0 for sign, _ in rest):
         return ((1, first[1]), *((1, term) for _, term in rest)), ()

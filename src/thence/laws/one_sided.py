@@ -112,7 +112,7 @@ def find_bounds(words: Vocabulary, sample: Sample, settings: LawSettings) -> lis
                     Band(tolerance),
                     min_confidence=settings.min_confidence,
                 )
-                out.append((law, float(np.median((np.maximum(least, 0) / spread)[varies]))))
+                out.append((law, float(np.median(np.maximum(least, 0)[varies] / spread[varies]))))
     return out
 
 

@@ -278,7 +278,7 @@ class Places:
         return known & read
 
     def sensors_of(self, *combinations: Combination) -> list[frozenset[tuple[int, str]]]:
-        """Return the sensors that make up combinations at each place, each with its sign.
+        """Return the sensors and properties that make up combinations at each place, each with its sign.
 
         Args:
             combinations: The combinations.
@@ -286,8 +286,9 @@ class Places:
         ids = [sensor.id for sensor in self.readings.numeric]
         out: list[set[tuple[int, str]]] = [set() for _ in range(len(self))]
         for sign, term in (part for combination in combinations for part in combination):
+            facts = {(sign, f"property {term.name}")} if term.form == "property" else set()
             for at, columns in enumerate(self._slots(term).columns.tolist()):
-                out[at] |= {(sign, ids[column]) for column in columns if column >= 0}
+                out[at] |= {(sign, ids[column]) for column in columns if column >= 0} | facts
         return [frozenset(found) for found in out]
 
     def series(self, term: Term, frames: Ints) -> Floats:

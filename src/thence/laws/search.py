@@ -16,9 +16,9 @@ import numpy as np
 from thence.graph.binding import Binding
 from thence.graph.discovery import Carriers, discover
 from thence.graph.knowledge_graph import KnowledgeGraph
-from thence.graph.matching import GraphIndex
+from thence.graph.matching import GraphIndex, most_specific_label, with_ancestors
 from thence.graph.ontology import Ontology
-from thence.graph.patterns import NodeVariable, Pattern
+from thence.graph.patterns import NodeVariable, Pattern, SensorVariable
 from thence.graph.sites import AnySystem
 from thence.graph.system import System
 from thence.laws.candidates import proportions, sign_pairs, signed_sums, vocabulary
@@ -109,12 +109,29 @@ def search_laws(
     carriers = Carriers.of(index, {sensor.id: sensor.kind for sensor in readings.sensors}, dict(binding))
     found, notes = discover(carriers, hops=1, min_embeddings=1, paths=False)
     told = Told(chosen)
-    scopes = list(_scopes(found, readings, carriers, clock))
+    scopes = list(_scopes([*found, *_lone_nodes(carriers, found)], readings, carriers, clock))
     for number, places in enumerate(scopes):
         progress("searching laws", number, len(scopes))
         _consider(places, told)
     progress("searching laws", len(scopes), len(scopes))
     return Laws(told.best(), (*carriers.units.notes, *notes))
+
+
+def _lone_nodes(carriers: Carriers, found: Iterable[Pattern]) -> Iterator[Pattern]:
+    """Yield a pattern for each class of nodes with sensors that no other pattern is about."""
+    index, carrying = carriers.index, carriers.mask()
+    told = {pattern.nodes[0].label for pattern in found}
+    members: dict[str, list[int]] = {}
+    for node in np.flatnonzero(carrying).tolist():
+        labels = index.graph.node(index.ids[node]).labels
+        if told.isdisjoint(with_ancestors(labels, index.ontology)):
+            members.setdefault(most_specific_label(labels, index.ontology), []).append(node)
+    for label, nodes in sorted(members.items()):
+        sensors = tuple(
+            SensorVariable(f"{kind}_n", kind, "n", optional=True, points=carriers.are_points(kind, nodes))
+            for kind in carriers.kinds_at(nodes)
+        )
+        yield Pattern((NodeVariable("n", label),), (), sensors)
 
 
 def _scopes(

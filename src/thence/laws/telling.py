@@ -7,6 +7,7 @@ another pattern. This module decides what is told; it fits and formats nothing.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
@@ -60,7 +61,7 @@ class Told:
             if self._is_known(law, places):
                 continue
             counted = count_at(law, places, keepers=True)
-            if self._holds(counted):
+            if self._holds(counted) and not _breaks_in_class(counted, places):
                 kept.append(counted)
                 self._add(counted, looseness, places)
 
@@ -121,6 +122,14 @@ class Told:
         order = {"equal": 0, "proportional": 1, "sign": 2, "at_least": 3, "at_most": 3}
         ranked = sorted(self.laws, key=lambda pair: (order[pair[0].form], -pair[0].rows, pair[1]))
         return tuple(law for law, _ in ranked)[: self.settings.max_laws]
+
+
+def _breaks_in_class(law: Law, places: Places) -> bool:
+    """Whether a law fails at all places of a class among several: it is then told of the other classes alone."""
+    label_of = dict(zip(places.ids, map(str, places.labels), strict=True))
+    broken = Counter(label_of[one.place] for one in law.exceptions)
+    total = Counter(label_of[one.place] for one in law.counts if one.rows)
+    return len(total) > 1 and any(count == total[label] for label, count in broken.items())
 
 
 def _has_change(law: Law) -> bool:
