@@ -26,7 +26,7 @@ def features(draw: st.DrawFn) -> Feature:
     label = draw(st.one_of(st.just(""), names))
     if form == "reading":
         role = draw(st.sampled_from([Role.SENSOR, Role.VARIABLE]))
-        derived = draw(st.sampled_from(["", "change", "total of the Pipes"]))
+        derived = draw(st.sampled_from(["", "change", "total of the Pipes", "lag:30min", "switch", "duration:on"]))
         return Feature(draw(names), Aspect.MEASUREMENT, derived, role=role, label=label, relative=draw(st.booleans()))
     if form == "property":
         role = draw(st.sampled_from([Role.NODE, Role.VARIABLE, Role.EDGE]))

@@ -34,6 +34,7 @@ from thence.runs.folders import find_system_files
 from thence.tables.transactions import TransactionTable
 
 SETTINGS: dict[str, Any] = {"enrich": "lifted", "windows": "1h", "bins": 2}
+DERIVE = ["hour", "change", "lag:2", "switch", "duration", "within:2h"]
 ALL: dict[str, Any] = {"min_support": 0, "min_confidence": 0}
 
 sizes = st.lists(st.tuples(st.integers(0, 50), st.integers(3, 30)), min_size=2, max_size=3)
@@ -55,7 +56,7 @@ def counted(rules: RuleSet) -> dict[str, tuple[int, ...]]:
 @given(sizes, st.sampled_from(["present", "all"]))
 def test_counts_are_the_sums_of_the_sites_alone_with_the_same_bins(given: list[tuple[int, int]], how: str) -> None:
     sites = named(given)
-    pool = th.transactions(sites, **SETTINGS, patterns="paths", derive=["hour", "change"], edges=True)
+    pool = th.transactions(sites, **SETTINGS, patterns="paths", derive=DERIVE, edges=True)
     if not pool.blocks:
         return
     rules = th.Exact(max_antecedents=1, denominator=how, **ALL).mine(pool)
@@ -65,7 +66,7 @@ def test_counts_are_the_sums_of_the_sites_alone_with_the_same_bins(given: list[t
     rows = 0
     comparable = np.ones(len(rules), bool)
     for system in sites:
-        alone = th.transactions(system, **SETTINGS, patterns=patterns, derive=["hour", "change"], edges=True, like=pool)
+        alone = th.transactions(system, **SETTINGS, patterns=patterns, derive=DERIVE, edges=True, like=pool)
         assert not any("fitted on the readings here" in note for note in alone.notes)
         rows += alone.n_rows
         # A property with one value at a site, or an edge that all its places have, is no column of its table alone.
@@ -96,7 +97,7 @@ def test_the_order_of_the_sites_decides_nothing(given: list[tuple[int, int]], ra
     sites = named(given)
     shuffled = list(sites)
     random.shuffle(shuffled)
-    first, second = (th.transactions(some, **SETTINGS, derive=["hour"]) for some in (sites, shuffled))
+    first, second = (th.transactions(some, **SETTINGS, derive=DERIVE) for some in (sites, shuffled))
     assert first.n_rows == second.n_rows
     mined = [th.Exact(max_antecedents=1, min_support=0.02).mine(table) for table in (first, second)]
     assert counted(mined[0]) == counted(mined[1])
@@ -108,7 +109,7 @@ def test_the_order_of_the_sites_decides_nothing(given: list[tuple[int, int]], ra
 @settings(max_examples=5, deadline=None)
 @given(sizes)
 def test_rows_are_the_frames_of_each_site_and_counts_are_those_by_hand(given: list[tuple[int, int]]) -> None:
-    table = th.transactions(named(given), **SETTINGS, derive=["hour"], edges=True)
+    table = th.transactions(named(given), **SETTINGS, derive=DERIVE, edges=True)
     rng = np.random.default_rng(0)
     for at, block in enumerate(table.blocks):
         codes = block.flat()

@@ -235,17 +235,28 @@ def _shift(series: npt.NDArray[Any], windows: int, filler: float) -> npt.NDArray
 def _list_runs(
     sensors: Sequence[Sensor], values: Numbers, states: Mapping[str, tuple[Codes, tuple[str, ...]]]
 ) -> Iterator[tuple[str, tuple[Codes, tuple[str, ...]]]]:
-    """Yield codes and states of all sensors that have some: states, and numbers of kinds that are at rest at times."""
-    yield from states.items()
+    """Yield codes and states of all sensors that have some: states, and numbers of kinds that are at rest at times.
+
+    The states are those of the kind, so that what one sensor never does is known not to happen there.
+    """
+    by_kind: dict[str, set[str]] = {}
+    categorical = [sensor for sensor in sensors if sensor.categorical]
+    for sensor in categorical:
+        by_kind.setdefault(sensor.kind or sensor.id, set()).update(states[sensor.id][1])
+    for sensor in categorical:
+        codes, own = states[sensor.id]
+        known = tuple(sorted(by_kind[sensor.kind or sensor.id]))
+        place = np.array([*(known.index(state) for state in own), -1], np.int32)
+        yield sensor.id, (place[codes], known)
     numeric = [sensor for sensor in sensors if not sensor.categorical]
-    known = ~np.isnan(values)
+    present = ~np.isnan(values)
     zero = (values == 0).sum(axis=0)
-    seen = known.sum(axis=0)
+    seen = present.sum(axis=0)
     rests = (zero >= np.maximum(REST_SHARE * seen, 1)) & (zero < seen)
     resting = {s.kind or s.id for s, at_rest in zip(numeric, rests.tolist(), strict=True) if at_rest}
     for at, sensor in enumerate(numeric):
         if (sensor.kind or sensor.id) in resting and not _is_temperature(sensor):
-            yield sensor.id, (np.where(known[:, at], values[:, at] != 0, -1).astype(np.int32), RESTING)
+            yield sensor.id, (np.where(present[:, at], values[:, at] != 0, -1).astype(np.int32), RESTING)
 
 
 def _is_temperature(sensor: Sensor) -> bool:
@@ -280,10 +291,7 @@ def _durations(sensor: str, codes: Codes, known: tuple[str, ...], every: int) ->
     bins = tuple(pairwise(bounds))
     lasted = np.searchsorted(np.array(edges), (at - begin + 1) * every, side="right")
     for code, state in enumerate(known):
-        own = codes == code
-        if not (own & seen).any():
-            continue
-        out = np.where(own, np.where(seen, lasted, -1), np.where(codes >= 0, len(bins), -1))
+        out = np.where(codes == code, np.where(seen, lasted, -1), np.where(codes >= 0, len(bins), -1))
         yield str(TimeName(TimeForm.DURATION, state=state)), sensor, (out.astype(np.int16), (*bins, False))
 
 
@@ -297,10 +305,8 @@ def _followers(
         if switches:
             occurs.append((True, switched & (codes == code), both))
         for is_switch, holds, is_known in occurs:
-            out = _any_ahead(holds, is_known, ahead)
-            if (out >= 0).any():
-                name = str(TimeName(TimeForm.WITHIN, length, state, is_switch))
-                yield name, sensor, (out, (False, True))
+            name = str(TimeName(TimeForm.WITHIN, length, state, is_switch))
+            yield name, sensor, (_any_ahead(holds, is_known, ahead), (False, True))
 
 
 def _any_ahead(holds: Bools, known: Bools, ahead: int) -> npt.NDArray[np.int16]:
