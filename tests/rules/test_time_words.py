@@ -86,7 +86,7 @@ def test_variables_and_some_sensor() -> None:
     for name, value, some, no in (
         ("switch", "on", "the status in some Pump switches to on", "the status in no Pump switches to on"),
         ("lag:1h", "on", "some status sensor in a Pump read on an hour ago", "no status sensor in a Pump read on an"),
-        ("within:1h:to:on", True, "within the next hour the status in some Pump", "within the next hour the status in no"),
+        ("within:1h:to:on", True, "within the next hour the status in some Pump", "within the next hour the status in"),
     ):  # fmt: skip
         reading = Feature("Pump", name=name, label="status", role=Role.SOME)
         item = Item.is_(
