@@ -6,6 +6,7 @@ Reading them needs numpy only, so that the benchmark runs on machines with littl
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,11 +29,11 @@ def hanoi(sensors: int, folder: Path) -> tuple[Codes, list[int]]:
         return stored["codes"], stored["cardinalities"].tolist()
 
 
-UNTUNED = {
-    "L-Town": ("ltown", "5min"),
-    "Net3": ("net3", "30min"),
-    "LBNL": ("lbnl-ahu", "15min"),
-    "CityBench": ("citybench", "15min"),
+UNTUNED: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "L-Town": ("ltown", "5min", {}),
+    "Net3": ("net3", "30min", {"sensors": ("pressure", "flow", "demand", "level")}),
+    "LBNL": ("lbnl-ahu", "15min", {}),
+    "CityBench": ("citybench", "15min", {}),
 }
 
 
@@ -42,8 +43,8 @@ def untuned(name: str, folder: Path) -> tuple[Codes, list[int]]:
     if not path.exists():
         import thence as th
 
-        dataset, windows = UNTUNED[name]
-        table = th.transactions(th.datasets.load(dataset).sensors, windows=windows, bins=10, scope="sensor")
+        dataset, windows, options = UNTUNED[name]
+        table = th.transactions(th.datasets.load(dataset, **options).sensors, windows=windows, bins=10, scope="sensor")
         moving = [column.feature for column in table.blocks[0].columns if not column.is_constant]
         chosen = np.linspace(0, len(moving) - 1, min(20, len(moving))).round().astype(int)
         codes = table.select([moving[place] for place in chosen]).codes

@@ -162,17 +162,22 @@ def first_frames(readings: WindowedReadings, share: float) -> WindowedReadings:
 def possible_places(system: th.System) -> dict[str, int]:
     """Return at how many places the sensors allow each law of physics to be seen."""
     graph, _ = system.require_graph()
-    frame = system.sensors.select([one.id for one in system.sensors.sensors if one.kind == "status"]).to_polars()
-    closing = sum("closed" in frame[name].unique() for name in frame.columns if name != "time")
+
+    def moves(name: str) -> bool:
+        """Whether water flows through a link at any time, by more than a litre per hour."""
+        flow = system.sensors.select([f"flow_{name}"]).to_polars()[f"flow_{name}"]
+        return bool((flow.abs() > 0.001).any())
+
+    states = system.sensors.select([one.id for one in system.sensors.sensors if one.kind == "status"]).to_polars()
     valves = [graph.nodes[node].properties for node in graph.with_label("Valve")]
     pipes = [graph.nodes[node].properties for node in graph.with_label("Pipe")]
     return {
         "mass balance": len(graph.with_label("Junction")),
         "tank": len(graph.with_label("Tank")),
-        "closed": closing,
+        "closed": sum("closed" in states[name] for name in states.columns if name != "time"),
         "head": len(pipes),
-        "check valve": sum(bool(pipe.get("check_valve")) for pipe in pipes),
-        "reducing valve": sum(valve.get("valve_type") == "PRV" for valve in valves),
+        "check valve": sum(bool(pipe.get("check_valve")) and moves(str(pipe["name"])) for pipe in pipes),
+        "reducing valve": sum(valve.get("valve_type") == "PRV" and moves(str(valve["name"])) for valve in valves),
     }
 
 
