@@ -21,22 +21,24 @@ from thence.bitmaps.bits import run_threads
 from thence.controls.kernels import agreement, best_cut, screen
 from thence.controls.switches import Switch
 from thence.controls.thresholds import at_same_pace
+from thence.readings.sensors import Sensor
 from thence.readings.windows import WindowedReadings
 
 __all__ = ["Candidate", "Signals", "beats_other_days", "confirm", "earlier", "later", "near_best", "screen_all"]
 
 MIN_AGREEMENT = 0.3
 """The least agreement of a reading that is looked at: three of ten armed moments are switches, if all are explained."""
-TIE = 0.1
+TIE = 0.15
 """Readings whose agreement is lower by less than this tell the switches about equally well."""
 CHANCE = 0.01
 """The expected number of readings that would be confirmed by chance."""
-_POOL = 0.15  # readings whose agreement on the earlier half is lower by more than this are not confirmed
+_POOL = 0.2  # readings whose agreement on the earlier half is lower by more than this are not confirmed
 _MOST = 200  # readings to confirm, the smoothest ones
 _COLUMNS = 64  # sensors of a block
-_USUAL, _JUMP = 0.95, 3.0  # a jump is longer than three times what 95 % of the steps of a reading reach
 _SAMPLE = 50  # sensors from which the roughness of a kind is estimated
-_SHIFTS = 40  # shifts of time at which a reading is compared with other days
+_RIVALS = 500  # sensors of a kind that a reading is compared with
+_SHIFTS, _FEWEST_SHIFTS = 20, 6  # shifts of time at which switches are compared with readings
+_MARGIN = 0.05  # by which the agreement must be better than at any shift
 _DAY_SECONDS = 86_400
 
 FloatArray = npt.NDArray[np.float64]
@@ -54,7 +56,12 @@ class Signals:
     readings: WindowedReadings
     linked: npt.NDArray[np.bool_]
 
-    def rows(self, columns: slice) -> tuple[FloatArray, FloatArray]:
+    @cached_property
+    def sensors(self) -> tuple[Sensor, ...]:
+        """The numeric sensors, in the order of their columns."""
+        return self.readings.numeric
+
+    def rows(self, columns: slice | list[int]) -> tuple[FloatArray, FloatArray]:
         """Return some readings and the same one window later at the same pace, one row per sensor."""
         values = self.readings.values[:, columns]
         return np.ascontiguousarray(values.T), np.ascontiguousarray(at_same_pace(values, self.linked).T)
@@ -64,31 +71,32 @@ class Signals:
         values, pace = self.rows(slice(column, column + 1))
         return values[0], pace[0]
 
-    def reacts(self, column: int, switch: Switch, *, above: bool) -> bool:
-        """Whether a reading jumps past a threshold as the actuator switches: it is an effect of the switch.
-
-        Args:
-            column: The number of the numeric sensor.
-            switch: The change of the actuator.
-            above: Whether the threshold is passed by rising, or by falling.
-        """
-        values = self.readings.values[:, column]
-        steps = np.diff(values)[self.linked[:-1]]
-        usual = np.nanquantile(np.abs(steps), _USUAL) if not np.isnan(steps).all() else np.nan
-        jump = values[switch.times + 1] - values[switch.times]
-        jump = jump[~np.isnan(jump)]
-        return bool(jump.size and np.median(jump if above else -jump) > _JUMP * usual)
-
     def kind_roughness(self, column: int) -> float:
         """Return the median roughness of the sensors of the same kind."""
-        return self._by_kind.get(self.readings.numeric[column].kind, math.inf)
+        return self._by_kind.get(self.sensors[column].kind, math.inf)
+
+    def of_kind(self, column: int) -> tuple[FloatArray, FloatArray]:
+        """Return readings of the same kind, and the same one window later at the same pace, one row per sensor."""
+        kind = self.sensors[column].kind
+        if kind not in self._rows:
+            columns = self._columns[kind]
+            self._rows[kind] = self.rows(columns[:: -(-len(columns) // _RIVALS)])
+        return self._rows[kind]
+
+    @cached_property
+    def _rows(self) -> dict[str, tuple[FloatArray, FloatArray]]:
+        return {}
+
+    @cached_property
+    def _columns(self) -> dict[str, list[int]]:
+        columns: dict[str, list[int]] = {}
+        for column, sensor in enumerate(self.sensors):
+            columns.setdefault(sensor.kind, []).append(column)
+        return columns
 
     @cached_property
     def _by_kind(self) -> dict[str, float]:
-        columns: dict[str, list[int]] = {}
-        for column, sensor in enumerate(self.readings.numeric):
-            columns.setdefault(sensor.kind, []).append(column)
-        sampled = {kind: some[:: max(1, len(some) // _SAMPLE)] for kind, some in columns.items()}
+        sampled = {kind: some[:: -(-len(some) // _SAMPLE)] for kind, some in self._columns.items()}
         return {kind: float(np.median([self.roughness(one) for one in some])) for kind, some in sampled.items()}
 
     def roughness(self, column: int) -> float:
@@ -146,7 +154,7 @@ def screen_all(signals: Signals, switches: Sequence[Switch], *, min_share: float
     Returns:
         For each change: readings × (above, below); 0 where no cut agrees by ``MIN_AGREEMENT``.
     """
-    total = len(signals.readings.numeric)
+    total = len(signals.sensors)
     out = [np.zeros((total, 2)) for _ in switches]
     halves = [earlier(switch) for switch in switches]
 
@@ -173,6 +181,7 @@ def confirm(signals: Signals, switch: Switch, scores: FloatArray) -> list[Candid
     if best < MIN_AGREEMENT:
         return []
     pool = [(int(column), side == 0) for column, side in np.argwhere(scores >= max(best - _POOL, MIN_AGREEMENT))]
+    pool = [one for one in pool if signals.sensors[one[0]].id != switch.actuator.id]
     if len(pool) > _MOST:
         pool = sorted(pool, key=lambda one: signals.roughness(one[0]))[:_MOST]
     tested = 4 * scores.shape[0]  # two directions, now and at the same pace
@@ -185,8 +194,6 @@ def confirm(signals: Signals, switch: Switch, scores: FloatArray) -> list[Candid
             fits.append((score, bool(ahead), cut, row))
         _, ahead_better, cut, row = max(fits, key=lambda fit: fit[0])
         if not math.isfinite(cut):
-            continue
-        if signals.reacts(column, switch, above=above):
             continue
         hits, armed, held = agreement(row, after.moments, after.switched, cut=cut, above=above)
         chance = _binomial_tail(len(after), hits, armed / max(1, after.moments.size))
@@ -209,28 +216,36 @@ def near_best(signals: Signals, found: Sequence[Candidate]) -> list[Candidate]:
 
 
 def beats_other_days(signals: Signals, switch: Switch, candidate: Candidate) -> bool:
-    """Whether a reading tells the switches better than the same reading does at other times, whole days first.
+    """Whether a reading tells the switches better than any reading of its kind tells them if they are shifted in time.
 
-    A reading that follows the time of day, or one that moves slowly, may agree with the switches by coincidence; then
-    it agrees as well if it is shifted by some days.
+    Switches and readings that follow the time of day agree by coincidence, and the best of many readings agrees well.
+    Then the best of them agrees as well if the switches are shifted by whole days.
 
     Args:
         signals: The readings.
         switch: The change of the actuator.
         candidate: The reading.
     """
-    row = signals.row(candidate.column)[int(candidate.ahead)]
-    size = row.size
-    day = round(_DAY_SECONDS / signals.readings.every.total_seconds())
-    shifts = [days * day for days in range(1, (size - 1) // day + 1)] if day >= 1 else []
-    if len(shifts) > _SHIFTS // 2:
-        shifts = [shifts[at] for at in np.linspace(0, len(shifts) - 1, _SHIFTS // 2).astype(int)]
-    spaced = np.linspace(0, size, _SHIFTS // 2 + 2)[1:-1].astype(int).tolist()
-    for shift in {*shifts, *spaced} - {0}:
-        _, score = best_cut(np.roll(row, shift), switch.moments, switch.switched, above=candidate.above)
-        if score >= candidate.agreement:
-            return False
+    size = len(signals.readings)
+    rivals = signals.of_kind(candidate.column)
+    needed = candidate.agreement - _MARGIN
+    share = needed / (2 - needed)  # fewer hits cannot agree as well
+    for shift in _shifts(size, round(_DAY_SECONDS / signals.readings.every.total_seconds())):
+        moments = (switch.moments + shift) % size
+        for rows in rivals:
+            _, scores = screen(rows, moments, switch.switched, min_share=share, min_agreement=needed)
+            if scores.any():
+                return False
     return True
+
+
+def _shifts(size: int, day: int) -> list[int]:
+    """Return the shifts of time to compare with: whole days if there are enough of them, else equal parts."""
+    whole = list(range(day, size - day + 1, day)) if day >= 1 else []
+    if len(whole) < _FEWEST_SHIFTS:
+        return [int(part) for part in np.linspace(0, size, _SHIFTS + 2)[1:-1] if 1 <= part < size]
+    picked = np.unique(np.linspace(0, len(whole) - 1, _SHIFTS).astype(int))
+    return [whole[at] for at in picked]
 
 
 def _binomial_tail(trials: int, least: int, share: float) -> float:

@@ -2,7 +2,8 @@
 
 For one reading and one change of an actuator, a moment is *armed* by a cut if the reading is at the cut or beyond it.
 The agreement of a cut is F = 2 · hits / (armed + switches): 1 if the actuator switches at every armed moment and at no
-other. Plain arrays only; missing readings are NaN and never armed. "Below" is "above" of the negated reading.
+other. Plain arrays only; moments at which the reading is missing (NaN) do not count, and a reading that is missing at
+more than a fifth of the switches is left out. "Below" is "above" of the negated reading.
 """
 
 from __future__ import annotations
@@ -14,30 +15,47 @@ from thence.bitmaps.bits import as_kernel_array, helper, kernel
 
 __all__ = ["agreement", "best_cut", "screen"]
 
+MIN_PRESENT = 0.8
+"""The least share of the switches at which a reading must not be missing."""
+
+_STRIDE = 32  # moments that are counted before looking whether there are too many
+
 FloatArray = npt.NDArray[np.float64]
 
 
 @helper
 def _promising(
-    row: FloatArray, moments: npt.NDArray[np.int64], times: npt.NDArray[np.int64], rank: int, limit: int, sign: float
-) -> bool:
-    """Whether few enough moments are armed by the cut that explains just enough switches."""
-    size = times.size
-    at = np.empty(size)
-    for k in range(size):
-        value = sign * row[times[k]]
-        at[k] = -np.inf if np.isnan(value) else value
-    at.sort()
-    cut = at[size - rank]
-    if cut == -np.inf:
-        return False
-    armed = 0
-    for k in range(moments.size):
-        if sign * row[moments[k]] >= cut:
-            armed += 1
-            if armed > limit:
-                return False
-    return True
+    row: FloatArray,
+    moments: npt.NDArray[np.int64],
+    times: npt.NDArray[np.int64],
+    min_share: float,
+    min_agreement: float,
+    at: FloatArray,
+) -> tuple[bool, bool]:
+    """Whether few enough moments are armed by the cuts, above and below, that explain just enough switches."""
+    size = 0
+    for k in range(times.size):
+        value = row[times[k]]
+        if not np.isnan(value):
+            at[size] = value
+            size += 1
+    if size == 0 or size < MIN_PRESENT * times.size:
+        return False, False
+    known = at[:size]
+    known.sort()
+    rank = max(1, int(np.ceil(min_share * size)))
+    high, low = known[size - rank], known[rank - 1]
+    # F = 2 hits / (armed + switches) cannot reach the least agreement with more armed moments than this.
+    limit = int(size * (2.0 / min_agreement - 1.0))
+    above = below = 0
+    for start in range(0, moments.size, _STRIDE):
+        for k in range(start, min(start + _STRIDE, moments.size)):
+            value = row[moments[k]]
+            above += value >= high
+            below += value <= low
+        if above > limit and below > limit:
+            break
+    return above <= limit, below <= limit
 
 
 @helper
@@ -52,7 +70,8 @@ def _best_cut(
     order = np.argsort(-values)
     total = 0
     for k in range(switched.size):
-        total += switched[k]
+        if values[k] != -np.inf:
+            total += switched[k]
     hits, best, cut = 0, 0.0, np.inf
     for k in range(order.size):
         value = values[order[k]]
@@ -73,15 +92,17 @@ def _screen(
     moments: npt.NDArray[np.int64],
     switched: npt.NDArray[np.bool_],
     times: npt.NDArray[np.int64],
-    rank: int,
-    limit: int,
+    min_share: float,
+    min_agreement: float,
     cuts: FloatArray,
     scores: FloatArray,
 ) -> None:
+    at = np.empty(times.size)
     for reading in range(rows.shape[0]):
+        promising = _promising(rows[reading], moments, times, min_share, min_agreement, at)
         for side in range(2):
             sign = 1.0 - 2.0 * side
-            if _promising(rows[reading], moments, times, rank, limit, sign):
+            if promising[side]:
                 cut, score = _best_cut(rows[reading], moments, switched, sign)
                 cuts[reading, side] = sign * cut
                 scores[reading, side] = score
@@ -120,16 +141,13 @@ def screen(
     times = moments[switched]
     cuts, scores = np.full((len(table), 2), np.nan), np.zeros((len(table), 2))
     if times.size:
-        rank = max(1, int(np.ceil(min_share * times.size)))
-        # F = 2 hits / (armed + switches) cannot reach the least agreement with more armed moments than this.
-        limit = int(times.size * (2 / min_agreement - 1))
         _screen(
             table,
             as_kernel_array(moments, np.int64),
             as_kernel_array(switched, np.bool_),
             as_kernel_array(times, np.int64),
-            rank,
-            limit,
+            min_share,
+            min_agreement,
             cuts,
             scores,
         )
@@ -190,5 +208,5 @@ def agreement(
     values = np.asarray(row, np.float64)[moments]
     armed = values >= cut if above else values <= cut
     hits, total = int((armed & switched).sum()), int(armed.sum())
-    switches = int(switched.sum())
+    switches = int((switched & ~np.isnan(values)).sum())
     return hits, total, 2 * hits / (total + switches) if total + switches else 0.0

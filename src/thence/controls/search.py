@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.controls.candidates import (
-    TIE,
     Candidate,
     Signals,
     beats_other_days,
@@ -24,7 +23,7 @@ from thence.controls.clock import Schedule, find_schedule, local_seconds
 from thence.controls.control import Control, Controls
 from thence.controls.settings import ControlSettings
 from thence.controls.switches import Switch, find_switches, follows
-from thence.controls.thresholds import Tally, count_crossings, estimate_threshold, explained
+from thence.controls.thresholds import Tally, count_crossings, estimate_threshold, explained, reach_of
 from thence.graph.system import System
 from thence.progress import Progress, silent
 from thence.readings.sensors import Sensor
@@ -38,6 +37,7 @@ _REST = 0.2  # share of the switches that must be left for another cause
 _CLOCK = 0.02  # the clock explains a change if its agreement is lower than that of a reading by at most this
 _COMPARED = 30  # readings that agree about equally well, of which the best is chosen
 _DAYS = 0.95  # least share of the days on which a clock switches
+_TIE = 0.1  # readings whose shares of explained switches and followed crossings differ by less are equally good
 _TRIED = 5  # other readings that are tried for one change
 _SAME_MOMENTS = 0.9  # share of common moments from which two actuators switch together
 
@@ -169,8 +169,7 @@ def _explain(
     settings: ControlSettings,
 ) -> list[_Found]:
     """Return the controls that explain one change: a reading, or the times of a schedule."""
-    own = {i for i, sensor in enumerate(signals.readings.numeric) if sensor.id == switch.actuator.id}
-    confirmed = [one for one in confirm(signals, switch, scores) if one.column not in own]
+    confirmed = confirm(signals, switch, scores)
     schedule = find_schedule(
         switch, seconds, least=settings.min_switches, min_followed=max(settings.min_followed, _DAYS)
     )
@@ -206,8 +205,8 @@ def _best_reading(
             result = _from_reading(signals, switch, one, confirmed, around, settings)
             if result is not None:
                 results.append((one, result))
-        best = max((_worth(result.control) for _, result in results), default=0.0)
-        results = [(one, result) for one, result in results if _worth(result.control) >= best - TIE]
+        best = max((_shares(result.control) for _, result in results), default=0.0)
+        results = [(one, result) for one, result in results if _shares(result.control) >= best - _TIE]
         results.sort(
             key=lambda pair: (
                 signals.kind_roughness(pair[0].column),
@@ -232,17 +231,18 @@ def _from_reading(
     """Return the control by a threshold of a reading, or ``None`` if it explains too little."""
     row, pace = signals.row(candidate.column)
     above = candidate.above
+    reach = reach_of(row, pace, signals.linked, above=above)
     before, after = earlier(switch), later(switch)
-    first = estimate_threshold(row, pace, before.moments, before.switched, above=above)
-    threshold = estimate_threshold(row, pace, switch.moments, switch.switched, above=above)
+    first = estimate_threshold(row, reach, before.moments, before.switched, above=above)
+    threshold = estimate_threshold(row, reach, switch.moments, switch.switched, above=above)
     if first is None or threshold is None:
         return None
-    tally = count_crossings(row, pace, switch.moments, switch.switched, threshold=threshold.value, above=above)
-    held = count_crossings(row, pace, after.moments, after.switched, threshold=first.value, above=above)
+    tally = count_crossings(row, reach, switch.moments, switch.switched, threshold=threshold.value, above=above)
+    held = count_crossings(row, reach, after.moments, after.switched, threshold=first.value, above=above)
     for counts in (tally, held):
         if counts.explained_share < settings.min_explained or counts.followed_share < settings.min_followed:
             return None
-    numeric = signals.readings.numeric
+    numeric = signals.sensors
     others = dict.fromkeys(
         numeric[one.column].id
         for one in confirmed
@@ -262,7 +262,7 @@ def _from_reading(
         agreement=candidate.agreement,
         alternatives=tuple(others),
     )
-    told = explained(row, pace, switch.moments, switch.switched, threshold=threshold.value, above=above)
+    told = explained(row, reach, switch.moments, switch.switched, threshold=threshold.value, above=above)
     return _Found(control, switch, told)
 
 
@@ -322,4 +322,8 @@ def _together(control: Control, switches: Sequence[Switch], around: _Surrounding
 
 
 def _worth(control: Control) -> float:
-    return control.agreement * control.tally.explained_share * control.tally.followed_share
+    return control.agreement * _shares(control)
+
+
+def _shares(control: Control) -> float:
+    return control.tally.explained_share * control.tally.followed_share

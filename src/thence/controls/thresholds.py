@@ -3,9 +3,11 @@
 A reading and an actuator are sampled, so a control fires between two windows. The reading before the switch has not
 reached the threshold yet, and the reading after it may have turned back already. The reading that it would have had at
 the same *pace*, 2 · x(t) − x(t − 1), closes the gap: each switch says that the threshold lies between the reading
-before it and the one after it, or the one at the same pace. The estimate is where most of these intervals overlap.
+before it and the one after it, or the one at the same pace, whichever is further. The estimate is where most of these
+intervals overlap.
 
-Plain arrays only. ``above`` is the direction in which the reading passes the threshold.
+Plain arrays only. ``above`` is the direction in which the reading passes the threshold, and ``reach`` how far the
+reading gets within the next window.
 """
 
 from __future__ import annotations
@@ -18,10 +20,23 @@ import numpy.typing as npt
 from thence.tables.cuts import shorten_cut
 from thence.tables.resolution import find_decimals
 
-__all__ = ["WITHIN", "Tally", "Threshold", "at_same_pace", "count_crossings", "estimate_threshold", "explained"]
+__all__ = [
+    "WITHIN",
+    "Tally",
+    "Threshold",
+    "at_same_pace",
+    "count_crossings",
+    "estimate_threshold",
+    "explained",
+    "reach_of",
+]
 
+USUAL, JUMP = 0.95, 3.0
+"""A jump is a step longer than ``JUMP`` times the quantile ``USUAL`` of all steps of a reading."""
 WITHIN = 2
 """A switch answers a crossing if it happens within this number of windows."""
+
+_DOUBT = 0.1  # share of the switches that may disagree with an end of the interval that is told
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -34,7 +49,7 @@ class Threshold:
 
     Args:
         value: The estimate: the shortest decimal number near the middle of the interval.
-        low: The lower end of the interval that is consistent with most switches.
+        low: The lower end of the interval that nearly as many switches agree with.
         high: The upper end.
     """
 
@@ -86,26 +101,53 @@ def at_same_pace(values: FloatArray, linked: BoolArray) -> FloatArray:
         linked: For each window, whether the next one follows without a gap.
 
     Returns:
-        An array of the same shape; NaN after a gap.
+        An array of the same shape; the reading itself where the window before is missing.
 
     Examples:
         >>> at_same_pace(np.array([1.0, 1.5, 1.75]), np.array([True, True, False])).tolist()
-        [nan, 2.0, 2.0]
+        [1.0, 2.0, 2.0]
     """
-    out = np.full_like(values, np.nan)
-    out[1:] = 2 * values[1:] - values[:-1]
-    out[1:][~linked[:-1]] = np.nan
+    out = values.copy()
+    moved = 2 * values[1:] - values[:-1]
+    known = ~np.isnan(moved)
+    known[~linked[:-1]] = False
+    out[1:][known] = moved[known]
     return out
 
 
+def reach_of(row: FloatArray, pace: FloatArray, linked: BoolArray, *, above: bool) -> FloatArray:
+    """Return how far a reading gets within the next window: what it reads then, or would read at the same pace.
+
+    A jump is not counted: a reading that jumps as an actuator switches reacts to the switch.
+
+    Args:
+        row: The reading, one value per window.
+        pace: The reading one window later at the same pace; see ``at_same_pace``.
+        linked: For each window, whether the next one follows without a gap.
+        above: Whether far is high, or low.
+
+    Examples:
+        >>> row = np.array([1.0, 2.0, 2.5, 9.0, 9.0, 9.5])
+        >>> reach_of(row, at_same_pace(row, np.ones(6, bool)), np.ones(6, bool), above=True).tolist()
+        [2.0, 3.0, 9.0, 15.5, 9.5, 10.0]
+    """
+    after = np.full_like(row, np.nan)
+    step = np.diff(row)
+    known = linked[:-1] & ~np.isnan(step)
+    if known.any():
+        known &= np.abs(step) <= JUMP * np.quantile(np.abs(step[known]), USUAL)
+    after[:-1][known] = row[1:][known]
+    return np.fmax(after, pace) if above else np.fmin(after, pace)
+
+
 def estimate_threshold(
-    row: FloatArray, pace: FloatArray, moments: Frames, switched: BoolArray, *, above: bool
+    row: FloatArray, reach: FloatArray, moments: Frames, switched: BoolArray, *, above: bool
 ) -> Threshold | None:
     """Estimate where a reading makes an actuator switch.
 
     Args:
         row: The reading, one value per window.
-        pace: The reading one window later at the same pace; see ``at_same_pace``.
+        reach: How far it gets within the next window; see ``reach_of``.
         moments: The moments at which the actuator could switch.
         switched: At which of them it did.
         above: Whether the reading rises to the threshold, or falls to it.
@@ -117,43 +159,63 @@ def estimate_threshold(
         >>> level = np.array([1.0, 2.0, 2.9, 2.0, 1.0, 2.2, 3.1, 2.0])
         >>> switched = np.array([False, True, False, True, False])
         >>> moments = np.array([0, 1, 4, 5, 7])
-        >>> estimate_threshold(level, at_same_pace(level, np.ones(8, bool)), moments, switched, above=True)
-        Threshold(value=2.6, low=2.2, high=3.0)
+        >>> estimate_threshold(level, level + 0.9, moments, switched, above=True)
+        Threshold(value=2.5, low=2.2, high=2.9)
     """
     sign = 1.0 if above else -1.0
-    x, ahead = sign * row, sign * pace
+    x, ahead = sign * row, sign * reach
     times = moments[switched]
     idle = x[moments[~switched]]
     idle = np.sort(idle[~np.isnan(idle)])
-    best = _overlap(x[times], np.fmax(x[times + 1], ahead[times]), idle)
+    best = _overlap(x[times], ahead[times], idle)
     if (times > 0).all():
         # A slow controller switches one window after the reading has passed the threshold.
-        late = _overlap(x[times - 1], np.fmax(x[times], ahead[times - 1]), idle)
-        best = late if late[0] > best[0] else best
-    score, low, high = best
-    if score == -np.inf:
+        late = _overlap(x[times - 1], ahead[times - 1], idle)
+        best = late if best is None or (late is not None and late.score > best.score) else best
+    if best is None:
         return None
-    low, high = sorted((sign * low + 0.0, sign * high + 0.0))
-    return Threshold(_round_inside(low, high, row), low, high)
+    low, high = sorted((sign * best.low + 0.0, sign * best.high + 0.0))
+    ends = sorted((sign * best.least + 0.0, sign * best.most + 0.0))
+    return Threshold(_round_inside(low, high, row), *ends)
 
 
-def _overlap(low: FloatArray, high: FloatArray, idle: FloatArray) -> tuple[float, float, float]:
+@dataclass(frozen=True)
+class _Overlap:
+    """Where most intervals overlap, and the range around it in which hardly fewer do."""
+
+    score: float
+    low: float
+    high: float
+    least: float
+    most: float
+
+
+def _overlap(low: FloatArray, high: FloatArray, idle: FloatArray) -> _Overlap | None:
     """Find the range in which most of the intervals overlap and fewest idle values lie at or above it."""
     use = low <= high  # NaN is not
     low, high = np.sort(low[use]), np.sort(high[use])
     if not low.size:
-        return -np.inf, np.nan, np.nan
+        return None
     inside = idle[(idle > low[0]) & (idle < high[-1])]
     ends = np.unique(np.concatenate([low, high, inside]))
     if ends.size == 1:
-        return float(low.size - (idle >= ends[0]).sum()), float(ends[0]), float(ends[0])
+        only = float(ends[0])
+        return _Overlap(float(low.size - (idle >= only).sum()), only, only, only, only)
     middles = (ends[1:] + ends[:-1]) / 2
     depth = np.searchsorted(low, middles, "right") - np.searchsorted(high, middles, "left")
     score = depth - (idle.size - np.searchsorted(idle, middles, "left"))
-    first = last = int(np.argmax(score))
-    while last + 1 < score.size and score[last + 1] == score[first]:
-        last += 1
-    return float(score[first]), float(ends[first]), float(ends[last + 1])
+    first = int(np.argmax(score))
+    best = int(score[first])
+
+    def spread(least: float) -> tuple[float, float]:
+        left = right = first
+        while left > 0 and score[left - 1] >= least:
+            left -= 1
+        while right + 1 < score.size and score[right + 1] >= least:
+            right += 1
+        return float(ends[left]), float(ends[right + 1])
+
+    return _Overlap(float(best), *spread(best), *spread(best - _DOUBT * low.size))
 
 
 def _round_inside(low: float, high: float, row: FloatArray) -> float:
@@ -170,7 +232,7 @@ def _round_inside(low: float, high: float, row: FloatArray) -> float:
 
 
 def explained(
-    row: FloatArray, pace: FloatArray, moments: Frames, switched: BoolArray, *, threshold: float, above: bool
+    row: FloatArray, reach: FloatArray, moments: Frames, switched: BoolArray, *, threshold: float, above: bool
 ) -> BoolArray:
     """Return which moments are switches that a threshold explains.
 
@@ -179,18 +241,18 @@ def explained(
 
     Args:
         row: The reading, one value per window.
-        pace: The reading one window later at the same pace.
+        reach: How far it gets within the next window.
         moments: The moments at which the actuator could switch.
         switched: At which of them it did.
         threshold: The threshold.
         above: Whether the reading passes it by rising, or by falling.
     """
-    past, reached = _past(row, pace, moments, threshold=threshold, above=above)
+    past, reached = _past(row, reach, moments, threshold=threshold, above=above)
     return switched & reached & ~_too_long(past, moments)
 
 
 def count_crossings(
-    row: FloatArray, pace: FloatArray, moments: Frames, switched: BoolArray, *, threshold: float, above: bool
+    row: FloatArray, reach: FloatArray, moments: Frames, switched: BoolArray, *, threshold: float, above: bool
 ) -> Tally:
     """Count how often a threshold explains the switches, and how often the switch follows when it is passed.
 
@@ -199,7 +261,7 @@ def count_crossings(
 
     Args:
         row: The reading, one value per window.
-        pace: The reading one window later at the same pace.
+        reach: How far it gets within the next window.
         moments: The moments at which the actuator could switch.
         switched: At which of them it did.
         threshold: The threshold.
@@ -208,26 +270,26 @@ def count_crossings(
     Examples:
         >>> level = np.array([1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 3.0, 3.0, 3.0])
         >>> moments, switched = np.array([0, 1, 3, 4, 5, 6, 7]), np.array([0, 1, 0, 0, 0, 0, 0], bool)
-        >>> count_crossings(level, np.full(9, np.nan), moments, switched, threshold=2.5, above=True)
+        >>> count_crossings(level, level + 1, moments, switched, threshold=2.5, above=True)
         Tally(switches=1, explained=1, crossings=2, followed=1)
     """
-    past, reached = _past(row, pace, moments, threshold=threshold, above=above)
+    past, reached = _past(row, reach, moments, threshold=threshold, above=above)
     answered = switched & reached & ~_too_long(past, moments)
-    # A run ends where the next moment is not adjacent or not past; it is followed if its last moment is a switch.
+    # A run ends where the next moment is not adjacent or not past; if its reading is missing, nobody knows.
     ends = past.copy()
-    ends[:-1] &= ~(past[1:] & (np.diff(moments) == 1))
+    ends[:-1] &= ~((past[1:] | np.isnan(row[moments[1:]])) & (np.diff(moments) == 1))
     hits = int(answered.sum())
     return Tally(int(switched.sum()), hits, hits + int((ends & ~answered).sum()), hits)
 
 
 def _past(
-    row: FloatArray, pace: FloatArray, moments: Frames, *, threshold: float, above: bool
+    row: FloatArray, reach: FloatArray, moments: Frames, *, threshold: float, above: bool
 ) -> tuple[BoolArray, BoolArray]:
     """Whether the reading is past the threshold at each moment, and whether it has passed it one window later."""
     sign = 1.0 if above else -1.0
     at = sign * threshold
     past = sign * row[moments] >= at
-    return past, past | (sign * row[moments + 1] >= at) | (sign * pace[moments] >= at)
+    return past, past | (sign * reach[moments] >= at)
 
 
 def _too_long(past: BoolArray, moments: Frames) -> BoolArray:
