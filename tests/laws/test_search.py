@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from tests.laws.plants import network, smooth, system_of
 
+from tests.laws.plants import network, smooth, system_of
 from thence.errors import ConfigError
 from thence.graph.system import System
 from thence.laws.law import Law, Laws
@@ -128,7 +128,7 @@ def test_what_is_closed_has_no_flow() -> None:
         series[f"flow_{pump}"] = np.where(closed, 0.0, rng.uniform(5, 10, 1500))
         series[f"status_{pump}"] = np.where(closed, "closed", "open")
     (law,) = (law for law in laws_of(system_of(nodes, [], series)) if law.condition)
-    assert law.statement == "for every Pump: while its status is closed, its flow is 0, within ± 0.00097 m³/h"
+    assert law.statement == "for every Pump: while its status is closed, its flow is 0, within ± 0.00093 m³/h"
     assert law.rows == sum(int((values == "closed").sum()) for id, values in series.items() if id.startswith("status"))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from thence.laws.bands import COVERED, Band, Bools, Floats, central_spread, fit_band, place_quantiles, round_up
 from thence.laws.candidates import narrow
 from thence.laws.counting import fit_factors, residuals, row_sizes
-from thence.laws.law import Law
+from thence.laws.law import Fitted, Law
 from thence.laws.places import Ints, Places
 from thence.laws.settings import LawSettings
 from thence.laws.terms import Combination, Condition
@@ -92,7 +92,7 @@ def _part_sizes(sample: Sample, parts: list[Floats], combination: Combination) -
 
 def fit_equal(
     combination: Combination, sample: Sample, settings: LawSettings, *, condition: Condition | None = None
-) -> tuple[Law, float] | None:
+) -> Fitted | None:
     """Fit the band of a signed sum that may be 0.
 
     Args:
@@ -115,9 +115,7 @@ def fit_equal(
     return _banded(law, sample, residual, parts, combination, settings)
 
 
-def fit_proportional(
-    left: Combination, right: Combination, sample: Sample, settings: LawSettings
-) -> tuple[Law, float] | None:
+def fit_proportional(left: Combination, right: Combination, sample: Sample, settings: LawSettings) -> Fitted | None:
     """Fit the factors and the band of two quantities that may be proportional.
 
     Args:
@@ -156,7 +154,7 @@ def _banded(
     *,
     factors: Floats | None = None,
     between: Floats | float = 0.0,
-) -> tuple[Law, float] | None:
+) -> Fitted | None:
     widest, sizes = _part_sizes(sample, parts, combination)
     if any(term.form == "total" for term in law.terms):
         # Flows that cross a place may cancel out in a total, which then varies less than what it is made of.
@@ -179,7 +177,7 @@ def _banded(
         resolution = max(find_resolution(_some(part)) for part in measured)
     least = max(resolution, _EXACT * float(np.quantile(widest[informative], _SOME)))
     for covered in COVERED:
-        best: tuple[Law, float] | None = None
+        best: Fitted | None = None
         for band in fit_band(residual, relative, least=least, covered=covered):
             if not math.isfinite(band.absolute) or band.relative > settings.max_spread:
                 continue
@@ -190,8 +188,12 @@ def _banded(
                 allowed = np.maximum(allowed, place_quantiles(between, 0.5))
             looseness = float(np.median((allowed / np.where(informative, widest, 1.0))[informative]))
             matters = (sizes[:, informative] > _MATTERS * allowed[informative][None, :]).mean(axis=1)
-            if looseness <= settings.max_spread and (matters >= _SOME).all() and (best is None or looseness < best[1]):
-                best = replace(law, band=band), looseness
+            if (
+                looseness <= settings.max_spread
+                and (matters >= _SOME).all()
+                and (best is None or looseness < best.looseness)
+            ):
+                best = Fitted(replace(law, band=band), looseness, int(informative.sum()))
         if best is not None:
             return best
     return None
@@ -224,7 +226,7 @@ def zero_of(values: Floats) -> float:
     return resolution / 2 if resolution else round_up(_ZERO * float(np.quantile(known, 0.9)))
 
 
-def fit_sign(left: Combination, right: Combination, sample: Sample, settings: LawSettings) -> tuple[Law, float] | None:
+def fit_sign(left: Combination, right: Combination, sample: Sample, settings: LawSettings) -> Fitted | None:
     """Fit the tolerance beyond which two quantities have the same sign.
 
     Args:
@@ -264,7 +266,7 @@ def fit_sign(left: Combination, right: Combination, sample: Sample, settings: La
         return None
     pattern = narrow(sample.places.pattern, [term for _, term in (*left, *right)])
     law = Law("sign", str(pattern), left, right, Band(tolerance), zero, min_confidence=settings.min_confidence)
-    return law, 1 - float(share)
+    return Fitted(law, 1 - float(share), len(sample.places))
 
 
 def _some(values: Floats) -> Floats:

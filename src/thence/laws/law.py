@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, overload
+from typing import Any, Literal, NamedTuple, TypeAlias, overload
 
 import polars as pl
 
@@ -18,7 +18,7 @@ from thence.laws.bands import Band
 from thence.laws.sentences import format_counts, format_statement
 from thence.laws.terms import Combination, Condition, Term
 
-__all__ = ["Form", "Law", "Laws", "PlaceCounts"]
+__all__ = ["Fitted", "Form", "Law", "Laws", "PlaceCounts"]
 
 Form: TypeAlias = Literal["equal", "proportional", "sign", "at_least", "at_most"]
 
@@ -209,6 +209,20 @@ def _combination(records: Sequence[Mapping[str, Any]]) -> Combination:
         (int(record["sign"]), Term.from_dict({key: value for key, value in record.items() if key != "sign"}))
         for record in records
     )
+
+
+class Fitted(NamedTuple):
+    """A law that was fitted on a sample and not counted yet.
+
+    Args:
+        law: The law, without counts.
+        looseness: The width of its band as a share of the central spread of its parts; smaller is better.
+        places: Number of places of the sample that say something about it.
+    """
+
+    law: Law
+    looseness: float
+    places: int
 
 
 @dataclass(frozen=True, eq=False)

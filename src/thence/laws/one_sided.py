@@ -13,7 +13,7 @@ import numpy as np
 from thence.laws.bands import Band, Floats, central_spread, place_quantiles
 from thence.laws.candidates import Vocabulary, narrow
 from thence.laws.fitting import Sample, fit_equal, zero_of
-from thence.laws.law import Law
+from thence.laws.law import Fitted, Law
 from thence.laws.settings import LawSettings
 from thence.laws.terms import Condition, Term
 from thence.tables.enrich.surroundings import NAMING_PROPERTIES
@@ -26,7 +26,7 @@ _MOST_VALUES = 10  # different values of a property that makes groups
 _OTHERWISE = 0.5  # greatest share of rows that are 0 in other states
 
 
-def find_zero_states(words: Vocabulary, sample: Sample, settings: LawSettings) -> list[tuple[Law, float]]:
+def find_zero_states(words: Vocabulary, sample: Sample, settings: LawSettings) -> list[Fitted]:
     """Find readings that are 0 while a state holds, and readings that equal a property only then.
 
     Args:
@@ -41,7 +41,7 @@ def find_zero_states(words: Vocabulary, sample: Sample, settings: LawSettings) -
             for term in words.own:
                 law = _zero_in_state(term, condition, sample, settings)
                 if law is not None:
-                    out.append((law, 0.0))
+                    out.append(Fitted(law, 0.0, len(sample.places)))
             for term in words.readings:
                 for fact in words.properties:
                     if fact.unit in ("", term.unit):
@@ -77,7 +77,7 @@ def _zero_in_state(term: Term, condition: Condition, sample: Sample, settings: L
     )
 
 
-def find_bounds(words: Vocabulary, sample: Sample, settings: LawSettings) -> list[tuple[Law, float]]:
+def find_bounds(words: Vocabulary, sample: Sample, settings: LawSettings) -> list[Fitted]:
     """Find readings that never exceed a property of the same unit, or never fall below it, and that do reach it.
 
     Args:
@@ -112,11 +112,12 @@ def find_bounds(words: Vocabulary, sample: Sample, settings: LawSettings) -> lis
                     Band(tolerance),
                     min_confidence=settings.min_confidence,
                 )
-                out.append((law, float(np.median(np.maximum(least, 0)[varies] / spread[varies]))))
+                looseness = float(np.median(np.maximum(least, 0)[varies] / spread[varies]))
+                out.append(Fitted(law, looseness, int(varies.sum())))
     return out
 
 
-def find_one_sided(words: Vocabulary, sample: Sample, settings: LawSettings) -> list[tuple[Law, float]]:
+def find_one_sided(words: Vocabulary, sample: Sample, settings: LawSettings) -> list[Fitted]:
     """Find readings that never go one way in a class, or with a property value, while others of their kind do.
 
     Args:
@@ -151,7 +152,7 @@ def find_one_sided(words: Vocabulary, sample: Sample, settings: LawSettings) -> 
                     condition=condition,
                     min_confidence=settings.min_confidence,
                 )
-                out.append((law, float(condition is not None)))
+                out.append(Fitted(law, float(condition is not None), int(group.sum())))
                 if condition is None:
                     break  # what holds for the class is not told again for a part of it
     return out

@@ -390,6 +390,9 @@ class Places:
             nodes = self.index.graph.nodes
             held = [_plain(nodes[id].properties.get(condition.name)) == condition.value for id in self.ids]
             return np.broadcast_to(np.array(held, bool), (len(frames), len(self)))
+        if condition.form == "without":
+            at_nodes = self.carriers.matched_by(self.pattern).get(condition.name, {})
+            return np.broadcast_to(~np.isin(self.nodes, list(at_nodes)), (len(frames), len(self)))
         out = np.zeros((len(frames), len(self)), bool)
         sensors = self.readings.categorical
         for place, at in enumerate(self._state_sensors(condition.name).tolist()):

@@ -23,11 +23,12 @@ from thence.graph.sites import AnySystem
 from thence.graph.system import System
 from thence.laws.candidates import proportions, sign_pairs, signed_sums, vocabulary
 from thence.laws.fitting import Sample, fit_equal, fit_proportional, fit_sign
-from thence.laws.law import Laws
+from thence.laws.law import Fitted, Laws
 from thence.laws.one_sided import find_bounds, find_one_sided, find_zero_states
 from thence.laws.places import Clock, Places
 from thence.laws.settings import LawSettings
-from thence.laws.telling import Fitted, Told
+from thence.laws.telling import Told
+from thence.laws.terms import Condition
 from thence.progress import Progress, silent
 from thence.readings.sensors import SensorData
 from thence.readings.windows import WindowedReadings, window
@@ -156,7 +157,13 @@ def _consider(places: Places, told: Told) -> None:
         screened = [make for make in candidates if make(sample=screen, settings=settings) is not None]
         return [found for make in screened if (found := make(sample=fit, settings=settings)) is not None]
 
-    told.tell(fitted(partial(fit_equal, sum_) for sum_ in signed_sums(words, most=settings.max_parts)), places)
+    sums = list(signed_sums(words, most=settings.max_parts))
+    told.tell(fitted(partial(fit_equal, sum_) for sum_ in sums), places)
+    for own in words.own:
+        # Where a kind is not measured, such as the demand of a junction without consumers, less may add up.
+        without = Condition("without", own.name)
+        rest = [sum_ for sum_ in sums if any(t.form == "total" and t.unit == own.unit for _, t in sum_)]
+        told.tell(fitted(partial(fit_equal, sum_, condition=without) for sum_ in rest), places)
     pairs = proportions(words, most=settings.max_parts - 1)
     told.tell(fitted(partial(fit_proportional, left, right) for left, right in pairs), places)
     told.tell(fitted(partial(fit_sign, left, right) for left, right in sign_pairs(words)), places)

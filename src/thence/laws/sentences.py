@@ -40,7 +40,8 @@ def format_statement(law: Law) -> str:
         law: The law.
     """
     pattern = Pattern.parse(law.pattern)
-    left, right = _sum(law.left, pattern), _sum(law.right, pattern)
+    left = _sum(law.left, pattern)
+    right = _sum(law.right, pattern, law.left[-1][1] if law.form == "equal" else None)
     unit = format_unit(law.unit)
     space = f" {unit}" if unit else ""
     body = ""
@@ -66,9 +67,11 @@ def _scope(law: Law, pattern: Pattern) -> str:
     with_value = ""
     if law.condition is not None and law.condition.form == "property":
         with_value = f" with {_words(law.condition.name)} {law.condition.value}"
+    elif law.condition is not None and law.condition.form == "without":
+        with_value = f" without a {_words(law.condition.name)} sensor"
     places = [one.place for one in law.counts if one.rows]
     if len(places) == 1:
-        return f"for the {label}{with_value} (one place)"
+        return f"for {places[0]}{with_value} (one place)"
     return f"for every {label}{with_value}"
 
 
@@ -116,9 +119,9 @@ def _term(term: Term, pattern: Pattern, before: Term | None = None) -> str:
     return f"that of the {owner}" if same else f"the {noun} of the {owner}"
 
 
-def _sum(combination: Combination, pattern: Pattern) -> str:
+def _sum(combination: Combination, pattern: Pattern, before: Term | None = None) -> str:
     ordered = sorted(combination, key=lambda part: -part[0])  # stable: what is added comes first
-    text, before = "", None
+    text = ""
     for sign, term in ordered:
         joint = (" plus " if sign > 0 else " minus ") if text else ("" if sign > 0 else "minus ")
         text += joint + _term(term, pattern, before)

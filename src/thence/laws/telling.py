@@ -15,17 +15,16 @@ from typing import TypeAlias
 import numpy as np
 
 from thence.laws.counting import count_at
-from thence.laws.law import Law
+from thence.laws.law import Fitted, Law
 from thence.laws.places import Places
 from thence.laws.settings import LawSettings
 from thence.laws.terms import Term
 
-__all__ = ["Fitted", "Told"]
+__all__ = ["Told"]
 
-Fitted: TypeAlias = tuple[Law, float]
-"""A law without counts, and its looseness."""
 Sensors: TypeAlias = frozenset[tuple[int, str]]
 _OCCAM = 0.5  # a law with one more term has to be tighter by this factor
+_REACH = 4  # and a law of half the places by this power of two
 
 
 @dataclass
@@ -51,11 +50,14 @@ class Told:
         """
         kept: list[Law] = []
 
-        def cost(pair: Fitted) -> tuple[float, int, str]:
-            law, looseness = pair
-            return looseness / _OCCAM ** max(len(law.terms) - 2, 0), len(law.terms), str(law.terms)
+        most = max((one.places for one in candidates), default=0)
 
-        for law, looseness in sorted(candidates, key=cost):
+        def cost(one: Fitted) -> tuple[float, int, str]:
+            terms = one.law.terms
+            simple = _OCCAM ** max(len(terms) - 2, 0)
+            return one.looseness / simple * (most / one.places) ** _REACH, len(terms), str(terms)
+
+        for law, looseness, _ in sorted(candidates, key=cost):
             if any(_is_nested(law, other) for other in kept) or _follows(law, kept):
                 continue
             if self._is_known(law, places):
@@ -76,7 +78,7 @@ class Told:
     def _signature(self, law: Law, places: Places) -> set[Sensors]:
         """The signed sensors of a law at its places, whichever side they are on."""
         at = places.take(places.has_all(law.left, law.right))
-        if law.condition is not None and law.condition.form == "property":
+        if law.condition is not None and law.condition.is_of_places:
             at = at.take(at.meets(law.condition, np.zeros(1, np.int64))[0])
         minus = tuple((-sign, term) for sign, term in law.right)
         found = at.sensors_of(law.left, minus)
@@ -87,7 +89,7 @@ class Told:
         for at, (other, _) in enumerate(self.laws):
             if other.form != law.form or _has_change(other) != _has_change(law) or not sensors <= self.signatures[at]:
                 continue
-            if other.condition == law.condition or (not law.right and law.form != "equal"):
+            if other.condition == law.condition or (law.condition is None or law.condition.is_of_places):
                 yield at
 
     def _is_known(self, law: Law, places: Places) -> bool:

@@ -65,18 +65,23 @@ class Condition:
 
     Args:
         form: ``"state"`` for rows in which a sensor of the place reads a state, ``"property"`` for places with a
-            property value.
+            property value, ``"without"`` for places that have no sensor of a kind.
         name: The kind of the sensor, or the name of the property.
-        value: The state or value, as text.
+        value: The state or value, as text; empty for ``"without"``.
 
     Examples:
         >>> Condition.from_dict({"form": "state", "name": "status", "value": "closed"}).value
         'closed'
     """
 
-    form: Literal["state", "property"]
+    form: Literal["state", "property", "without"]
     name: str
-    value: str
+    value: str = ""
+
+    @property
+    def is_of_places(self) -> bool:
+        """Whether the condition is about places and not about rows."""
+        return self.form != "state"
 
     def to_dict(self) -> dict[str, str]:
         """Return the fields, ready for JSON."""
