@@ -59,7 +59,7 @@ def format_control(control: Control) -> str:
 
 
 def format_controls(controls: Sequence[Control]) -> list[str]:
-    """Format controls, those of one actuator and one reading in one sentence.
+    """Format controls, those of one actuator and one reading in one sentence, in the order of their thresholds.
 
     Args:
         controls: The controls, in the order in which they are to be read.
@@ -69,7 +69,7 @@ def format_controls(controls: Sequence[Control]) -> list[str]:
         groups.setdefault((control.actuator, control.sensor), []).append(control)
     lines = []
     for members in groups.values():
-        first, *others = members
+        first, *others = sorted(members, key=lambda one: one.threshold)
         text = f"{_subject(first)} {_event(first)} {_cause(first)}"
         for other in others:
             text += f"{',' if len(others) > 1 else ''} and {_event(other)} {_cause(other, again=True)}"
@@ -115,7 +115,8 @@ def _cause(control: Control, *, again: bool = False) -> str:
     times = f"{counts.explained:,} of {counts.switches:,} times"
     if control.sensor_feature is None:
         days = f"{counts.followed:,} of {counts.crossings:,} days"
-        return f"at {format_time(control.threshold)}{premise} ({days}, {times})"
+        rest = "" if counts.explained == counts.switches else f"; {times}"
+        return f"at {format_time(control.threshold)}{premise} ({days}{rest})"
     unit = control.sensor_feature.unit
     unit = f" {_UNITS.get(unit, unit)}" if unit else ""
     name = "it" if again else _reading(control.sensor_feature)
