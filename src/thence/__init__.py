@@ -67,6 +67,8 @@ if TYPE_CHECKING:
     from thence.rules.ruleset import RuleSet as RuleSet
     from thence.runs.configuration import Config as Config
     from thence.runs.inputs import read_system as read_system
+    from thence.runs.logic import find_controls as find_controls
+    from thence.runs.logic import find_laws as find_laws
     from thence.runs.pipeline import mine as mine
     from thence.runs.preparation import feature_table as feature_table
     from thence.runs.preparation import transactions as transactions
@@ -117,6 +119,7 @@ _MODULES = MappingProxyType(
         "rules.ruleset": ("Ending", "Rule", "RuleSet"),
         "runs.configuration": ("Config",),
         "runs.inputs": ("read_system",),
+        "runs.logic": ("find_controls", "find_laws"),
         "runs.pipeline": ("mine",),
         "runs.preparation": ("feature_table", "transactions"),
         "runs.run": ("Run", "load_run"),

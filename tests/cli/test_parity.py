@@ -71,6 +71,8 @@ ONLY_ON_THE_COMMAND_LINE = {
     "--cover": "refine={'cover': …}",
     "--refine-set": "refine={…}",
     "--all": "refine=None",
+    "--no-laws": "laws=False",
+    "--no-controls": "controls=False",
     "--min-support": "setting of the miner",
     "--min-confidence": "setting of the miner",
     "--max-antecedents": "setting of the miner",

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from thence.cli.options import AsJson, Quiet
-from thence.cli.screen import console, facts_table, print_json, print_rules, say
+from thence.cli.screen import console, facts_table, print_json, print_logic, print_rules, say
 from thence.runs.configuration import Config
 
 __all__ = ["SETTINGS", "demo"]
@@ -38,5 +38,6 @@ def demo(
     elif not quiet:
         screen = console()
         screen.print(facts_table(summary_lines(run)))
+        print_logic(screen, run)
         print_rules(screen, run.rules, most=_SHOWN)
         say(f"\nThe run is in {run.path}. To see all its rules, run: thence show {target}")

@@ -588,6 +588,22 @@ _RESULTS = (
         panel=_RESULT,
     ),
     JobOption(
+        name="laws",
+        sets=("logic.laws",),
+        type=bool | None,
+        help="Search the laws of the plant too (default: with a graph and a digest), or not.",
+        panel=_RESULT,
+        flag="--laws/--no-laws",
+    ),
+    JobOption(
+        name="controls",
+        sets=("logic.controls",),
+        type=bool | None,
+        help="Search what makes actuators switch too (default: with a digest), or not.",
+        panel=_RESULT,
+        flag="--controls/--no-controls",
+    ),
+    JobOption(
         name="out",
         sets=("output.path",),
         type=Path | None,

@@ -9,7 +9,7 @@ import typer
 
 from thence.cli.check import refuse_breaches
 from thence.cli.job import default_folder
-from thence.cli.screen import console, facts_table, number_notes, print_error, print_json, print_rules, say
+from thence.cli.screen import console, facts_table, number_notes, print_error, print_json, print_logic, print_rules, say
 
 if TYPE_CHECKING:
     from thence.runs.configuration import Config
@@ -46,6 +46,7 @@ def mine(config: Config, *, as_json: bool, quiet: bool, strict: bool) -> None:
 def _print_run(run: Run) -> None:
     screen = console()
     screen.print(facts_table(summary_lines(run)))
+    print_logic(screen, run)
     shown = print_rules(screen, run.rules, most=_SHOWN) if len(run.rules) else 0
     if run.path is not None:
         more = len(run.rules) - shown

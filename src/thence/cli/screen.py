@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from thence.progress import Progress
     from thence.rules.ruleset import RuleSet
+    from thence.runs.run import Run
 
 __all__ = [
     "console",
@@ -24,6 +25,7 @@ __all__ = [
     "number_notes",
     "print_error",
     "print_json",
+    "print_logic",
     "print_rules",
     "print_warning",
     "progress_bars",
@@ -111,13 +113,9 @@ def print_rules(screen: Console, rules: RuleSet, *, text: bool = False, most: in
     Returns:
         How many rules were printed.
     """
-    from rich.table import Table
-
     known = {name: title for name, title in _FURTHER.items() if name in rules.extras}
     columns = {title: rules.measure(name) for name, title in known.items()}
-    table = Table.grid(padding=(0, 2))
-    table.add_column(justify="right", style="dim")
-    table.add_column(overflow="fold")
+    texts: dict[int, str] = {}
     entries = rules.entries[:most]
     for entry in entries:
         number = entry[0]
@@ -128,10 +126,36 @@ def print_rules(screen: Console, rules: RuleSet, *, text: bool = False, most: in
         others = rules.also_known_as(number)
         lines += [f"also: {other}" for other in others[:_ALSO]]
         lines += [f"likewise: {other}" for other in (map(rules.rule, entry[1:]) if text else rules.likewise(entry))]
-        table.add_row(str(number + 1), _without_markup("\n".join(lines)))
+        texts[number + 1] = "\n".join(lines)
     screen.print()
-    screen.print(table)
+    screen.print(_numbered(texts))
     return sum(map(len, entries))
+
+
+def print_logic(screen: Console, run: Run) -> None:
+    """Print the laws and the controls of a run, if there are any, each as a sentence."""
+    listed = {
+        "Laws": [law.english for law in run.laws or ()],
+        "Controls": [] if run.controls is None else run.controls.sentences,
+    }
+    for title, sentences in listed.items():
+        if sentences:
+            screen.print(f"\n{title}")
+            screen.print(_numbered(dict(enumerate(sentences, start=1))))
+    if any(listed.values()) and len(run.rules):
+        screen.print("\nRules", end="")
+
+
+def _numbered(texts: Mapping[int, str]) -> Any:
+    """Return numbered texts as a table of two columns."""
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2))
+    table.add_column(justify="right", style="dim")
+    table.add_column(overflow="fold")
+    for number, text in texts.items():
+        table.add_row(str(number), _without_markup(text))
+    return table
 
 
 def facts_table(pairs: Mapping[str, str] | Iterable[tuple[str, str]]) -> Any:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from thence.cli.options import AsJson, RunFolder
-from thence.cli.screen import console, facts_table, print_json, print_rules, print_warning, say
+from thence.cli.screen import console, facts_table, print_json, print_logic, print_rules, print_warning, say
 from thence.cli.selection import Selection, with_selection
 
 __all__ = ["show"]
@@ -36,6 +36,7 @@ def show(
     screen.print(facts_table(summary_lines(loaded)))
     if not loaded.complete:
         print_warning("This run was interrupted; rules may be missing.")
+    print_logic(screen, loaded)
     if len(rules):
         print_rules(screen, rules, text=text)
     if matching != len(loaded.rules) or len(rules) < matching:

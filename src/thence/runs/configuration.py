@@ -262,6 +262,44 @@ class MinerConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LogicConfig:
+    """What is searched beside rules: the laws of the plant, and what makes its actuators switch.
+
+    Args:
+        laws: Whether to search laws, which needs a graph. The default is to do so whenever a digest of the rules is
+            made and neither side of the rules is constrained.
+        controls: Whether to search controls, in one system. The default is as for laws, but needs no graph.
+    """
+
+    laws: bool | None = None
+    controls: bool | None = None
+
+    def resolved(self, *, graph: bool, several: bool, wanted: bool) -> LogicConfig:
+        """Return the section with its defaults written out.
+
+        Args:
+            graph: Whether there is a graph.
+            several: Whether several systems are mined together.
+            wanted: Whether a digest of all rules is made.
+
+        Raises:
+            ConfigError: If laws are asked for without a graph, or controls of several systems.
+        """
+        if self.laws and not graph:
+            raise ConfigError("laws need a graph and a binding", where="[logic]", hint="pass both, or leave out 'laws'")
+        if self.controls and several:
+            raise ConfigError(
+                "controls are searched in one system at a time",
+                where="[logic]",
+                hint="leave out 'controls', or mine the systems one by one",
+            )
+        return LogicConfig(
+            laws=wanted and graph if self.laws is None else self.laws,
+            controls=wanted and not several if self.controls is None else self.controls,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class RefineConfig:
     """Which of the rules found are kept, and in which order.
 
@@ -387,6 +425,7 @@ _SECTIONS: dict[str, type] = {
     "enrich": EnrichConfig,
     "miner": MinerConfig,
     "refine": RefineConfig,
+    "logic": LogicConfig,
     "output": OutputConfig,
 }
 
@@ -404,6 +443,7 @@ class Config:
         enrich: What the graph adds.
         miner: Which miner, and its settings.
         refine: Which rules are kept, and in which order.
+        logic: What is searched beside rules: laws and controls.
         output: Where the run is written.
 
     Examples:
@@ -423,6 +463,7 @@ class Config:
     enrich: EnrichConfig = field(default_factory=EnrichConfig)
     miner: MinerConfig = field(default_factory=MinerConfig)
     refine: RefineConfig = field(default_factory=RefineConfig)
+    logic: LogicConfig = field(default_factory=LogicConfig)
     output: OutputConfig = field(default_factory=OutputConfig)
 
     def __post_init__(self) -> None:

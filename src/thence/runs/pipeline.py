@@ -33,6 +33,7 @@ from thence.runs.configuration import (
 )
 from thence.runs.frames import build_row_features, build_rows, is_plain_table, read_rows
 from thence.runs.inputs import gather_system, load_job, recorded_input
+from thence.runs.logic import search_logic
 from thence.runs.planning import (
     asked_refinement,
     bins_to_try,
@@ -90,6 +91,8 @@ def mine(
     numeric: str | Iterable[str] | None = None,
     miner: str | type | Miner | None = None,
     refine: RefineConfig | Mapping[str, Any] | bool | str | None = "auto",
+    laws: bool | None = None,
+    controls: bool | None = None,
     seed: int | None = None,
     out: str | Path | None = None,
     force: bool = False,
@@ -100,7 +103,8 @@ def mine(
     """Mine rules: the whole way from readings to a run.
 
     Told nothing but the data, it finds lifted rules if there is a graph, over windows of the readings' own step, and
-    returns a digest: at most 50 rules worth reading, each fact once. ``refine=None`` returns all rules.
+    returns a digest: at most 50 rules worth reading, each fact once; with them the laws that the quantities obey, and
+    what makes actuators switch. ``refine=None`` returns all rules, and nothing else.
 
     A data frame without a time column is a plain table: its rows are the transactions. So is any frame, CSV or Parquet
     file for which a ``target`` is given.
@@ -124,6 +128,10 @@ def mine(
         miner: The name of a miner, a miner class, or a miner.
         refine: Settings of the refinement, such as ``{"significance": 0.05, "digest": 100}`` (see ``refine``);
             ``None`` or ``False`` to return all rules as they are found.
+        laws: Whether to search the laws of the plant too (``find_laws``); by default if there is a graph and a digest
+            of the rules is made.
+        controls: Whether to search what makes actuators switch (``find_controls``); by default if a digest of the rules
+            of one system is made.
         seed: The random seed.
         out: The folder to write the run to, in one step when it is complete.
         force: Replace a run that already exists at ``out``.
@@ -153,6 +161,7 @@ def mine(
         windows=given_values(base.windows, every=windows),
         discretize=given_values(base.discretize, bins=bins, scope=scope),
         refine=asked_refinement(refine, base.refine),
+        logic=given_values(base.logic, laws=laws, controls=controls),
         output=given_values(base.output, path=None if out is None else str(out), force=force or None),
     )
     if asked.input.target is not None or (graph is None and binding is None and is_plain_table(sensors)):
@@ -289,7 +298,34 @@ def _run(
     if fallback is not None and hardly_any and not isinstance(system, Sites):
         plain = replace(fallback, windows=config.windows)
         best = _with_fallback(best, _search(plain, miner, readings, system, tell, seconds, given))
-    return _finish(best, miner, readings.notes, _hashes(best.config, readings, best.table), seconds)
+    run = _finish(best, miner, readings.notes, _hashes(best.config, readings, best.table), seconds)
+    return _saved(_with_logic(run, readings, system, tell) if best.rules.ending is Ending.COMPLETE else run)
+
+
+def _with_logic(run: Run, readings: WindowedReadings, system: AnySystem, tell: Progress) -> Run:
+    """The run with laws and controls; after Ctrl-C it is without them and says so."""
+    seconds, notes = dict(run.summary["seconds"]), list(run.summary["notes"])
+    laws = controls = None
+    with _timed("laws and controls", seconds):
+        try:
+            zone = run.config.windows.timezone
+            laws, controls = search_logic(readings, system, run.config.logic, timezone=zone, progress=tell)
+        except KeyboardInterrupt:
+            notes.append("interrupted: laws and controls are missing")
+            run = replace(run, summary={**run.summary, "complete": False, "interrupted": True})
+    if laws is None and controls is None and not run.interrupted:
+        return run
+    notes += [note for found in (laws, controls) if found is not None for note in found.notes if note not in notes]
+    counted = {name: len(found) for name, found in (("laws", laws), ("controls", controls)) if found is not None}
+    seconds = {stage: round(spent, 4) for stage, spent in seconds.items()}
+    return replace(
+        run, laws=laws, controls=controls, summary={**run.summary, **counted, "notes": notes, "seconds": seconds}
+    )
+
+
+def _saved(run: Run) -> Run:
+    """The run, written if the configuration says where."""
+    return run if run.config.output.path is None else run.save(run.config.output.path, force=run.config.output.force)
 
 
 def _run_rows(
@@ -322,7 +358,7 @@ def _run_rows(
     inputs: dict[str, Any] = {"table_sha256": hash_table(table)}
     if planned.input.sensors is not None:
         inputs["sensors"] = hash_files(_several_paths(planned.input.sensors))
-    return _finish(searched, made, (), inputs, seconds)
+    return _saved(_finish(searched, made, (), inputs, seconds))
 
 
 def _several_paths(paths: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -344,7 +380,7 @@ def _finish(
     inputs: Mapping[str, Any],
     seconds: Mapping[str, float],
 ) -> Run:
-    """The run of what was found, written if the configuration says where."""
+    """The run of what was found."""
     config, table, found, rules, model = searched
     described = rules.describe()
     interrupted = rules.ending is Ending.INTERRUPTED
@@ -364,8 +400,7 @@ def _finish(
     provenance = {**environment(seed=config.seed), "inputs": inputs}
     final = replace(rules, facts={**rules.facts, "data_coverage": described["data_coverage"]})
     bins = table.discretizer if isinstance(table, TransactionTable) else None
-    run = Run(final, config, summary, provenance, bins, None, table, model)
-    return run if config.output.path is None else run.save(config.output.path, force=config.output.force)
+    return Run(final, config, summary, provenance, bins, None, table, model)
 
 
 class _Searched(NamedTuple):

@@ -100,8 +100,11 @@ def plan(
     config.enrich.refuse_unused()
     config.check_refine()
     refuse_raw(made, config)
+    free = made.antecedent is None and made.consequent is None
+    wanted = free and config.refine.steps is not None and config.refine.most > 0
     resolved = replace(
         config,
+        logic=config.logic.resolved(graph=graph, several=bool(config.system), wanted=wanted),
         enrich=config.enrich.resolved(),
         discretize=replace(config.discretize, scope=scope_of(config), bins=_planned_bins(config)),
         refine=resolved_refinement(config.refine, made),

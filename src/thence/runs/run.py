@@ -1,7 +1,8 @@
 """A run: rules with their configuration, summary and provenance, as a folder that is written completely or not at all.
 
 The folder holds ``config.toml``, ``rules.parquet``, ``rules.json``, ``summary.json``, ``provenance.json``,
-``discretizer.json`` (the bins, so that later data are cut at the same edges) and ``model/`` if the miner learned one.
+``discretizer.json`` (the bins, so that later data are cut at the same edges), ``laws.json`` and ``controls.json`` if
+these were searched, and ``model/`` if the miner learned one.
 This module writes and reads run folders; it neither mines nor counts.
 """
 
@@ -10,17 +11,19 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from thence.atomic import INCOMPLETE, finish_first, new_folder
+from thence.controls.control import Controls
 from thence.display.rules import run_html
 from thence.errors import ConfigError, InputError, RunError, nearest
 from thence.export import read_rules, write_rules
+from thence.laws.law import Laws
 from thence.rules.ruleset import RuleSet
 from thence.runs.configuration import Config
 from thence.tables.discretization import Discretizer
@@ -28,10 +31,13 @@ from thence.tables.transactions import FeatureTable, TransactionTable
 
 __all__ = ["FORMAT", "Model", "Run", "load_run", "refuse_foreign"]
 
+Found = TypeVar("Found", Laws, Controls)
+
 FORMAT = 1
 _FILES = ("config.toml", "rules.parquet", "rules.json", "provenance.json", "summary.json")
 _BINS = "discretizer.json"
 _MODEL = "model"
+_LAWS, _CONTROLS = "laws.json", "controls.json"
 _MOST_JSON_RULES = 100_000
 _SUMMARY_KEYS = (
     *("complete", "interrupted", "rules", "rules_found", "mean_support", "mean_rule_coverage", "mean_confidence"),
@@ -61,6 +67,8 @@ class Run:
         path: The run folder, if it was written.
         table: The table that was mined; only in the process that mined it.
         model: The model behind the rules, if the miner learned one; only in the process that mined it.
+        laws: The laws of the plant, if they were searched.
+        controls: What makes its actuators switch, if that was searched.
 
     Examples:
         >>> import thence as th
@@ -77,6 +85,8 @@ class Run:
     path: Path | None = None
     table: TransactionTable | FeatureTable | None = field(default=None, repr=False)
     model: Model | None = field(default=None, repr=False)
+    laws: Laws | None = field(default=None, repr=False)
+    controls: Controls | None = field(default=None, repr=False)
 
     @property
     def complete(self) -> bool:
@@ -119,6 +129,9 @@ class Run:
             _write_json(folder / "provenance.json", self.provenance)
             if self.discretizer is not None:
                 _write_json(folder / _BINS, self.discretizer.to_dict())
+            for name, found in ((_LAWS, self.laws), (_CONTROLS, self.controls)):
+                if found is not None:
+                    _write_json(folder / name, {"found": found.to_dicts(), "notes": list(found.notes)})
             if self.model is not None:
                 (folder / _MODEL).mkdir()
                 self.model.save(folder / _MODEL)
@@ -194,7 +207,22 @@ def load_run(path: str | Path) -> Run:
         _read_json(folder / "provenance.json"),
         _read_bins(folder / _BINS),
         folder,
+        laws=_read_logic(folder / _LAWS, Laws.from_dicts),
+        controls=_read_logic(folder / _CONTROLS, Controls.from_dicts),
     )
+
+
+def _read_logic(path: Path, build: Callable[..., Found]) -> Found | None:
+    """The laws or the controls of a run, ``None`` if they were not searched."""
+    if not path.is_file():
+        return None
+    data = _read_json(path)
+    try:
+        return build(data["found"], notes=data["notes"])
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise RunError(
+            f"cannot be read: {error}", where=str(path), hint="the file was changed or damaged; mine again"
+        ) from error
 
 
 def _require_summary(summary: Any, path: Path) -> None:

@@ -1,0 +1,146 @@
+"""The logic of a plant beside its rules: laws and controls, searched in files, systems and the readings of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from thence.controls.control import Controls
+from thence.controls.search import search_controls
+from thence.controls.settings import ControlSettings
+from thence.errors import ConfigError, nearest
+from thence.graph.sites import AnySystem, Sites
+from thence.graph.system import System
+from thence.laws.law import Laws
+from thence.laws.search import search_laws
+from thence.laws.settings import LawSettings
+from thence.progress import Progress, show_progress
+from thence.readings.windows import WindowedReadings
+from thence.runs.configuration import Config, LogicConfig, WindowsConfig
+from thence.runs.inputs import gather_system
+from thence.runs.preparation import window_readings
+
+__all__ = ["find_controls", "find_laws", "search_logic"]
+
+
+def find_laws(
+    sensors: Any,
+    graph: Any = None,
+    binding: Any = None,
+    *,
+    ontology: Any = None,
+    windows: str = "auto",
+    aggregate: str | Mapping[str, str] = "mean",
+    progress: str | bool | Progress = "auto",
+    **settings: Any,
+) -> Laws:
+    """Find the laws of a plant: balances, proportions, signs and bounds that hold at every place of a kind.
+
+    Bands and factors are fitted on the first part of the time. Counts are exact and over all rows; a law is told only
+    if it also holds in the later part.
+
+    Args:
+        sensors: A ``System``, several of them, ``SensorData``, or whatever ``read_sensors`` takes.
+        graph: A ``KnowledgeGraph``, or whatever ``read_graph`` takes.
+        binding: A ``Binding``, a mapping from sensors to nodes, or whatever ``read_binding`` takes.
+        ontology: An ``Ontology``, or whatever ``read_ontology`` takes.
+        windows: The length of a window; by default the step of the readings.
+        aggregate: How a window becomes one value, for all sensors or by kind.
+        progress: ``"auto"`` (bars on a terminal), ``"on"``, ``"off"``, or a function.
+        **settings: Settings of ``LawSettings``, such as ``min_confidence=0.999``.
+
+    Returns:
+        The laws, the tightest first.
+
+    Raises:
+        ConfigError: If there is no graph, or a setting is unknown or out of range.
+
+    Examples:
+        >>> import thence as th
+        >>> laws = th.find_laws(th.datasets.load("net3", days=7), progress="off")
+        >>> print(laws[0].statement.partition(", within")[0].replace("there minus", "there\\nminus"))
+        for every Node: its demand equals the total flow of the Links that end there
+        minus that of the Links that start there
+    """
+    chosen = _settings(LawSettings, settings)
+    system, readings = _read(sensors, graph, binding, ontology, windows, aggregate, "lifted")
+    with show_progress(progress) as tell:
+        return search_laws(readings, system, settings=chosen, progress=tell)
+
+
+def find_controls(
+    sensors: Any,
+    graph: Any = None,
+    binding: Any = None,
+    *,
+    ontology: Any = None,
+    windows: str = "auto",
+    aggregate: str | Mapping[str, str] = "mean",
+    progress: str | bool | Progress = "auto",
+    **settings: Any,
+) -> Controls:
+    """Find what makes actuators switch: a threshold of a reading, or a time of day.
+
+    Args:
+        sensors: A ``System``, ``SensorData``, or whatever ``read_sensors`` takes.
+        graph: A ``KnowledgeGraph``, or whatever ``read_graph`` takes; it names places and prefers near ones.
+        binding: A ``Binding``, a mapping from sensors to nodes, or whatever ``read_binding`` takes.
+        ontology: An ``Ontology``, or whatever ``read_ontology`` takes.
+        windows: The length of a window; by default the step of the readings.
+        aggregate: How a window becomes one value, for all sensors or by kind.
+        progress: ``"auto"`` (bars on a terminal), ``"on"``, ``"off"``, or a function.
+        **settings: Settings of ``ControlSettings``, such as ``min_switches=10``.
+
+    Returns:
+        The controls, the best first.
+
+    Raises:
+        ConfigError: If several systems are given, or a setting is unknown or out of range.
+
+    Examples:
+        >>> import thence as th
+        >>> found = th.find_controls(th.datasets.load("net3"), progress="off")
+        >>> print(found.sentences[0])
+        Pump 10 closes at 15:00 (28 of 28 days, 28 of 28 times) and opens at 01:00 (28 of 28 days, 28 of 28 times)
+    """
+    chosen = _settings(ControlSettings, settings)
+    system, readings = _read(sensors, graph, binding, ontology, windows, aggregate, "none")
+    if not isinstance(system, System):
+        raise ConfigError("controls are searched in one system at a time", hint="call it for each system")
+    with show_progress(progress) as tell:
+        return search_controls(readings, system, settings=chosen, progress=tell)
+
+
+def search_logic(
+    readings: WindowedReadings, system: AnySystem, logic: LogicConfig, *, timezone: str, progress: Progress
+) -> tuple[Laws | None, Controls | None]:
+    """Return the laws and the controls that a run asks for.
+
+    Args:
+        readings: The readings in windows.
+        system: The system, or several; controls are searched in one only.
+        logic: What to search.
+        timezone: The time zone of times of day.
+        progress: Callback that reports progress.
+    """
+    laws = search_laws(readings, system, progress=progress) if logic.laws else None
+    if not logic.controls or isinstance(system, Sites):
+        return laws, None
+    return laws, search_controls(readings, system, settings=ControlSettings(timezone=timezone), progress=progress)
+
+
+def _read(
+    sensors: Any, graph: Any, binding: Any, ontology: Any, windows: str, aggregate: Any, needs: str
+) -> tuple[AnySystem, WindowedReadings]:
+    config = replace(Config(), windows=WindowsConfig(every=windows, aggregate=aggregate))
+    system = gather_system(sensors, graph, binding, ontology, config.input, needs)
+    return system, window_readings(system, config)
+
+
+def _settings(of: Any, given: Mapping[str, Any]) -> Any:
+    known = list(of.__dataclass_fields__)
+    for name in given:
+        if name not in known:
+            raise ConfigError(f"unknown setting '{name}'", hint=nearest(name, known) or "known: " + ", ".join(known))
+    return of(**given)
