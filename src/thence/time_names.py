@@ -38,7 +38,8 @@ class TimeName(NamedTuple):
     Args:
         form: The form.
         length: How long ago, or how far ahead: ``"30min"``; empty if the form has no length.
-        state: The state that lasts or follows; empty if the form has none.
+        state: The state that lasts or follows; empty if the form has none. A switch has ``"0"`` if it is one between 0
+            and other numbers.
         is_switch: Whether what follows is the switch to the state, not the state.
     """
 
@@ -61,7 +62,7 @@ class TimeName(NamedTuple):
             return f"duration:{self.state}"
         if self.form is TimeForm.WITHIN:
             return f"within:{self.length}:{'to' if self.is_switch else 'is'}:{self.state}"
-        return "switch"
+        return f"switch:{self.state}" if self.state else "switch"
 
 
 def parse_time_name(name: str) -> TimeName | None:
@@ -75,8 +76,8 @@ def parse_time_name(name: str) -> TimeName | None:
         ('open', True)
     """
     form, _, rest = name.removeprefix(STATE_PREFIX).partition(":")
-    if form == "switch" and not rest:
-        return TimeName(TimeForm.SWITCH)
+    if form == "switch" and rest in ("", "0"):
+        return TimeName(TimeForm.SWITCH, state=rest)
     if form == "lag" and rest:
         return TimeName(TimeForm.LAG, rest)
     if form == "duration" and rest:

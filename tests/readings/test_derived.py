@@ -71,13 +71,14 @@ def test_derived_values_are_those_of_their_definitions(valve: list[Any], flow: l
     made = readings(known, derive=ALL)
     zeros, others = (sum(value is not None and (value == 0) == zero for value in flow) for zero in (True, False))
     rests = zeros > 0 and others > 0 and zeros >= 0.05 * (zeros + others)
-    assert ("flow" in made.derived_states["switch"]) == rests
+    assert ("switch:0" in made.derived_states) == rests
     rest = [None if value is None else "not 0" if value else "0" for value in flow]
     for sensor, values in {"valve": valve, **({"flow": rest} if rests else {})}.items():
         for at in range(length):
             empty = valve[at] is None and flow[at] is None
             now, before = values[at], state_at(values, at - 1)
-            expected: dict[str, Any] = {"switch": None if now is None or before is None else now != before and now}
+            switch = "switch" if sensor == "valve" else "switch:0"
+            expected: dict[str, Any] = {switch: None if now is None or before is None else now != before and now}
             for state in ("on", "off") if sensor == "valve" else ("0", "not 0"):
                 if state not in values:
                     continue
@@ -129,8 +130,8 @@ def test_what_a_sensor_never_does_is_known_not_to_happen() -> None:
 
 def test_zero_degrees_is_not_rest() -> None:
     cold = {"temperature": [0.0, 0.0, 1.0, 0.0]}
-    assert "switch" not in readings(cold, derive="switch").derived_states
-    assert "switch" in readings({"flow": cold["temperature"]}, derive="switch").derived_states
+    assert not readings(cold, derive="switch").derived_states
+    assert list(readings({"flow": cold["temperature"]}, derive="switch").derived_states) == ["switch:0"]
 
 
 def test_sensors_with_many_states_have_no_durations_and_a_note_says_so() -> None:

@@ -30,8 +30,10 @@ CASES = {
     "the status in Pump 335 switches to closed or open": Item.among(status("switch"), ["open", "closed"]),
     "the status in Pump 335 switches": Item.is_(status("switch"), False).negated(),
     "the status in Pump 335 does not switch": Item.is_(status("switch"), False),
-    "the flow in Pipe 1 becomes 0": Item.is_(flow("switch"), "0"),
-    "the flow in Pipe 1 stops being 0": Item.is_(flow("switch"), "not 0"),
+    "the flow in Pipe 1 becomes 0": Item.is_(flow("switch:0"), "0"),
+    "the flow in Pipe 1 stops being 0": Item.is_(flow("switch:0"), "not 0"),
+    "the flow in Pipe 1 becomes 0 or stops being 0": Item.is_(flow("switch:0"), False).negated(),
+    "the status in Pump 335 switches to 0": Item.is_(status("switch"), "0"),
     "the status in Pump 335 switches to a state other than e": Item.among(status("switch"), ["e", False], negated=True),
     "the status in Pump 335 has been open for 2–4 h": Item.is_(status("duration:open"), Interval(2, 4)),
     "the status in Pump 335 has been open for less than 30 min": Item.is_(
@@ -102,6 +104,7 @@ def test_names_and_tenses() -> None:
         ("lag:30min", Tense.PAST),
         ("duration:a:b", Tense.PAST),
         ("switch", Tense.PRESENT),
+        ("switch:0", Tense.PRESENT),
         ("within:1h:to:a:b", Tense.FUTURE),
         ("within:1h:is:on", Tense.FUTURE),
     ):
@@ -109,7 +112,7 @@ def test_names_and_tenses() -> None:
         assert found is not None and found.tense is tense and str(found) == name
         assert parse_time_name(f"state:{name}") == found
     assert parse_time_name("within:1h:to:a:b") == TimeName(TimeForm.WITHIN, "1h", "a:b", True)
-    for name in ("", "change", "state", "total of the Pipes", "lag", "within:1h", "switches", "duration"):
+    for name in ("", "change", "state", "total of the Pipes", "lag", "within:1h", "switches", "switch:1", "duration"):
         assert parse_time_name(name) is None
     assert Feature("x", Aspect.PROPERTY, "switch").time is None
     assert short_item(Item.is_(Feature("pump", name="switch"), "on")) == "switch of pump = on"

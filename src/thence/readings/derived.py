@@ -198,7 +198,7 @@ def derive_values(
         for name in names:
             form, _, length = name.partition(":")
             if form == "switch":
-                _add(derived, ((str(TimeName(TimeForm.SWITCH)), s, _switches(*run)) for s, run in runs.items()))
+                _add(derived, ((_switch_name(run[1]), s, _switches(*run)) for s, run in runs.items()))
             elif form == "duration":
                 _add(derived, (found for s, run in few.items() for found in _durations(s, *run, every)))
             elif form == "within":
@@ -271,6 +271,11 @@ def _switched(codes: Codes) -> tuple[Bools, Bools]:
     before = _shift(codes, 1, -1)
     known = (codes >= 0) & (before >= 0)
     return known & (codes != before), known
+
+
+def _switch_name(known: tuple[str, ...]) -> str:
+    """The name of the switches of states, or of numbers that are at rest at times."""
+    return str(TimeName(TimeForm.SWITCH, state="0" if known is RESTING else ""))
 
 
 def _switches(codes: Codes, known: tuple[str, ...]) -> StateCodes:

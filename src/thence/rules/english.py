@@ -163,6 +163,8 @@ def _event_test(item: Item) -> str:
     time = item.feature.time
     assert time is not None
     if time.form is TimeForm.SWITCH:
+        if item.value == "not 0" and item.operator is Operator.EQ:
+            return "switching from 0"
         return "not switching" if _is_denied(item) else f"switching to {_switch_target(item)}"
     if time.form is TimeForm.DURATION:
         return f"{'not ' if _is_denied(item) else ''}{_other_than(time.state)}{_lasting(item)}"
@@ -246,7 +248,7 @@ def _event(item: Item, subject: str) -> str:
         return f"{subject} {_switching(item)}"
     denied = _is_denied(item)
     if time.is_switch:
-        verb = _switching_to([time.state], denied=denied)
+        verb = _switching_to(time.state, denied=denied)
     else:
         state = _other_than(time.state)
         verb = f"is never {state}" if denied else f"is {state} at some time"
@@ -255,19 +257,24 @@ def _event(item: Item, subject: str) -> str:
 
 def _switching(item: Item) -> str:
     """The predicate of a switch: ``switches to open``, ``becomes 0``."""
+    time = item.feature.time
+    rests = time is not None and bool(time.state)
     if isinstance(item.value, bool):
-        return "does not switch" if _is_denied(item) else "switches"
-    if item.operator is Operator.EQ:
-        return _switching_to([str(item.value)], denied=False)
+        denied = _is_denied(item)
+        if rests:
+            return "neither becomes 0 nor stops being 0" if denied else "becomes 0 or stops being 0"
+        return "does not switch" if denied else "switches"
+    if item.operator is Operator.EQ and (rests or item.value == "not 0"):
+        return _switching_to(str(item.value), denied=False)
     return f"switches to {_switch_target(item)}"
 
 
-def _switching_to(states: Sequence[str], *, denied: bool) -> str:
-    if list(states) == ["0"]:
+def _switching_to(state: str, *, denied: bool) -> str:
+    if state == "0":
         return "does not become 0" if denied else "becomes 0"
-    if list(states) == ["not 0"]:
+    if state == "not 0":
         return "does not stop being 0" if denied else "stops being 0"
-    return f"{'does not switch' if denied else 'switches'} to {' or '.join(states)}"
+    return f"{'does not switch' if denied else 'switches'} to {state}"
 
 
 def _member_text(value: Value) -> str:
