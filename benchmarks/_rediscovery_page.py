@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from _rediscovery_score import LEAST_ACTIONS, PHYSICS, TOLERANCE, Score
+from _rediscovery_score import LEAST_ACTIONS, PHYSICS, TOLERANCE, Score, add_scores
 
 import thence as th
 from thence.controls import Controls
@@ -97,19 +97,32 @@ def controls_table(studies: Sequence[Findings]) -> str:
         (
             row.network,
             f"**{row.contender}**" if row.contender == "Thence" else row.contender,
-            f"{row.sensors:,}",
+            f"{row.sensors:,}" if row.sensors else "",
             f"{row.rules:,}",
             f"{row.score.recalled} of {row.score.controls} ({percent(row.score.recall)})",
             f"{row.score.true} of {row.score.looked_at} ({percent(row.score.precision)})",
             percent(row.score.error, 2),
             f"{row.seconds:.1f}",
         )
-        for study in studies
-        for row in study.controls
+        for row in [*(row for study in studies for row in study.controls), *_added_up(studies)]
     ]
     head = ("network", "contender", "sensors", "rules about switches", "controls recalled", "of the best rules true",
             "threshold error, median", "s")  # fmt: skip
     return table(head, rows, left=2)
+
+
+def _added_up(studies: Sequence[Findings]) -> list[ControlRow]:
+    """Return the sums of each contender over the networks that confirm, if there are several."""
+    confirming = [study for study in studies if study.network not in CHOSEN_ON]
+    if len(confirming) < 2:
+        return []
+    sums = []
+    for number, label in enumerate(row.contender for row in confirming[0].controls):
+        rows = [study.controls[number] for study in confirming]
+        score = add_scores(row.score for row in rows)
+        seconds, rules = sum(row.seconds for row in rows), sum(row.rules for row in rows)
+        sums.append(ControlRow(" + ".join(one.network for one in confirming), label, 0, rules, score, seconds, ()))
+    return sums
 
 
 def laws_table(studies: Sequence[Findings]) -> str:

@@ -88,6 +88,18 @@ class Score:
         return median(self.errors) if self.errors else math.nan
 
 
+def add_scores(scores: Iterable[Score]) -> Score:
+    """Return the score of several networks together."""
+    listed = list(scores)
+    return Score(
+        sum(one.controls for one in listed),
+        sum(one.recalled for one in listed),
+        sum(one.looked_at for one in listed),
+        sum(one.true for one in listed),
+        tuple(error for one in listed for error in one.errors),
+    )
+
+
 def threshold_error(proposal: Proposal, control: TrueControl) -> float:
     """Return how far a proposal is from a true control, as a share of the range of the reading.
 

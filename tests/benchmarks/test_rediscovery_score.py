@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks._rediscovery_score import Condition, Proposal, physics_of, score_controls, threshold_error
+from benchmarks._rediscovery_score import Condition, Proposal, add_scores, physics_of, score_controls, threshold_error
 from thence.datasets.controls_truth import TrueControl
 from thence.laws.law import Law
 from thence.laws.terms import Condition as LawCondition
@@ -84,6 +84,13 @@ def test_hours_go_round() -> None:
     assert threshold_error(propose(CLOCK, 1.0), CLOCK) == pytest.approx(1 / 24)
     assert threshold_error(Proposal("status_R", "open", (Condition("", None, 0.5),)), CLOCK) == pytest.approx(1 / 24)
     assert score_controls([propose(CLOCK, 2.0)], [CLOCK]).recalled == 0
+
+
+def test_scores_of_several_networks_are_added_up() -> None:
+    first = score_controls([propose(OPENS, 0.1)], [OPENS])
+    second = score_controls([propose(CLOSES, 1.0)], [CLOSES, RARE])
+    both = add_scores([first, second])
+    assert (both.controls, both.recalled, both.looked_at, both.true, both.errors) == (2, 1, 2, 1, first.errors)
 
 
 def test_nothing_proposed_or_nothing_true() -> None:
