@@ -102,7 +102,7 @@ def find_controls(
         >>> import thence as th
         >>> found = th.find_controls(th.datasets.load("net3"), progress="off")
         >>> print(found.sentences[0])
-        Pump 10 closes at 15:00 (28 of 28 days, 28 of 28 times) and opens at 01:00 (28 of 28 days, 28 of 28 times)
+        Pump 10 opens at 01:00 (28 of 28 days) and closes at 15:00 (28 of 28 days)
     """
     chosen = _settings(ControlSettings, settings)
     system, readings = _read(sensors, graph, binding, ontology, windows, aggregate, "none")
