@@ -1,8 +1,8 @@
 """Laws of each data set, and how they hold at unseen places in later time, with and without noise on every reading.
 
 Prints the table and the sentences of the guide page "Laws". *Laws* and *seconds* are those of the whole system. For the
-rest a region with 30 % of the places is hidden, laws are searched at the other places in the first 70 % of the time, and
-counted in the rest of the time at the hidden places all of whose neighbours within two edges are hidden too.
+rest a region with 30 % of the places is hidden, laws are searched at the other places in the first 70 % of the time,
+and counted in the rest of the time at the hidden places all of whose neighbours within two edges are hidden too.
 *Confidence* is the share of rows in which the laws hold there, *of balances* that of equations between readings alone.
 *Coverage* is the share of these places × frames, among those with a reading, whose sensors a law reads. Several regions
 (seeds 0, 1, …) are added up.
