@@ -12,7 +12,7 @@ from tests.laws.plants import network, smooth, system_of
 from thence.errors import ConfigError
 from thence.graph.system import System
 from thence.laws.law import Law, Laws
-from thence.laws.search import find_laws, search_laws
+from thence.laws.search import search_laws
 from thence.laws.settings import LawSettings
 from thence.readings.windows import window
 
@@ -158,12 +158,10 @@ def test_an_equality_that_follows_from_two_others_is_not_told() -> None:
     assert len([law for law in laws if law.form == "equal"]) == 2
 
 
-def test_the_public_function_reads_sensors_graph_and_binding() -> None:
-    system = network()
-    assert system.graph is not None and system.binding is not None
-    laws = find_laws(system.sensors, system.graph, dict(system.binding), ontology=system.ontology)
-    assert [law.statement for law in laws] == [law.statement for law in laws_of(system)]
-    assert laws.to_polars().height == len(laws) and str(laws).count("\n") == len(laws) - 1
+def test_laws_are_a_sequence_with_a_frame() -> None:
+    laws = laws_of(network())
+    assert laws.to_polars()["statement"].to_list() == [law.statement for law in laws]
+    assert str(laws).count("\n") == len(laws) - 1 and len(laws[:1]) == 1
 
 
 def test_at_most_as_many_laws_as_asked() -> None:

@@ -238,10 +238,10 @@ def count_law(law: Law, readings: WindowedReadings, system: AnySystem, *, fit_sh
 
     Examples:
         >>> import thence as th
-        >>> from thence.laws.search import find_laws
+        >>> from thence.laws.search import search_laws
         >>> from thence.readings.windows import window
         >>> data = th.datasets.load("net3", days=7)
-        >>> law = find_laws(data.sensors, data.graph, data.binding, ontology=data.ontology)[0]
+        >>> law = search_laws(window(data.sensors), data)[0]
         >>> count_law(law, window(data.sensors), data).counts == law.counts
         True
     """

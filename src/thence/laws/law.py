@@ -71,9 +71,10 @@ class Law:
 
     Examples:
         >>> import thence as th
-        >>> from thence.laws.search import find_laws
+        >>> from thence.laws.search import search_laws
+        >>> from thence.readings.windows import window
         >>> data = th.datasets.load("net3", days=7)
-        >>> law = find_laws(data.sensors, data.graph, data.binding, ontology=data.ontology)[0]
+        >>> law = search_laws(window(data.sensors), data)[0]
         >>> law.share >= 0.99, law.rows == sum(one.rows for one in law.counts)
         (True, True)
         >>> Law.from_dict(law.to_dict()) == law

@@ -33,56 +33,10 @@ from thence.progress import Progress, silent
 from thence.readings.sensors import SensorData
 from thence.readings.windows import WindowedReadings, window
 
-__all__ = ["find_laws", "search_laws"]
+__all__ = ["search_laws"]
 
 _SCREEN_CELLS, _SCREEN_PLACES = 60_000, 300
 _FIT_CELLS, _FIT_PLACES = 500_000, 1_000
-
-
-def find_laws(
-    sensors: SensorData,
-    graph: KnowledgeGraph,
-    binding: Binding | Mapping[str, str],
-    *,
-    ontology: Ontology | None = None,
-    windows: str | timedelta = "auto",
-    aggregate: str | Mapping[str, str] = "mean",
-    settings: LawSettings | None = None,
-    progress: Progress = silent,
-) -> Laws:
-    """Find the laws of a plant: balances, proportions, signs and bounds that hold at every place of a kind.
-
-    Bands and factors are fitted on the first part of the time. Counts are exact and over all rows; a law is told only
-    if it also holds in the later part.
-
-    Args:
-        sensors: The readings.
-        graph: The knowledge graph.
-        binding: The node of each sensor.
-        ontology: The ontology, for classes and relations in general.
-        windows: Length of a window; ``"auto"`` for the step of the readings.
-        aggregate: How readings become the value of a window, for all kinds or by kind.
-        settings: What counts as a law; by default ``LawSettings()``.
-        progress: Receives the progress.
-
-    Returns:
-        The laws, the tightest first.
-
-    Raises:
-        BindingError: If a sensor is bound to a node that is not in the graph.
-
-    Examples:
-        >>> import thence as th
-        >>> from thence.laws.search import find_laws
-        >>> data = th.datasets.load("net3", days=7)
-        >>> laws = find_laws(data.sensors, data.graph, data.binding, ontology=data.ontology)
-        >>> any(law.form == "equal" and law.later_share >= 0.99 for law in laws)
-        True
-    """
-    bound = binding if isinstance(binding, Binding) else Binding(dict(binding))
-    system = System(sensors, graph, bound, ontology)
-    readings = window(sensors, windows, aggregate=aggregate)
-    return search_laws(readings, system, settings=settings, progress=progress)
 
 
 def search_laws(
@@ -92,7 +46,10 @@ def search_laws(
     settings: LawSettings | None = None,
     progress: Progress = silent,
 ) -> Laws:
-    """Find the laws of windowed readings; see ``find_laws``.
+    """Find the laws of a plant: balances, proportions, signs and bounds that hold at every place of a kind.
+
+    Bands and factors are fitted on the first part of the time. Counts are exact and over all rows; a law is told only
+    if it also holds in the later part.
 
     Args:
         readings: The readings, in windows.
@@ -103,6 +60,14 @@ def search_laws(
     Raises:
         ConfigError: If the system has no graph or no binding.
         BindingError: If a sensor is bound to a node that is not in the graph.
+
+    Examples:
+        >>> import thence as th
+        >>> from thence.readings.windows import window
+        >>> data = th.datasets.load("net3", days=7)
+        >>> laws = search_laws(window(data.sensors), data)
+        >>> any(law.form == "equal" and law.later_share >= 0.99 for law in laws)
+        True
     """
     chosen = settings or LawSettings()
     graph, binding = system.require_graph()
