@@ -134,15 +134,10 @@ def print_rules(screen: Console, rules: RuleSet, *, text: bool = False, most: in
 
 def print_logic(screen: Console, run: Run) -> None:
     """Print the laws and the controls of a run, if there are any, each as a sentence."""
-    listed = {
-        "Laws": [law.english for law in run.laws or ()],
-        "Controls": [] if run.controls is None else run.controls.sentences,
-    }
-    for title, sentences in listed.items():
-        if sentences:
-            screen.print(f"\n{title}")
-            screen.print(_numbered(dict(enumerate(sentences, start=1))))
-    if any(listed.values()) and len(run.rules):
+    for title, sentences in run.logic.items():
+        screen.print(f"\n{title.capitalize()}")
+        screen.print(_numbered(dict(enumerate(sentences, start=1))))
+    if run.logic and len(run.rules):
         screen.print("\nRules", end="")
 
 

@@ -75,6 +75,11 @@ class OneRun(Protocol):
         ...
 
     @property
+    def logic(self) -> Mapping[str, Sequence[str]]:
+        """Sentences of laws and controls by title."""
+        ...
+
+    @property
     def path(self) -> Path | None:
         """The run folder."""
         ...
@@ -111,7 +116,8 @@ def rules_html(rules: ManyRules) -> str:
 def run_html(run: OneRun) -> str:
     """Return a run as HTML: its state and sizes, the first rules, and the notes."""
     title = f"Run {run.path}" if run.path is not None else "Run in memory"
-    return panel(title, pairs(_run_facts(run)), _rules(run.rules), notes(run.summary.get("notes", ())))
+    logic = [join([remark(name), notes(map(_capital, found), limit=SHOWN)]) for name, found in run.logic.items()]
+    return panel(title, pairs(_run_facts(run)), *logic, _rules(run.rules), notes(run.summary.get("notes", ())))
 
 
 def _run_facts(run: OneRun) -> Iterator[tuple[str, Content]]:

@@ -149,7 +149,19 @@ class Run:
 
     def __str__(self) -> str:
         state = "" if self.complete else " (interrupted)" if self.interrupted else " (incomplete)"
-        return f"run {self.path or 'in memory'}{state}\n{self.rules}"
+        lines = [f"run {self.path or 'in memory'}{state}"]
+        for title, sentences in self.logic.items():
+            lines += [title, *(f"  {number:>2}. {sentence}" for number, sentence in enumerate(sentences, start=1))]
+        return "\n".join([*lines, str(self.rules)])
+
+    @property
+    def logic(self) -> dict[str, list[str]]:
+        """The sentences of laws and controls by title, of those that were found."""
+        found = {
+            "laws": [law.english for law in self.laws or ()],
+            "controls": [] if self.controls is None else self.controls.sentences,
+        }
+        return {title: sentences for title, sentences in found.items() if sentences}
 
 
 def _first_rules(rules: RuleSet) -> RuleSet:

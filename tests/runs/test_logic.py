@@ -1,0 +1,127 @@
+"""Laws and controls in runs: when they are searched, that they are kept, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import thence as th
+from thence.errors import ConfigError, RunError
+from thence.runs import pipeline
+
+GRAPH = {
+    "nodes": [
+        *({"id": f"T{at}", "labels": ["Tank"], "properties": {}} for at in range(3)),
+        *({"id": f"P{at}", "labels": ["Pump"], "properties": {}} for at in range(3)),
+    ],
+    "edges": [{"id": f"e{at}", "source": f"P{at}", "target": f"T{at}", "label": "feeds"} for at in range(3)],
+}
+
+
+@pytest.fixture(scope="module")
+def plant(tmp_path_factory: pytest.TempPathFactory) -> th.System:
+    """Three tanks, each filled by a pump that starts below 2 m and stops above 4 m."""
+    rng = np.random.default_rng(0)
+    levels, running = np.array([2.5, 3.0, 3.5]), np.array([True, False, True])
+    rows = []
+    for step in range(1500):
+        time = datetime(2024, 1, 1) + step * timedelta(minutes=5)
+        flows = np.where(running, 5.0 + rng.normal(size=3) / 50, 0.0)
+        rows.append((time, *levels.round(3), *flows.round(3), *np.where(running, "on", "off")))
+        levels = levels + np.where(running, 0.1, -0.07) * rng.uniform(0.6, 1.4, 3)
+        running = np.where(levels < 2, True, np.where(levels > 4, False, running))
+    names = [f"{kind}_{at}" for kind in ("level", "flow", "state") for at in range(3)]
+    folder = tmp_path_factory.mktemp("plant")
+    pl.DataFrame(rows, schema=["time", *names], orient="row").write_csv(folder / "readings.csv")
+    (folder / "graph.json").write_text(json.dumps(GRAPH), encoding="utf-8")
+    binding = {name: f"{'T' if name.startswith('level') else 'P'}{name[-1]}" for name in names}
+    return th.read_system(
+        folder / "readings.csv",
+        folder / "graph.json",
+        binding,
+        sensor_options={"kinds": {name: name.partition("_")[0] for name in names}},
+    )
+
+
+@pytest.fixture(scope="module")
+def run(plant: th.System, tmp_path_factory: pytest.TempPathFactory) -> th.Run:
+    return th.mine(plant, out=tmp_path_factory.mktemp("runs") / "plant", progress="off")
+
+
+def test_a_run_tells_laws_and_controls(run: th.Run) -> None:
+    assert run.laws is not None and any("flow is 0" in law.english for law in run.laws)
+    assert run.controls is not None
+    found = {(one.to_state, one.direction, round(one.threshold)) for one in run.controls}
+    assert found == {("on", "below", 2), ("off", "above", 4)}
+    assert run.summary["laws"] == len(run.laws) and run.summary["controls"] == len(run.controls)
+    assert run.config.logic.laws and run.config.logic.controls
+    for sentence in (*run.logic["laws"], *run.logic["controls"]):
+        assert sentence in str(run)
+    assert "switches on when the level" in run._repr_html_()
+
+
+def test_a_run_on_disk_keeps_them(run: th.Run) -> None:
+    assert run.path is not None
+    again = th.load_run(run.path)
+    assert again.logic == run.logic
+    assert again.laws is not None and run.laws is not None and list(again.laws) == list(run.laws)
+    assert again.controls is not None and again.controls.to_dicts() == run.controls.to_dicts()  # type: ignore[union-attr]
+
+
+def test_a_damaged_file_of_a_run_is_an_error(run: th.Run, tmp_path: Path) -> None:
+    path = run.save(tmp_path / "copy").path
+    assert path is not None
+    (path / "laws.json").write_text('{"found": [{"form": "equal"}], "notes": []}', encoding="utf-8")
+    with pytest.raises(RunError, match="cannot be read"):
+        th.load_run(path)
+
+
+def test_the_functions_alone_find_the_same(plant: th.System, run: th.Run) -> None:
+    assert list(th.find_laws(plant, progress="off")) == list(run.laws or ())
+    assert th.find_controls(plant, progress="off").to_dicts() == run.controls.to_dicts()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("asked", [{"refine": None}, {"consequent": "flow"}, {"laws": False, "controls": False}])
+def test_only_a_digest_of_all_rules_brings_them(plant: th.System, asked: dict[str, object]) -> None:
+    run = th.mine(plant, progress="off", **asked)  # type: ignore[arg-type]
+    assert run.laws is None and run.controls is None and run.logic == {}
+
+
+def test_they_can_be_asked_for(plant: th.System) -> None:
+    run = th.mine(plant, refine=None, laws=True, controls=True, progress="off")
+    assert run.laws and run.controls
+
+
+def test_without_a_graph_there_are_controls_only(plant: th.System) -> None:
+    run = th.mine(plant.sensors, progress="off")
+    assert run.laws is None and run.controls
+    with pytest.raises(ConfigError, match="laws need a graph"):
+        th.mine(plant.sensors, laws=True, progress="off")
+
+
+def test_several_systems_have_laws_but_no_controls(plant: th.System) -> None:
+    run = th.mine([replace(plant, name="first"), replace(plant, name="second")], progress="off")
+    assert run.laws and run.controls is None
+    with pytest.raises(ConfigError, match="one system at a time"):
+        th.find_controls([replace(plant, name="first"), replace(plant, name="second")], progress="off")
+
+
+def test_ctrl_c_while_they_are_searched_keeps_the_rules(plant: th.System, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pipeline, "search_logic", stop)
+    run = th.mine(plant, progress="off")
+    assert len(run.rules) and run.interrupted and run.laws is None
+    assert any("laws and controls are missing" in note for note in run.summary["notes"])
+
+
+def test_an_unknown_setting_is_an_error(plant: th.System) -> None:
+    with pytest.raises(ConfigError, match="max_spread"):
+        th.find_laws(plant, max_spred=0.2, progress="off")
