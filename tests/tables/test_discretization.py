@@ -252,7 +252,7 @@ def test_a_discretizer_keeps_what_it_was_fitted_on() -> None:
 
 
 def test_the_methods_are_all_known() -> None:
-    assert set(METHODS) == {"frequency", "width", "kmeans", "quantiles", "edges", "distinct"}
+    assert set(METHODS) == {"frequency", "width", "kmeans", "quantiles", "edges", "distinct", "entropy"}
 
 
 PLUGIN = """

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.errors import InputError
-from thence.estimators.entropy_cuts import cut_by_entropy
+from thence.tables.entropy_cuts import cut_by_entropy
 from thence.estimators.scikit_learn import check_classification_targets, column_or_1d, validate_data
 from thence.frames import is_frame, to_polars_frame
 from thence.rules.items import Feature, Value

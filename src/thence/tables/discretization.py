@@ -16,8 +16,9 @@ A binning method is a function from numbers to inner bin edges, registered in ``
 ``values`` is a one-dimensional float array of at least one number, all finite, in any order; ``bins`` is the number of
 bins asked for. The function returns the inner edges in increasing order (``bins − 1`` of them, or fewer), or a
 ``Binning``. It must not modify ``values``. A method that needs numbers from the user takes a third parameter,
-``bin_edges``; the other methods refuse them. Adding a method to the package takes such a function and a line in
-``METHODS``; another package adds one with an entry point in the group ``thence.discretizers``.
+``bin_edges``; the other methods refuse them. A method that tells the states of a target apart takes a third parameter,
+``classes``: a matrix (targets × values) of integers, −1 for missing. Adding a method to the package takes such a
+function and a line in ``METHODS``; another package adds one with an entry point in the group ``thence.discretizers``.
 
 This module works on plain arrays. ``Discretizer`` decides which readings share a binning; the enrichments decide what
 becomes of the codes.
@@ -52,6 +53,7 @@ METHODS: Registry[Any] = Registry(
         "quantiles": "thence.tables.discretization:cut_at_quantiles",
         "edges": "thence.tables.discretization:cut_at_edges",
         "distinct": "thence.tables.discretization:keep_distinct",
+        "entropy": "thence.tables.entropy_cuts:cut_towards",
     },
     group="thence.discretizers",
     of=object,
@@ -167,11 +169,16 @@ class Binning:
 
 
 BinningMethod = Callable[..., FloatArray | Binning]
-"""A function ``(values, bins)`` or ``(values, bins, bin_edges)``, as described at the top of this module."""
+"""A function of ``values`` and ``bins``, and perhaps of ``bin_edges`` or ``classes``, as described at the top."""
 
 
 def fit_binning(
-    values: npt.NDArray[Any], *, method: str = "frequency", bins: int = 10, bin_edges: Sequence[float] | None = None
+    values: npt.NDArray[Any],
+    *,
+    method: str = "frequency",
+    bins: int = 10,
+    bin_edges: Sequence[float] | None = None,
+    classes: npt.NDArray[Any] | None = None,
 ) -> Binning:
     """Fit bins to numbers.
 
@@ -186,11 +193,14 @@ def fit_binning(
             - ``kmeans``: one-dimensional k-means, with edges midway between neighbouring centres.
             - ``edges``: given inner edges.
             - ``distinct``: the values as categories if there are at most 20, otherwise ``frequency``.
+            - ``entropy``: where ``classes`` differ most, as far as each cut pays for its own description (MDL).
         bins: Number of bins, ignored by ``quantiles`` and ``edges``.
         bin_edges: Increasing numbers for ``quantiles`` (between 0 and 1) and ``edges``; refused by other methods.
+        classes: For ``entropy``: the class of each number as an integer, −1 for missing, or a matrix (targets ×
+            numbers) of them; refused by other methods.
 
     Raises:
-        ConfigError: If the method is unknown, or ``bins`` or ``bin_edges`` do not suit it.
+        ConfigError: If the method is unknown, or ``bins``, ``bin_edges`` or ``classes`` do not suit it.
 
     Examples:
         >>> [str(interval) for interval in fit_binning(np.array([0, 0, 0, 0, 1.5, 2.5]), bins=2).intervals]
@@ -198,26 +208,39 @@ def fit_binning(
         >>> fit_binning(np.array([1.0, 2.0, 2.0]), method="distinct").values
         (1.0, 2.0)
     """
-    return _fit(method, METHODS.load(method), values, bins, bin_edges)
+    return _fit(method, METHODS.load(method), values, bins, bin_edges, classes)
 
 
 def _fit(
-    method: str, find: BinningMethod, values: npt.NDArray[Any], bins: int, bin_edges: Sequence[float] | None
+    method: str,
+    find: BinningMethod,
+    values: npt.NDArray[Any],
+    bins: int,
+    bin_edges: Sequence[float] | None,
+    classes: npt.NDArray[Any] | None = None,
 ) -> Binning:
     _check_bins(bins)
+    if (classes is not None) != _takes(find, "classes"):
+        raise ConfigError(
+            f"method '{method}' {'takes no' if classes is not None else 'needs the'} classes of a target",
+            hint="use method='entropy' with towards='…', the name of a column, a sensor or a kind",
+        )
     given = None if bin_edges is None else np.asarray(bin_edges, dtype=np.float64)
-    if _takes_edges(find):
+    if _takes(find, "bin_edges"):
         if given is None or given.ndim != 1 or not np.all(np.diff(given) > 0) or np.isnan(given).any():
             raise ConfigError(f"method '{method}' requires bin_edges in increasing order, got {bin_edges!r}")
     elif given is not None:
         raise ConfigError(f"method '{method}' does not take bin_edges", hint="use method='edges' to give them")
-    finite = np.asarray(values, dtype=np.float64)
-    finite = finite[np.isfinite(finite)]
+    every = np.asarray(values, dtype=np.float64)
+    finite = every[np.isfinite(every)]
     if finite.size == 0 and method != "edges":
         return Binning(np.empty(0))
     if method in METHODS.built_in and method not in ("edges", "distinct") and finite.min() == finite.max():
         return cut_by_frequency(finite, 2)  # a single value is named, whatever the method
-    found = find(finite, bins) if given is None else find(finite, bins, given)
+    third = [] if given is None else [given]
+    if classes is not None:
+        third = [np.atleast_2d(np.asarray(classes))[:, np.isfinite(every).ravel()]]
+    found = find(finite, bins, *third)
     if isinstance(found, Binning):
         return found
     if method not in METHODS.built_in:
@@ -228,8 +251,8 @@ def _fit(
     return Binning(found if method == "edges" else shorten_cuts(found, finite))
 
 
-def _takes_edges(find: BinningMethod) -> bool:
-    return "bin_edges" in inspect.signature(find).parameters
+def _takes(find: BinningMethod, parameter: str) -> bool:
+    return parameter in inspect.signature(find).parameters
 
 
 def _check_bins(bins: Any) -> None:
@@ -440,9 +463,10 @@ class Discretizer:
         states: The states that were seen, by kind, or by sensor where it has no kind.
         window_seconds: Length of the windows that the bins were fitted on; 0 if it is not known.
         parts: Number of finer bins that each bin is cut into, for thresholds sharper than the bins of the search.
+        towards: For the method ``entropy``: a column, sensor or kind whose states the bins of the others tell apart.
 
     Raises:
-        ConfigError: If ``method``, ``bins``, ``scope`` or ``parts`` is invalid.
+        ConfigError: If ``method``, ``bins``, ``scope``, ``parts`` or ``towards`` is invalid.
 
     Examples:
         >>> d = Discretizer(bins=2).fit({"flow": np.array([1.0, 2.0, 3.0, 4.0])})
@@ -460,6 +484,7 @@ class Discretizer:
     states: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     window_seconds: float = 0.0
     parts: int = 1
+    towards: str = ""
 
     def __post_init__(self) -> None:
         if self.scope not in ("kind", "sensor"):
@@ -471,6 +496,10 @@ class Discretizer:
         _check_bins(self.bins)
         if not isinstance(self.parts, int) or not 1 <= self.parts * self.bins <= MAX_BINS:
             raise ConfigError(f"parts must be an integer from 1 to {MAX_BINS // self.bins}, got {self.parts!r}")
+        if self.towards and self.method != "entropy":
+            raise ConfigError(
+                f"'towards' does not apply to the method '{self.method}'", hint="use method='entropy', or leave it out"
+            )
 
     @property
     def n_ranks(self) -> int:
@@ -501,11 +530,15 @@ class Discretizer:
         base = sensor if self.scope == "sensor" or not kind else kind
         return f"{base}.{name}" if name else base
 
-    def fit(self, groups: Mapping[str, npt.NDArray[Any]]) -> Discretizer:
+    def fit(
+        self, groups: Mapping[str, npt.NDArray[Any]], *, classes: Mapping[str, npt.NDArray[Any]] | None = None
+    ) -> Discretizer:
         """Fit bins to groups of numbers.
 
         Args:
             groups: Numbers by key.
+            classes: For the method ``entropy``: classes by key, each a matrix (targets × numbers), −1 for missing. Keys
+                without classes, such as that of the target itself, get bins of equal count.
 
         Returns:
             A discretizer with these bins added to those that it already has.
@@ -514,7 +547,11 @@ class Discretizer:
         fitted = dict(self.binnings)
         for key, values in groups.items():
             given = self.bin_edges.get(key)
-            if given is None or _takes_edges(find):
+            if given is None and classes is not None:
+                own = classes.get(key)
+                method = "frequency" if own is None else self.method
+                fitted[key] = fit_binning(values, method=method, bins=self.bins, classes=own)
+            elif given is None or _takes(find, "bin_edges"):
                 fitted[key] = _fit(self.method, find, values, self.bins, given)
             else:
                 fitted[key] = fit_binning(values, method="edges", bins=self.bins, bin_edges=given)
@@ -534,6 +571,7 @@ class Discretizer:
             "states": {kind: list(states) for kind, states in self.states.items()},
             "window_seconds": self.window_seconds,
             **({"parts": self.parts} if self.parts > 1 else {}),
+            **({"towards": self.towards} if self.towards else {}),
         }
 
     @staticmethod
@@ -554,4 +592,5 @@ class Discretizer:
             {kind: tuple(states) for kind, states in data.get("states", {}).items()},
             data.get("window_seconds", 0.0),
             data.get("parts", 1),
+            data.get("towards", ""),
         )

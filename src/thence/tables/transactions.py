@@ -27,6 +27,7 @@ from thence.rules.matching import column_of
 from thence.tables.blocks import Block, Codes, Column, SiteFrames, as_codes
 from thence.tables.discretization import FINE_BINS, Discretizer
 from thence.tables.frames import read_columns
+from thence.tables.targets import classes_by_key, find_targets, number_states
 
 if TYPE_CHECKING:
     import polars as pl
@@ -208,6 +209,7 @@ class TransactionTable:
         categorical: str | Iterable[str] = (),
         numeric: str | Iterable[str] = (),
         bin_edges: Mapping[str, Sequence[float]] | None = None,
+        towards: str = "",
         like: TransactionTable | Discretizer | Any = None,
     ) -> TransactionTable:
         """Create a table from a data frame, with a transaction per row.
@@ -223,6 +225,7 @@ class TransactionTable:
             categorical: Names or patterns (with ``*`` and ``?``) of columns that hold states.
             numeric: Names or patterns of columns that hold numbers.
             bin_edges: Given edges by column, instead of fitted ones.
+            towards: For the method ``entropy``: the column whose states the bins of the others tell apart.
             like: An earlier table, a run or a discretizer, whose columns, states and bins are used as they are. Columns
                 may be in any order, and further ones are ignored. States that the earlier table does not have are
                 missing, and a note counts them.
@@ -246,7 +249,9 @@ class TransactionTable:
         elif isinstance(earlier, Discretizer):
             discretizer = earlier
         else:
-            discretizer = Discretizer(method=method, bins=bins, scope="sensor", bin_edges=bin_edges or {})
+            discretizer = Discretizer(
+                method=method, bins=bins, scope="sensor", bin_edges=bin_edges or {}, towards=towards
+            )
         return FeatureTable(features, read.numbers, read.categories, notes=read.notes).discretize(discretizer)
 
     def save(self, path: str | Path) -> None:
@@ -566,7 +571,8 @@ class FeatureTable:
             if self.categories[at] is None and key not in discretizer.binnings:
                 pooled.setdefault(key, []).append(self.numbers[:, at])
         if pooled:
-            discretizer = discretizer.fit({key: np.concatenate(parts) for key, parts in pooled.items()})
+            groups = {key: np.concatenate(parts) for key, parts in pooled.items()}
+            discretizer = discretizer.fit(groups, classes=self._classes(discretizer, keys))
         columns = []
         for at, feature in enumerate(self.features):
             known = self.categories[at]
@@ -584,3 +590,15 @@ class FeatureTable:
             columns.append(Column(feature, values, codes[None, :], context=context))
         block = Block(tuple(columns), self.n_rows, times=self.times)
         return TransactionTable((block,), enrichment, discretizer, self.notes, finer)
+
+    def _classes(self, discretizer: Discretizer, keys: Sequence[str]) -> Mapping[str, npt.NDArray[np.int64]] | None:
+        """Return the states towards which numbers are cut, by key; ``None`` if the method needs none."""
+        if discretizer.method != "entropy":
+            return None
+        targets = find_targets(discretizer.towards, self.features)
+        states = [
+            number_states(self.numbers[:, at], categorical=self.categories[at] is not None, bins=discretizer.bins)
+            for at in targets
+        ]
+        numeric = [key for at, key in enumerate(keys) if self.categories[at] is None]
+        return classes_by_key(discretizer, states, numeric, [keys[at] for at in targets if self.categories[at] is None])

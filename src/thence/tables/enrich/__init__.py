@@ -89,6 +89,11 @@ def build(
 
     chosen, around = _check(mode, Surroundings(graph, binding, ontology, properties))
     given = discretizer or Discretizer()
+    if given.method == "entropy" and mode in ("lifted", "existential"):
+        raise ConfigError(
+            f"the method 'entropy' does not apply to the enrichment '{mode}': its rows have no single target",
+            hint="use enrich='none' or 'grounded', or sharpen the rules: refine={'sharpen': True}",
+        )
     options = EnrichOptions(
         hops=_hops(mode, chosen, hops),
         edges=edges,

@@ -6,7 +6,7 @@ context. This module builds tables; it does not count.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from thence.tables.discretization import Binning, Discretizer
 from thence.tables.enrich.base import Enrichment, Frames
 from thence.tables.enrich.facts import category_codes, property_fact
 from thence.tables.enrich.surroundings import Surroundings
+from thence.tables.targets import classes_by_key, find_targets, number_states
 from thence.tables.transactions import Block, Column, FeatureTable, TransactionTable
 from thence.time_names import TimeForm, parse_time_name
 
@@ -162,7 +163,7 @@ def grounded_table(
     for feature, values in facts:
         if values.dtype == np.float64:
             groups.setdefault(property_group(feature), []).append(np.unique(values))
-    discretizer = fit_missing(discretizer, groups)
+    discretizer = fit_missing(discretizer, groups, _classes(readings, around, discretizer, fit_frames))
     columns = [
         _binned(feature, values[None, :], discretizer.binnings[reading_group(discretizer, feature)])
         for feature, values in numeric
@@ -175,10 +176,31 @@ def grounded_table(
     return TransactionTable((block,), mode, discretizer)
 
 
-def fit_missing(discretizer: Discretizer, groups: dict[str, list[npt.NDArray[np.float64]]]) -> Discretizer:
-    """Fit the groups for which a discretizer has no bins."""
+def fit_missing(
+    discretizer: Discretizer,
+    groups: dict[str, list[npt.NDArray[np.float64]]],
+    classes: Mapping[str, npt.NDArray[np.int64]] | None = None,
+) -> Discretizer:
+    """Fit the groups for which a discretizer has no bins; ``classes`` are those of the method ``entropy``."""
     new = {key: np.concatenate(parts) for key, parts in groups.items() if key not in discretizer.binnings}
-    return discretizer.fit(new) if new else discretizer
+    return discretizer.fit(new, classes=classes) if new else discretizer
+
+
+def _classes(
+    readings: WindowedReadings, around: Surroundings, discretizer: Discretizer, fit_frames: Frames
+) -> Mapping[str, npt.NDArray[np.int64]] | None:
+    """Return the states towards which readings are cut, by key; ``None`` if the method needs none."""
+    if discretizer.method != "entropy":
+        return None
+    numeric = [(feature, values) for feature, values in numeric_readings(readings, around) if not _is_earlier(feature)]
+    states = [(c.feature, np.where(c.codes[0] < 0, np.nan, c.codes[0])) for c in state_columns(readings, around)]
+    every = [*numeric, *states]
+    targets = find_targets(discretizer.towards, [feature for feature, _ in every])
+    keys = [reading_group(discretizer, feature) for feature, _ in every]
+    found = [
+        number_states(every[at][1][fit_frames], categorical=at >= len(numeric), bins=discretizer.bins) for at in targets
+    ]
+    return classes_by_key(discretizer, found, keys[: len(numeric)], [keys[at] for at in targets if at < len(numeric)])
 
 
 def property_group(feature: Feature) -> str:

@@ -135,9 +135,7 @@ class SeriesEncoder:
             if key in self.binnings:
                 self._own[key] = self.binnings[key]
             else:
-                fitted = fit_ranks(
-                    series[self.fit_frames], bins=self.discretizer.bins, parts=self.discretizer.parts
-                )
+                fitted = fit_ranks(series[self.fit_frames], bins=self.discretizer.bins, parts=self.discretizer.parts)
                 if not fitted.has_ranks and fitted.ties is None:
                     return None
                 self._own[key] = self.binnings[key] = fitted

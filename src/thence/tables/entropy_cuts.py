@@ -1,11 +1,12 @@
-"""Cuts of a number that tell classes apart: recursive splits of least entropy, accepted by description length.
+"""Cuts of a number that tell classes apart: splits of least entropy, accepted by description length.
 
 A split is accepted if it pays for its own description (Fayyad and Irani 1993). A column that no single split helps is
-cut into equal shares, since it may help together with another column.
+cut into equal shares, since it may help together with another column. This module works on plain arrays.
 """
 
 from __future__ import annotations
 
+import heapq
 import math
 
 import numpy as np
@@ -13,18 +14,42 @@ import numpy.typing as npt
 
 from thence.tables.cuts import shorten_cuts
 
-__all__ = ["cut_by_entropy"]
+__all__ = ["cut_by_entropy", "cut_towards"]
 
 FloatArray = npt.NDArray[np.float64]
 
 
-def cut_by_entropy(values: FloatArray, classes: npt.NDArray[np.int64], *, fallback: int = 3) -> FloatArray:
+def cut_towards(values: FloatArray, bins: int, classes: npt.NDArray[np.integer]) -> FloatArray:
+    """Binning method ``entropy``: at most ``bins − 1`` cuts that tell the classes of each of some targets apart.
+
+    Args:
+        values: The numbers, all finite.
+        bins: Maximum number of bins per target.
+        classes: Matrix (targets × numbers) of classes, −1 where the class is missing.
+
+    Examples:
+        >>> classes = np.repeat([0, 1], 10)
+        >>> cut_towards(np.arange(20.0), 5, classes[None, :]).tolist()
+        [9.5]
+    """
+    found = []
+    for target in np.asarray(classes, np.int64):
+        known = target >= 0
+        found.append(cut_by_entropy(values[known], target[known], fallback=1, most=bins - 1))
+    cuts = np.unique(np.concatenate(found)) if found else np.empty(0)
+    return cuts if len(cuts) else cut_by_entropy(values, np.zeros(len(values), np.int64), fallback=min(bins, 3))
+
+
+def cut_by_entropy(
+    values: FloatArray, classes: npt.NDArray[np.int64], *, fallback: int = 3, most: int | None = None
+) -> FloatArray:
     """Return the cuts of a number, in increasing order, each the shortest decimal number between two values.
 
     Args:
         values: The numbers; NaN is missing.
         classes: The class of each row, from 0.
         fallback: Number of equal shares if no cut is accepted.
+        most: Maximum number of cuts: those that tell most come first. By default all that are accepted.
 
     Examples:
         >>> cut_by_entropy(np.arange(20.0), np.repeat([0, 1], 10)).tolist()
@@ -39,7 +64,7 @@ def cut_by_entropy(values: FloatArray, classes: npt.NDArray[np.int64], *, fallba
     sums = np.vstack([np.zeros(hot.shape[1]), np.cumsum(hot, axis=0)])
     # Only between different values may a column be cut.
     places = np.flatnonzero(np.diff(ordered) > 0) + 1
-    found = sorted(_split(sums, places, 0, len(ordered)))
+    found = sorted(_split(sums, places, len(ordered) if most is None else most))
     at = np.array(found, np.int64) if found else _equal_shares(ordered, fallback)
     low, high = ordered[at - 1], ordered[at]
     # Halfway between two values of the data is the fairest guess for values that it does not have.
@@ -54,12 +79,26 @@ def _equal_shares(ordered: FloatArray, shares: int) -> npt.NDArray[np.int64]:
     return first[first > 0]
 
 
-def _split(sums: FloatArray, places: npt.NDArray[np.int64], start: int, stop: int) -> list[int]:
-    """Positions of the accepted cuts in a stretch of the ordered values."""
+def _split(sums: FloatArray, places: npt.NDArray[np.int64], most: int) -> list[int]:
+    """Positions of the accepted cuts in the ordered values; those that reduce the entropy most are found first."""
+    found: list[int] = []
+    waiting = [_best_split(sums, places, 0, len(sums) - 1)]
+    while waiting and len(found) < most:
+        gain, at, start, stop = heapq.heappop(waiting)
+        if gain >= 0:
+            break
+        found.append(at)
+        heapq.heappush(waiting, _best_split(sums, places, start, at))
+        heapq.heappush(waiting, _best_split(sums, places, at, stop))
+    return found
+
+
+def _best_split(sums: FloatArray, places: npt.NDArray[np.int64], start: int, stop: int) -> tuple[float, int, int, int]:
+    """The split of a stretch with the least entropy: minus what it gains in all rows, 0 if it is refused; and where."""
     own = places[(places > start) & (places < stop)]
     n = stop - start
     if not len(own) or n < 2:
-        return []
+        return 0.0, -1, start, stop
     left, right = sums[own] - sums[start], sums[stop] - sums[own]
     n_left = (own - start).astype(np.float64)
     mixed = (n_left * _entropy(left) + (n - n_left) * _entropy(right)) / n
@@ -70,10 +109,9 @@ def _split(sums: FloatArray, places: npt.NDArray[np.int64], start: int, stop: in
     described = math.log2(3 ** kinds[0] - 2) - sum(
         sign * kind * entropy for sign, kind, entropy in zip((1, -1, -1), kinds, entropies, strict=True)
     )
-    if entropies[0] - mixed[best] <= (math.log2(n - 1) + described) / n:
-        return []
-    at = int(own[best])
-    return [*_split(sums, places, start, at), at, *_split(sums, places, at, stop)]
+    gain = entropies[0] - float(mixed[best])
+    accepted = gain > (math.log2(n - 1) + described) / n
+    return (-n * gain if accepted else 0.0), int(own[best]), start, stop
 
 
 def _entropy(counts: FloatArray) -> FloatArray:

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thence.estimators.entropy_cuts import cut_by_entropy
+from thence.tables.entropy_cuts import cut_by_entropy
 
 
 def test_a_cut_lies_between_the_classes() -> None:
