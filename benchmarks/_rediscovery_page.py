@@ -102,7 +102,7 @@ def controls_table(studies: Sequence[Findings]) -> str:
             f"{row.score.recalled} of {row.score.controls} ({percent(row.score.recall)})",
             f"{row.score.true} of {row.score.looked_at} ({percent(row.score.precision)})",
             percent(row.score.error, 2),
-            f"{row.seconds:.1f}",
+            f"{row.seconds:.1f}" if math.isfinite(row.seconds) else "stopped",
         )
         for row in [*(row for study in studies for row in study.controls), *_added_up(studies)]
     ]
@@ -147,7 +147,7 @@ def _law_cell(study: Findings, law: str) -> str:
     )
 
 
-def format_page(studies: Sequence[Findings], *, days: int, regions: int) -> str:
+def format_page(studies: Sequence[Findings], *, days: int, regions: int, limit_s: int) -> str:
     """Return the page of the results."""
     confirmed = [study.network for study in studies if study.network not in CHOSEN_ON]
     ending = f"{', '.join(confirmed)} confirm them." if confirmed else "the networks that confirm them were not run."
@@ -160,6 +160,7 @@ def format_page(studies: Sequence[Findings], *, days: int, regions: int) -> str:
         tolerance=f"{100 * TOLERANCE:.0f} %",
         controls=controls_table(studies),
         laws=laws_table(studies),
+        limit=limit_s,
         regions="one region" if regions == 1 else f"{regions} regions, counts added up",
         sentences="\n".join(line for study in studies for line in _sentences(study)).rstrip(),
     )
@@ -196,7 +197,8 @@ of the level. A control by the clock has an hour instead of a threshold, and a r
 
 The peers get every benefit: one antecedent, a status as consequent, ten bins per reading and the hour of the day, the
 order of Zhang's measure, either end of a bin as the threshold, and "is open" taken as "opens". They see the tank levels
-and the states only, which is where the truth is; Thence, and Exact in one of its two rows, search all readings.
+and the states only, which is where the truth is; Thence, and Exact in one of its two rows, search all readings. A peer
+that took longer than {limit} s was stopped.
 
 {controls}
 
@@ -219,9 +221,10 @@ The first ten sentences about controls and about laws, and what the peers say ab
 """
 
 
-def write_files(studies: Sequence[Findings], folder: Path, *, days: int, regions: int) -> None:
+def write_files(studies: Sequence[Findings], folder: Path, *, days: int, regions: int, limit_s: int) -> None:
     """Write the page and the tables."""
-    (folder / "index.md").write_text(format_page(studies, days=days, regions=regions), encoding="utf-8")
+    page = format_page(studies, days=days, regions=regions, limit_s=limit_s)
+    (folder / "index.md").write_text(page, encoding="utf-8")
     with (folder / "controls.csv").open("w", newline="", encoding="utf-8") as file:
         out = csv.writer(file)
         out.writerow(CONTROL_COLUMNS)

@@ -2,13 +2,22 @@
 
 All work on one table: the same windows, ten bins of equal frequency per reading, states as they are, and the hour of
 the day. Rules with one antecedent and a status as consequent are kept, since that is the form of a control, and are put
-in order of Zhang's measure. The end of a bin is taken as a threshold.
+in order of Zhang's measure. The end of a bin is taken as a threshold. Each peer runs in a process of its own, which is
+this script, and is stopped after a limit.
 """
 
 from __future__ import annotations
 
+import json
+import logging
 import math
+import subprocess
+import sys
+import tempfile
+import time
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -48,14 +57,13 @@ def mine_aerial(table: th.TransactionTable) -> th.RuleSet:
 
 def mine_pyaerial(table: th.TransactionTable) -> th.RuleSet:
     """Mine rules about a status with pyaerial."""
-    import logging
-
     import torch
     from _aerial_jobs import as_frame, pyaerial
 
     torch.manual_seed(0)
+    train = pyaerial("model").train
     logging.getLogger("aerial").setLevel(logging.WARNING)
-    model = pyaerial("model").train(as_frame(table.codes), show_progress=False)
+    model = train(as_frame(table.codes), show_progress=False)
     names = [f"f{at:04d}" for at in range(table.n_features)]
     targets = [name for name, feature in zip(names, table.features, strict=True) if feature.label == "status"]
     found = pyaerial("rule_extraction").generate_rules(
@@ -122,3 +130,59 @@ def _conditions(item: Item) -> list[Condition]:
         return []
     ends = (("above", span.low), ("below", span.high))
     return [Condition(feature.subject, side, end) for side, end in ends if math.isfinite(end)]
+
+
+@dataclass(frozen=True)
+class PeerResult:
+    """What a peer found.
+
+    Args:
+        features: The number of columns that it saw; 0 if it was stopped.
+        proposals: Its rules about switches, best first.
+        seconds: How long binning and mining took; infinite if it was stopped.
+    """
+
+    features: int
+    proposals: tuple[Proposal, ...]
+    seconds: float
+
+
+def run_peer(label: str, network: str, *, days: int, limit_s: int) -> PeerResult:
+    """Run a peer in a process of its own.
+
+    Args:
+        label: The name of the peer.
+        network: The name of the data set.
+        days: The number of days.
+        limit_s: After how many seconds it is stopped.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "result.json"
+        try:
+            subprocess.run(
+                [sys.executable, __file__, label, network, str(days), str(file)], check=True, timeout=limit_s
+            )
+        except subprocess.TimeoutExpired:
+            return PeerResult(0, (), math.inf)
+        found = json.loads(file.read_text(encoding="utf-8"))
+    proposals = tuple(
+        Proposal(one["actuator"], one["status"], tuple(Condition(**part) for part in one["conditions"]), one["text"])
+        for one in found["proposals"]
+    )
+    return PeerResult(found["features"], proposals, found["seconds"])
+
+
+def main() -> None:
+    """Run one peer and write what it found."""
+    label, network, days, file = sys.argv[1:]
+    system = th.datasets.load(network, step_minutes=5, days=int(days))
+    begin = time.perf_counter()
+    table = peer_table(system, whole=label == WHOLE)
+    rules = PEERS[label](table)
+    seconds = time.perf_counter() - begin
+    found = {"features": table.n_features, "proposals": list(map(asdict, as_proposals(rules))), "seconds": seconds}
+    Path(file).write_text(json.dumps(found), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

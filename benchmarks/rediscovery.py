@@ -31,7 +31,7 @@ from _rediscovery_page import (
     laws_table,
     write_files,
 )
-from _rediscovery_peers import PEERS, WHOLE, as_proposals, peer_table
+from _rediscovery_peers import PEERS, WHOLE, run_peer
 from _rediscovery_score import (
     LEAST_ACTIONS,
     TOLERANCE,
@@ -57,7 +57,9 @@ FIT_SHARE = 0.6
 HIDDEN = 0.3
 
 
-def study(name: str, *, days: int, regions: int, peers: Iterable[str]) -> tuple[Findings, Controls, th.System]:
+def study(
+    name: str, *, days: int, regions: int, peers: Iterable[str], limit_s: int
+) -> tuple[Findings, Controls, th.System]:
     """Search one network with all contenders."""
     system = th.datasets.load(name, step_minutes=5, days=days)
     readings = window(system.sensors, "auto")
@@ -78,11 +80,8 @@ def study(name: str, *, days: int, regions: int, peers: Iterable[str]) -> tuple[
     del readings
     gc.collect()
     for label in peers:
-        begin = time.perf_counter()
-        table = peer_table(system, whole=label == WHOLE)
-        rules = PEERS[label](table)
-        seconds = time.perf_counter() - begin
-        findings.controls.append(_row(findings, label, table.n_features, as_proposals(rules), seconds))
+        peer = run_peer(label, name, days=days, limit_s=limit_s)
+        findings.controls.append(_row(findings, label, peer.features, peer.proposals, peer.seconds))
         report(findings.controls[-1])
     return findings, found, system
 
@@ -199,6 +198,7 @@ def main() -> None:
     parser.add_argument("--peers", nargs="*", choices=list(PEERS), default=list(PEERS))
     parser.add_argument("--days", type=int, default=28)
     parser.add_argument("--regions", type=int, default=3, help="regions that are hidden to measure laws elsewhere")
+    parser.add_argument("--limit", type=int, default=600, help="seconds after which a peer is stopped")
     parser.add_argument("--out", type=Path, default=OUT)
     parser.add_argument("--picture", default="net3", help="the network of the picture")
     parser.add_argument("--quick", action="store_true", help="Net1, two weeks, one peer; writes to a temporary folder")
@@ -210,14 +210,16 @@ def main() -> None:
     picture = given.picture if given.picture in given.networks else given.networks[0]
     given.out.mkdir(parents=True, exist_ok=True)
     for name in given.networks:
-        findings, found, system = study(name, days=given.days, regions=given.regions, peers=given.peers)
+        findings, found, system = study(
+            name, days=given.days, regions=given.regions, peers=given.peers, limit_s=given.limit
+        )
         report_missed(findings, found)
         studies.append(findings)
         if name == picture and any(one.direction != "at" for one in found):
             draw_control(system, found, findings.truth, given.out / "control.svg")
         del system, found
         gc.collect()
-        write_files(studies, given.out, days=given.days, regions=given.regions)
+        write_files(studies, given.out, days=given.days, regions=given.regions, limit_s=given.limit)
     print(controls_table(studies), laws_table(studies), sep="\n\n")
 
 
