@@ -111,9 +111,10 @@ def trivial_columns(block: Block) -> npt.NDArray[np.bool_] | None:
     variable and its superclass.
 
     So are two features of the same reading of which one is about time: that a flow was low half an hour ago and is low
-    now is persistence, and a pump that switches on is on. The exception is how long a state has lasted beside a switch
-    to another one that follows: "has been on for 4–8 h" and "switches to off within the next hour". A statement about
-    some sensor of a kind counts as one about the same reading as another statement about the kind.
+    now is persistence, and a pump that switches on is on. The exception is a switch that follows, beside the present
+    state or how long another state has lasted: "is off", or "has been off for 4–8 h", and "switches to on within the
+    next hour". A statement about some sensor of a kind counts as one about the same reading as another statement about
+    the kind.
 
     Args:
         block: The block.
@@ -167,9 +168,10 @@ def _mark_echoes(out: npt.NDArray[np.bool_], same: Sequence[tuple[int, TimeName 
     """Mark the pairs of features of the same reading of which one is about time."""
     every = [c for c, _ in same]
     timed = [c for c, found in same if found is not None]
+    present = [(c, "") for c, found in same if found is None]
     lasting = [(c, found.state) for c, found in same if found is not None and found.form is TimeForm.DURATION]
     following = [(c, found.state) for c, found in same if found is not None and found.is_switch]
-    apart = [(a, b) for a, state in lasting for b, other in following if state != other]
+    apart = [(a, b) for a, state in (*present, *lasting) for b, other in following if state != other]
     kept = out[tuple(np.array(apart, np.int64).reshape(-1, 2).T)]
     out[np.ix_(timed, every)] = True
     out[np.ix_(every, timed)] = True

@@ -53,10 +53,9 @@ def test_no_rule_repeats_its_own_reading_and_time_runs_forward(mode: str) -> Non
         assert all(item.value is not False for item in (*rule.antecedent, rule.consequent) if item.feature.time)
         for one, other in itertools.combinations((*rule.antecedent, rule.consequent), 2):
             if reading_of(one.feature) == reading_of(other.feature) and (one.feature.time or other.feature.time):
-                forms = {one.feature.time, other.feature.time}
-                (lasting,) = (time for time in forms if time and time.form is TimeForm.DURATION)
-                (next_,) = (time for time in forms if time and time.is_switch)
-                assert lasting.state != next_.state
+                (follows,) = (time for time in (one.feature.time, other.feature.time) if time and time.is_switch)
+                (rest,) = (time for time in (one.feature.time, other.feature.time) if time != follows)
+                assert rest is None or (rest.form is TimeForm.DURATION and rest.state != follows.state)
         timed += then is not None or any(times)
     assert timed
 
