@@ -205,7 +205,7 @@ def lower_bound(held: Ints, rows: Ints) -> float | None:
         >>> round(lower_bound(even, np.array([100] * 4)), 3)
         0.978
         >>> round(lower_bound(np.array([100, 100, 100, 96]), np.array([100] * 4)), 3)
-        0.966
+        0.956
     """
     n, k = int(rows.sum()), int(held.sum())
     if not n:

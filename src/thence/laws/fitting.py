@@ -217,7 +217,7 @@ def zero_of(values: Floats) -> float:
 
     Examples:
         >>> zero_of(np.array([0.1, 2.5])), zero_of(np.array([1 / 3, 200 / 3]))
-        (0.05, 0.0067)
+        (0.05, 0.0061)
     """
     known = np.abs(_some(values))
     if not len(known):

@@ -6,21 +6,16 @@ for each class within it. ``thence.laws.telling`` decides what is told.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from datetime import timedelta
 from functools import partial
 
 import numpy as np
 
-from thence.graph.binding import Binding
 from thence.graph.discovery import Carriers, discover
-from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.graph.matching import GraphIndex, most_specific_label, with_ancestors
-from thence.graph.ontology import Ontology
 from thence.graph.patterns import NodeVariable, Pattern, SensorVariable
 from thence.graph.sites import AnySystem
-from thence.graph.system import System
 from thence.laws.candidates import proportions, sign_pairs, signed_sums, vocabulary
 from thence.laws.fitting import Sample, fit_equal, fit_proportional, fit_sign
 from thence.laws.law import Fitted, Laws
@@ -30,8 +25,7 @@ from thence.laws.settings import LawSettings
 from thence.laws.telling import Told
 from thence.laws.terms import Condition
 from thence.progress import Progress, silent
-from thence.readings.sensors import SensorData
-from thence.readings.windows import WindowedReadings, window
+from thence.readings.windows import WindowedReadings
 
 __all__ = ["search_laws"]
 
