@@ -55,6 +55,13 @@ class TimeName(NamedTuple):
             return Tense.FUTURE
         return Tense.PRESENT if self.form is TimeForm.SWITCH else Tense.PAST
 
+    @property
+    def derive(self) -> tuple[str, ...]:
+        """What to ask for in ``derive=`` to have the feature in a table."""
+        if self.form in (TimeForm.LAG, TimeForm.WITHIN):
+            return (f"{self.form}:{self.length}", *(["switch"] if self.is_switch else []))
+        return (str(self.form),)
+
     def __str__(self) -> str:
         if self.form is TimeForm.LAG:
             return f"lag:{self.length}"

@@ -78,10 +78,18 @@ def find_countable(rules: RuleSet, table: Table) -> tuple[npt.NDArray[np.bool_],
         first = np.where(lacking[used].any(axis=1), lacking[used].argmax(axis=1), -1)
         for row in np.flatnonzero(first >= 0).tolist():
             feature = rules.items[used[row, first[row]]].feature
-            key = (f"the table has no feature '{feature}'", nearest(str(feature), [str(f) for f in features]))
+            key = (f"the table has no feature '{feature}'", _hint(feature, features))
             reasons[key] = reasons.get(key, 0) + 1
             countable[chosen[row]] = False
     return countable, [Missing(reason, count, hint) for (reason, hint), count in reasons.items()]
+
+
+def _hint(feature: Feature, features: Iterable[Feature]) -> str | None:
+    """What to do about a feature that is missing: derive it, if nothing like it was derived, or use a similar name."""
+    known = list(features)
+    if feature.time is not None and not any(f.time and f.time.derive == feature.time.derive for f in known):
+        return f"pass derive={list(feature.time.derive)} when you build the table"
+    return nearest(str(feature), [str(f) for f in known])
 
 
 def _features_by_rows(rules: RuleSet, table: Table) -> Iterable[tuple[set[Feature] | None, npt.NDArray[np.int64], str]]:
