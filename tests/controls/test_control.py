@@ -73,7 +73,7 @@ def test_the_words_of_states_and_places(control: Control, start: str) -> None:
 def test_a_premise_and_actuators_that_switch_together_are_told() -> None:
     premise = Item.is_(Feature("status_3", label="status", place="Pump 3"), "open")
     text = replace(CLOSES, premise=premise, together=("Pump 3", "Valve 4")).english
-    assert "rises above 42.67 m while " in text
+    assert "rises above 42.67 m while Pump 3 is open (" in text
     assert text.endswith("; Pump 3 and Valve 4 switch at the same moments")
 
 

@@ -166,3 +166,44 @@ def test_without_actuators_or_readings_nothing_is_found() -> None:
     assert list(search_controls(windows({}, {"s": ["on", "off"] * 20}))) == []
     few = search_controls(windows({"x": walk(4, 0)}, {"s": ["on", "off", "on", "on"]}))
     assert few.notes == ("2 changes of actuators occur fewer than 6 times and were left out",)
+
+
+def off_peak(*, by_state: bool) -> WindowedReadings:
+    """A pump that opens below 2 m at night only, or only while another pump stands, and closes above 4 m."""
+    rng = np.random.default_rng(3)
+    steps = 288 * 60
+    level, pump, levels, pumps, others = 3.0, "closed", [], [], []
+    other, pace = "off", 1.0
+    for step in range(steps):
+        hour = step // 12 % 24
+        if rng.random() < 0.02:
+            other = "on" if other == "off" else "off"
+        allowed = other == "off" if by_state else (hour >= 22 or hour < 6)
+        levels.append(level)
+        pumps.append(pump)
+        others.append(other)
+        pace = rng.uniform(0.15, 1.2) if pump == "open" else pace
+        level += (0.09 if pump == "open" else -0.012 * pace) * rng.uniform(0.7, 1.3)
+        level = max(level, 0.0)
+        pump = "open" if level < 2 and allowed else "closed" if level > 4 else pump
+    return windows(
+        {"level": levels, "noise": walk(steps, 5)}, {"pump": pumps, "other": others}, kinds={"level": "level"}
+    )
+
+
+def test_a_control_at_night_only_is_told_with_its_hours() -> None:
+    found = search_controls(off_peak(by_state=False))
+    (opens,) = [one for one in found if one.actuator == "pump" and one.to_state == "open"]
+    assert opens.sensor == "level"
+    assert opens.threshold == pytest.approx(2.0, abs=0.1)
+    assert " m from 22:00 to 06:00 (" in opens.english
+    assert opens.rule is not None
+    assert opens.premise in opens.rule.antecedent
+
+
+def test_a_control_that_depends_on_another_actuator_is_told_with_its_state() -> None:
+    found = search_controls(off_peak(by_state=True))
+    (opens,) = [one for one in found if one.actuator == "pump" and one.to_state == "open"]
+    assert opens.sensor == "level"
+    assert opens.threshold == pytest.approx(2.0, abs=0.1)
+    assert " while other is off (" in opens.english

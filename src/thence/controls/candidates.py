@@ -180,7 +180,7 @@ def confirm(signals: Signals, switch: Switch, scores: FloatArray) -> list[Candid
     best = float(scores.max(initial=0.0))
     if best < MIN_AGREEMENT:
         return []
-    pool = [(int(column), side == 0) for column, side in np.argwhere(scores >= max(best - _POOL, MIN_AGREEMENT))]
+    pool = [(int(column), bool(side == 0)) for column, side in np.argwhere(scores >= max(best - _POOL, MIN_AGREEMENT))]
     pool = [one for one in pool if signals.sensors[one[0]].id != switch.actuator.id]
     if len(pool) > _MOST:
         pool = sorted(pool, key=lambda one: signals.roughness(one[0]))[:_MOST]

@@ -21,6 +21,7 @@ from thence.controls.candidates import (
 )
 from thence.controls.clock import Schedule, find_schedule, local_seconds
 from thence.controls.control import Control, Controls
+from thence.controls.premises import find_premises
 from thence.controls.settings import ControlSettings
 from thence.controls.switches import Switch, find_switches, follows
 from thence.controls.thresholds import Tally, count_crossings, estimate_threshold, explained, reach_of
@@ -38,6 +39,7 @@ _CLOCK = 0.02  # the clock explains a change if its agreement is lower than that
 _COMPARED = 30  # readings that agree about equally well, of which the best is chosen
 _DAYS = 0.95  # least share of the days on which a clock switches
 _TIE = 0.1  # readings whose shares of explained switches and followed crossings differ by less are equally good
+_GAIN = 0.1  # by which a premise must raise the share of the crossings that are followed
 _TRIED = 5  # other readings that are tried for one change
 _SAME_MOMENTS = 0.9  # share of common moments from which two actuators switch together
 
@@ -106,6 +108,9 @@ def search_controls(
             if causes and (left := _unexplained(switch, causes, chosen)) is not None:
                 rest.append(left)
         todo = rest
+    told = {_key(one.switch) for one in found}
+    remaining = [switch for switch in switches if _key(switch) not in told]
+    found += _with_premises(signals, remaining, seconds // 3600, around, chosen)
     progress("controls", _ROUNDS, _ROUNDS)
     whole = {_key(switch): len(switch) for switch in switches}
     controls = [_of_all(one, whole[_key(one.switch)]) for one in found]
@@ -150,10 +155,10 @@ def _actuators(
     readings: WindowedReadings, settings: ControlSettings, around: _Surroundings
 ) -> tuple[list[Switch], list[str]]:
     """Return the changes to explain, and notes on those left out."""
-    switches, rare = find_switches(readings, least=settings.min_switches, place=around.place)
-    with_states = [switch for switch in switches if switch.actuator.categorical]
-    if settings.numbers is False or (settings.numbers is None and with_states):
-        switches = with_states
+    least = settings.min_switches
+    switches, rare = find_switches(readings, least=least, numbers=settings.numbers is True, place=around.place)
+    if not switches and settings.numbers is None:
+        switches, rare = find_switches(readings, least=least, numbers=True, place=around.place)
     notes = []
     if rare:
         notes.append(f"{rare:,} changes of actuators occur fewer than {settings.min_switches} times and were left out")
@@ -264,6 +269,44 @@ def _from_reading(
     )
     told = explained(row, reach, switch.moments, switch.switched, threshold=threshold.value, above=above)
     return _Found(control, switch, told)
+
+
+def _with_premises(
+    signals: Signals,
+    switches: Sequence[Switch],
+    hours: Moments,
+    around: _Surroundings,
+    settings: ControlSettings,
+) -> list[_Found]:
+    """Return controls of two conditions for changes that no single condition explains."""
+    tried = [
+        (switch, premise)
+        for switch in switches
+        for premise in find_premises(switch, signals.readings, hours, feature=around.feature)
+    ]
+    restricted = [premise.restrict(switch) for switch, premise in tried]
+    tried = [one for one, part in zip(tried, restricted, strict=True) if len(part) >= settings.min_switches]
+    restricted = [part for part in restricted if len(part) >= settings.min_switches]
+    best: dict[tuple[str, str, str], _Found] = {}
+    scores = screen_all(signals, restricted, min_share=settings.min_explained)
+    for (switch, premise), part, score in zip(tried, restricted, scores, strict=True):
+        found = _best_reading(signals, part, confirm(signals, part, score), around, settings)
+        if found is None or not _is_needed(signals, switch, found.control):
+            continue
+        key = _key(switch)
+        if key not in best or _worth(found.control) > _worth(best[key].control):
+            best[key] = replace(found, control=replace(found.control, premise=premise.item))
+    return list(best.values())
+
+
+def _is_needed(signals: Signals, switch: Switch, control: Control) -> bool:
+    """Whether a control is clearly worse without its premise: fewer of all crossings are followed by the switch."""
+    column = next(at for at, sensor in enumerate(signals.sensors) if sensor.id == control.sensor)
+    row, pace = signals.row(column)
+    above = control.direction == "above"
+    reach = reach_of(row, pace, signals.linked, above=above)
+    alone = count_crossings(row, reach, switch.moments, switch.switched, threshold=control.threshold, above=above)
+    return control.tally.followed_share >= alone.followed_share + _GAIN and control.tally.explained >= alone.explained
 
 
 def _from_schedule(switch: Switch, schedule: Schedule, seconds: Moments, around: _Surroundings) -> list[_Found]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from thence.controls.switches import OFF
 from thence.rules.english import format_clause, format_number
-from thence.rules.items import Feature
+from thence.rules.items import Feature, Item, Role
 
 if TYPE_CHECKING:
     from thence.controls.control import Control
@@ -111,7 +111,7 @@ def _names_a_point(place: str, kind: str) -> bool:
 
 def _cause(control: Control, *, again: bool = False) -> str:
     counts = control.tally
-    premise = f" while {format_clause(control.premise)}" if control.premise is not None else ""
+    premise = "" if control.premise is None else f" {_premise(control.premise)}"
     times = f"{counts.explained:,} of {counts.switches:,} times"
     if control.sensor_feature is None:
         days = f"{counts.followed:,} of {counts.crossings:,} days"
@@ -127,6 +127,19 @@ def _cause(control: Control, *, again: bool = False) -> str:
         f"when {name} {verb} {format_number(control.threshold)}{unit}{premise} "
         f"({_interval_text(control, unit)}{times}, and at {crossings})"
     )
+
+
+def _premise(item: Item) -> str:
+    """Format a second condition: ``while Pump 3 is open``, ``from 22:00 to 06:00``."""
+    feature = item.feature
+    if feature.role is not Role.TIME:
+        return f"while {feature.place or feature.subject} is {item.value}"
+    interval = item.interval or item.negated().interval
+    if interval is None:
+        return f"while {format_clause(item)}"
+    ends = (interval.low, interval.high) if item.interval is not None else (interval.high, interval.low)
+    start, end = (format_time(3600 * hour) for hour in ends)
+    return f"from {start} to {end}"
 
 
 def _interval_text(control: Control, unit: str) -> str:

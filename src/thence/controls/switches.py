@@ -71,13 +71,18 @@ def follows(readings: WindowedReadings) -> BoolArray:
 
 
 def find_switches(
-    readings: WindowedReadings, *, least: int, place: Callable[[str], str] = lambda sensor: sensor
+    readings: WindowedReadings,
+    *,
+    least: int,
+    numbers: bool = True,
+    place: Callable[[str], str] = lambda sensor: sensor,
 ) -> tuple[list[Switch], int]:
     """Find the changes of all actuators.
 
     Args:
         readings: The windows.
         least: The number of times that a change has to occur.
+        numbers: Whether numeric sensors may be actuators.
         place: The node of a sensor. A numeric sensor beside a sensor of states at the same node is not an actuator.
 
     Returns:
@@ -86,7 +91,7 @@ def find_switches(
     linked = follows(readings)
     found: list[Switch] = []
     rare = 0
-    for sensor, codes, names in _series(readings, place):
+    for sensor, codes, names in _series(readings, numbers, place):
         before, after = codes[:-1], codes[1:]
         known = linked[:-1] & (before >= 0) & (after >= 0)
         changed = known & (before != after)
@@ -102,12 +107,12 @@ def find_switches(
 
 
 def _series(
-    readings: WindowedReadings, place: Callable[[str], str]
+    readings: WindowedReadings, numbers: bool, place: Callable[[str], str]
 ) -> list[tuple[Sensor, npt.NDArray[np.int32], tuple[str, ...]]]:
     """Return every actuator with its states as codes, and their names."""
     series = [(sensor, *readings.states[sensor.id]) for sensor in readings.categorical]
     with_states = {place(sensor.id) for sensor in readings.categorical}
-    for column, sensor in enumerate(readings.numeric):
+    for column, sensor in enumerate(readings.numeric if numbers else ()):
         if place(sensor.id) in with_states:
             continue
         values = readings.values[:, column]

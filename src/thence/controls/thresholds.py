@@ -165,13 +165,18 @@ def estimate_threshold(
     sign = 1.0 if above else -1.0
     x, ahead = sign * row, sign * reach
     times = moments[switched]
-    idle = x[moments[~switched]]
+    soon = np.isin(moments + 1, times)  # a slow controller switches one window later
+    idle = x[moments[~switched & ~soon]]
     idle = np.sort(idle[~np.isnan(idle)])
-    best = _overlap(x[times], ahead[times], idle)
-    if (times > 0).all():
-        # A slow controller switches one window after the reading has passed the threshold.
-        late = _overlap(x[times - 1], ahead[times - 1], idle)
-        best = late if best is None or (late is not None and late.score > best.score) else best
+    least = float(np.nanmin(x[moments])) if not np.isnan(x[moments]).all() else np.nan
+    best: _Overlap | None = None
+    for late in range(WITHIN):
+        before = times[times >= late] - late
+        # Where the moment before does not count, the reading may have been past the threshold already.
+        fresh = ~np.isin(before - 1, moments)
+        found = _overlap(np.where(fresh, least, x[before]), ahead[before], idle)
+        if found is not None and (best is None or found.score > best.score):
+            best = found
     if best is None:
         return None
     low, high = sorted((sign * best.low + 0.0, sign * best.high + 0.0))
