@@ -140,3 +140,24 @@ def test_nothing_is_left_behind(small: Path, monkeypatch: pytest.MonkeyPatch, tm
     with Network(small) as network:
         network.simulate([Probe("pressure", "A")], steps=3, step_s=300)
     assert not list(scratch.iterdir()) and not list(here.iterdir())
+
+
+def test_links_that_can_switch_are_pumps_valves_and_pipes_with_a_control(small: Path) -> None:
+    text = small.read_text().replace("[OPTIONS]", "[CONTROLS]\n LINK BC CLOSED IF NODE A ABOVE 90\n[OPTIONS]")
+    text = text.replace("[OPTIONS]", "[VALVES]\n V  A  C  100  PRV  20  0\n[OPTIONS]")
+    small.write_text(text.replace("[TIMES]", "[TIMES]\n Pattern Timestep  2:00"))
+    with Network(small) as network:
+        assert network.switched_links == ("BC", "V")
+        assert network.pattern_step_s == 7200
+        status = network.simulate([Probe("status", name) for name in ("BC", "AB")], steps=2, step_s=3600)
+    assert status.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+
+
+def test_a_closed_link_reads_zero(small: Path) -> None:
+    open_pipe = " BC  B  C  300  150  120  0  Open"
+    closed = " BD  B  A  300  150  120  0  Closed"
+    small.write_text(small.read_text().replace(open_pipe, f"{open_pipe}\n{closed}"))
+    with Network(small) as network:
+        assert network.switched_links == ()
+        status = network.simulate([Probe("status", "BD"), Probe("flow", "BD")], steps=1, step_s=3600)
+    assert status[0, 0] == 0 and abs(status[0, 1]) < 1e-3
