@@ -79,14 +79,8 @@ def _part_sizes(sample: Sample, parts: list[Floats], combination: Combination) -
     widest = spreads.max(axis=0)
     if any(term.form == "property" for _, term in combination):
         # What is held at a setting does not vary: it is compared with all sensors of its kind.
-        kinds = {term.name for _, term in combination if term.form == "reading"}
-        columns = [at for at, sensor in enumerate(sample.places.readings.numeric) if sensor.kind in kinds]
-        if columns:
-            some = sample.frames[:: max(len(sample.frames) // 200, 1)]
-            rows = sample.places.readings.values[some][:, columns]
-            known = rows[~np.isnan(rows)]
-            if len(known):
-                widest = np.maximum(widest, np.quantile(known, 0.9) - np.quantile(known, 0.1))
+        for kind in {term.name for _, term in combination if term.form == "reading"}:
+            widest = np.fmax(widest, sample.places.usual_spread(kind, sample.frames))
     return widest, np.maximum(spreads, levels)
 
 

@@ -26,12 +26,13 @@ _MOST_VALUES = 10  # different values of a property that makes groups
 _OTHERWISE = 0.5  # greatest share of rows that are 0 in other states
 
 
-def find_zero_states(words: Vocabulary, sample: Sample, settings: LawSettings) -> list[Fitted]:
+def find_zero_states(words: Vocabulary, screen: Sample, sample: Sample, settings: LawSettings) -> list[Fitted]:
     """Find readings that are 0 while a state holds, and readings that equal a property only then.
 
     Args:
         words: The terms of the pattern.
-        sample: The sample.
+        screen: A small sample, on which a candidate has to hold first.
+        sample: The sample to fit on.
         settings: The settings.
     """
     out = []
@@ -45,7 +46,10 @@ def find_zero_states(words: Vocabulary, sample: Sample, settings: LawSettings) -
             for term in words.readings:
                 for fact in words.properties:
                     if fact.unit in ("", term.unit):
-                        found = fit_equal(((1, term), (-1, fact)), sample, settings, condition=condition)
+                        difference = ((1, term), (-1, fact))
+                        if fit_equal(difference, screen, settings, condition=condition) is None:
+                            continue
+                        found = fit_equal(difference, sample, settings, condition=condition)
                         if found is not None:
                             out.append(found)
     return out

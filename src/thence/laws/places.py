@@ -32,6 +32,7 @@ Bools = npt.NDArray[np.bool_]
 _NONE, _SEVERAL = -1, -2
 _BLOCK = 2_000_000  # cells of a block of frames × places
 _MOST_FRAMES = 2_000  # frames of a sample
+_FEW_FRAMES = 200  # frames that show how much all sensors of a kind vary
 
 
 @dataclass(frozen=True)
@@ -326,20 +327,41 @@ class Places:
 
     def _sum(self, slots: _Slots, frames: Ints, *, sizes: bool) -> Floats:
         used = np.unique(slots.columns[slots.columns >= 0])
-        if 4 * len(used) < self.readings.values.shape[1]:
+        in_order = len(frames) > 0 and int(frames[-1] - frames[0]) == len(frames) - 1
+        number = slots.columns
+        if in_order:
+            rows = self.readings.values[frames[0] : frames[-1] + 1]
+        elif 4 * len(used) < self.readings.values.shape[1]:
             rows, number = self.readings.values[np.ix_(frames, used)], np.searchsorted(used, slots.columns)
         else:
-            rows, number = self.readings.values[frames], slots.columns
+            rows = self.readings.values[frames]
         if sizes:
             rows = np.abs(rows)
         out = np.broadcast_to(slots.constant, (len(frames), len(self))).copy()
         out[:, ~slots.known] = np.nan
         for filled, columns in zip((slots.columns >= 0).T, number.T, strict=True):
             if filled.all():
-                out += rows[:, columns]
+                out += np.take(rows, columns, axis=1)
             elif filled.any():
-                out[:, filled] += rows[:, columns[filled]]
+                out[:, filled] += np.take(rows, columns[filled], axis=1)
         return out
+
+    def usual_spread(self, kind: str, frames: Ints) -> float:
+        """Return the distance between the first and the last decile of all readings of a kind; NaN without any.
+
+        Args:
+            kind: The kind.
+            frames: The frames to look at.
+        """
+        key = ("spread", f"{kind} {len(frames)}")
+        if key not in self._shared:
+            columns = [at for at, sensor in enumerate(self.readings.numeric) if sensor.kind == kind]
+            some = frames[:: max(len(frames) // _FEW_FRAMES, 1)]
+            known = self.readings.values[some][:, columns].ravel()
+            known = known[~np.isnan(known)]
+            spread = float(np.quantile(known, 0.9) - np.quantile(known, 0.1)) if len(known) else np.nan
+            self._shared[key] = np.array([spread])
+        return float(self._shared[key][0])
 
     def combined(self, combination: Combination, frames: Ints) -> Floats:
         """Return the values of a signed sum, frames × places.

@@ -126,7 +126,7 @@ def _consider(places: Places, told: Told) -> None:
     pairs = proportions(words, most=settings.max_parts - 1)
     told.tell(fitted(partial(fit_proportional, left, right) for left, right in pairs), places)
     told.tell(fitted(partial(fit_sign, left, right) for left, right in sign_pairs(words)), places)
-    told.tell(find_zero_states(words, fit, settings), places)
+    told.tell(find_zero_states(words, screen, fit, settings), places)
     told.tell(find_bounds(words, screen, settings), places)
     told.tell(find_one_sided(words, fit, settings), places)
 
