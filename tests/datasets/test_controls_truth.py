@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -13,7 +15,8 @@ from hypothesis import strategies as st
 
 import thence.datasets as datasets
 from thence.datasets.controls_truth import TrueControl, count_actions, true_controls
-from thence.errors import ConfigError
+from thence.datasets.library import LIBRARY
+from thence.errors import ConfigError, InputError
 from thence.readings.sensors import SensorData
 
 START = datetime(2024, 1, 1)
@@ -120,3 +123,48 @@ def test_never_more_actions_than_switches(rows: list[tuple[float, bool]], thresh
 def test_other_data_sets_have_no_known_controls() -> None:
     with pytest.raises(ConfigError, match="no controls are known for 'hanoi'; networks are net1, net3, ky4"):
         true_controls("hanoi")
+
+
+NETWORK = """
+[JUNCTIONS]
+ A  10  20
+[RESERVOIRS]
+ R  60
+[TANKS]
+ T  50  3  1  6  10  0
+[PIPES]
+ RA  R  A  500  250  120  0  Open
+ AT  A  T  400  200  120  0  Open
+[OPTIONS]
+ Units  CMH
+ Headloss  H-W
+[RULES]
+RULE one
+IF TANK T LEVEL BELOW 2
+{rest}
+[END]
+"""
+
+
+def read_rule(rest: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[TrueControl, ...]:
+    file = folder / "rule.inp"
+    file.write_text(NETWORK.format(rest=rest))
+    monkeypatch.setitem(LIBRARY, "rule", SimpleNamespace(path=file))  # type: ignore[arg-type]
+    return true_controls("rule")
+
+
+OPEN = "THEN PIPE RA STATUS IS OPEN"
+
+
+def test_a_rule_with_one_premise_is_a_control(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (found,) = read_rule(OPEN, tmp_path, monkeypatch)
+    assert str(found) == "status_RA becomes open when level_T is below 2"
+
+
+@pytest.mark.parametrize(
+    "rest", [f"AND SYSTEM CLOCKTIME >= 8:00 AM\n{OPEN}", f"{OPEN}\nELSE PIPE RA STATUS IS CLOSED"], ids=["AND", "ELSE"]
+)
+def test_other_rules_are_refused(rest: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of a rule is not the truth."""
+    with pytest.raises(InputError, match="control 'one' is not of a known form"):
+        read_rule(rest, tmp_path, monkeypatch)

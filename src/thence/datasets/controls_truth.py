@@ -79,7 +79,7 @@ def true_controls(name: str, sensors: SensorData | None = None) -> tuple[TrueCon
 
     Raises:
         ConfigError: If there is no such network.
-        InputError: If a control of the file has more than one premise or does not set a status.
+        InputError: If a control of the file has several premises or an ELSE clause, or does not set a status.
 
     Examples:
         >>> for control in true_controls("net1"):
@@ -109,6 +109,8 @@ def true_controls(name: str, sensors: SensorData | None = None) -> tuple[TrueCon
 def _read(control: Any) -> Iterator[TrueControl]:
     """Yield the controls that one control of WNTR is: one per action."""
     condition = control.condition
+    if getattr(control, "_else_actions", None):
+        raise ValueError("the rule has an ELSE clause")
     direction: Direction | None
     if hasattr(condition, "_source_obj"):
         kind: Literal["level", "pressure"] = "level" if condition._source_obj.node_type == "Tank" else "pressure"
