@@ -27,12 +27,14 @@ from thence.rules.items import Role
 from thence.rules.ruleset import RuleSet
 from thence.tables.blocks import Block, Column
 from thence.tables.transactions import TransactionTable
+from thence.time_names import Tense
 
 __all__ = ["digest", "information"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+Hashes = npt.NDArray[np.uint64]
 
 LEAST_INFORMATION = 0.15
 """In bits per row in which the antecedent holds."""
@@ -44,6 +46,8 @@ MOST_ALIKE = 5
 """Rules about the same features that are listed; more of them would only repeat the law at other values."""
 MOST_OTHERS = 5
 """Sentences for the same fact that are kept."""
+SAME_SERIES = 0.9
+"""Rules of two patterns are about the same if they read the same series at this share of the places."""
 FEW_PLACES = 3
 """A rule that applies in fewer places than this counts less, if its pattern has more of them."""
 FEW_CONTEXTS = 5
@@ -51,6 +55,7 @@ FEW_CONTEXTS = 5
 property that tells them from the others."""
 AGGREGATE_WORTH = 0.25
 """What an aggregate over several sensors counts, since it mostly repeats what holds for each of them."""
+_PRIME = np.uint64(0x9E3779B97F4A7C15)
 _CANDIDATES = 20_000
 _PER_CONSEQUENT = 200
 
@@ -194,7 +199,12 @@ def _both_ways(rules: RuleSet, parts: list[EncodedRules], min_confidence: float)
     for encoded in parts:
         reading = np.array([not c.context and c.feature.role is not Role.TIME for c in encoded.block.columns], bool)
         reading &= ~np.array([c.is_static for c in encoded.block.columns], bool)
+        # What was is never a conclusion, and what will be is never given.
+        tenses = [None if c.feature.time is None else c.feature.time.tense for c in encoded.block.columns]
+        reading &= np.array([tense is not Tense.PAST for tense in tenses], bool)
+        future = np.array([tense is Tense.FUTURE for tense in tenses], bool)
         out[encoded.rules] &= reading[encoded.column[encoded.antecedents[:, 0]]]
+        out[encoded.rules] &= ~future[encoded.column[encoded.consequents]]
     return np.asarray(out)
 
 
@@ -310,6 +320,17 @@ class _Cells:
                     known |= mask
         return total
 
+    def readings_of(self, rule: int) -> Hashes:
+        """Return the distinct sets of series that the features of a rule read, one hash per place."""
+        encoded, at = self.part_of[rule]
+        items = [int(i) for i in encoded.antecedents[at] if i >= 0] + [int(encoded.consequents[at])]
+        series = np.sort([self._series_of(encoded, int(encoded.column[item])) for item in items], axis=0)
+        mixed = np.zeros(series.shape[1], np.uint64)
+        with np.errstate(over="ignore"):
+            for row in series.astype(np.uint64):
+                mixed = (mixed ^ row) * _PRIME + (row << np.uint64(7))
+        return np.unique(mixed)
+
     def _series_of(self, encoded: EncodedRules, column: int) -> Ints:
         """The number of the series that each embedding reads in a column, the same in all blocks."""
         key = (encoded.at, column)
@@ -349,6 +370,7 @@ def _select(rules: RuleSet, cells: _Cells, worth: Floats, candidates: Ints, at_m
     said: dict[tuple[object, ...], int] = {}
     held = np.stack([rules.counts.n, rules.counts.n_antecedent, rules.counts.n_consequent], axis=1)
     sets: set[object] = set()
+    about: dict[object, Hashes | None] = {}
     found: list[tuple[int, float]] = []
     total = 0.0
     while heap and len(found) < at_most:
@@ -368,6 +390,8 @@ def _select(rules: RuleSet, cells: _Cells, worth: Floats, candidates: Ints, at_m
             continue
         if gain <= LEAST_GAIN * total or gain == 0:
             break
+        if not _is_new(rule, features, cells, about):
+            continue
         cells.new(rule, take=True)
         if cells.both_ways[rule]:
             said[features[rule], n, left, right] = len(found)
@@ -378,6 +402,19 @@ def _select(rules: RuleSet, cells: _Cells, worth: Floats, candidates: Ints, at_m
         progress("selecting", len(found), at_most)
     progress("selecting", at_most, at_most)
     return _reading_order(rules, found, features)
+
+
+def _is_new(rule: int, features: Sequence[object], cells: _Cells, about: dict[object, Hashes | None]) -> bool:
+    """Whether no rule of another pattern was told about the same series; what each rule is about is remembered.
+
+    "The pressure of the Node it ends at" of a Link and "the pressure in j" where a Pipe ends at j are the same series.
+    """
+    if features[rule] not in about:
+        own = cells.readings_of(rule)
+        told = [others for others in about.values() if others is not None]
+        common = (len(np.intersect1d(own, one, assume_unique=True)) / min(len(own), len(one)) for one in told)
+        about[features[rule]] = None if any(share >= SAME_SERIES for share in common) else own
+    return about[features[rule]] is not None
 
 
 def _key(rules: RuleSet, rule: int) -> tuple[int, frozenset[int]]:

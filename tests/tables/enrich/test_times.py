@@ -149,6 +149,34 @@ def test_tables_without_bins_refuse_features_of_time() -> None:
         th.feature_table(net.sensors, windows="1h", derive="switch")
 
 
+def test_rules_about_time_are_not_told_both_ways() -> None:
+    """Regression: "if the flow was low an hour ago, then the valve is shut, and vice versa" concludes what was."""
+    net = building(3, frames=40)
+    made = th.transactions(net.sensors, windows="1h", bins=3, derive=DERIVE)
+    rules = th.Exact(min_support=0.05, min_confidence=0.5, max_antecedents=1).mine(made)
+    told = th.refine(rules, made, digest=500, min_confidence=0.5)
+    tenses = {
+        (first.time.tense if (first := rule.antecedent[0].feature).time else None,
+         then.time.tense if (then := rule.consequent.feature).time else None)
+        for rule in told if rule.both_ways
+    }  # fmt: skip
+    assert tenses <= set(itertools.product((None, Tense.PRESENT), repeat=2))
+
+
+def test_rare_switches_are_noted() -> None:
+    times = [START + timedelta(hours=at) for at in range(200)]
+    series = {"flow": [float(at % 5 + 1) for at in range(200)], "pump": ["off"] * 100 + ["on"] * 100}
+    data = SensorData.from_wide(
+        pl.DataFrame({"time": times, **series}),
+        sensors=[Sensor("flow", "flow"), Sensor("pump", "pump", categorical=True)],
+    )
+    made = th.transactions(data, windows="1h", derive="switch")
+    assert made.notes == (
+        "the most frequent switch is in 0.5 % of its rows: rules about switches need a min_support below that",
+    )
+    assert not th.transactions(data, windows="1h", derive="change").notes
+
+
 def test_masks_without_features_of_time_are_as_before() -> None:
     made = table("none", derive=["change"])
     block = made.blocks[0]

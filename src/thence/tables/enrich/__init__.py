@@ -85,6 +85,7 @@ def build(
     """
     # Heavy modules are imported when a table is built, so that a configuration can be checked without them.
     from thence.tables.discretization import FINE_BINS, FINE_RANKS, Discretizer
+    from thence.tables.enrich.rare import note_switches
     from thence.tables.enrich.surroundings import Surroundings
 
     chosen, around = _check(mode, Surroundings(graph, binding, ontology, properties))
@@ -123,7 +124,8 @@ def build(
         )
         table = replace(table, finer=again)
     unbound = _unbound_note(readings, around, mode) if chosen.needs_graph else ()
-    return replace(table, notes=(*unbound, *table.notes)) if unbound else table
+    rare = note_switches(table) if readings.derived_states else ()
+    return replace(table, notes=(*unbound, *table.notes, *rare)) if unbound or rare else table
 
 
 def _unbound_note(readings: WindowedReadings, around: Surroundings, mode: str) -> tuple[str, ...]:
