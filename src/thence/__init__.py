@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from thence import datasets as datasets
+    from thence import scoring as scoring
     from thence.counting.assurance import assured as assured
     from thence.counting.by_site import by_site as by_site
     from thence.counting.recount import count_rules_of as count_rules_of
@@ -130,7 +131,7 @@ _MODULES = MappingProxyType(
 )
 _HOME = MappingProxyType({name: module for module, names in _MODULES.items() for name in names})
 
-__all__ = ["__version__", "datasets", *sorted(_HOME)]
+__all__ = ["__version__", "datasets", "scoring", *sorted(_HOME)]
 
 
 def __getattr__(name: str) -> Any:
@@ -139,8 +140,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         value = version("thence")
-    elif name == "datasets":
-        value = importlib.import_module(".datasets", __name__)
+    elif name in ("datasets", "scoring"):
+        value = importlib.import_module(f".{name}", __name__)
     elif name in _HOME:
         value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
     else:
