@@ -184,6 +184,27 @@ def test_lifted_rules_keep_exact_counts_and_are_counted_by_place(scope: str) -> 
     assert count_rules_of(sharp, later).counts.n_both.tolist() == sharp.counts.n_both.tolist()
 
 
+def test_of_very_many_rows_some_places_are_searched_and_all_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thence.refinement.sharpening.MOST_ROWS", 1500)
+    table = table_of(tanks([3.3, 3.3, 3.3, 3.3]), "lifted", "kind")
+    rules = Exact(max_antecedents=1, consequent="pump", min_support=0.02, min_confidence=0.6).mine(table)
+    sharp = sharpen(rules, table)
+    assert abs(rule_to(sharp, "on").value - 3.3) <= 0.05  # type: ignore[operator]
+    own = counted_on(sharp)
+    assert isinstance(own, TransactionTable)
+    assert int(sharp.counts.n[0]) == own.n_rows == 3600
+
+
+def test_finer_bins_that_are_no_parts_of_the_bins_sharpen_nothing() -> None:
+    data = pl.DataFrame({"a": np.arange(300.0), "b": ["x"] * 100 + ["y"] * 200})
+    table = TransactionTable.from_frame(data, bins=4)
+    other = TransactionTable.from_frame(data, bins=7)
+    rules = Exact(max_antecedents=1, min_confidence=0.6, consequent="b").mine(table)
+    same = sharpen(rules, replace(table, finer=lambda: other))
+    assert list(same) == list(rules)
+    assert same.notes[-1].startswith("no range was sharpened")
+
+
 def test_columns_of_the_former_rule_are_missing_for_a_sharpened_one() -> None:
     table = table_of(tanks([3.3]), "none", "kind")
     rules = Exact(max_antecedents=1, consequent="pump", min_support=0.02, min_confidence=0.6).mine(table)

@@ -71,7 +71,7 @@ def exceptions(
 
     Examples:
         >>> import thence as th
-        >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off")
+        >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, enrich="lifted", progress="off")
         >>> th.exceptions(run.rules, run.table).columns[:5]
         ['rule', 'english', 'place', 'site', 'nodes']
     """
@@ -133,7 +133,7 @@ def with_exceptions(
 
     Examples:
         >>> import thence as th
-        >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off")
+        >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, enrich="lifted", progress="off")
         >>> judged = with_exceptions(run.rules, run.table, min_confidence=0.8)
         >>> bool((judged.measure("places_held") <= judged.measure("places_judged")).all())
         True

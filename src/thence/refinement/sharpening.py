@@ -26,7 +26,7 @@ from thence.counting.recount import count_rules_of, group_by_block
 from thence.errors import ConfigError
 from thence.progress import Progress, silent
 from thence.refinement.merging import make_item
-from thence.rules.bounds import is_within
+from thence.rules.bounds import exact_threshold, is_within
 from thence.rules.extra_columns import EXTRA_COLUMNS, columns_from
 from thence.rules.items import Interval, Item, Value
 from thence.rules.ruleset import ENOUGH_ROWS, Rule, RuleSet
@@ -46,6 +46,8 @@ _ROUNDS = 2
 LEAST_GAIN, LEAST_GAIN_OF_RANKS = 0.05, 0.25
 """Share by which a range must be better than the bin. A fifth or a tenth of a history is easy to picture, and another
 share of it must be clearly better."""
+MOST_ROWS = 1 << 23
+"""Rows of a rule that are searched; of a lifted table with more of them, every so many places."""
 _CHUNK_ROWS = 1 << 22
 _ROUNDING = 1e-12
 _FOUND, _CONFIRMED, _OUTSIDE = 0, 1, 2
@@ -63,8 +65,9 @@ def sharpen(
 ) -> RuleSet:
     """Replace the bins of rules by sharper ranges, where these are better on both parts of the time.
 
-    Meant for the rules that somebody reads: the work grows with rules × rows. Items about states, properties and the
-    calendar stay as they are, and so do ranges around a gap.
+    Meant for the rules that somebody reads: the work grows with rules × rows. In lifted tables with more than 8 million
+    rows ranges are searched in some of the places; counts are over all of them. Items about states, properties and
+    the calendar stay as they are, and so do ranges around a gap.
 
     Args:
         rules: The rules.
@@ -112,11 +115,11 @@ def sharpen(
     sharper: dict[int, _Sharpened] = {}
     done = 0
     for at, chosen in group_by_block(rules, table):
-        block = _same_rows(fine, table.blocks[at])
+        block = _nested_block(fine, table.blocks[at])
         for number in chosen.tolist():
             done += 1
             progress("sharpening", done, len(rules))
-            found = None if block is None else _Search(rules, number, block, floor, denominator).run()
+            found = None if block is None else _Search(rules.rule(number), block, floor, denominator).run()
             if found is not None:
                 sharper[number] = found
     return _assemble(rules, table, fine, sharper, floor, min_support, assurance, denominator)
@@ -128,6 +131,30 @@ def _same_rows(fine: TransactionTable, block: Block) -> Block | None:
         if str(one.pattern or "") == str(block.pattern or ""):
             return one if one.embeddings == block.embeddings and one.n_frames == block.n_frames else None
     return None
+
+
+def _nested_block(fine: TransactionTable, block: Block) -> Block | None:
+    """Return the finer block with those of its columns whose codes are parts of the codes of the block."""
+    finer = _same_rows(fine, block)
+    if finer is None:
+        return None
+    own = {column.feature: column for column in finer.columns}
+    columns = [own[c.feature] for c in block.columns if c.feature in own and _is_nested(c, own[c.feature])]
+    return replace(finer, columns=tuple(columns))
+
+
+def _is_nested(column: Column, fine: Column) -> bool:
+    """Whether every value of the finer column is a part of one value of the column, in every row."""
+    if column.codes.shape != fine.codes.shape or not np.array_equal(column.series, fine.series):
+        return False
+    starts = {value.low: code for code, value in enumerate(column.values) if isinstance(value, Interval)}
+    names = {value: code for code, value in enumerate(column.values) if not isinstance(value, Interval)}
+    part_of = np.full(fine.n_codes + 1, -1, np.int16)
+    code = -1
+    for at, value in enumerate(fine.values):
+        code = starts.get(value.low, code) if isinstance(value, Interval) else names.get(value, -1)
+        part_of[at] = code
+    return bool(np.array_equal(part_of[fine.codes], column.codes))
 
 
 @dataclass(frozen=True)
@@ -168,19 +195,17 @@ class _Search:
     """The search for sharper ranges of one rule.
 
     Args:
-        rules: The rules.
-        number: Position of the rule.
+        rule: The rule.
         block: The block of the finer table that the rule is about.
         floor: Minimum confidence.
         denominator: As in ``count_rules_of``.
     """
 
-    def __init__(self, rules: RuleSet, number: int, block: Block, floor: float, denominator: str) -> None:
-        self.rule = rules.rule(number)
+    def __init__(self, rule: Rule, block: Block, floor: float, denominator: str) -> None:
+        self.rule = rule
         self.block, self.floor = block, floor
         self.present = denominator == "present"
-        counts = rules.counts
-        self.known = (int(counts.n_antecedent[number]), int(counts.n_both[number]))
+        self.step = -(-max(block.n_rows, 1) // MOST_ROWS)
 
     def run(self) -> _Sharpened | None:
         """Return the rule with sharper ranges; ``None`` if none is better."""
@@ -192,10 +217,6 @@ class _Search:
         movable = [_run_of(self.block.columns[test.column], test.codes) is not None for test in now]
         if not any(movable):
             return None
-        first = self._count_antecedent(now, 0)
-        inside = now[0].codes
-        if (int(first.applied[:, inside].sum()), int(first.held[:, inside].sum())) != self.known:
-            return None  # the finer bins are not parts of those that the rule was counted with
         changed = False
         for _ in range(_ROUNDS):
             moved = False
@@ -218,8 +239,11 @@ class _Search:
             for item, before, test in zip(items, tests, now, strict=True)
             if before is not None
         ]
+        self.step = 1
         last = self._count_antecedent(now, 0)
         applied, held = (int(part[_CONFIRMED, now[0].codes].sum()) for part in (last.applied, last.held))
+        if not _is_enough(held, applied, self.floor):
+            return None
         return _Sharpened(replace(self.rule, antecedent=tuple(made[:-1]), consequent=made[-1]), held / applied)
 
     def _test(self, item: Item) -> _Test | None:
@@ -243,10 +267,9 @@ class _Search:
             return None
         before, after = (slice(start, stop + 1) for start, stop in (run, (low, high)))
         applied, held = (part[_CONFIRMED, after].sum() for part in (counted.applied, counted.held))
-        rounding = _ROUNDING * (1 + applied)
         parts = zip(merit[:_OUTSIDE], counted.applied[:_OUTSIDE], strict=True)
         better = all(_is_better(value, rows, before, after, _least_gain(column)) for value, rows in parts)
-        if applied < ENOUGH_ROWS or held < self.floor * applied - rounding or not better:
+        if applied < ENOUGH_ROWS or not _is_enough(int(held), int(applied), self.floor) or not better:
             return None
         return replace(tests[at], codes=_mask(column, low, high))
 
@@ -315,9 +338,9 @@ class _Search:
         return _Counted(every, held), applied, rows
 
     def _chunks(self) -> Iterator[slice]:
-        step = max(1, _CHUNK_ROWS // max(self.block.n_frames, 1))
-        for start in range(0, self.block.n_embeddings, step):
-            yield slice(start, start + step)
+        places = max(1, _CHUNK_ROWS // max(self.block.n_frames, 1)) * self.step
+        for start in range(0, self.block.n_embeddings, places):
+            yield slice(start, start + places, self.step)
 
     def _codes(self, column: int, chunk: slice) -> Codes:
         """The codes of a column: embeddings × frames."""
@@ -335,6 +358,12 @@ class _Search:
         else:
             later = frames >= own - own // CONFIRMING
         return np.where(frames < own, np.where(later, _CONFIRMED, _FOUND), _OUTSIDE)
+
+
+def _is_enough(held: int, applied: int, floor: float) -> bool:
+    """Whether a confidence reaches a minimum, decided in integers."""
+    limit = exact_threshold(floor, max_denominator=max(applied, 1))
+    return held * limit.denominator >= applied * limit.numerator
 
 
 def _count_codes(codes: Codes, part: Ints, rows: Bools, size: int) -> Ints:
