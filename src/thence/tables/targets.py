@@ -54,7 +54,7 @@ def number_states(numbers: npt.NDArray[np.float64], *, categorical: bool, bins: 
 
     Examples:
         >>> number_states(np.array([1.0, 2.0, np.nan, 4.0]), categorical=False, bins=2).tolist()
-        [0, 0, -1, 1]
+        [0, 1, -1, 1]
     """
     if categorical:
         return np.where(np.isnan(numbers), -1, numbers).astype(np.int64)
