@@ -125,8 +125,9 @@ def fit_proportional(left: Combination, right: Combination, sample: Sample, sett
     law = Law("proportional", str(pattern), left, right, min_confidence=settings.min_confidence)
     factors = fit_factors(law, sample.places, sample.frames)
     known = np.isfinite(factors) & (factors != 0)
-    if not known.any() or len(np.unique(np.sign(factors[known]))) > 1:
-        return None  # factors of both signs only hide a wrong sign of a part
+    rising = float((factors[known] > 0).mean()) if known.any() else 0.5
+    if settings.max_exceptions < rising < 1 - settings.max_exceptions:
+        return None  # factors of both signs hide a wrong sign of a part
     sample, factors = replace(sample, places=sample.places.take(known)), factors[known]
     middle = float(np.median(factors))
     shared = len(factors) > 1 and bool((np.abs(factors - middle) <= _ALIKE * abs(middle)).all())

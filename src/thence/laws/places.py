@@ -30,7 +30,7 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 _NONE, _SEVERAL = -1, -2
-_BLOCK = 2_000_000  # cells of a block of frames × places
+_BLOCK = 250_000  # cells of a block of frames × places
 _MOST_FRAMES = 2_000  # frames of a sample
 _FEW_FRAMES = 200  # frames that show how much all sensors of a kind vary
 
@@ -42,6 +42,21 @@ class _Slots:
     columns: Ints  # places × slots; −1 for an empty slot
     known: Bools
     constant: Floats
+
+    @cached_property
+    def used(self) -> Ints:
+        """All columns, each once."""
+        return np.unique(self.columns[self.columns >= 0])
+
+    @cached_property
+    def layers(self) -> tuple[tuple[Bools | None, Ints], ...]:
+        """For each slot, the places at which it is filled (``None`` for all) and their columns."""
+        filled = self.columns >= 0
+        return tuple(
+            (None if mask.all() else mask, columns[mask])
+            for mask, columns in zip(filled.T, self.columns.T, strict=True)
+            if mask.any()
+        )
 
 
 @dataclass(frozen=True)
@@ -326,24 +341,24 @@ class Places:
         return self._sum(self._slots(term), frames, sizes=True)
 
     def _sum(self, slots: _Slots, frames: Ints, *, sizes: bool) -> Floats:
-        used = np.unique(slots.columns[slots.columns >= 0])
-        in_order = len(frames) > 0 and int(frames[-1] - frames[0]) == len(frames) - 1
-        number = slots.columns
-        if in_order:
-            rows = self.readings.values[frames[0] : frames[-1] + 1]
-        elif 4 * len(used) < self.readings.values.shape[1]:
-            rows, number = self.readings.values[np.ix_(frames, used)], np.searchsorted(used, slots.columns)
+        values, layers = self.readings.values, slots.layers
+        if len(frames) and int(frames[-1] - frames[0]) == len(frames) - 1:
+            rows = values[frames[0] : frames[-1] + 1]
+        elif 4 * len(slots.used) < values.shape[1]:
+            rows = values[np.ix_(frames, slots.used)]
+            layers = tuple((mask, np.searchsorted(slots.used, columns)) for mask, columns in layers)
         else:
-            rows = self.readings.values[frames]
-        if sizes:
-            rows = np.abs(rows)
+            rows = values[frames]
         out = np.broadcast_to(slots.constant, (len(frames), len(self))).copy()
         out[:, ~slots.known] = np.nan
-        for filled, columns in zip((slots.columns >= 0).T, number.T, strict=True):
-            if filled.all():
-                out += np.take(rows, columns, axis=1)
-            elif filled.any():
-                out[:, filled] += np.take(rows, columns[filled], axis=1)
+        for filled, columns in layers:
+            part = np.take(rows, columns, axis=1)
+            if sizes:
+                np.abs(part, out=part)
+            if filled is None:
+                out += part
+            else:
+                out[:, filled] += part
         return out
 
     def usual_spread(self, kind: str, frames: Ints) -> float:

@@ -71,7 +71,8 @@ def _scope(law: Law, pattern: Pattern) -> str:
         with_value = f" without a {_words(law.condition.name)} sensor"
     places = [one.place for one in law.counts if one.rows]
     if len(places) == 1:
-        return f"for {places[0]}{with_value} (one place)"
+        name = f"the {label}" if places[0].lower() == label.lower() else places[0]
+        return f"for {name}{with_value} (one place)"
     return f"for every {label}{with_value}"
 
 

@@ -24,7 +24,7 @@ __all__ = ["Told"]
 
 Sensors: TypeAlias = frozenset[tuple[int, str]]
 _OCCAM = 0.5  # a law with one more term has to be tighter by this factor
-_REACH = 4  # and a law of half the places by this power of two
+_REACH = 0.95  # share of the places of a nested law below which the other law comes first
 
 
 @dataclass
@@ -50,12 +50,11 @@ class Told:
         """
         kept: list[Law] = []
 
-        most = max((one.places for one in candidates), default=0)
-
-        def cost(one: Fitted) -> tuple[float, int, str]:
+        def cost(one: Fitted) -> tuple[bool, float, int, str]:
             terms = one.law.terms
+            most = max(other.places for other in candidates if _is_nested(one.law, other.law))
             simple = _OCCAM ** max(len(terms) - 2, 0)
-            return one.looseness / simple * (most / one.places) ** _REACH, len(terms), str(terms)
+            return one.places < _REACH * most, one.looseness / simple, len(terms), str(terms)
 
         for law, looseness, _ in sorted(candidates, key=cost):
             if any(_is_nested(law, other) for other in kept) or _follows(law, kept):
