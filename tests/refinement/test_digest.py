@@ -171,3 +171,33 @@ def test_a_digest_of_nothing_and_impossible_sizes() -> None:
     assert len(digest(RuleSet.empty(), table)) == 0
     with pytest.raises(ConfigError, match="at least 1 rule"):
         digest(RuleSet.empty(), table, at_most=0)
+
+
+def test_no_two_patterns_tell_of_the_same_series() -> None:
+    data = th.datasets.load("net3", days=7)
+    table = th.transactions(data, enrich="lifted", bins=5)
+    found = th.refine(th.Exact(max_antecedents=1, min_confidence=0.8).mine(table), table, digest=50)
+    pressures = [rule.pattern for rule in found if {item.feature.label for item in rule.antecedent} == {"pressure"}]
+    assert pressures
+    read: dict[frozenset[frozenset[str]], set[str]] = {}
+    for rule in found:
+        block = next(block for block in table.blocks if str(block.pattern) == rule.pattern)
+        names = [item.feature.subject for item in (*rule.antecedent, rule.consequent)]
+        if any(item.feature.reads for item in (*rule.antecedent, rule.consequent)):
+            continue
+        places = [block.pattern.variables.index(name) for name in names]  # type: ignore[union-attr]
+        pairs = frozenset(frozenset(one[at] for at in places) for one in block.embeddings)
+        read.setdefault(pairs, set()).add(rule.pattern)
+    assert all(len(patterns) == 1 for patterns in read.values())
+
+
+def test_the_same_items_are_told_in_one_direction() -> None:
+    rng = np.random.default_rng(3)
+    a = rng.integers(0, 2, 3000)
+    b = np.where(rng.random(3000) < 0.02, 1 - a, a)
+    c = np.where(rng.random(3000) < 0.02, 1 - a, a)
+    frame = pl.DataFrame({"a": a.astype(str), "b": b.astype(str), "c": c.astype(str)})
+    table = TransactionTable.from_frame(frame)
+    found = digest(th.Exact(max_antecedents=2, min_confidence=0.5).mine(table), table)
+    sets = [frozenset([*rule.antecedent, rule.consequent]) for rule in found]
+    assert len(set(sets)) == len(sets)

@@ -13,7 +13,9 @@ import pytest
 
 import thence as th
 from thence.errors import ConfigError, RunError
+from thence.laws.law import Laws
 from thence.runs import pipeline
+from thence.runs.logic import drop_implied
 
 GRAPH = {
     "nodes": [
@@ -125,3 +127,12 @@ def test_ctrl_c_while_they_are_searched_keeps_the_rules(plant: th.System, monkey
 def test_an_unknown_setting_is_an_error(plant: th.System) -> None:
     with pytest.raises(ConfigError, match="max_spread"):
         th.find_laws(plant, max_spred=0.2, progress="off")
+
+
+def test_a_rule_about_the_quantities_of_a_balance_is_left_out() -> None:
+    run = th.mine(th.datasets.load("net3", days=7), progress="off")
+    assert run.laws is not None and run.laws[0].form == "equal"
+    assert any("follow" in note and "from a law" in note for note in run.summary["notes"])
+    assert not any("net flow" in rule.english and "demand in n" in rule.english for rule in run.rules)
+    assert run.summary["rules"] == len(run.rules)
+    assert len(drop_implied(run.rules, Laws(()))) == len(run.rules)

@@ -6,22 +6,27 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from thence.controls.control import Controls
 from thence.controls.search import search_controls
 from thence.controls.settings import ControlSettings
 from thence.errors import ConfigError, nearest
+from thence.graph.patterns import Pattern
 from thence.graph.sites import AnySystem, Sites
 from thence.graph.system import System
-from thence.laws.law import Laws
+from thence.laws.law import Law, Laws
 from thence.laws.search import search_laws
 from thence.laws.settings import LawSettings
 from thence.progress import Progress, show_progress
 from thence.readings.windows import WindowedReadings
-from thence.runs.configuration import Config, LogicConfig, WindowsConfig
+from thence.rules.items import Aspect
+from thence.rules.ruleset import Rule, RuleSet
+from thence.runs.configuration import Config, WindowsConfig
 from thence.runs.inputs import gather_system
 from thence.runs.preparation import window_readings
 
-__all__ = ["find_controls", "find_laws", "search_logic"]
+__all__ = ["drop_implied", "find_controls", "find_laws", "search_logic"]
 
 
 def find_laws(
@@ -113,21 +118,66 @@ def find_controls(
 
 
 def search_logic(
-    readings: WindowedReadings, system: AnySystem, logic: LogicConfig, *, timezone: str, progress: Progress
+    readings: WindowedReadings, system: AnySystem, config: Config, *, progress: Progress
 ) -> tuple[Laws | None, Controls | None]:
-    """Return the laws and the controls that a run asks for.
+    """Return the laws and the controls that a configuration asks for.
 
     Args:
         readings: The readings in windows.
         system: The system, or several; controls are searched in one only.
-        logic: What to search.
-        timezone: The time zone of times of day.
+        config: The configuration, of which ``logic`` and the time zone are used.
         progress: Callback that reports progress.
     """
+    logic = config.logic
     laws = search_laws(readings, system, progress=progress) if logic.laws else None
     if not logic.controls or isinstance(system, Sites):
         return laws, None
-    return laws, search_controls(readings, system, settings=ControlSettings(timezone=timezone), progress=progress)
+    settings = ControlSettings(timezone=config.windows.timezone)
+    return laws, search_controls(readings, system, settings=settings, progress=progress)
+
+
+def drop_implied(rules: RuleSet, laws: Laws) -> RuleSet:
+    """Leave out rules that are about the same quantities as a balance or a proportion: the law says it better.
+
+    Args:
+        rules: The rules; a note says how many were left out.
+        laws: The laws.
+    """
+    told = {_quantities_of_law(law) for law in laws if law.form in ("equal", "proportional") and law.condition is None}
+    implied = np.array([_quantities_of_rule(rule) in told for rule in rules], bool)
+    if not implied.any():
+        return rules
+    count = int(implied.sum())
+    which = "1 rule that follows from a law is" if count == 1 else f"{count} rules that follow from a law are"
+    note = f"{which} left out"
+    return replace(rules.take(np.flatnonzero(~implied)), notes=(*rules.notes, note))
+
+
+_Quantities = tuple[str, frozenset[tuple[str, str]]]
+
+
+def _quantities_of_law(law: Law) -> _Quantities:
+    """The class of the places, and the kind and role of each quantity; the role of the place itself is empty."""
+    return _focus(law.pattern), frozenset((term.name, term.role) for term in law.terms)
+
+
+def _quantities_of_rule(rule: Rule) -> _Quantities | None:
+    """The same of a rule in a star; ``None`` for other rules."""
+    if not rule.pattern:
+        return None
+    roles = {str(role): (role.kind, role.name) for role in Pattern.parse(rule.pattern).roles}
+    quantities: set[tuple[str, str]] = set()
+    for item in (*rule.antecedent, rule.consequent):
+        feature = item.feature
+        if feature.aspect is not Aspect.MEASUREMENT:
+            return None
+        own = {(feature.label, "")}
+        quantities |= {roles[text] for text in feature.reads if text in roles} if feature.reads else own
+    return _focus(rule.pattern), frozenset(quantities)
+
+
+def _focus(pattern: str) -> str:
+    return Pattern.parse(pattern).nodes[0].label
 
 
 def _read(

@@ -33,7 +33,7 @@ from thence.runs.configuration import (
 )
 from thence.runs.frames import build_row_features, build_rows, is_plain_table, read_rows
 from thence.runs.inputs import gather_system, load_job, recorded_input
-from thence.runs.logic import search_logic
+from thence.runs.logic import drop_implied, search_logic
 from thence.runs.planning import (
     asked_refinement,
     bins_to_try,
@@ -298,29 +298,22 @@ def _run(
     if fallback is not None and hardly_any and not isinstance(system, Sites):
         plain = replace(fallback, windows=config.windows)
         best = _with_fallback(best, _search(plain, miner, readings, system, tell, seconds, given))
-    run = _finish(best, miner, readings.notes, _hashes(best.config, readings, best.table), seconds)
-    return _saved(_with_logic(run, readings, system, tell) if best.rules.ending is Ending.COMPLETE else run)
-
-
-def _with_logic(run: Run, readings: WindowedReadings, system: AnySystem, tell: Progress) -> Run:
-    """The run with laws and controls; after Ctrl-C it is without them and says so."""
-    seconds, notes = dict(run.summary["seconds"]), list(run.summary["notes"])
+    inputs = _hashes(best.config, readings, best.table)
     laws = controls = None
-    with _timed("laws and controls", seconds):
-        try:
-            zone = run.config.windows.timezone
-            laws, controls = search_logic(readings, system, run.config.logic, timezone=zone, progress=tell)
-        except KeyboardInterrupt:
-            notes.append("interrupted: laws and controls are missing")
-            run = replace(run, summary={**run.summary, "complete": False, "interrupted": True})
-    if laws is None and controls is None and not run.interrupted:
-        return run
-    notes += [note for found in (laws, controls) if found is not None for note in found.notes if note not in notes]
-    counted = {name: len(found) for name, found in (("laws", laws), ("controls", controls)) if found is not None}
-    seconds = {stage: round(spent, 4) for stage, spent in seconds.items()}
-    return replace(
-        run, laws=laws, controls=controls, summary={**run.summary, **counted, "notes": notes, "seconds": seconds}
-    )
+    if best.rules.ending is Ending.COMPLETE:
+        with _timed("laws and controls", seconds):
+            try:
+                laws, controls = search_logic(readings, system, best.config, progress=tell)
+            except KeyboardInterrupt:
+                note = "interrupted: laws and controls are missing"
+                kept = replace(best.rules, notes=(*best.rules.notes, note), ending=Ending.INTERRUPTED)
+                best = best._replace(rules=kept)
+        if laws and best.config.refine.most:
+            best = best._replace(rules=drop_implied(best.rules, laws))
+    logic = [note for part in (laws, controls) if part is not None for note in part.notes]
+    run = _finish(best, miner, readings.notes, inputs, seconds, logic)
+    counted = {name: len(part) for name, part in (("laws", laws), ("controls", controls)) if part is not None}
+    return _saved(replace(run, laws=laws, controls=controls, summary={**run.summary, **counted}))
 
 
 def _saved(run: Run) -> Run:
@@ -379,6 +372,7 @@ def _finish(
     notes: Sequence[str],
     inputs: Mapping[str, Any],
     seconds: Mapping[str, float],
+    logic: Sequence[str] = (),
 ) -> Run:
     """The run of what was found."""
     config, table, found, rules, model = searched
@@ -394,7 +388,7 @@ def _finish(
         "enrichment": config.enrich.mode,
         "rules_found": len(found),
         "refine": rules.facts.get("refine"),
-        "notes": list(dict.fromkeys([*notes, *table.notes, *rules.notes])),
+        "notes": list(dict.fromkeys([*notes, *table.notes, *rules.notes, *logic])),
         "seconds": {stage: round(spent, 4) for stage, spent in seconds.items()},
     }
     provenance = {**environment(seed=config.seed), "inputs": inputs}
