@@ -25,7 +25,16 @@ from thence.errors import ConfigError
 from thence.rules.ruleset import RuleSet
 from thence.tables.transactions import FeatureTable, TransactionTable
 
-__all__ = ["STRETCHES", "assured", "confidence_bound", "effective_rows", "require_assurance", "student_quantile"]
+__all__ = [
+    "STRETCHES",
+    "assured",
+    "confidence_bound",
+    "confidence_interval",
+    "effective_rows",
+    "require_assurance",
+    "share_interval",
+    "student_quantile",
+]
 
 STRETCHES = 64
 """Default number of stretches: short, so that the data show at which distance they no longer resemble each other."""
@@ -104,13 +113,42 @@ def confidence_bound(counted: Stretches, assurance: float) -> Floats:
         counted: The counts of the rules in stretches of time.
         assurance: Probability with which the bound holds.
     """
+    return confidence_interval(counted, assurance)[0]
+
+
+def confidence_interval(counted: Stretches, assurance: float) -> tuple[Floats, Floats]:
+    """Return a lower and an upper bound of the confidence of each rule, NaN where the data do not allow them.
+
+    Args:
+        counted: The counts of the rules in stretches of time.
+        assurance: Probability with which each of the two bounds holds.
+    """
     rows, freedom = effective_rows(counted)
-    p = counted.counts.k / np.maximum(counted.counts.n, 1)
-    t = _quantiles(freedom, assurance)
+    return share_interval(counted.counts.k / np.maximum(counted.counts.n, 1), rows, freedom, assurance)
+
+
+def share_interval(share: Floats, rows: Floats, freedom: Floats, assurance: float) -> tuple[Floats, Floats]:
+    """Return Wilson's bounds of shares, with a quantile of Student's t; NaN with fewer than two independent rows.
+
+    Args:
+        share: The shares.
+        rows: The effective number of independent rows that each rests on.
+        freedom: The degrees of freedom of that number.
+        assurance: Probability with which each of the two bounds holds.
+
+    Examples:
+        >>> low, high = share_interval(np.array([0.9]), np.array([100.0]), np.array([99.0]), 0.95)
+        >>> print(low.round(3)[0], high.round(3)[0])
+        0.839 0.94
+    """
+    t = _quantiles(np.asarray(freedom, np.float64), assurance)
     with np.errstate(divide="ignore", invalid="ignore"):
         square = t * t / rows
-        low = (p + square / 2 - np.sqrt(square * (p * (1 - p) + square / 4))) / (1 + square)
-    return np.where(rows >= _FEWEST_ROWS, np.maximum(low, 0.0), np.nan)
+        middle = share + square / 2
+        spread = np.sqrt(square * (share * (1 - share) + square / 4))
+        low, high = (middle - spread) / (1 + square), (middle + spread) / (1 + square)
+    known = rows >= _FEWEST_ROWS
+    return np.where(known, np.maximum(low, 0.0), np.nan), np.where(known, np.minimum(high, 1.0), np.nan)
 
 
 def effective_rows(counted: Stretches) -> tuple[Floats, Floats]:
