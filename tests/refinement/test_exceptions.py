@@ -172,3 +172,19 @@ def test_the_tail_of_the_binomial_is_exact(trials: int, probability: float) -> N
     for most in range(trials + 1):
         expected = sum(comb(trials, k) * probability**k * (1 - probability) ** (trials - k) for k in range(most + 1))
         assert binomial_tail(most, trials, probability) == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_few_places_that_are_named_are_not_counted_again() -> None:
+    extras = {
+        "support_time": np.array([0.4, 0.4]),
+        "support_embeddings": np.array([0.03, 0.03]),
+        "where": np.array(["Pump 1, Pump 2", "Pump 1, Pump 2"]),
+        "places": np.array([2, 2]),
+        "places_judged": np.array([2.0, 2.0]),
+        "places_held": np.array([2.0, 1.0]),
+        "except": np.array(["", "Pump 2 (12 %)"]),
+    }
+    items = (Item.is_(Feature("a"), "x"), Item.is_(Feature("b"), "y"))
+    rules = RuleSet(items, np.zeros((2, 1)), np.ones(2), Counts.from_matrix([[90, 40, 42, 39]] * 2), extras=extras)
+    assert "holds in" not in rules.measures_text(0)
+    assert rules.measures_text(1).endswith("; holds in 1 of the 2 places where it applies; not at Pump 2 (12 %)")

@@ -519,13 +519,14 @@ def _assemble(
             accepted[own] &= bound[own] >= floor
     if not accepted.any():
         note = f"no range was sharpened: none was better on both parts of the time, for any of {len(rules):,} rules"
-        return replace(rules, notes=(*rules.notes, note))
+        extras = {**rules.extras, "confirmed_confidence": np.full(len(rules), np.nan)}
+        return replace(rules, extras=extras, notes=(*rules.notes, note))
     listed = [new if changed else old for new, old, changed in zip(made, rules, accepted.tolist(), strict=True)]
     again = count_rules_of(RuleSet.from_rules(listed, rules.counts), cut, denominator=denominator)
     confirmed = np.array([sharper[r].confirmed if accepted[r] else np.nan for r in range(len(rules))])
-    extras = _extras(rules, again, accepted, floor) | {"confirmed_confidence": confirmed}
-    if "assured_confidence" in extras:
-        extras["assured_confidence"] = np.where(accepted, bound, rules.measure("assured_confidence"))
+    columns = _extras(rules, again, accepted, floor) | {"confirmed_confidence": confirmed}
+    if "assured_confidence" in columns:
+        columns["assured_confidence"] = np.where(accepted, bound, rules.measure("assured_confidence"))
     whole = replace(
         rules,
         items=again.items,
@@ -534,7 +535,7 @@ def _assemble(
         counts=again.counts,
         patterns=again.patterns,
         pattern_of=again.pattern_of,
-        extras=extras,
+        extras=columns,
         coverage_of=again.coverage_of,
         facts={key: value for key, value in rules.facts.items() if key != "data_coverage"},
     )
