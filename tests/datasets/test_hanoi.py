@@ -206,3 +206,16 @@ def test_the_leak_table_is_needed_only_for_its_leaks(published: Path, tmp_path: 
     assert len(datasets.load("hanoi", days=1, leaks=[], path=tmp_path).sensors) == 97
     with pytest.raises(InputError, match=r"are missing: hanoi_leak_scenarios.json"):
         datasets.load("hanoi", days=1, path=tmp_path)
+
+
+def test_the_year_before_is_the_same_network_without_leaks_and_with_other_deviations(published: Path) -> None:
+    leak = {"node": "14", "start": 0, "end": 48, "diameter": 0.05}
+    year = datasets.load("hanoi", days=1, leaks=[leak])
+    before = datasets.load("hanoi", days=1, leaks=[leak], before=True)
+    assert before.labels is not None and before.labels.height == 0
+    assert before.sensors.to_polars()["time"][0] == datetime(2017, 1, 1, tzinfo=UTC)
+    assert "of the year before" in before.description
+    now, then = (data.sensors.to_polars()["demand_3"].to_numpy() for data in (year, before))
+    assert np.abs(now / then - 1).max() < 0.5 and not np.allclose(now, then)
+    assert year.description.rpartition("uncertainty")[2] == before.description.rpartition("uncertainty")[2]
+    assert np.abs(loss(before, "14")).max() < 0.05

@@ -44,7 +44,13 @@ class Fourier:
 
 
 def draw_leakdb_multipliers(
-    rng: np.random.Generator, *, week: Fourier, year: Fourier, junctions: int, steps: int
+    rng: np.random.Generator,
+    *,
+    week: Fourier,
+    year: Fourier,
+    junctions: int,
+    steps: int,
+    noise: np.random.Generator | None = None,
 ) -> Floats:
     """Draw demand multipliers by LeakDB's recipe, one column per junction.
 
@@ -57,6 +63,7 @@ def draw_leakdb_multipliers(
         year: The yearly pattern.
         junctions: The number of junctions.
         steps: The number of steps.
+        noise: Another generator for the noise of single steps, for another year of the same consumers.
     """
     bases = year.basis(steps), week.basis(steps)
     table = np.empty((steps, junctions))
@@ -66,8 +73,10 @@ def draw_leakdb_multipliers(
             for basis, curve in zip(bases, (year, week), strict=True)
         )
         variation = rng.normal(*_WEEK_VARIATION)
-        noise = rng.normal(0.0, _STEP_NOISE, steps)
-        table[:, column] = (yearly + 1) * (weekly * variation + 1) * (1 + noise)
+        deviation = rng.normal(0.0, _STEP_NOISE, steps)
+        if noise is not None:
+            deviation = noise.normal(0.0, _STEP_NOISE, steps)
+        table[:, column] = (yearly + 1) * (weekly * variation + 1) * (1 + deviation)
     return table
 
 

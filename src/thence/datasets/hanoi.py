@@ -115,6 +115,7 @@ def load(
     noise: float = 0.0,
     sensors: str | Iterable[str] = "all",
     leaks: Iterable[Leak | Mapping[str, object]] | None = None,
+    before: bool = False,
     path: str | os.PathLike[str] | None = None,
     progress: Progress = silent,
 ) -> System:
@@ -131,6 +132,8 @@ def load(
         sensors: ``"all"``, or some of the kinds ``"pressure"``, ``"flow"`` and ``"demand"``.
         leaks: Leaks instead of those of the table: ``Leak`` objects or mappings of its fields, with times as step
             numbers, ISO strings or datetimes.
+        before: Load the first days of the year before instead: the same network and consumers without leaks, with other
+            random deviations of the demands from their patterns. What is normal can be learned from it.
         path: The folder of LeakDB's files, or its parent; ``None`` to search for it.
         progress: Receives the progress of the simulation.
     """
@@ -155,15 +158,27 @@ def load(
         sources=[folder / _NETWORK, folder / _WEEK, folder / _YEAR],
         simulate=lambda: _simulate(folder, scenario=scenario, seed=seed, steps=steps, leaks=active, progress=progress),
     )
+    start = START
+    if before:
+        start, attempt, active = START.replace(year=START.year - 1), _attempt_of(notes, scenario, seed), ()
+        frame, notes = load_or_simulate(
+            "hanoi",
+            parameters={"version": _VERSION, "scenario": scenario, "seed": seed, "days": days, "before": attempt},
+            sources=[folder / _NETWORK, folder / _WEEK, folder / _YEAR],
+            simulate=lambda: _simulate(
+                folder, scenario=scenario, seed=seed, steps=steps, leaks=(), progress=progress, before=attempt
+            ),
+        )
     gauges = [Gauge.from_id(column) for column in frame.columns if column != "time"]
     return build_system(
         "hanoi",
         inp=folder / _NETWORK,
         gauges=[gauge for gauge in gauges if gauge.kind in kinds],
-        frame=add_noise(frame, noise=noise, seeds=[seed, scenario]),
-        leaks=_labels(active, end=START + steps * STEP),
+        frame=add_noise(frame, noise=noise, seeds=[seed, scenario, *([1] if before else [])]),
+        leaks=_labels(active, end=start + steps * STEP),
         description=(
-            f"Hanoi water network, scenario {scenario}, seed {seed}: {days} days at 30 min, "
+            f"Hanoi water network, scenario {scenario}, seed {seed}: {days} days at 30 min"
+            f"{' of the year before' if before else ''}, "
             f"{len(active)} leak{'' if len(active) == 1 else 's'}; uncertainty {notes['uncertainty']}"
             f"{note_noise(noise)}"
         ),
@@ -219,16 +234,35 @@ def _as_step(when: object, *, name: str) -> int:
     return round((moment - START) / STEP)
 
 
+def _attempt_of(notes: Mapping[str, str], scenario: int, seed: int) -> int:
+    """Return which draw a simulated year is; notes of earlier versions do not say it, but show its levels."""
+    if "attempt" in notes:
+        return int(notes["attempt"])
+    draws = (np.random.default_rng([seed, scenario, attempt]) for attempt in range(_ATTEMPTS))
+    return next(number for number, rng in enumerate(draws) if _levels(*_draw_levels(rng)) == notes["uncertainty"])
+
+
 def _simulate(
-    folder: Path, *, scenario: int, seed: int, steps: int, leaks: Sequence[Leak], progress: Progress
+    folder: Path,
+    *,
+    scenario: int,
+    seed: int,
+    steps: int,
+    leaks: Sequence[Leak],
+    progress: Progress,
+    before: int | None = None,
 ) -> Simulated:
+    """Simulate a scenario; with ``before``, the year before the draw of this number."""
     week, year = _read_curve(folder / _WEEK, "Aw", 7), _read_curve(folder / _YEAR, "Ay", 365)
-    for attempt in range(_ATTEMPTS):
+    for attempt in range(_ATTEMPTS) if before is None else (before,):
         rng = np.random.default_rng([seed, scenario, attempt])
-        frame, levels = _draw(folder / _NETWORK, rng, week=week, year=year, steps=steps, leaks=leaks, progress=progress)
+        noise = None if before is None else np.random.default_rng([seed, scenario, attempt, 1])
+        frame, levels = _draw(
+            folder / _NETWORK, rng, noise, week=week, year=year, steps=steps, leaks=leaks, progress=progress
+        )
         lowest = frame.select(pl.min_horizontal(pl.col("^pressure_.*$").min())).item()
-        if lowest > 0:  # as in LeakDB: a scenario with a pressure of zero or less is drawn again
-            return frame, {"uncertainty": levels}
+        if lowest > 0 or before is not None:  # as in LeakDB: a scenario with a pressure of zero or less is drawn again
+            return frame, {"uncertainty": levels, "attempt": str(attempt)}
     described = ", ".join(f"{leak.diameter:g} m at node {leak.node}" for leak in leaks) or "none"
     raise SimulationError(
         f"all {_ATTEMPTS} draws of scenario {scenario} ran out of pressure (leaks: {described})",
@@ -246,6 +280,7 @@ def _read_curve(file: Path, name: str, days: int) -> Fourier:
 def _draw(
     inp: Path,
     rng: np.random.Generator,
+    noise: np.random.Generator | None,
     *,
     week: Fourier,
     year: Fourier,
@@ -253,7 +288,7 @@ def _draw(
     leaks: Sequence[Leak],
     progress: Progress,
 ) -> tuple[pl.DataFrame, str]:
-    length, diameter, roughness, base = rng.choice(_UNCERTAINTY, 4)
+    length, diameter, roughness, base = _draw_levels(rng)
     with Network(inp) as network:
         network.use_pressure_driven_demand(required_m=_REQUIRED_PRESSURE_M)
         network.set_accuracy(1e-5, trials=200)
@@ -270,7 +305,9 @@ def _draw(
                 roughness=1 + roughness * rng.uniform(-1, 1),
             )
         # Always draw the whole year, so that a short period is the beginning of a longer one.
-        whole_year = draw_leakdb_multipliers(rng, week=week, year=year, junctions=len(junctions), steps=_STEPS_A_YEAR)
+        whole_year = draw_leakdb_multipliers(
+            rng, week=week, year=year, junctions=len(junctions), steps=_STEPS_A_YEAR, noise=noise
+        )
         multipliers = whole_year[:steps]
         wanted = {}
         for column, junction in enumerate(junctions):
@@ -295,9 +332,19 @@ def _draw(
         # EPANET adds the leak to the demand of the junction; consumers receive their demand less the deficit.
         column = gauges.index(Gauge("demand", node))
         table[:, column] = wanted[node] - table[:, len(gauges) + offset]
-    frame = frame_of_readings(table[:, : len(gauges)], gauges, start=START, step=STEP)
-    levels = f"length {length:.0%}, diameter {diameter:.0%}, roughness {roughness:.0%}, base demand {base:.0%}"
-    return frame, levels
+    start = START if noise is None else START.replace(year=START.year - 1)
+    frame = frame_of_readings(table[:, : len(gauges)], gauges, start=start, step=STEP)
+    return frame, _levels(length, diameter, roughness, base)
+
+
+def _draw_levels(rng: np.random.Generator) -> tuple[float, float, float, float]:
+    """Draw how uncertain lengths, diameters, roughness and base demands are."""
+    length, diameter, roughness, base = rng.choice(_UNCERTAINTY, 4).tolist()
+    return length, diameter, roughness, base
+
+
+def _levels(length: float, diameter: float, roughness: float, base: float) -> str:
+    return f"length {length:.0%}, diameter {diameter:.0%}, roughness {roughness:.0%}, base demand {base:.0%}"
 
 
 def _emitter_setter(network: Network, leaks: Sequence[Leak], *, steps: int) -> Callable[[int], None]:
