@@ -464,6 +464,13 @@ _BINS = (
         help="Fit the bins on readings before this time only.",
         panel=_TABLE,
     ),
+    JobOption(
+        name="towards",
+        sets=("discretize.towards",),
+        type=_TEXT,
+        help="With --method entropy: the column, sensor or kind whose states the bins tell apart.",
+        panel=_TABLE,
+    ),
 )
 
 _MINERS = (
@@ -543,6 +550,14 @@ _RESULTS = (
         type=_WHOLE,
         help="Most rules to keep: the most informative ones, each fact once (default: 50); 0 for no limit.",
         panel=_RESULT,
+    ),
+    JobOption(
+        name="sharpen",
+        sets=("refine.sharpen",),
+        type=bool | None,
+        help="Replace the bins of rules by sharper ranges, where later time confirms them.",
+        panel=_RESULT,
+        flag="--sharpen/--no-sharpen",
     ),
     JobOption(
         name="assurance",

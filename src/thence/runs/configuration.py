@@ -46,7 +46,8 @@ Paths = str | tuple[str, ...]
 DIGEST = 50
 """The most rules of a digest, unless another number is given."""
 REFINE_STEPS = (
-    *("trivia", "redundancy", "improvement", "assurance", "significance", "merge", "cover", "digest", "min_confidence"),
+    *("trivia", "redundancy", "improvement", "assurance", "significance", "merge", "cover", "digest", "sharpen"),
+    "min_confidence",
 )
 """The settings of ``[refine]`` that are settings of ``refine``."""
 AUTO = "auto"
@@ -179,6 +180,8 @@ class DiscretizeConfig:
         method: The binning method.
         bin_edges: Given edges by kind, instead of fitted ones.
         fit_until: Fit the bins on the readings before this time only.
+        towards: For the method ``entropy``: the column, sensor or kind whose states the bins tell apart. The default
+            is the target of a plain table.
     """
 
     bins: int | None = None
@@ -186,6 +189,7 @@ class DiscretizeConfig:
     method: str = "frequency"
     bin_edges: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     fit_until: str | None = None
+    towards: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -318,6 +322,7 @@ class RefineConfig:
         cover: Keep the fewest rules that cover all covered rows (``True``) or this share of them.
         digest: Keep at most this many rules: the most informative ones, each fact once. The default is 50, or all
             rules if ``cover`` is given; 0 keeps all.
+        sharpen: Replace the bins of the rules that are kept by sharper ranges, where later time confirms them.
         min_confidence: The confidence that merged and simplified rules must reach.
         null: Settings of the null model of ``significance``.
         by: The measure by which rules are sorted. By default those of a digest are in an order to be read in, and
@@ -336,6 +341,7 @@ class RefineConfig:
     merge: bool | None = None
     cover: bool | float | None = None
     digest: int | None = None
+    sharpen: bool | None = None
     min_confidence: float | None = None
     null: Mapping[str, Any] = field(default_factory=dict)
     by: str | None = None

@@ -129,7 +129,7 @@ def build_rows(frame: pl.DataFrame, given: InputConfig, bins: DiscretizeConfig) 
         bins=10 if bins.bins is None else bins.bins,
         method=bins.method,
         bin_edges=dict(bins.bin_edges),
-        towards=(given.target or "") if bins.method == "entropy" else "",
+        towards=bins.towards or ((given.target or "") if bins.method == "entropy" else ""),
         **options,
     )
     return replace(table, notes=(*notes, *table.notes))

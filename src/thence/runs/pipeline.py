@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from thence.atomic import require_writable
 from thence.counting.by_site import with_site_columns
+from thence.counting.recount import counted_on
 from thence.errors import ConfigError
 from thence.graph.sites import AnySystem, Sites
 from thence.miners.base import BaseMiner, Miner, settings_of
@@ -451,6 +452,9 @@ def _mine_table(
                 note = "interrupted: these are the rules before refinement"
                 refined = replace(found, notes=(*found.notes, note), ending=Ending.INTERRUPTED)
         kept = select_rules(refined, config.refine)
+        own = counted_on(kept)
+        if config.refine.sharpen and isinstance(own, TransactionTable):
+            table = own  # with the cuts of sharpened ranges
         if isinstance(system, Sites) and isinstance(table, TransactionTable):
             kept = with_site_columns(kept, table, denominator=miner.denominator)
         return _Searched(config, table, found, kept, model)

@@ -75,6 +75,7 @@ def transactions(
     method: str = "frequency",
     bin_edges: Mapping[str, Sequence[float]] | None = None,
     fit_until: str | None = None,
+    towards: str | None = None,
     hops: int | None = None,
     edges: bool = False,
     properties: Iterable[str] | None = None,
@@ -105,6 +106,7 @@ def transactions(
         method: The binning method.
         bin_edges: Given edges by kind, instead of fitted ones.
         fit_until: Fit the bins on the readings before this time only.
+        towards: For the method ``entropy``: the sensor or kind whose states the bins of the others tell apart.
         hops: How many edges away from a sensor's node the graph is used. The default is 0, and 2 for lifted tables.
         edges: Whether labels and edges of the graph become items.
         properties: The properties of nodes to use; all by default.
@@ -140,6 +142,7 @@ def transactions(
             method=method,
             bin_edges={key: tuple(cuts) for key, cuts in (bin_edges or {}).items()},
             fit_until=fit_until,
+            towards=towards,
         ),
         enrich=EnrichConfig(
             mode=enrich,
@@ -336,7 +339,8 @@ def _build(
         graph=system.graph,
         binding=system.binding,
         ontology=system.ontology,
-        discretizer=discretizer or Discretizer(bins.method, bins_of(config), scope_of(config), bins.bin_edges),
+        discretizer=discretizer
+        or Discretizer(bins.method, bins_of(config), scope_of(config), bins.bin_edges, towards=bins.towards or ""),
         fit_frames=fit_frames,
         hops=chosen.hops,
         edges=chosen.edges,
@@ -430,7 +434,8 @@ def table_for(miner: BaseMiner, readings: WindowedReadings, system: AnySystem, c
     if config.refine.significance is not None:
         # Better to refuse before an hour of mining than after it.
         require_permutations(table, Null(**config.refine.null))
-    return table
+    # Readings that nobody will look at again are not kept in memory.
+    return table if config.refine.sharpen else replace(table, finer=None)
 
 
 def window_text(readings: WindowedReadings) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
+import polars as pl
 
 from thence.atomic import INCOMPLETE, finish_first, new_folder
 from thence.controls.control import Controls
@@ -24,6 +25,7 @@ from thence.display.rules import run_html
 from thence.errors import ConfigError, InputError, RunError, nearest
 from thence.export import read_rules, write_rules
 from thence.laws.law import Laws
+from thence.refinement.exceptions import exceptions
 from thence.rules.ruleset import RuleSet
 from thence.runs.configuration import Config
 from thence.tables.discretization import Discretizer
@@ -139,6 +141,14 @@ class Run:
             summary = {**self.summary, "seconds": seconds}
             _write_json(folder / "summary.json", summary)
         return replace(self, path=target, config=config, summary=summary)
+
+    def exceptions(self) -> pl.DataFrame:
+        """Return the places where lifted rules fail that hold elsewhere; see ``th.exceptions``.
+
+        Raises:
+            MiningError: If the table is not at hand, as in a run that was read from disk.
+        """
+        return exceptions(self.rules, self.table if isinstance(self.table, TransactionTable) else None)
 
     def __repr__(self) -> str:
         count = f"{len(self.rules):,} rule{'' if len(self.rules) == 1 else 's'}"
