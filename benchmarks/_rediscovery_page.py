@@ -24,6 +24,7 @@ CONTROL_COLUMNS = (
 LAW_COLUMNS = (
     "network", "law", "places", "later_share", "unseen_places", "unseen_rows", "unseen_held", "sentence",
 )  # fmt: skip
+NUMBERS = ("Two", "Three", "Four", "Five")
 SENTENCES = 10
 PEER_SENTENCES = 3
 
@@ -152,7 +153,7 @@ def format_page(studies: Sequence[Findings], *, days: int, regions: int, limit_s
     confirmed = [study.network for study in studies if study.network not in CHOSEN_ON]
     ending = f"{', '.join(confirmed)} confirm them." if confirmed else "the networks that confirm them were not run."
     return PAGE.format(
-        number={1: "One water network", 5: "Five water networks"}.get(len(studies), f"{len(studies)} water networks"),
+        number=("One water network", *(f"{word} water networks" for word in NUMBERS))[len(studies) - 1],
         days=days,
         setting=f"Settings of the searches were chosen on {' and '.join(CHOSEN_ON)} only; {ending}",
         least=LEAST_ACTIONS,
