@@ -85,6 +85,7 @@ def mine(
     ontology: Any = None,
     target: str | None = None,
     windows: str | None = None,
+    derive: str | Iterable[str] | None = None,
     enrich: str | None = None,
     bins: int | None = None,
     scope: str | None = None,
@@ -120,6 +121,8 @@ def mine(
         ontology: An ``Ontology``, or whatever ``read_ontology`` takes.
         target: The column of a plain table that rules conclude about, such as a class.
         windows: The length of a window; by default the step of the readings.
+        derive: Further features per window: ``"change"``, ``"hour"``, ``"weekday"``, and those of time: ``"lag:30min"``,
+            ``"switch"``, ``"duration"``, ``"within:30min"``.
         enrich: The enrichment: ``"none"``, ``"grounded"``, ``"existential"`` or ``"lifted"``. The default is
             ``"lifted"`` with a graph and ``"none"`` without.
         bins: The number of bins per quantity. The default is 10; for lifted rules 5, or 3 if 5 give very few rules.
@@ -159,7 +162,7 @@ def mine(
     asked = replace(
         base,
         input=read_as(given_values(read, target=target), categorical=categorical, numeric=numeric),
-        windows=given_values(base.windows, every=windows),
+        windows=given_values(base.windows, every=windows, derive=_several(derive)),
         discretize=given_values(base.discretize, bins=bins, scope=scope),
         refine=asked_refinement(refine, base.refine),
         logic=given_values(base.logic, laws=laws, controls=controls),
@@ -184,6 +187,10 @@ def mine(
     with show_progress(progress) as tell:
         chosen = given_settings(asked, miner, settings)
         return _run(planned, made, load, tell, given=chosen, fallback=plan_fallback(asked, planned))
+
+
+def _several(names: str | Iterable[str] | None) -> tuple[str, ...] | None:
+    return None if names is None else (names,) if isinstance(names, str) else tuple(names)
 
 
 def run_config(
