@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.errors import InputError
-from thence.tables.entropy_cuts import cut_by_entropy
 from thence.estimators.scikit_learn import check_classification_targets, column_or_1d, validate_data
 from thence.frames import is_frame, to_polars_frame
 from thence.rules.items import Feature, Value
 from thence.rules.matching import to_numbers
 from thence.tables.discretization import Discretizer
+from thence.tables.entropy_cuts import cut_by_entropy
 from thence.tables.frames import matching_names, read_columns
 from thence.tables.transactions import FeatureTable, TransactionTable
 

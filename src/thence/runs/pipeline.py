@@ -121,8 +121,8 @@ def mine(
         ontology: An ``Ontology``, or whatever ``read_ontology`` takes.
         target: The column of a plain table that rules conclude about, such as a class.
         windows: The length of a window; by default the step of the readings.
-        derive: Further features per window: ``"change"``, ``"hour"``, ``"weekday"``, and those of time: ``"lag:30min"``,
-            ``"switch"``, ``"duration"``, ``"within:30min"``.
+        derive: Further features per window, such as ``"change"``, ``"hour"``, ``"lag:30min"``, ``"switch"``,
+            ``"duration"`` and ``"within:30min"``.
         enrich: The enrichment: ``"none"``, ``"grounded"``, ``"existential"`` or ``"lifted"``. The default is
             ``"lifted"`` with a graph and ``"none"`` without.
         bins: The number of bins per quantity. The default is 10; for lifted rules 5, or 3 if 5 give very few rules.
