@@ -73,21 +73,11 @@ def test_states_agree_with_brute_force(made: Any, threads: int) -> None:
     slots = rng.integers(0, 2, n_rules)
     targets = rng.integers(-1, 3, (2, bank.n_embeddings))
     weights = rng.random((n_rules, bank.n_embeddings))
-    found = tally_states(
-        bank, antecedents=left, consequents=right, slots=slots, targets=targets, n_targets=3, threads=threads
-    )
-    by_frame = violations_per_frame(
-        bank,
-        antecedents=left,
-        consequents=right,
-        slots=slots,
-        targets=targets,
-        n_targets=3,
-        weights=weights,
-        threads=threads,
-    )
+    rules = {"antecedents": left, "consequents": right, "slots": slots, "targets": targets, "n_targets": 3}
+    found = tally_states(bank, **rules, rates=weights[:, 0], threads=threads)
+    by_frame = violations_per_frame(bank, **rules, weights=weights, threads=threads)
     frames, of_targets = np.zeros((2, bank.n_frames)), np.zeros((2, 3))
-    weighted = np.zeros((2, 3, bank.n_frames))
+    weighted, expected_at = np.zeros((2, 3, bank.n_frames)), np.zeros(3)
     for rule in range(n_rules):
         items = [int(item) for item in left[rule] if item >= 0]
         expected = _brute(bank, columns, inside, items, int(right[rule]))
@@ -99,6 +89,9 @@ def test_states_agree_with_brute_force(made: Any, threads: int) -> None:
         for words, state in ((states.satisfied, 0), (states.violated, 1), (states.missing, 3)):
             assert (unpack(words, n_rows=bank.n_frames) == (expected == state)).all()
         applies, broken = (expected == 0) | (expected == 1), expected == 1
+        for embedding in range(bank.n_embeddings):
+            if (target := targets[slots[rule], embedding]) >= 0:
+                expected_at[target] += applies[embedding].sum() * weights[rule, 0]
         for at, rows in enumerate((applies, broken)):
             frames[at] += rows.sum(axis=0)
             for embedding in range(bank.n_embeddings):
@@ -109,6 +102,7 @@ def test_states_agree_with_brute_force(made: Any, threads: int) -> None:
     assert (found.frame_violated == frames[1]).all()
     assert (found.target_applicable == of_targets[0]).all()
     assert (found.target_violated == of_targets[1]).all()
+    assert np.allclose(found.target_expected, expected_at)
     assert np.allclose(by_frame[0], weighted[0])
     assert np.allclose(by_frame[1], weighted[1])
 

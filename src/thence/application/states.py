@@ -113,6 +113,7 @@ class Tallies:
         missing: Rows in which a feature of each rule has no value.
         target_applicable: Rows × rules that apply, by target.
         target_violated: Rows × rules that are violated, by target.
+        target_expected: Sum of the rates of the rules over the rows in which they apply, by target.
         frame_applicable: Rules × embeddings that apply, by frame.
         frame_violated: Rules × embeddings that are violated, by frame.
     """
@@ -123,6 +124,7 @@ class Tallies:
     missing: Ints
     target_applicable: Ints
     target_violated: Ints
+    target_expected: Floats
     frame_applicable: Ints
     frame_violated: Ints
 
@@ -135,6 +137,7 @@ def tally_states(
     slots: npt.ArrayLike | None = None,
     targets: npt.ArrayLike | None = None,
     n_targets: int = 0,
+    rates: npt.ArrayLike | None = None,
     threads: int | None = None,
 ) -> Tallies:
     """Count the states of rules over all embeddings in one pass: by rule, by target and by frame.
@@ -148,6 +151,7 @@ def tally_states(
         slots: The row of ``targets`` that each rule reads.
         targets: Matrix (slots × embeddings) of target numbers; −1 for none.
         n_targets: Number of targets.
+        rates: How often each rule is expected to be violated where it applies; by default never.
         threads: Maximum number of threads; by default one per processor.
 
     Returns:
@@ -167,24 +171,28 @@ def tally_states(
     left = _as_matrix(antecedents, len(right))
     slot_of, target_of = _as_targets(slots, targets, len(right), bank.n_embeddings)
     counts = np.zeros((len(right), 3), np.int64)
-    by_target = np.zeros((n_targets, 2), np.int64)
+    by_target, expected = np.zeros((n_targets, 2), np.int64), np.zeros(n_targets)
     by_frame = np.zeros((2, bank.n_frames), np.int64)
     if len(right) and bank.n_rows:
         order, sorted_left, sorted_right = sort_rules(bank, left, right)
         rules = select_rules(bank, sorted_left, sorted_right, complete=bank.is_complete)
         slot_of = as_kernel_array(slot_of[order], np.int32)
+        rate_of = np.zeros(len(right)) if rates is None else np.asarray(rates, np.float64)
+        rate_of = as_kernel_array(rate_of[order], np.float64)
 
-        def work(task: _Task) -> tuple[Ints, Ints, Ints]:
+        def work(task: _Task) -> tuple[Ints, Ints, Floats, Ints]:
             own, of_targets = np.zeros((len(right), 3), np.int64), np.zeros((n_targets, 2), np.int64)
+            rated = np.zeros(n_targets)
             planes = np.zeros((2, _PLANES, task.high - task.low), np.uint64)
-            _tally(rules, slot_of, target_of, *task, own, of_targets, planes)
-            return own, of_targets, np.stack([_add_planes(one) for one in planes])
+            _tally(rules, slot_of, target_of, rate_of, *task, own, of_targets, rated, planes)
+            return own, of_targets, rated, np.stack([_add_planes(one) for one in planes])
 
         tasks = _split_work(bank, len(right), threads)
         parts = run_threads(work, tasks, threads=threads)
-        for task, (own, of_targets, of_frames) in zip(tasks, parts, strict=True):
+        for task, (own, of_targets, rated, of_frames) in zip(tasks, parts, strict=True):
             counts[order] += own
             by_target += of_targets
+            expected += rated
             stop = min(task.high * 64, bank.n_frames)
             by_frame[:, task.low * 64 : stop] += of_frames[:, : stop - task.low * 64]
     satisfied, violated, known = counts.T
@@ -197,6 +205,7 @@ def tally_states(
         bank.n_rows - known,
         by_target[:, 0].copy(),
         by_target[:, 1].copy(),
+        expected,
         by_frame[0],
         by_frame[1],
     )
@@ -260,12 +269,14 @@ def _tally(
     rules: BankRules,
     slots: Indices,
     targets: Indices,
+    rates: Floats,
     first: int,
     last: int,
     start: int,
     stop: int,
     counts: Ints,
     by_target: Ints,
+    rated: Floats,
     planes: Words,
 ) -> None:
     """Count all rules over the embeddings ``first … last`` and the words ``start … stop``, and add to the outputs."""
@@ -329,6 +340,7 @@ def _tally(
                 if at >= 0:
                     by_target[at, 0] += np.int64(n_held)
                     by_target[at, 1] += np.int64(n_held - n_hits)
+                    rated[at] += rates[rule] * n_held
 
 
 def violations_per_frame(

@@ -1,0 +1,259 @@
+"""Other data as a run prepared its own: the same windows, bins, states and patterns, and which rules bind to them.
+
+Without a graph of their own, later readings belong to the graph of the run. This module wires reading, windows and
+tables; it counts nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+from thence.application.bound import NotBound, bind_named, bind_to_table, is_same_system
+from thence.application.reference import reference_frames
+from thence.errors import ConfigError, InputError
+from thence.graph.sites import AnySystem, Sites
+from thence.graph.system import System
+from thence.readings.pooling import PooledReadings
+from thence.readings.sensors import Sensor
+from thence.readings.steps import format_duration
+from thence.readings.windows import WindowedReadings
+from thence.rules.english import format_unit
+from thence.rules.items import Aspect
+from thence.rules.ruleset import RuleSet
+from thence.runs.configuration import Config, InputConfig
+from thence.runs.frames import is_plain_table
+from thence.runs.inputs import gather_system, load_system
+from thence.runs.preparation import Table, build_features, build_table, window_readings
+from thence.runs.run import Run
+from thence.tables.discretization import Discretizer
+from thence.tables.later import read_alike
+from thence.tables.transactions import TransactionTable
+
+__all__ = ["Later", "Reference", "gather_later", "prepare_later"]
+
+Reference = str | float | Sequence[str | datetime] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Later:
+    """Other data, prepared for the rules of a run.
+
+    Args:
+        system: The system that the data belong to.
+        readings: The readings in windows.
+        table: The table, with the bins of the run.
+        not_bound: The rules that cannot be counted on it.
+        same_system: Whether the data are of the system that was mined.
+        notes: What was not seen before, and what was fitted here; one sentence each.
+    """
+
+    system: AnySystem
+    readings: WindowedReadings
+    table: Table
+    not_bound: tuple[NotBound, ...]
+    same_system: bool
+    notes: tuple[str, ...]
+
+
+def gather_later(
+    run: Run, sensors: Any, graph: Any, binding: Any, ontology: Any, given: InputConfig | None = None
+) -> AnySystem:
+    """Read other data for the rules of a run.
+
+    Readings without a graph belong to the graph of the run, as far as the run records where it read it.
+
+    Args:
+        run: The run.
+        sensors: A ``System``, several of them, ``SensorData``, or whatever ``read_sensors`` takes.
+        graph: The graph of another system.
+        binding: Its binding.
+        ontology: Its ontology.
+        given: Options of readers; by default those of the run.
+
+    Raises:
+        ConfigError: If the rules need a graph and there is none.
+    """
+    if run.config.input.target is not None or (graph is None and binding is None and is_plain_table(sensors)):
+        raise ConfigError(
+            "rules are applied to sensor data, and these rows have no times",
+            hint="use RuleSet.applies, RuleSet.predict or RuleFeatures for a plain table",
+        )
+    mode, recorded = run.config.enrich.mode, run.config.input
+    options = _reader_options(recorded, given)
+    if isinstance(sensors, (System, Sites)) or _are_systems(sensors):
+        return gather_system(sensors, graph, binding, ontology, options, mode)
+    if graph is None and binding is None:
+        if recorded.dataset is not None:
+            return _with_readings(load_system(_named_only(recorded), mode), sensors, ontology, options, mode)
+        graph, binding = recorded.graph, recorded.binding
+        options = replace(options, read_graph=recorded.read_graph, bind={**recorded.bind, **options.bind})
+    if graph is None and mode != "none":
+        raise ConfigError(
+            f"the rules of the run have the enrichment '{mode}', which needs the graph, and the run does not say "
+            "where it is",
+            hint="pass graph=… and binding=…, or a System",
+        )
+    known = ontology if ontology is not None or graph is None else recorded.ontology
+    return gather_system(sensors, graph, binding, known, options, mode)
+
+
+def _are_systems(sensors: Any) -> bool:
+    return isinstance(sensors, (list, tuple)) and bool(sensors) and all(isinstance(one, System) for one in sensors)
+
+
+def _reader_options(recorded: InputConfig, given: InputConfig | None) -> InputConfig:
+    """The options of readers: those of the run, overridden by those that are given; its period is not that of now."""
+    if given is None:
+        return InputConfig(read_sensors=recorded.read_sensors)
+    return InputConfig(
+        read_sensors={**recorded.read_sensors, **given.read_sensors},
+        read_graph=given.read_graph,
+        bind=given.bind,
+        select=given.select,
+        start=given.start,
+        end=given.end,
+    )
+
+
+def _named_only(recorded: InputConfig) -> InputConfig:
+    return InputConfig(dataset=recorded.dataset, options=recorded.options)
+
+
+def _with_readings(system: System, sensors: Any, ontology: Any, options: InputConfig, mode: str) -> System:
+    """A data set with other readings; its binding holds for the sensors that have readings now."""
+    found = gather_system(sensors, system.graph, system.binding, ontology or system.ontology, options, mode)
+    assert isinstance(found, System)
+    return replace(found, name=system.name)
+
+
+def prepare_later(
+    rules: RuleSet, run: Run, system: AnySystem, *, reference: Reference = None, same_system: bool | None = None
+) -> Later:
+    """Build the table of other data with the windows, bins and patterns of a run, and find out which rules bind.
+
+    Args:
+        rules: The rules to apply, which may be some of those of the run.
+        run: The run that they come from.
+        system: The data.
+        reference: The period on which ranks of sensors are fitted that the run has not seen; see ``reference_frames``.
+        same_system: Whether the data are of the system that was mined; by default decided by the names of the systems
+            and the nodes of the sensors.
+
+    Raises:
+        InputError: If readings of a kind have another unit than those that were mined.
+    """
+    bins = run.discretizer
+    before = () if bins is None else bins.systems
+    names = system.names if isinstance(system, Sites) else (system.name,)
+    same = is_same_system(rules, before, system, names) if same_system is None else same_system
+    if bins is not None and isinstance(system, System):
+        system = replace(system, sensors=read_alike(system.sensors, bins))
+    config = _config_like(rules, run, {sensor.kind for sensor in _sensors_of(system)})
+    readings = window_readings(system, config)
+    _refuse_other_units(rules, readings, same=same)
+    ids = [sensor.id for sensor in readings.sensors]
+    named = " and ".join(name for name in before if name)
+    not_bound = {one.rule: one for one in bind_named(rules, system, ids, same=same, system=named)}
+    frames = None if reference is None else _frames_of(reference, readings)
+    if len(not_bound) == len(rules) or (config.enrich.mode == "lifted" and not config.enrich.patterns):
+        table: Table = TransactionTable((), config.enrich.mode, bins or Discretizer())
+    elif bins is None:
+        table = build_features(readings, system, config)
+    else:
+        decided = None if same_system is None and same else same
+        table = build_table(readings, system, config, discretizer=bins, fit_frames=frames, same_system=decided)
+    for one in bind_to_table(rules, table, readings, system):
+        not_bound.setdefault(one.rule, one)
+    notes = list(readings.notes)
+    if not same:
+        notes.append(_describe_other(named, names))
+    if isinstance(table, TransactionTable):
+        notes += [note for note in table.notes if not note.startswith("the pattern ")]
+        notes += _describe_reference(run, table, readings, reference, frames)
+    ordered = tuple(not_bound[rule] for rule in sorted(not_bound))
+    return Later(system, readings, table, ordered, same, tuple(dict.fromkeys(notes)))
+
+
+def _sensors_of(system: AnySystem) -> list[Sensor]:
+    systems = system.systems if isinstance(system, Sites) else (system,)
+    return [sensor for one in systems for sensor in one.sensors.sensors]
+
+
+def _config_like(rules: RuleSet, run: Run, kinds: set[str]) -> Config:
+    """The configuration of a run for other data: its windows and enrichment, and the patterns of its rules."""
+    config, windows = run.config, run.config.windows
+    if not isinstance(windows.aggregate, str):
+        known = {kind: how for kind, how in windows.aggregate.items() if kind in kinds}
+        windows = replace(windows, aggregate=known or "mean")
+    seconds = run.discretizer.window_seconds if run.discretizer is not None else 0.0
+    if windows.every == "auto" and seconds:
+        windows = replace(windows, every=format_duration(timedelta(seconds=seconds)).replace(" ", ""))
+    enrich = config.enrich
+    if enrich.mode == "lifted":
+        enrich = replace(enrich, patterns=tuple(dict.fromkeys(text for text, _ in rules.patterns)), properties=None)
+    empty = InputConfig()
+    return replace(config, input=empty, system=(), windows=windows, enrich=enrich)
+
+
+def _frames_of(reference: str | float | Sequence[str | datetime], readings: WindowedReadings) -> Any:
+    if isinstance(readings, PooledReadings) and not isinstance(reference, (int, float)):
+        raise ConfigError(
+            "several systems have no common reference period: each has times of its own",
+            hint="pass a share of the frames, such as reference=0.5",
+        )
+    return reference_frames(reference, readings.times)
+
+
+def _describe_other(before: str, names: Sequence[str]) -> str:
+    now = " and ".join(name for name in names if name)
+    here = f"'{now}'" if now else "the data"
+    was = f"'{before}'" if before else "the one that was mined"
+    return f"{here} is another system than {was}: only rules about kinds, classes and patterns can bind"
+
+
+def _describe_reference(
+    run: Run, table: TransactionTable, readings: WindowedReadings, reference: Reference, frames: Any
+) -> list[str]:
+    """Say on which period bins were fitted that the run does not have."""
+    fitted = table.discretizer
+    if fitted is None or run.discretizer is None:
+        return []
+    fresh = set(fitted.binnings) - set(run.discretizer.binnings)
+    sensors = [s.id for s in readings.numeric if s.id in fresh]
+    if not sensors:
+        return []
+    count = f"{len(sensors):,} sensor{'' if len(sensors) == 1 else 's'} that the run has not seen"
+    if reference is None:
+        return [
+            f"the ranks of {count} are fitted on all readings here, so a change of their level cannot show: "
+            "pass reference='START/END' to fit them on a normal period"
+        ]
+    times = readings.times[np.asarray(frames)]
+    period = f"{_day(times[0])} to {_day(times[-1])}" if len(times) else "no time"
+    return [f"the ranks of {count} are fitted on the reference period, {period} ({len(times):,} windows)"]
+
+
+def _day(moment: np.datetime64) -> str:
+    return str(moment.astype("datetime64[m]")).replace("T", " ")
+
+
+def _refuse_other_units(rules: RuleSet, readings: WindowedReadings, *, same: bool) -> None:
+    """Bins are in the units of the run: numbers in other units would be counted wrong without anybody noticing."""
+    units: dict[str, str] = {}
+    for item in rules.items:
+        feature = item.feature
+        if feature.aspect is Aspect.MEASUREMENT and feature.unit and (same or not feature.relative):
+            units.setdefault(feature.label, feature.unit)
+    for sensor in readings.sensors:
+        unit = units.get(sensor.kind)
+        if unit and sensor.unit and sensor.unit != unit and format_unit(sensor.unit) != format_unit(unit):
+            raise InputError(
+                f"the sensor '{sensor.id}' reads {sensor.kind} in {format_unit(sensor.unit)}, but the rules are about "
+                f"{sensor.kind} in {format_unit(unit)}",
+                hint=f"convert the readings to {format_unit(unit)} first",
+            )
