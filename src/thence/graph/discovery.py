@@ -3,13 +3,14 @@
 A path is a sequence of classes and relations between two nodes with sensors. A star aggregates, around a focus node,
 the readings of its neighbours by role (relation, direction, class). All of them with enough embeddings are returned;
 which of them give rules is decided later, by counting. A unit is a node with the sensors of its points
-(``thence.graph.units``); one embedding is enough. This module looks at the graph and at which nodes have which kinds of
-sensors. It must not look at readings.
+(``thence.graph.units``); one embedding is enough. Where most sensors of a kind have no other of the kind nearby, a star
+has the nearest of them as a role. This module looks at the graph and at which nodes have which kinds of sensors. It
+must not look at readings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -19,15 +20,19 @@ import numpy.typing as npt
 from thence.errors import BindingError, PatternError, nearest
 from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.graph.matching import GraphIndex, Ints, find_role_members, most_specific_label, with_ancestors
+from thence.graph.nearest import find_nearest
 from thence.graph.ontology import Ontology
 from thence.graph.patterns import Link, NodeVariable, Pattern, SensorVariable, StarRole, Step
 from thence.graph.units import CONTAINS, IS_WITHIN, Units, find_units
 from thence.readings.sensors import SensorData
+from thence.rules.english import with_article
 
 __all__ = ["Carriers", "SensorsAt", "discover", "discover_patterns"]
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _OPPOSITE = {"out": "in", "in": "out", "any": "any"}
+_NEAREST = 3
+"""The number of nodes in a discovered role of nearest nodes: one of them may miss a reading or be an odd one."""
 
 SensorsAt = Mapping[str, Mapping[int, tuple[str, ...]]]
 """Sensor ids by kind and node number."""
@@ -148,6 +153,33 @@ class Carriers:
                 out[list(nodes)] = True
         return out
 
+    def members_of(
+        self, role: StarRole, focus: Ints, pattern: Pattern, *, numeric: Collection[str] | None = None
+    ) -> tuple[Ints, Ints]:
+        """Find the nodes in a role of a star around each focus.
+
+        Args:
+            role: The role.
+            focus: The numbers of the focus nodes.
+            pattern: The star.
+            numeric: Ids of the sensors that count for the nearest nodes; all by default.
+
+        Returns:
+            For each node, the position of its focus in ``focus``, and its number.
+
+        Raises:
+            PatternError: If neither the graph nor the ontology has a label of the role.
+        """
+        if not role.nearest:
+            return find_role_members(role.steps, focus, self.index)
+        (step,) = role.steps
+        wanted = np.zeros(len(self.index.ids), bool)
+        for node, sensors in self.matched_by(pattern).get(role.kind, {}).items():
+            wanted[node] = numeric is None or any(sensor in numeric for sensor in sensors)
+        wanted &= self.index.has_label(step.target)
+        found = find_nearest(self.index, focus, wanted, count=role.nearest, label=step.label, direction=step.direction)
+        return found.origin, found.nodes
+
     def kinds_at(self, nodes: Iterable[int]) -> tuple[str, ...]:
         """Return the kinds of sensors that at least one of ``nodes`` carries."""
         wanted = set(map(int, nodes))
@@ -180,14 +212,15 @@ class _Discoveries:
     """The patterns found so far, without duplicates that match the same nodes."""
 
     patterns: list[Pattern] = field(default_factory=list)
-    seen: set[tuple[int, bytes, tuple[str, ...]]] = field(default_factory=set)
+    seen: set[tuple[int, bytes, tuple[str, ...], bool]] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
 
     def add(self, pattern: Pattern, rows: Ints) -> None:
         # A relation and its inverse give the same embeddings; only the first pattern is kept.
         ordered = np.unique(np.sort(rows, axis=1), axis=0)
         # Four nodes and two pairs of them have the same bytes, so the width is part of the key.
-        key = (ordered.shape[1], ordered.tobytes(), tuple(sorted(s.kind for s in pattern.sensors)))
+        kinds = tuple(sorted(s.kind for s in pattern.sensors))
+        key = (ordered.shape[1], ordered.tobytes(), kinds, any(role.nearest for role in pattern.roles))
         if key not in self.seen:
             self.seen.add(key)
             self.patterns.append(pattern)
@@ -201,6 +234,7 @@ def discover(
     max_embeddings: int = 200_000,
     paths: bool = True,
     stars: bool = True,
+    nearest: Collection[str] = (),
 ) -> tuple[list[Pattern], list[str]]:
     """Find all paths and stars with enough embeddings, and all units with points.
 
@@ -211,6 +245,8 @@ def discover(
         max_embeddings: The greatest number of embeddings of a path; paths with more are left out, with a note.
         paths: Whether to find paths.
         stars: Whether to find stars.
+        nearest: Ids of the sensors, those with numbers, of which the nearest may be a role of a star if they are
+            sparse; none by default.
 
     Returns:
         The patterns, and notes on what was left out and why.
@@ -221,6 +257,8 @@ def discover(
     _find_units(carriers, found)
     if paths:
         _find_paths(carriers, hops, min_embeddings, max_embeddings, found)
+    if stars and nearest:
+        _find_nearest_stars(carriers, hops, min_embeddings, frozenset(nearest), found)
     return found.patterns, found.notes
 
 
@@ -250,7 +288,7 @@ def discover_patterns(
         stars: Whether to find stars.
 
     Returns:
-        The patterns, stars first.
+        The patterns: stars, units, paths, then stars of the nearest sensors of a kind, if these are sparse.
 
     Raises:
         BindingError: If a sensor is bound to a node that is not in the graph.
@@ -272,6 +310,7 @@ def discover_patterns(
         max_embeddings=max_embeddings,
         paths=paths,
         stars=stars,
+        nearest=[sensor.id for sensor in sensors.sensors if not sensor.categorical],
     )
     return tuple(patterns)
 
@@ -455,12 +494,17 @@ def _common_ancestor(labels: list[str], ontology: Ontology | None) -> str | None
     return min(common, key=lambda name: (len(ontology.descendants(name)) if name in ontology.classes else 0, name))
 
 
-def _find_stars(carriers: Carriers, hops: int, least: int, found: _Discoveries) -> None:
-    labels = _specific_labels(carriers.index)
+def _points_of_units(carriers: Carriers) -> npt.NDArray[np.bool_]:
+    """Which nodes have sensors that all count as those of a unit."""
     left = np.zeros(len(carriers.index.ids), bool)
     for at in (carriers.own or {}).values():
         left[list(at)] = True
-    left &= ~carriers.mask()
+    return left & ~carriers.mask()
+
+
+def _find_stars(carriers: Carriers, hops: int, least: int, found: _Discoveries) -> None:
+    labels = _specific_labels(carriers.index)
+    left = _points_of_units(carriers)
     for label, nodes in _focus_classes(carriers, labels):
         # Points whose sensors are those of their unit are no foci, and neither are the few others of their class.
         if len(nodes) < least or left[nodes].any():
@@ -470,6 +514,72 @@ def _find_stars(carriers: Carriers, hops: int, least: int, found: _Discoveries) 
         sensors = tuple(_sensor_variables(name, nodes, carriers))
         if roles and sensors:
             found.add(Pattern((NodeVariable(name, label),), (), sensors, tuple(roles)), nodes[:, None])
+
+
+def _find_nearest_stars(
+    carriers: Carriers, hops: int, least: int, allowed: frozenset[str], found: _Discoveries
+) -> None:
+    """Find stars of sparse sensors: around each node with a sensor of such a kind, the nearest others with one.
+
+    A kind is sparse if more than half of its nodes have no other within the reach of paths and other stars. Its nearest
+    nodes are a role if for more than half of its nodes they are nearer than all others: among equals, ids decide.
+    """
+    index = carriers.index
+    relation = _relation_of_distance(index)
+    kinds = [kind for kind, at in carriers.sensors.items() if any(s in allowed for own in at.values() for s in own)]
+    sparse = [kind for kind in kinds if kind and _is_sparse(kind, carriers, max(hops, 2))]
+    if relation is None or not sparse:
+        return
+    left = _points_of_units(carriers)
+    for label, nodes in _focus_classes(carriers, _specific_labels(index)):
+        if left[nodes].any():
+            continue
+        foci, roles = {}, []
+        for kind in sparse:
+            own = nodes[carriers.mask(kind)[nodes]]
+            if len(own) >= least and _is_told_by_distance(own, relation, index):
+                foci[kind] = own
+                name = f"{_NEAREST} nearest {label or 'node'}s with {with_article(kind.replace('_', ' '))} sensor"
+                points = carriers.are_points(kind, own.tolist())
+                roles.append(StarRole(name, (Step(relation, "any", label),), kind, points, _NEAREST))
+        name = _variable_name(label, ())
+        for own in foci.values():
+            sensors = tuple(
+                replace(variable, optional=not carriers.mask(variable.kind)[own].all())
+                for variable in _sensor_variables(name, own, carriers)
+            )
+            found.add(Pattern((NodeVariable(name, label),), (), sensors, tuple(roles)), own[:, None])
+
+
+def _relation_of_distance(index: GraphIndex) -> str | None:
+    """The relation along which distances mean something, "" for all edges, or ``None``.
+
+    That two rooms are in one building says nothing of how near they are, so relations of parts to their whole do not
+    count; of several others next to these, none is clearly the one.
+    """
+    general = _general_relations(index)
+    telling = [relation for relation in general if relation not in CONTAINS | IS_WITHIN]
+    if len(telling) == 1:
+        return telling[0]
+    return "" if telling == general and telling else None
+
+
+def _is_sparse(kind: str, carriers: Carriers, reach: int) -> bool:
+    """Whether more than half of the nodes with a sensor of a kind have no other one within ``reach`` edges."""
+    carrying = carriers.mask(kind)
+    nearest = find_nearest(carriers.index, np.flatnonzero(carrying), carrying, count=1)
+    return 2 * int((nearest.distances <= reach).sum()) < int(carrying.sum())
+
+
+def _is_told_by_distance(own: Ints, relation: str, index: GraphIndex) -> bool:
+    """Whether more than half of the nodes have a set of nearest ones that are nearer than the next."""
+    wanted = np.zeros(len(index.ids), bool)
+    wanted[own] = True
+    nearest = find_nearest(index, own, wanted, count=_NEAREST + 1, label=relation)
+    counts = np.bincount(nearest.origin, minlength=len(own))
+    last = (np.cumsum(counts) - 1)[counts > _NEAREST]
+    told = nearest.distances[last - 1] < nearest.distances[last]
+    return 2 * int(told.sum()) > len(own)
 
 
 def _find_units(carriers: Carriers, found: _Discoveries) -> None:

@@ -15,6 +15,11 @@ asterisk if the sensors may be at points::
 
     (j:Junction)<-[in]-(d:demand) | arriving: <-[ends_at]-(Pipe).flow | leaving: <-[starts_at]-(Pipe).flow
 
+Where sensors are sparse, a role is the nearest nodes of a class with a sensor of the kind, along any number of edges of
+a relation, or of any relation with ``-[*]-``::
+
+    (j:Junction)<-[in]-(p:pressure) | around: nearest 3 -[connected*]-(Junction).pressure
+
 This module parses and writes patterns. It must not look at a graph: ``thence.graph.matching`` finds the embeddings.
 """
 
@@ -27,10 +32,12 @@ from dataclasses import dataclass
 from thence.errors import PatternError
 from thence.rules.items import quote
 
-__all__ = ["BINDING", "Link", "NodeVariable", "Pattern", "SensorVariable", "StarRole", "Step"]
+__all__ = ["BINDING", "MOST_NEAREST", "Link", "NodeVariable", "Pattern", "SensorVariable", "StarRole", "Step"]
 
 BINDING = "in"
 """The label that binds a sensor to its node."""
+MOST_NEAREST = 100
+"""The greatest number of nearest nodes in a role: the search keeps that many for every node of a graph."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -104,7 +111,15 @@ class Step:
     target: str
 
     def __str__(self) -> str:
-        edge = f"[{quote(self.label)}]" if self.label else "[]"
+        return self.text()
+
+    def text(self, *, repeated: bool = False) -> str:
+        """Return the text form of the step.
+
+        Args:
+            repeated: Whether the step stands for any number of edges, which an asterisk says.
+        """
+        edge = f"[{quote(self.label) if self.label else ''}{'*' * repeated}]"
         arrow = {"out": f"-{edge}->", "in": f"<-{edge}-", "any": f"-{edge}-"}[self.direction]
         return f"{arrow}({quote(self.target) if self.target else ''})"
 
@@ -118,15 +133,27 @@ class StarRole:
         steps: The path from the focus to the neighbours.
         kind: The kind of sensor whose readings are aggregated.
         points: Whether the sensors may be at points of the neighbours.
+        nearest: If not 0, the role is this many nodes: the nearest with such a sensor, by the number of edges. The path
+            is then one step, which is repeated; its class is that of the nodes of the role.
     """
 
     name: str
     steps: tuple[Step, ...]
     kind: str
     points: bool = False
+    nearest: int = 0
+
+    def __post_init__(self) -> None:
+        if self.nearest and len(self.steps) != 1:
+            raise PatternError(f"the role '{self.name}' of nearest nodes must have one step, got {len(self.steps)}")
 
     def __str__(self) -> str:
-        return f"{quote(self.name)}: {''.join(map(str, self.steps))}.{quote(self.kind)}{'*' * self.points}"
+        path = (
+            f"nearest {self.nearest} {self.steps[0].text(repeated=True)}"
+            if self.nearest
+            else "".join(map(str, self.steps))
+        )
+        return f"{quote(self.name)}: {path}.{quote(self.kind)}{'*' * self.points}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +303,7 @@ _EDGE = re.compile(
     rf"(?P<left><)?-\s*(?:\[\s*:?\s*(?P<label>{_NAME})?(?P<points>\*)?(?P<optional>\?)?\s*\]\s*)?-?(?P<right>>)?"
 )
 _SPACE = re.compile(r"\s*")
+_NEAREST = re.compile(r"nearest\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,22 +399,39 @@ class _PatternParser:
 
     def role(self) -> StarRole:
         match = self.take(re.compile(rf"(?P<name>{_NAME})\s*:"), "a role such as arriving: <-[ends_at]-(Pipe).flow")
-        steps = []
+        nearest = self.nearest()
+        steps: list[Step] = []
         while True:
             self.skip()
             if self.text[self.at : self.at + 1] not in ("-", "<"):
                 break
             start = self.at
             edge = self.take(_EDGE, "an edge")
-            if edge["points"] or edge["optional"]:
+            if nearest and (steps or not edge["points"] or edge["optional"]):
+                raise self.error("the path to the nearest nodes is one edge with an asterisk, -[connected*]-", start)
+            if not nearest and (edge["points"] or edge["optional"]):
                 raise self.error("the path of a role is made of plain edges such as <-[ends_at]-", start)
             target = self.take(re.compile(rf"\(\s*(?P<label>{_NAME})?\s*\)"), "a class such as (Pipe)")
             direction = "in" if edge["left"] else "out" if edge["right"] else "any"
             steps.append(Step(_unquote(edge["label"]), direction, _unquote(target["label"])))
         if not steps:
-            raise self.error("a role needs a path such as <-[ends_at]-(Pipe)")
+            path = "-[connected*]-(Junction)" if nearest else "<-[ends_at]-(Pipe)"
+            raise self.error(f"a role needs a path such as {path}")
         kind = self.take(re.compile(rf"\.\s*(?P<kind>{_NAME})(?P<points>\*)?"), "a kind such as .flow")
-        return StarRole(_unquote(match["name"]), tuple(steps), _unquote(kind["kind"]), bool(kind["points"]))
+        return StarRole(_unquote(match["name"]), tuple(steps), _unquote(kind["kind"]), bool(kind["points"]), nearest)
+
+    def nearest(self) -> int:
+        """The number after the word ``nearest``, or 0 if the role does not begin with it."""
+        self.skip()
+        if not _NEAREST.match(self.text, self.at):
+            return 0
+        start = self.at
+        count = int(
+            self.take(re.compile(r"nearest\s+(?P<count>[0-9]{1,9})"), "a number of nodes such as nearest 3")["count"]
+        )
+        if not 1 <= count <= MOST_NEAREST:
+            raise self.error(f"the number of nearest nodes must be from 1 to {MOST_NEAREST}, got {count}", start)
+        return count
 
     def build(self, roles: tuple[StarRole, ...]) -> Pattern:
         sensors: dict[str, SensorVariable] = {}

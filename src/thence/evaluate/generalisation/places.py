@@ -17,7 +17,7 @@ from thence.counting.recount import rule_rows
 from thence.evaluate.generalisation.hiding import GROUPS, PARTLY, SEEN, WHOLLY
 from thence.evaluate.generalisation.split import TimedSystem
 from thence.graph.discovery import Carriers
-from thence.graph.matching import GraphIndex, find_role_members
+from thence.graph.matching import GraphIndex
 from thence.rules.items import Aspect, Feature, Role
 from thence.rules.ruleset import Rule, RuleSet
 from thence.tables.blocks import Block
@@ -140,7 +140,7 @@ class PlaceEvaluator:
             out: list[set[int]] = [set() for _ in range(block.n_embeddings)]
             for role in block.pattern.roles:
                 if str(role) in feature.reads:
-                    origin, members = find_role_members(role.steps, focus, self.index)
+                    origin, members = self.carriers.members_of(role, focus, block.pattern, numeric=self.numeric)
                     carried = self.carriers.matched_by(block.pattern).get(role.kind, {})
                     for e, node in zip(origin.tolist(), members.tolist(), strict=True):
                         # Roles aggregate numeric sensors only.

@@ -140,7 +140,8 @@ class TimedSystem:
         least = settings.min_embeddings
         if isinstance(self.readings, PooledReadings):
             least = min(least, max(2, len(self.readings.site_times)))  # as in lifted tables
-        found, _ = discover(carriers, hops=settings.hops, min_embeddings=least)
+        numbers = [sensor.id for sensor in self.readings.numeric]
+        found, _ = discover(carriers, hops=settings.hops, min_embeddings=least, nearest=numbers)
         return found
 
 

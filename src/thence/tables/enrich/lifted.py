@@ -83,6 +83,7 @@ def lifted_table(
             max_embeddings=max_embeddings,
             paths=patterns != "stars",
             stars=patterns != "paths",
+            nearest=[sensor.id for sensor in readings.numeric],
         )
         if not chosen:
             notes.append(

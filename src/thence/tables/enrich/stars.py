@@ -2,7 +2,8 @@
 
 A total is missing unless every neighbour in the role has a sensor with a reading: a balance over some of the pipes of a
 junction is not a balance. A focus without neighbours in the role has the total 0. Mean, lowest and highest are taken
-over the neighbours with a reading. If no focus has two neighbours in a role, there is only their value. A *net* is the
+over the neighbours with a reading. If no focus has two neighbours in a role, there is only their value. The nearest
+nodes with a sensor have no total, since it would depend on how many have a sensor. A *net* is the
 difference of the totals of two roles of the same kind and distance; between single values it is called a *difference*.
 
 This module computes series of numbers; it does not discretize them.
@@ -17,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.graph.discovery import Carriers, SensorsAt
-from thence.graph.matching import GraphIndex, find_role_members
+from thence.graph.matching import Ints
 from thence.graph.patterns import Pattern, StarRole
 from thence.readings.windows import WindowedReadings
 from thence.rules.items import Aspect, Feature, Role
@@ -58,7 +59,9 @@ def star_series(
     subject = pattern.nodes[0].name
     sensors = carriers.matched_by(pattern)
     members = {
-        role: _members(role, focus, carriers.index, sensors, column) for role in pattern.roles if role.kind in unit_of
+        role: _members(role, *carriers.members_of(role, focus, pattern, numeric=column), len(focus), sensors, column)
+        for role in pattern.roles
+        if role.kind in unit_of
     }
     gathered: dict[StarRole, _Gathered] = {}
     overlaps = _overlaps(members)
@@ -86,12 +89,12 @@ def star_series(
             # A role with one neighbour has nothing to aggregate: a pipe ends at one junction.
             yield named(f"value of the {_singular(role)}", role.kind, found.mean, role)
             continue
-        if len(role.steps) == 1:
+        if _has_total(role):
             yield named(f"total of the {role.name}", role.kind, found.total, role)
         yield named(f"mean of the {role.name}", role.kind, found.mean, role)
         yield named(f"lowest of the {role.name}", role.kind, found.lowest, role)
         yield named(f"highest of the {role.name}", role.kind, found.highest, role)
-    roles = [role for role in gathered if len(role.steps) == 1]
+    roles = [role for role in gathered if _has_total(role)]
     for at, first in enumerate(roles):
         for second in roles[at + 1 :]:
             if first.kind == second.kind:
@@ -102,9 +105,15 @@ def star_series(
                 yield named(name, first.kind, difference, first, second)
 
 
+def _has_total(role: StarRole) -> bool:
+    """Whether the readings of a role add up to something: of all neighbours one edge away they do."""
+    return len(role.steps) == 1 and not role.nearest
+
+
 def _singular(role: StarRole) -> str:
     """The name of a role with one member: ``Junction it ends at`` for ``Junctions it ends at``."""
-    return role.name.replace(f"{role.steps[-1].target}s", role.steps[-1].target, 1)
+    name = role.name.removeprefix(f"{role.nearest} ") if role.nearest else role.name
+    return name.replace(f"{role.steps[-1].target}s", role.steps[-1].target, 1)
 
 
 @dataclass(frozen=True)
@@ -117,14 +126,13 @@ class _Members:
 
 
 def _members(
-    role: StarRole, focus: npt.NDArray[np.int64], index: GraphIndex, sensors_at: SensorsAt, numeric: Mapping[str, int]
+    role: StarRole, origin: Ints, nodes: Ints, n_foci: int, sensors_at: SensorsAt, numeric: Mapping[str, int]
 ) -> list[_Members]:
-    """Find the members of a role around each focus; only numeric sensors count, since states cannot be summed."""
-    origin, nodes = find_role_members(role.steps, focus, index)
+    """Group the nodes in a role by focus; only numeric sensors count, since states cannot be summed."""
     all_carried = sensors_at.get(role.kind, {})
     numbers = {node: tuple(s for s in sensors if s in numeric) for node, sensors in all_carried.items()}
     carried = {node: sensors for node, sensors in numbers.items() if sensors}
-    around: list[list[int]] = [[] for _ in focus]
+    around: list[list[int]] = [[] for _ in range(n_foci)]
     for at, node in zip(origin.tolist(), nodes.tolist(), strict=True):
         around[at].append(node)
     return [
