@@ -249,7 +249,9 @@ def _others(rules: RuleSet, number: int, alike: dict[int, list[int]]) -> str:
     shortest: dict[object, int] = {about(number): number}
     for rule in sorted(alike[number], key=lambda r: _length(rules, r)):
         shortest.setdefault(about(rule), rule)
-    others = [rules.rule(r).english for r in shortest.values() if r != number]
+    # Patterns that differ in what they leave open read alike.
+    own = replace(rules.rule(number), both_ways=False).english
+    others = [text for text in dict.fromkeys(rules.rule(r).english for r in shortest.values()) if text != own]
     return "\n".join(others[:MOST_OTHERS])
 
 
