@@ -80,7 +80,7 @@ def test_a_premise_and_actuators_that_switch_together_are_told() -> None:
 def test_json_brings_a_control_back() -> None:
     premise = Item.is_(Feature("status_3", label="status"), "open")
     several = Controls([CLOSES, replace(OPENS, premise=premise, together=("Pump 3",), alternatives=("p1",)), CLOCK])
-    again = Controls.from_dicts(json.loads(json.dumps(several.to_dicts())))
+    again = Controls.from_dict(json.loads(json.dumps(several.to_dict())))
     assert list(again) == list(several)
     assert again.sentences == several.sentences
 

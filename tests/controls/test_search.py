@@ -49,7 +49,7 @@ def test_the_search_is_repeatable_and_changes_nothing() -> None:
     readings = plant()
     before = readings.values.copy()
     first, second = search_controls(readings), search_controls(readings)
-    assert first.to_dicts() == second.to_dicts()
+    assert first.to_dict() == second.to_dict()
     np.testing.assert_array_equal(readings.values, before)
 
 

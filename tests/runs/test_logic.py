@@ -73,20 +73,20 @@ def test_a_run_on_disk_keeps_them(run: th.Run) -> None:
     again = th.load_run(run.path)
     assert again.logic == run.logic
     assert again.laws is not None and run.laws is not None and list(again.laws) == list(run.laws)
-    assert again.controls is not None and again.controls.to_dicts() == run.controls.to_dicts()  # type: ignore[union-attr]
+    assert again.controls is not None and again.controls.to_dict() == run.controls.to_dict()  # type: ignore[union-attr]
 
 
 def test_a_damaged_file_of_a_run_is_an_error(run: th.Run, tmp_path: Path) -> None:
     path = run.save(tmp_path / "copy").path
     assert path is not None
-    (path / "laws.json").write_text('{"found": [{"form": "equal"}], "notes": []}', encoding="utf-8")
+    (path / "laws.json").write_text('{"laws": [{"form": "equal"}], "notes": []}', encoding="utf-8")
     with pytest.raises(RunError, match="cannot be read"):
         th.load_run(path)
 
 
 def test_the_functions_alone_find_the_same(plant: th.System, run: th.Run) -> None:
     assert list(th.find_laws(plant, progress="off")) == list(run.laws or ())
-    assert th.find_controls(plant, progress="off").to_dicts() == run.controls.to_dicts()  # type: ignore[union-attr]
+    assert th.find_controls(plant, progress="off").to_dict() == run.controls.to_dict()  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("asked", [{"refine": None}, {"consequent": "flow"}, {"laws": False, "controls": False}])

@@ -233,19 +233,18 @@ class Controls(Sequence[Control]):
         ]
         return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
 
-    def to_dicts(self) -> list[dict[str, Any]]:
-        """Return one dict per control, ready for JSON."""
-        return [control.to_dict() for control in self]
+    def to_dict(self) -> dict[str, Any]:
+        """Return all controls with their counts, ready for JSON."""
+        return {"controls": [control.to_dict() for control in self], "notes": list(self.notes)}
 
     @staticmethod
-    def from_dicts(data: Iterable[Mapping[str, Any]], *, notes: Iterable[str] = ()) -> Controls:
-        """Build controls from the dicts that ``to_dicts`` returns.
+    def from_dict(record: Mapping[str, Any]) -> Controls:
+        """Return the controls of ``to_dict``.
 
         Args:
-            data: The dicts.
-            notes: What was left out and why.
+            record: The controls and notes.
         """
-        return Controls((Control.from_dict(one) for one in data), notes=notes)
+        return Controls((Control.from_dict(one) for one in record["controls"]), notes=record["notes"])
 
 
 _TEXT, _NUMBER, _WHOLE = pl.String, pl.Float64, pl.Int64

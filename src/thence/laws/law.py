@@ -7,7 +7,7 @@ is in ``thence.laws.search``, counting in ``thence.laws.counting``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias, overload
@@ -263,20 +263,6 @@ class Laws(Sequence[Law]):
 
     def __repr__(self) -> str:
         return f"Laws({len(self.laws)})"
-
-    def to_dicts(self) -> list[dict[str, Any]]:
-        """Return one dict per law, ready for JSON."""
-        return [law.to_dict() for law in self.laws]
-
-    @staticmethod
-    def from_dicts(data: Iterable[Mapping[str, Any]], *, notes: Iterable[str] = ()) -> Laws:
-        """Build laws from the dicts that ``to_dicts`` returns.
-
-        Args:
-            data: The dicts.
-            notes: What was left out and why.
-        """
-        return Laws(tuple(Law.from_dict(one) for one in data), tuple(notes))
 
     @cached_property
     def _schema(self) -> dict[str, Any]:

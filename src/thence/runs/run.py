@@ -133,7 +133,7 @@ class Run:
                 _write_json(folder / _BINS, self.discretizer.to_dict())
             for name, found in ((_LAWS, self.laws), (_CONTROLS, self.controls)):
                 if found is not None:
-                    _write_json(folder / name, {"found": found.to_dicts(), "notes": list(found.notes)})
+                    _write_json(folder / name, found.to_dict())
             if self.model is not None:
                 (folder / _MODEL).mkdir()
                 self.model.save(folder / _MODEL)
@@ -229,8 +229,8 @@ def load_run(path: str | Path) -> Run:
         _read_json(folder / "provenance.json"),
         _read_bins(folder / _BINS),
         folder,
-        laws=_read_logic(folder / _LAWS, Laws.from_dicts),
-        controls=_read_logic(folder / _CONTROLS, Controls.from_dicts),
+        laws=_read_logic(folder / _LAWS, Laws.from_dict),
+        controls=_read_logic(folder / _CONTROLS, Controls.from_dict),
     )
 
 
@@ -240,7 +240,7 @@ def _read_logic(path: Path, build: Callable[..., Found]) -> Found | None:
         return None
     data = _read_json(path)
     try:
-        return build(data["found"], notes=data["notes"])
+        return build(data)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise RunError(
             f"cannot be read: {error}", where=str(path), hint="the file was changed or damaged; mine again"
