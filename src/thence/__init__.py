@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from thence import datasets as datasets
+    from thence.application.applied import Applied as Applied
+    from thence.application.apply import apply as apply
     from thence import scoring as scoring
     from thence.counting.assurance import assured as assured
     from thence.counting.by_site import by_site as by_site
@@ -84,6 +86,8 @@ if TYPE_CHECKING:
 
 _MODULES = MappingProxyType(
     {
+        "application.applied": ("Applied",),
+        "application.apply": ("apply",),
         "counting.assurance": ("assured",),
         "counting.by_site": ("by_site",),
         "counting.recount": ("count_rules_of",),

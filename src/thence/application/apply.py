@@ -1,0 +1,198 @@
+"""``apply``: the rules of a run on other data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from thence.application.applied import Applied
+from thence.application.later import Later, Reference, gather_later, prepare_later
+from thence.application.logic import AppliedControls, AppliedLaws, apply_controls, apply_laws
+from thence.application.parts import encode_rules
+from thence.application.states import tally_states
+from thence.application.verdicts import judge_rules
+from thence.counting.assurance import STRETCHES, require_assurance
+from thence.counting.recount import Stretches, count_stretches
+from thence.errors import ConfigError
+from thence.rules.ruleset import RuleSet
+from thence.runs.run import Run, load_run
+from thence.tables.transactions import FeatureTable
+
+__all__ = ["apply", "apply_to"]
+
+
+def apply(
+    rules: Run | RuleSet | str | Path,
+    sensors: Any,
+    graph: Any = None,
+    binding: Any = None,
+    *,
+    ontology: Any = None,
+    like: Run | str | Path | None = None,
+    reference: Reference = None,
+    same_system: bool | None = None,
+    assurance: float = 0.95,
+) -> Applied:
+    """Apply the rules of a run to later data, or to another system.
+
+    Each rule is satisfied, violated, not applicable or missing in every window, at every place of its pattern. Windows,
+    bins, states and patterns are those of the run. The laws and controls of the run are applied too.
+
+    Readings without a graph belong to the graph of the run, if the run was made from files or from a data set. Rules
+    about named sensors bind to the same system only; rules about patterns bind wherever the pattern matches.
+
+    Args:
+        rules: A run, the folder of a run, or some of its rules with ``like``.
+        sensors: A ``System``, several of them, ``SensorData``, or whatever ``read_sensors`` takes.
+        graph: The graph of another system, or the present graph of the same; whatever ``read_graph`` takes.
+        binding: A ``Binding``, a mapping from sensors to nodes, or whatever ``read_binding`` takes.
+        ontology: An ``Ontology``, or whatever ``read_ontology`` takes; by default that of the run.
+        like: The run that ``rules`` come from, if they are a rule set.
+        reference: The period on which ranks ("its highest fifth") are fitted of sensors that the run has not seen, such
+            as ``"2024-01-01/2024-02-01"``, or a share of the windows from the first on. By default all readings here,
+            and a note says so. Sensors of the run keep their bins.
+        same_system: Whether the data are of the system that was mined; by default decided by the names of the systems
+            and the nodes of the sensors.
+        assurance: Probability with which each end of an interval holds, at least 0.5 and below 1.
+
+    Returns:
+        What became of each rule, and the violations by rule, place and time.
+
+    Raises:
+        ConfigError: If the rules need a graph that is not given, or a setting is out of range.
+        InputError: If readings have another unit than those that were mined, or cannot be read.
+
+    Examples:
+        >>> import thence as th
+        >>> toy = th.datasets.load("toy")
+        >>> run = th.mine(toy.between(end="2024-01-02"), windows="1h", bins=3, refine=None, progress="off")
+        >>> applied = th.apply(run, toy.between(start="2024-01-02"))
+        >>> applied.by_rule().columns[:5]
+        ['rule', 'sentence', 'verdict', 'then', 'now']
+        >>> applied.violations().columns[:4]
+        ['rule', 'sentence', 'place', 'node']
+    """
+    require_assurance(assurance)
+    chosen, run = _rules_of(rules, like)
+    system = gather_later(run, sensors, graph, binding, ontology)
+    return apply_to(chosen, run, system, reference=reference, same_system=same_system, assurance=assurance)
+
+
+def _rules_of(rules: Any, like: Any) -> tuple[RuleSet, Run]:
+    if isinstance(rules, RuleSet):
+        if like is None:
+            raise ConfigError(
+                "rules alone do not say how their data were prepared", hint="pass like=run, the run that they come from"
+            )
+        return rules, _as_run(like)
+    if like is not None:
+        raise ConfigError("'like' is for a rule set, but a run is given", hint="leave out 'like'")
+    run = _as_run(rules)
+    return run.rules, run
+
+
+def _as_run(given: Any) -> Run:
+    if isinstance(given, Run):
+        return given
+    if isinstance(given, (str, Path)):
+        return load_run(given)
+    raise ConfigError(
+        f"rules must be a Run, the folder of a run or a RuleSet, got {type(given).__name__}",
+        hint="th.mine returns a Run, and th.load_run reads one",
+    )
+
+
+def apply_to(
+    rules: RuleSet,
+    run: Run,
+    system: Any,
+    *,
+    reference: Reference = None,
+    same_system: bool | None = None,
+    assurance: float = 0.95,
+) -> Applied:
+    """Apply rules to a system that has been read; see ``apply``.
+
+    Args:
+        rules: The rules.
+        run: The run that they come from.
+        system: The system, or several.
+        reference: The period on which ranks of new sensors are fitted.
+        same_system: Whether it is the system that was mined.
+        assurance: Probability with which each end of an interval holds.
+    """
+    later = prepare_later(rules, run, system, reference=reference, same_system=same_system)
+    lost = {one.rule for one in later.not_bound}
+    bound = np.array([at for at in range(len(rules)) if at not in lost], np.int64)
+    some = rules.take(bound)
+    parts, targets = encode_rules(some, later.table, times=later.readings.times)
+    confidence = np.nan_to_num(np.asarray(some.measure("confidence"), np.float64), nan=1.0)
+    tallies = tuple(
+        tally_states(
+            part.bank,
+            antecedents=part.antecedents,
+            consequents=part.consequents,
+            slots=part.slots,
+            targets=part.targets,
+            n_targets=len(targets),
+            rates=1 - confidence[part.rules],
+        )
+        for part in parts
+    )
+    moved = tuple(replace(part, rules=bound[part.rules]) for part in parts)
+    satisfied, violated = np.zeros(len(rules), np.int64), np.zeros(len(rules), np.int64)
+    for part, found in zip(moved, tallies, strict=True):
+        satisfied[part.rules] += found.satisfied
+        violated[part.rules] += found.violated
+    compared = judge_rules(
+        rules,
+        _count_in_time(some, later),
+        bound,
+        applied=satisfied + violated,
+        satisfied=satisfied,
+        assurance=assurance,
+        min_confidence=_least_confidence(run),
+    )
+    laws, controls, said = _apply_logic(run, later, assurance)
+    return Applied(rules, later, moved, tuple(targets), tallies, compared, laws, controls, (*later.notes, *said))
+
+
+def _count_in_time(rules: RuleSet, later: Later) -> Stretches | None:
+    if not len(rules) or isinstance(later.table, FeatureTable):
+        return None
+    return count_stretches(rules, later.table, stretches=STRETCHES)
+
+
+def _least_confidence(run: Run) -> float | None:
+    """The least confidence that the miner of a run asked for, if it is set."""
+    value = run.config.miner.settings.get("min_confidence")
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def _apply_logic(
+    run: Run, later: Later, assurance: float
+) -> tuple[AppliedLaws | None, AppliedControls | None, list[str]]:
+    """Return the laws and controls then and now, and why some could not be applied."""
+    said: list[str] = []
+    laws: AppliedLaws | str | None = None
+    controls: AppliedControls | str | None = None
+    if run.laws:
+        laws = apply_laws(run.laws, later.readings, later.system, same_system=later.same_system)
+    if run.controls:
+        controls = apply_controls(
+            run.controls,
+            later.readings,
+            later.system,
+            same_system=later.same_system,
+            timezone=run.config.windows.timezone,
+            assurance=assurance,
+        )
+    said += [one for one in (laws, controls) if isinstance(one, str)]
+    return (
+        laws if isinstance(laws, AppliedLaws) else None,
+        controls if isinstance(controls, AppliedControls) else None,
+        said,
+    )
