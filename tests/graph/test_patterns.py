@@ -26,6 +26,8 @@ from thence.graph.patterns import Link, NodeVariable, Pattern, SensorVariable, S
         "(j:Junction)<-[in?]-(d:demand) | arriving: <-[ends_at]-(Pipe).flow | `far off`: -[to]-(A)-[to]-(B).level",
         "(`a b`:`Class-1`)-[]->(c)",
         "(s:`air temperature`)-[in*?]->(a:AHU)<-[in*]-(v:valve) | fed: -[feeds]->(VAV).flow* | by: -[]-(Fan).speed",
+        "(j:J)<-[in]-(p:pressure) | around: nearest 3 -[connected*]-(J).pressure | up: nearest 1 <-[*]-().flow*",
+        "(n) | nearest: -[`a b`]->(X).flow | `nearest 2`: nearest 100 -[`a b*`*]->(`3X`).`air flow`",
         "(n)",
     ],
 )
@@ -49,6 +51,13 @@ def test_text_reads_back(text: str) -> None:
         ("(a:X)-[r*]->(b:Y)", "only \\[in\\*\\] can have an asterisk"),
         ("(a:X) | role:", "needs a path"),
         ("(a:X) | role: -[r*]->(Y).flow", "plain edges"),
+        ("(a:X) | role: nearest -[r*]-(Y).flow", "a number of nodes such as nearest 3"),
+        ("(a:X) | role: nearest 0 -[r*]-(Y).flow", "from 1 to 100, got 0 at character 15"),
+        ("(a:X) | role: nearest 101 -[r*]-(Y).flow", "from 1 to 100"),
+        ("(a:X) | role: nearest 3 -[r]-(Y).flow", "one edge with an asterisk"),
+        ("(a:X) | role: nearest 3 -[r*?]-(Y).flow", "one edge with an asterisk"),
+        ("(a:X) | role: nearest 3 -[r*]-(Y)-[r*]-(Z).flow", "one edge with an asterisk"),
+        ("(a:X) | role: nearest 3 .flow", "needs a path such as -\\[connected\\*\\]-"),
     ],
 )
 def test_errors_say_where(text: str, message: str) -> None:

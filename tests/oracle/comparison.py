@@ -34,6 +34,7 @@ PATTERNS = (
     "(a:heat)-[in?]->(p), (b:valve)-[in?]->(p), (c:heat)-[in?]->(p)",
     "(p:Room)<-[in]-(a:heat) | around: -[touches]-(Space).heat | ahead: -[linked]->().heat",
     "(p) | into: <-[linked]-().flow | out: -[linked]->().flow | far: -[touches]-()-[touches]-().flow",
+    "(p)<-[in]-(a:flow) | near: nearest 2 -[*]-().flow | warm: nearest 1 <-[linked*]-().heat | by: -[linked]-().flow",
 )
 
 

@@ -309,18 +309,43 @@ def embeddings(world: World, pattern: Any) -> Iterator[tuple[str, ...]]:
                 yield (*nodes, *chosen)
 
 
-def role_members(world: World, focus: str, steps: Iterable[Any]) -> list[str]:
-    """The nodes that a path of a star reaches from its focus, each once, without the focus itself."""
+def role_members(world: World, focus: str, role: Any, carrying: Iterable[str]) -> list[str]:
+    """The nodes in a role of a star, without its focus.
+
+    They are all that the path reaches, or the nearest of the nodes that are ``carrying`` a sensor: by the number of
+    edges, then by id.
+    """
+    if role.nearest:
+        (step,) = role.steps
+        far = _distances(world, focus, step)
+        wanted = {node for node in carrying if not step.target or step.target in classes_of(world, node)}
+        return sorted((wanted & set(far)) - {focus}, key=lambda node: (far[node], node))[: role.nearest]
     reached = {focus}
-    for step in steps:
+    for step in role.steps:
         reached = {
             node
             for node in world.labels
-            for origin in reached
             if (not step.target or step.target in classes_of(world, node))
-            and (
-                (step.direction in ("out", "any") and is_edge(world, origin, node, step.label))
-                or (step.direction in ("in", "any") and is_edge(world, node, origin, step.label))
-            )
+            and any(_leads(world, origin, node, step) for origin in reached)
         }
     return sorted(reached - {focus})
+
+
+def _leads(world: World, origin: str, node: str, step: Any) -> bool:
+    """Whether an edge leads from one node to the other in the direction of a step; the class does not matter."""
+    return (step.direction in ("out", "any") and is_edge(world, origin, node, step.label)) or (
+        step.direction in ("in", "any") and is_edge(world, node, origin, step.label)
+    )
+
+
+def _distances(world: World, focus: str, step: Any) -> dict[str, int]:
+    """The least number of edges to each node that a repeated step reaches."""
+    far = {focus: 0}
+    for distance in range(1, len(world.labels)):
+        last = [node for node, known in far.items() if known == distance - 1]
+        far |= {
+            node: distance
+            for node in world.labels
+            if node not in far and any(_leads(world, origin, node, step) for origin in last)
+        }
+    return far

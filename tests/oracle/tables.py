@@ -470,7 +470,9 @@ class Lifted:
         for role in pattern.roles:
             if role.kind not in numeric:
                 continue
-            around = [role_members(world, place[0], role.steps) for place in places]
+            carrying = {world.binding[s] for s in self.readings.values
+                        if s not in world.states and world.kinds[s] == role.kind and s in world.binding}  # fmt: skip
+            around = [role_members(world, place[0], role, carrying) for place in places]
             several[role] = any(len(members) > 1 for members in around)
             gathered[role] = {name: [] for name in ("total", "mean", "lowest", "highest")}
             read[role] = []
@@ -511,16 +513,17 @@ class Lifted:
 
         def singular(role: Any) -> str:
             target = role.steps[-1].target
-            return str(role.name.replace(f"{target}s", target, 1))
+            name = role.name.removeprefix(f"{role.nearest} ") if role.nearest else role.name
+            return str(name.replace(f"{target}s", target, 1))
 
         for role, found in gathered.items():
             if not several[role]:
                 add(f"value of the {singular(role)}", role.kind, found["mean"], role)
                 continue
             for name, series in found.items():
-                if name != "total" or len(role.steps) == 1:
+                if name != "total" or (len(role.steps) == 1 and not role.nearest):
                     add(f"{name} of the {role.name}", role.kind, series, role)
-        near = [role for role in gathered if len(role.steps) == 1]
+        near = [role for role in gathered if len(role.steps) == 1 and not role.nearest]
         for first, second in itertools.combinations(near, 2):
             if first.kind == second.kind:
                 pairs = zip(gathered[first]["total"], gathered[second]["total"], strict=True)

@@ -183,7 +183,8 @@ class GraphIndex:
 
     def _make_adjacency(self, label: str, direction: str) -> _Adjacency:
         if label not in self._edges:
-            if self.ontology is not None and label in self.ontology.relations:
+            # A graph without edges has none for the empty label either, which stands for all of them.
+            if not label or (self.ontology is not None and label in self.ontology.relations):
                 sources = targets = np.zeros(0, np.int64)
             else:
                 raise PatternError(f"no edge of the graph has the label '{label}'", hint=nearest(label, self.relations))

@@ -426,7 +426,8 @@ def format_clause(item: Item) -> str:
 def format_rule(antecedent: Sequence[Item], consequent: Item, pattern: str = "", *, both_ways: bool = False) -> str:
     """Format a rule as a sentence.
 
-    Properties of a node follow, in brackets, the first reading of a sensor in that node. A property that is called
+    Properties of a node follow, in brackets, the first reading of a sensor in that node; beside an aggregate, which is
+    of other nodes, they are clauses of their own. A property that is called
     like a reading of the rule is "recorded": the recorded level of a tank is not what its sensor reads.
 
     Args:
@@ -446,7 +447,7 @@ def format_rule(antecedent: Sequence[Item], consequent: Item, pattern: str = "",
     """
     readings = [item for item in antecedent if item.feature.aspect is Aspect.MEASUREMENT]
     kinds = {item.feature.label for item in (*readings, consequent) if item.feature.aspect is Aspect.MEASUREMENT}
-    places = {item.feature.place for item in readings if item.feature.place}
+    places = {item.feature.place for item in readings if item.feature.place and not item.feature.reads}
     facts: dict[str, list[Item]] = {}
     loose: list[Item] = []
     for item in antecedent:
@@ -457,7 +458,7 @@ def format_rule(antecedent: Sequence[Item], consequent: Item, pattern: str = "",
 
     clauses = []
     for item in readings:
-        known = facts.pop(item.feature.place, [])
+        known = [] if item.feature.reads else facts.pop(item.feature.place, [])
         inner = ", ".join(_fact(i, kinds) for i in known)
         clauses.append(_measurement(item, f" ({inner})" if inner else ""))
     clauses += [_other(item, kinds) for item in loose]
