@@ -160,6 +160,7 @@ def derive_values(
     states: Mapping[str, tuple[Codes, tuple[str, ...]]],
     every: int,
     timezone: str,
+    resting: frozenset[str] | None = None,
 ) -> Derived:
     """Derive values from all windows of a grid, those without readings included.
 
@@ -171,6 +172,7 @@ def derive_values(
         states: Codes and categories of the categorical sensors.
         every: Length of a window in microseconds.
         timezone: Time zone of the calendar.
+        resting: The kinds of numbers that are at rest at times; by default found in the values.
     """
     numbers: dict[str, npt.NDArray[Any]] = {}
     derived: DerivedStates = {}
@@ -192,7 +194,7 @@ def derive_values(
             )
     notes: tuple[str, ...] = ()
     if any(name.partition(":")[0] in ("switch", "duration", "within") for name in names):
-        runs = dict(_list_runs(sensors, values, states))
+        runs = dict(_list_runs(sensors, values, states, resting))
         many = sorted(s for s, (_, known) in runs.items() if len(known) > MAX_STATES)
         few = {s: run for s, run in runs.items() if s not in set(many)}
         for name in names:
@@ -233,7 +235,10 @@ def _shift(series: npt.NDArray[Any], windows: int, filler: float) -> npt.NDArray
 
 
 def _list_runs(
-    sensors: Sequence[Sensor], values: Numbers, states: Mapping[str, tuple[Codes, tuple[str, ...]]]
+    sensors: Sequence[Sensor],
+    values: Numbers,
+    states: Mapping[str, tuple[Codes, tuple[str, ...]]],
+    resting: frozenset[str] | None,
 ) -> Iterator[tuple[str, tuple[Codes, tuple[str, ...]]]]:
     """Yield codes and states of all sensors that have some: states, and numbers of kinds that are at rest at times.
 
@@ -250,10 +255,11 @@ def _list_runs(
         yield sensor.id, (place[codes], known)
     numeric = [sensor for sensor in sensors if not sensor.categorical]
     present = ~np.isnan(values)
-    zero = (values == 0).sum(axis=0)
-    seen = present.sum(axis=0)
-    rests = (zero >= np.maximum(REST_SHARE * seen, 1)) & (zero < seen)
-    resting = {s.kind or s.id for s, at_rest in zip(numeric, rests.tolist(), strict=True) if at_rest}
+    if resting is None:
+        zero = (values == 0).sum(axis=0)
+        seen = present.sum(axis=0)
+        rests = (zero >= np.maximum(REST_SHARE * seen, 1)) & (zero < seen)
+        resting = frozenset(s.kind or s.id for s, at_rest in zip(numeric, rests.tolist(), strict=True) if at_rest)
     for at, sensor in enumerate(numeric):
         if (sensor.kind or sensor.id) in resting and not _is_temperature(sensor):
             yield sensor.id, (np.where(present[:, at], values[:, at] != 0, -1).astype(np.int32), RESTING)
