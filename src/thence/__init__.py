@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from thence import datasets as datasets
+    from thence import scoring as scoring
     from thence.application.applied import Applied as Applied
     from thence.application.apply import apply as apply
-    from thence import scoring as scoring
     from thence.counting.assurance import assured as assured
     from thence.counting.by_site import by_site as by_site
     from thence.counting.recount import count_rules_of as count_rules_of
+    from thence.detect.detector import Detector as Detector
     from thence.errors import BindingError as BindingError
     from thence.errors import ConfigError as ConfigError
     from thence.errors import GraphError as GraphError
@@ -91,6 +92,7 @@ _MODULES = MappingProxyType(
         "counting.assurance": ("assured",),
         "counting.by_site": ("by_site",),
         "counting.recount": ("count_rules_of",),
+        "detect.detector": ("Detector",),
         "errors": (
             *("BindingError", "ConfigError", "GraphError", "InputError", "MiningError"),
             *("MissingExtraError", "PatternError", "RunError", "ThenceError"),
