@@ -68,6 +68,7 @@ class Applied:
         targets: What consequents read: sensors at nodes.
         tallies: The states of the rules of each part.
         compared: The rules then and now.
+        then_at: Share of violations at each target when the rules were mined; NaN where it is not known.
         applied_laws: The laws then and now, if the run has any and they can be applied.
         applied_controls: The controls then and now, in the same way.
         notes: What was fitted, left out or not seen before; one sentence each.
@@ -89,6 +90,7 @@ class Applied:
     targets: tuple[Target, ...] = field(repr=False)
     tallies: tuple[Tallies, ...] = field(repr=False)
     compared: ThenAndNow = field(repr=False)
+    then_at: npt.NDArray[np.float64] = field(repr=False)
     applied_laws: AppliedLaws | None = None
     applied_controls: AppliedControls | None = None
     notes: tuple[str, ...] = ()
@@ -171,8 +173,9 @@ class Applied:
             rule: A rule, to return one row per place of its pattern, with columns ``place``, ``site``, ``now``,
                 ``applied``, ``satisfied``, ``violated``, ``not_applicable`` and ``missing``. By default one row per
                 node and sensor that consequents of any rule read, those with most violations beyond what was expected
-                first: ``node``, ``sensor``, ``applied``, ``violated``, ``share`` and ``expected`` (violations at the
-                confidence that the rules had when they were mined).
+                first: ``node``, ``sensor``, ``applied``, ``violated``, ``share``, ``then`` (the share there when the
+                rules were mined, if the run is still in memory) and ``expected`` (violations at that share or, where it
+                is not known, at the confidence of the rules over all places).
         """
         if rule is not None:
             return self._places_of(rule)
@@ -181,6 +184,7 @@ class Applied:
         for found in self.tallies:
             total += np.stack([found.target_applicable, found.target_violated], axis=1)
             expected += found.target_expected
+        expected = np.where(np.isnan(self.then_at), expected, self.then_at * total[:, 0])
         frame = pl.DataFrame(
             {
                 "node": pl.Series([one.node or None for one in self.targets], dtype=pl.String),
@@ -188,6 +192,7 @@ class Applied:
                 "applied": total[:, 0],
                 "violated": total[:, 1],
                 "share": _column(total[:, 1] / np.where(total[:, 0] > 0, total[:, 0], np.nan)),
+                "then": _column(self.then_at),
                 "expected": expected,
             }
         ).filter(pl.col("applied") > 0)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from thence.application.applied import Applied
 from thence.application.later import Later, Reference, gather_later, prepare_later
 from thence.application.logic import AppliedControls, AppliedLaws, apply_controls, apply_laws
-from thence.application.parts import encode_rules
-from thence.application.states import tally_states
+from thence.application.parts import Part, Target, encode_rules
+from thence.application.states import Tallies, tally_states
 from thence.application.verdicts import judge_rules
 from thence.counting.assurance import STRETCHES, require_assurance
+from thence.counting.countable import find_countable
 from thence.counting.recount import Stretches, count_stretches
 from thence.errors import ConfigError
 from thence.rules.ruleset import RuleSet
@@ -130,18 +133,7 @@ def apply_to(
     some = rules.take(bound)
     parts, targets = encode_rules(some, later.table, times=later.readings.times)
     confidence = np.nan_to_num(np.asarray(some.measure("confidence"), np.float64), nan=1.0)
-    tallies = tuple(
-        tally_states(
-            part.bank,
-            antecedents=part.antecedents,
-            consequents=part.consequents,
-            slots=part.slots,
-            targets=part.targets,
-            n_targets=len(targets),
-            rates=1 - confidence[part.rules],
-        )
-        for part in parts
-    )
+    tallies = tuple(_tally(part, len(targets), 1 - confidence[part.rules]) for part in parts)
     moved = tuple(replace(part, rules=bound[part.rules]) for part in parts)
     satisfied, violated = np.zeros(len(rules), np.int64), np.zeros(len(rules), np.int64)
     for part, found in zip(moved, tallies, strict=True):
@@ -157,7 +149,35 @@ def apply_to(
         min_confidence=_least_confidence(run),
     )
     laws, controls, said = _apply_logic(run, later, assurance)
-    return Applied(rules, later, moved, tuple(targets), tallies, compared, laws, controls, (*later.notes, *said))
+    notes = (*later.notes, *said)
+    then_at = _violated_then(some, run, later, targets)
+    return Applied(rules, later, moved, tuple(targets), tallies, compared, then_at, laws, controls, notes)
+
+
+def _tally(part: Part, n_targets: int, rates: npt.NDArray[np.float64] | None = None) -> Tallies:
+    return tally_states(
+        part.bank,
+        antecedents=part.antecedents,
+        consequents=part.consequents,
+        slots=part.slots,
+        targets=part.targets,
+        n_targets=n_targets,
+        rates=rates,
+    )
+
+
+def _violated_then(rules: RuleSet, run: Run, later: Later, targets: Sequence[Target]) -> npt.NDArray[np.float64]:
+    """Return the share of violations at each target when the rules were mined, as far as that table is at hand."""
+    out = np.full(len(targets), np.nan)
+    if run.table is None or not len(rules) or not later.same_system or not find_countable(rules, run.table)[0].all():
+        return out
+    parts, before = encode_rules(rules, run.table)
+    counts = np.zeros((len(before), 2))
+    for part in parts:
+        found = _tally(part, len(before))
+        counts += np.stack([found.target_applicable, found.target_violated], axis=1)
+    known = {target: violated / applied for target, (applied, violated) in zip(before, counts, strict=True) if applied}
+    return np.array([known.get(target, np.nan) for target in targets], np.float64)
 
 
 def _count_in_time(rules: RuleSet, later: Later) -> Stretches | None:

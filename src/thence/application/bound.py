@@ -110,11 +110,10 @@ def _lacking_name(
         return None
     if not same:
         of = f" of '{system}'" if system else ""
-        what = "sensor" if feature.role is Role.SENSOR else str(feature.role)
         return (
             "system",
             feature.subject,
-            f"it is about the {what} '{feature.subject}'{of}; these data are of another system",
+            f"it is about named sensors or nodes{of}, and these data are of another system",
         )
     if feature.role is not Role.SENSOR:
         return None
@@ -229,4 +228,6 @@ def _lacking_feature(feature: Feature) -> tuple[str, str, str]:
     if feature.aspect is not Aspect.MEASUREMENT:
         return "relation", feature.name, f"the graph has no '{feature.name}' at the places that it is about"
     name = feature.label or feature.subject
+    if feature.role is Role.SOME:
+        return "kind", name, f"nothing here is like {feature.subject_text}"
     return "kind", name, f"no sensor of the kind '{name}' reads what it is about: {feature}"

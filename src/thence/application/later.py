@@ -36,6 +36,8 @@ from thence.tables.transactions import TransactionTable
 
 __all__ = ["Later", "Reference", "gather_later", "prepare_later"]
 
+_NEW = " had no bins: they are fitted on the readings here"
+
 Reference = str | float | Sequence[str | datetime] | None
 
 
@@ -173,8 +175,10 @@ def prepare_later(
     if not same:
         notes.append(_describe_other(named, names))
     if isinstance(table, TransactionTable):
-        notes += [note for note in table.notes if not note.startswith("the pattern ")]
-        notes += _describe_reference(run, table, readings, reference, frames)
+        fitted = _describe_reference(run, table, readings, reference, frames)
+        # Patterns without a place are told rule by rule, and what was fitted here with its period.
+        notes += [note for note in table.notes if not note.startswith("the pattern ") and not (fitted and _NEW in note)]
+        notes += fitted
     ordered = tuple(not_bound[rule] for rule in sorted(not_bound))
     return Later(system, readings, table, ordered, same, tuple(dict.fromkeys(notes)))
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
+from thence.application.verdicts import Verdict
 from thence.display.html import Html, notes, pairs, panel, small, table
 from thence.readings.steps import format_duration
 from thence.rules.english import format_number
@@ -20,6 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Told", "applied_html", "tell_applied", "tell_facts", "tell_sections"]
 
+_VERBS: Mapping[Verdict, tuple[str, str]] = {
+    Verdict.BROKEN: ("no longer holds", "no longer hold"),
+    Verdict.WEAKER: ("is weaker", "are weaker"),
+    Verdict.HOLDS: ("holds", "hold"),
+    Verdict.UNCLEAR: ("has too little data", "have too little data"),
+    Verdict.SILENT: ("never applied", "never applied"),
+    Verdict.NOT_BOUND: ("is not bound", "are not bound"),
+}
 _SHOWN = 10
 _PLACES = 5
 
@@ -72,13 +81,17 @@ def tell_facts(applied: Told) -> dict[str, str]:
     else:
         start, end = (f"{moment:%Y-%m-%d %H:%M}" for moment in period)
         facts["period"] = f"{start} to {end} UTC, {_count(len(readings), 'window')} of {length}"
-    told = [f"{number:,} {verdict}" for verdict, number in applied.verdicts.items()]
-    facts["rules"] = f"{_count(len(applied.rules), 'rule')}: {', '.join(told)}" if told else "none"
+    facts["rules"] = _tell_verdicts(len(applied.rules), applied.verdicts) or "none"
     for name, frame in (("laws", applied.laws()), ("controls", applied.controls())):
         if frame.height:
-            counts = frame["verdict"].value_counts(sort=True).rows()
-            facts[name] = f"{frame.height:,}: " + ", ".join(f"{number:,} {verdict}" for verdict, number in counts)
+            facts[name] = _tell_verdicts(frame.height, dict(frame["verdict"].value_counts().rows()))
     return facts
+
+
+def _tell_verdicts(total: int, verdicts: Mapping[str, int]) -> str:
+    """Say how many rules, laws or controls have which verdict: ``26: 4 are weaker, 22 hold``."""
+    told = [(verdicts[str(one)], _VERBS[one]) for one in Verdict if str(one) in verdicts]
+    return f"{total:,}: " + ", ".join(f"{n:,} {verb[n != 1]}" for n, verb in told) if told else ""
 
 
 def tell_sections(applied: Told, *, shown: int = _SHOWN) -> dict[str, list[str]]:
@@ -132,10 +145,16 @@ def _tell_controls(frame: pl.DataFrame) -> list[str]:
 def _tell_places(frame: pl.DataFrame) -> list[str]:
     rows = frame.filter(pl.col("violated") > pl.col("expected")).head(_PLACES).to_dicts()
     return [
-        f"{_place(row)}: {row['violated']:,} violations in {row['applied']:,} rows × rules "
-        f"({format_number(round(row['expected']))} expected)"
+        f"{_place(row)}: {row['violated']:,} violations in {row['applied']:,} rows × rules ({_expected(row)})"
         for row in rows
     ]
+
+
+def _expected(row: Mapping[str, Any]) -> str:
+    number = format_number(round(row["expected"]))
+    if row["then"] is None:
+        return f"{number} expected from the confidence of the rules over all places"
+    return f"{number} expected from when the rules were mined"
 
 
 def _place(row: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from thence.cli import datasets
+from thence.cli.apply import apply
 from thence.cli.check import check
 from thence.cli.compare import compare
 from thence.cli.demo import demo
@@ -101,6 +102,7 @@ app.command("check", help="Read and check all inputs and report what 'mine' woul
 )
 app.command()(show)
 app.command()(export)
+app.command()(apply)
 app.command()(generalise)
 app.command()(compare)
 app.command()(reproduce)

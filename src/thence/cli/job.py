@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Protocol
 
 import typer
+from typer.models import ArgumentInfo
 
 from thence.cli.job_options import JOB_OPTIONS, JobOption, settings_of_options
 from thence.cli.options import AsJson, Quiet
@@ -64,7 +65,8 @@ def with_input_options(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command that also takes a configuration file and the options of ``mine`` that say what is read.
 
     Args:
-        command: A command; its parameter ``source`` is the resulting configuration.
+        command: A command; its parameter ``source`` is the resulting configuration. Its own arguments come before the
+            configuration file.
     """
     own = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != "source"]
     inputs = [option for option in JOB_OPTIONS if option.panel in _INPUT_PANELS and option.name not in _NO_INPUT]
@@ -74,14 +76,22 @@ def with_input_options(command: Callable[..., None]) -> Callable[..., None]:
         values = {option.name: given.pop(option.name) for option in inputs}
         command(source=configure(config, values), **given)
 
+    own = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
     parameters = [
+        *(p for p in own if _is_argument(p)),
         _parameter("config", ConfigFile, None),
         *(_parameter(option.name, _annotation(option), _default(option)) for option in inputs),
-        *(p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own),
+        *(p for p in own if not _is_argument(p)),
     ]
     wrapped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return wrapped
+
+
+def _is_argument(parameter: inspect.Parameter) -> bool:
+    """Whether a parameter is an argument by its position, not an option."""
+    metadata = getattr(parameter.annotation, "__metadata__", ())
+    return any(isinstance(one, ArgumentInfo) for one in metadata)
 
 
 def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
