@@ -214,3 +214,27 @@ def test_ranges_of_a_search_are_short_and_select_the_same_rows() -> None:
     lengths = [len(text) for item in rules.items for text in re.findall(NUMBER, format_test(item))]
     assert np.median(lengths) <= 8
     assert not any(item.operator is Operator.IN and "e" in format_test(item) for item in rules.items)
+
+
+def test_a_property_beside_an_aggregate_is_not_said_of_its_nodes() -> None:
+    """Regression: the base demand of j stood in brackets after the neighbours of j, as if it were theirs."""
+    near = Feature(
+        "j",
+        name="mean of the 3 nearest Junctions with a pressure sensor",
+        role=Role.VARIABLE,
+        label="pressure",
+        unit="m",
+        place="j",
+        reads=frozenset({"near"}),
+    )
+    own = Feature("pressure_j", role=Role.VARIABLE, label="pressure", unit="m", place="j")
+    demand = Feature("j", Aspect.PROPERTY, "base_demand", role=Role.VARIABLE, unit="m3/h")
+    given = [Item.compare(near, ">=", 40.0), Item.compare(demand, "<", 0.2)]
+    assert format_rule(given, Item.compare(own, ">=", 38.0)) == (
+        "if the mean pressure of the 3 nearest Junctions with a pressure sensor is at least 40 m"
+        " and j has base demand below 0.2 m³/h, then the pressure in j is at least 38 m"
+    )
+    assert format_rule([*given, Item.compare(own, "<", 50.0)], Item.compare(own, ">=", 38.0)) == (
+        "if the mean pressure of the 3 nearest Junctions with a pressure sensor is at least 40 m"
+        " and the pressure in j (base demand below 0.2 m³/h) is below 50 m, then the pressure in j is at least 38 m"
+    )
