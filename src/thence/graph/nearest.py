@@ -65,36 +65,44 @@ def find_nearest(
         >>> [index.ids[node] for node in found.nodes], found.distances.tolist()
         (['c'], [2])
     """
-    kept = _reached_first(index, np.flatnonzero(wanted), count + 1, label, _OPPOSITE[direction])
+    near, far = _reached_first(index, np.flatnonzero(wanted), count + 1, label, _OPPOSITE[direction])
     origin: list[int] = []
     nodes: list[int] = []
     distances: list[int] = []
     for at, node in enumerate(focus.tolist()):
-        others = [(other, far) for other, far in kept[node] if other != node][:count]
+        others = [pair for pair in zip(near[node], far[node], strict=True) if pair[0] != node][:count]
         origin += [at] * len(others)
         nodes += [other for other, _ in others]
-        distances += [far for _, far in others]
+        distances += [distance for _, distance in others]
     return Nearest(np.array(origin, np.int64), np.array(nodes, np.int64), np.array(distances, np.int64))
 
 
 def _reached_first(
     index: GraphIndex, sources: Ints, most: int, label: str, direction: str
-) -> list[list[tuple[int, int]]]:
-    """For each node, the first ``most`` sources that reach it, each with its distance.
+) -> tuple[list[list[int]], list[list[int]]]:
+    """For each node, the first ``most`` sources that reach it, and the distance of each.
 
-    The queue is in order of distance and, within a distance, of the ids of the sources. A source that is not among the
+    Sources are passed on in order of distance and, within a distance, of their ids. A source that is not among the
     first at a node cannot be among the first at a node behind it, so it is not passed on.
     """
     adjacency = index.adjacency(label, direction)
     starts, targets = adjacency.starts.tolist(), adjacency.targets.tolist()
-    kept: list[list[tuple[int, int]]] = [[] for _ in index.ids]
-    queue = [(source, source, 0) for source in sorted(sources.tolist(), key=lambda node: index.ids[node])]
-    for node, source, _ in queue:
-        kept[node].append((source, 0))
-    for node, source, far in queue:  # grows while it is read
-        for other in targets[starts[node] : starts[node + 1]]:
-            known = kept[other]
-            if len(known) < most and all(source != own for own, _ in known):
-                known.append((source, far + 1))
-                queue.append((other, source, far + 1))
-    return kept
+    near: list[list[int]] = [[] for _ in index.ids]
+    far: list[list[int]] = [[] for _ in index.ids]
+    ring = [(source, source) for source in sorted(sources.tolist(), key=index.ids.__getitem__)]
+    for node, source in ring:
+        near[node].append(source)
+        far[node].append(0)
+    distance = 0
+    while ring:
+        distance += 1
+        following: list[tuple[int, int]] = []
+        for node, source in ring:
+            for other in targets[starts[node] : starts[node + 1]]:
+                known = near[other]
+                if len(known) < most and source not in known:
+                    known.append(source)
+                    far[other].append(distance)
+                    following.append((other, source))
+        ring = following
+    return near, far
