@@ -34,7 +34,7 @@ from thence.tables.discretization import Discretizer
 from thence.tables.later import read_alike
 from thence.tables.transactions import TransactionTable
 
-__all__ = ["Later", "Reference", "gather_later", "prepare_later"]
+__all__ = ["Later", "Reference", "config_like", "gather_later", "prepare_later"]
 
 _NEW = " had no bins: they are fitted on the readings here"
 
@@ -155,7 +155,7 @@ def prepare_later(
     same = is_same_system(rules, before, system, names) if same_system is None else same_system
     if bins is not None and isinstance(system, System):
         system = replace(system, sensors=read_alike(system.sensors, bins))
-    config = _config_like(rules, run, {sensor.kind for sensor in _sensors_of(system)})
+    config = config_like(rules, run, {sensor.kind for sensor in _sensors_of(system)})
     readings = window_readings(system, config)
     _refuse_other_units(rules, readings, same=same)
     ids = [sensor.id for sensor in readings.sensors]
@@ -188,8 +188,14 @@ def _sensors_of(system: AnySystem) -> list[Sensor]:
     return [sensor for one in systems for sensor in one.sensors.sensors]
 
 
-def _config_like(rules: RuleSet, run: Run, kinds: set[str]) -> Config:
-    """The configuration of a run for other data: its windows and enrichment, and the patterns of its rules."""
+def config_like(rules: RuleSet, run: Run, kinds: set[str]) -> Config:
+    """Return the configuration of a run for other data: its windows and enrichment, and the patterns of its rules.
+
+    Args:
+        rules: The rules to apply.
+        run: The run that they come from.
+        kinds: The kinds of the sensors.
+    """
     config, windows = run.config, run.config.windows
     if not isinstance(windows.aggregate, str):
         known = {kind: how for kind, how in windows.aggregate.items() if kind in kinds}
