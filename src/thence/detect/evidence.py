@@ -13,8 +13,19 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.readings.windows import WindowedReadings
+from thence.rules.english import format_number, format_unit
 
-__all__ = ["Broken", "Family", "Reading", "Tally", "Target", "join_tallies", "readings_at", "take_frames"]
+__all__ = [
+    "Broken",
+    "Family",
+    "Reading",
+    "Tally",
+    "Target",
+    "join_tallies",
+    "readings_at",
+    "take_frames",
+    "tell_change",
+]
 
 Floats = npt.NDArray[np.float64]
 Family = Literal["rule", "law", "range"]
@@ -128,6 +139,22 @@ class Broken:
             "normal_violated": self.violated,
             "path": list(self.path),
         }
+
+
+def tell_change(what: str, needed: float, unit: str) -> str:
+    """Return in words by how much a reading would have to change.
+
+    Args:
+        what: The reading.
+        needed: The change; positive if it would have to be higher.
+        unit: Its unit.
+
+    Examples:
+        >>> tell_change("demand_14", -1671.3, "m3/h")
+        'demand_14 lower by 1,670 m³/h'
+    """
+    amount = format_number(float(f"{abs(needed):.3g}"))
+    return f"{what} {'higher' if needed > 0 else 'lower'} by {amount}{' ' + format_unit(unit) if unit else ''}"
 
 
 def take_frames(readings: WindowedReadings, chosen: npt.NDArray[Any]) -> WindowedReadings:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thence.detect.evidence import Broken, Tally, Target, readings_at
+from thence.detect.evidence import Broken, Tally, Target, readings_at, tell_change
 from thence.errors import PatternError
 from thence.graph.discovery import Carriers
 from thence.graph.matching import GraphIndex
@@ -20,7 +20,6 @@ from thence.laws.counting import check_rows, residuals
 from thence.laws.law import Law, Laws, PlaceCounts
 from thence.laws.places import Clock, Places
 from thence.readings.windows import WindowedReadings
-from thence.rules.english import format_unit
 
 __all__ = ["LawChecks"]
 
@@ -154,11 +153,8 @@ class LawChecks:
         if law.form == "sign":
             return "the opposite direction of one of its readings"
         gap = float(residuals(law, place, frames, factors)[0][0, 0])
-        allowed = law.band.absolute
-        missing = max(abs(gap) - allowed, 0.0)
-        unit = format_unit(law.unit)
-        side = "lower" if gap > 0 else "higher"
-        return f"{law.left[0][1].name} {side} by {missing:.3g} {unit}".strip()
+        missing = max(abs(gap) - law.band.absolute, 0.0)
+        return tell_change(law.left[0][1].name, -missing if gap > 0 else missing, law.unit)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the laws, ready for JSON."""

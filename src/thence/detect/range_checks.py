@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from thence.detect.evidence import Broken, Tally, Target, readings_at
+from thence.detect.evidence import Broken, Tally, Target, readings_at, tell_change
 from thence.detect.paths import path_between
 from thence.detect.ranges import Ranges, check_ranges, fit_ranges
 from thence.graph.sites import AnySystem
@@ -128,7 +128,7 @@ class RangeChecks:
                     statement,
                     node or one.sensor,
                     readings_at(readings, frame, (one.given, one.sensor)),
-                    f"{one.sensor} {'higher' if needed > 0 else 'lower'} by {abs(needed):.3g} {unit}".strip(),
+                    tell_change(one.sensor, needed, unit),
                     self.rows[number],
                     self.violated[number],
                     path_between(system.graph, _node_of(one.given, system), node),

@@ -14,7 +14,7 @@ from thence.application.states import find_states, violations_per_frame
 from thence.counting.by_place import name_places
 from thence.counting.countable import find_countable
 from thence.counting.recount import bank_items, count_rules_of, group_by_block
-from thence.detect.evidence import Broken, Tally, Target, readings_at, take_frames
+from thence.detect.evidence import Broken, Tally, Target, readings_at, take_frames, tell_change
 from thence.detect.paths import path_between
 from thence.graph.sites import AnySystem
 from thence.miners.base import BaseMiner
@@ -224,7 +224,7 @@ class RuleChecks:
         if not gaps or math.isnan(value):
             return ""
         needed = min(gaps, key=abs)
-        return f"{sensor} {'higher' if needed > 0 else 'lower'} by {abs(needed):.3g} {kind.unit}".strip()
+        return tell_change(sensor, needed, kind.unit)
 
     def to_dict(self) -> dict[str, Any]:
         """Return rules, counts and bins, ready for JSON."""

@@ -1,0 +1,184 @@
+"""``thence detect``: leaks, faults and attacks in later readings, learned from normal ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from thence.cli.job import with_input_options
+from thence.cli.options import AsJson, Quiet
+from thence.cli.screen import print_json, progress_bars, say
+from thence.errors import ConfigError
+from thence.runs.configuration import Config, EnrichConfig
+
+if TYPE_CHECKING:
+    from thence.detect.detector import Detector
+    from thence.graph.system import System
+    from thence.progress import Progress
+
+__all__ = ["detect"]
+
+
+@with_input_options
+def detect(
+    *,
+    run: Annotated[
+        Path | None,
+        typer.Argument(metavar="[RUN]", help="A run folder: its readings are the normal ones.", show_default=False),
+    ] = None,
+    source: Config,
+    scenario: Annotated[
+        int | None,
+        typer.Option(help="Scenario of the data set; normal is the year before it.", show_default=False),
+    ] = None,
+    normal: Annotated[
+        Path | None, typer.Option(help="File or folder of normal readings of the same sensors.", show_default=False)
+    ] = None,
+    normal_until: Annotated[
+        str | None, typer.Option(help="The readings before this time are normal.", show_default=False)
+    ] = None,
+    detector: Annotated[
+        Path | None, typer.Option(help="A detector that --save wrote, instead of normal readings.", show_default=False)
+    ] = None,
+    windows: Annotated[str, typer.Option(help="Length of a window (default: the step of the readings).")] = "auto",
+    enrich: Annotated[
+        str | None, typer.Option(help="Enrichment of the rules (default: lifted with a graph).", show_default=False)
+    ] = None,
+    derive: Annotated[list[str] | None, typer.Option(help="Further features of the rules; may be repeated.")] = None,
+    rules: Annotated[bool, typer.Option("--rules/--no-rules", help="Use mined rules.")] = True,
+    laws: Annotated[bool, typer.Option("--laws/--no-laws", help="Use laws.")] = True,
+    ranges: Annotated[bool, typer.Option("--ranges/--no-ranges", help="Use ranges of two sensors.")] = True,
+    memory: Annotated[str, typer.Option(help="Time after which a violation has faded to 37 %.")] = "6h",
+    false_alarms: Annotated[float, typer.Option(help="Allowed false alarms a month.")] = 1.0,
+    retire_after: Annotated[
+        str, typer.Option(help="Retire a sensor that is violated for most of this time; 'never' for faults that last.")
+    ] = "14d",
+    save: Annotated[Path | None, typer.Option(help="Write the detector as JSON.", show_default=False)] = None,
+    scores: Annotated[
+        Path | None, typer.Option(help="Write time, score and alarm (.parquet or .csv).", show_default=False)
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw score, threshold and alarms (.svg, .png or .html).", show_default=False)
+    ] = None,
+    top: Annotated[int, typer.Option("--top", "-n", min=0, help="Number of alarms to explain; 0 for all.")] = 3,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Detect leaks, faults and attacks: learn from normal readings, score later ones, and explain every alarm."""
+    from thence.detect.detector import Detector
+    from thence.detect.picture import draw_alarms, save_picture
+
+    settings: dict[str, Any] = {
+        "windows": windows,
+        "enrich": enrich,
+        "derive": tuple(derive or ()),
+        "rules": rules,
+        "laws": laws,
+        "ranges": ranges,
+        "memory": memory,
+        "false_alarms": false_alarms,
+        "retire_after": None if retire_after == "never" else retire_after,
+    }
+    _check_one_normal(run, normal, normal_until, detector)
+    if scores is not None and scores.suffix.lower() not in (".parquet", ".csv"):
+        raise ConfigError(f"scores cannot be written as '{scores.name}'", hint="end it in .parquet or .csv")
+    with progress_bars(quiet=quiet or as_json) as progress:
+        if scenario is not None:
+            source = _with_option(source, "scenario", scenario)
+        if detector is not None:
+            fitted, later = Detector.load(detector), _load(source, progress)
+        else:
+            before, later, more = _normal_and_later(run, source, normal, normal_until, progress)
+            fitted = Detector(**{**settings, **{k: v for k, v in more.items() if settings[k] in (None, "auto", ())}})
+            fitted.fit(before, progress=progress)
+    found = fitted.detect(later)
+    if save is not None:
+        fitted.save(save)
+    if scores is not None:
+        (found.frame.write_csv if scores.suffix.lower() == ".csv" else found.frame.write_parquet)(scores)
+    if plot is not None:
+        save_picture(draw_alarms(found, later.labels, title=f"{later.name}: score and alarms"), plot)
+    if as_json:
+        print_json({"detector": fitted.describe(), **found.to_dict()})
+        return
+    _print(fitted, found, top=top, quiet=quiet)
+    for path in (save, scores, plot):
+        if path is not None:
+            say(f"written to {path}", quiet=quiet)
+
+
+def _print(fitted: Detector, found: Any, *, top: int, quiet: bool) -> None:
+    facts = fitted.describe()
+    say(
+        f"learned from normal readings: {facts['rules']} rules, {facts['laws']} laws and {facts['ranges']} ranges; "
+        f"thresholds for {facts['false_alarms_a_month']:g} false alarms a month from {facts['held_out_days']:g} "
+        "held-out days",
+        quiet=quiet,
+    )
+    say(str(found), quiet=quiet)
+    # What lasts longest is told first: it is what an operator has to go and see.
+    longest = sorted(found.alarms, key=lambda alarm: (alarm.first - alarm.last, alarm.start))
+    for alarm in longest[: top or None]:
+        say(f"\n{found.explain(alarm)}", quiet=quiet)
+
+
+def _check_one_normal(*given: Any) -> None:
+    if sum(one is not None for one in given) > 1:
+        raise ConfigError(
+            "normal readings are given twice", hint="give one of RUN, --normal, --normal-until and --detector"
+        )
+
+
+def _normal_and_later(
+    run: Path | None, source: Config, normal: Path | None, until: str | None, progress: Progress
+) -> tuple[System, System, dict[str, Any]]:
+    """Return normal and later readings, and the settings of the run, if there is one."""
+    if run is not None:
+        return _from_run(run, source, progress)
+    if normal is not None:
+        later = _load(source, progress)
+        before = _load(replace(source, input=replace(source.input, sensors=str(normal))), progress)
+        return before, later, {}
+    if until is not None:
+        whole = _load(source, progress)
+        return whole.between(None, until), whole.between(until), {}
+    if source.input.dataset == "hanoi":
+        return _load(_with_option(source, "before", True), progress), _load(source, progress), {}
+    raise ConfigError(
+        "no normal readings are given", hint="give a RUN, --normal FILE, --normal-until TIME or --detector FILE"
+    )
+
+
+def _from_run(folder: Path, source: Config, progress: Progress) -> tuple[System, System, dict[str, Any]]:
+    from thence.application.later import gather_later
+    from thence.runs.run import load_run
+
+    run = load_run(folder)
+    before = _load(run.config, progress)
+    given = source.input
+    if given.dataset is not None:
+        later: Any = _load(source, progress)
+    else:
+        later = gather_later(run, given.sensors, given.graph, given.binding, given.ontology, given)
+    chosen = run.config
+    more = {"windows": chosen.windows.every, "enrich": chosen.enrich.mode, "derive": chosen.windows.derive}
+    return before, later, more
+
+
+def _with_option(source: Config, name: str, value: Any) -> Config:
+    if source.input.dataset is None:
+        raise ConfigError(f"--{name} belongs to a data set", hint="add --dataset NAME")
+    return replace(source, input=replace(source.input, options={**source.input.options, name: value}))
+
+
+def _load(config: Config, progress: Progress) -> System:
+    from thence.graph.sites import Sites
+    from thence.runs.inputs import load_job
+
+    system = load_job(replace(config, enrich=EnrichConfig(mode="none")), progress=progress)
+    if isinstance(system, Sites):
+        raise ConfigError("several systems are given", hint="detect in one system at a time")
+    return system
