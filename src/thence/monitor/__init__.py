@@ -1,0 +1,1 @@
+"""Rules of a run on live data: incremental windows, exact counts, sequential tests, alerts, and state that survives."""
