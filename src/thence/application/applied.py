@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -16,18 +16,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from thence.application.episodes import find_episodes, link_frames
 from thence.application.later import Later
 from thence.application.logic import AppliedControls, AppliedLaws
-from thence.application.observed import observe_episodes
 from thence.application.parts import Part, Target
 from thence.application.states import Tallies
 from thence.application.telling import applied_html, tell_applied
 from thence.application.verdicts import ThenAndNow, Verdict
+from thence.application.violations import VIOLATIONS, iter_violations
 from thence.atomic import finish_first, new_folder
 from thence.errors import ConfigError
 from thence.readings.durations import parse_duration
-from thence.rules.english import format_test
 from thence.rules.ruleset import RuleSet
 from thence.runs.run import refuse_foreign
 
@@ -36,21 +34,6 @@ __all__ = ["Applied"]
 Ints = npt.NDArray[np.int64]
 
 _MOMENT = pl.Datetime("us", "UTC")
-_VIOLATIONS: dict[str, Any] = {
-    "rule": pl.Int64,
-    "sentence": pl.String,
-    "place": pl.String,
-    "node": pl.String,
-    "sensor": pl.String,
-    "start": _MOMENT,
-    "end": _MOMENT,
-    "windows": pl.Int64,
-    "expected": pl.String,
-    "lowest": pl.Float64,
-    "highest": pl.Float64,
-    "state": pl.String,
-    "unit": pl.String,
-}
 _EPISODES_PER_FILE = 1_000_000
 _MARK = "applied.json"
 
@@ -172,10 +155,10 @@ class Applied:
         Args:
             rule: A rule, to return one row per place of its pattern, with columns ``place``, ``site``, ``now``,
                 ``applied``, ``satisfied``, ``violated``, ``not_applicable`` and ``missing``. By default one row per
-                node and sensor that consequents of any rule read, those with most violations beyond what was expected
-                first: ``node``, ``sensor``, ``applied``, ``violated``, ``share``, ``then`` (the share there when the
-                rules were mined, if the run is still in memory) and ``expected`` (violations at that share or, where it
-                is not known, at the confidence of the rules over all places).
+                node and sensor that consequents of any rule read: ``node``, ``sensor``, ``applied``, ``violated``,
+                ``share``, ``then`` (the share there when the rules were mined, if the run is in memory or was counted
+                again) and ``expected`` (violations at that share, or at the confidence of the rules over all places if
+                it is not known). Places with most violations beyond what was expected come first.
         """
         if rule is not None:
             return self._places_of(rule)
@@ -269,7 +252,7 @@ class Applied:
             rules: The number of a rule, or several; all by default.
         """
         frames = list(self._iter_violations(self._chosen(rules)))
-        return pl.concat(frames) if frames else pl.DataFrame(schema=_VIOLATIONS)
+        return pl.concat(frames) if frames else pl.DataFrame(schema=VIOLATIONS)
 
     def _chosen(self, rules: int | Iterable[int] | None) -> set[int]:
         if rules is None:
@@ -283,60 +266,15 @@ class Applied:
         if isinstance(rule, bool) or not 0 <= rule < len(self.rules):
             raise ConfigError(f"there is no rule {rule!r}", hint=f"rules are numbered from 0 to {len(self.rules) - 1}")
 
-    def _iter_violations(self, chosen: set[int]) -> Iterator[pl.DataFrame]:
-        """Yield the episodes of each rule and part that has any."""
-        for part, found in zip(self.parts, self.tallies, strict=True):
-            linked = link_frames(part.times, self.later.readings.every, n_frames=part.bank.n_frames)
-            names: pl.Series | None = None
-            for at, rule in enumerate(part.rules.tolist()):
-                if rule not in chosen or not found.violated[at]:
-                    continue
-                names = (
-                    pl.Series([name or None for name in part.place_names()], dtype=pl.String)
-                    if names is None
-                    else names
-                )
-                yield self._episodes_of(part, at, linked, names)
-
-    def _episodes_of(self, part: Part, at: int, linked: npt.NDArray[np.bool_], names: pl.Series) -> pl.DataFrame:
-        rule = int(part.rules[at])
-        consequent = int(part.consequents[at])
-        embeddings, starts, stops = find_episodes(
-            part.bank, antecedent=part.antecedents[at], consequent=consequent, linked=linked
-        ).T
-        item = self.rules.items[int(self.rules.consequents[rule])]
-        targets = part.targets[part.slots[at]][embeddings]
-        lowest, highest = np.full(len(starts), np.nan), np.full(len(starts), np.nan)
-        states = np.full(len(starts), None, object)
-        for target in np.unique(targets).tolist():
-            own = np.flatnonzero(targets == target)
-            seen = observe_episodes(
-                self.later.readings, item.feature, self.targets[target].sensor, starts[own], stops[own]
-            )
-            lowest[own], highest[own], states[own] = seen
-        times = part.times
-        every = np.timedelta64(self.later.readings.every, "us")
-        nothing = np.full(len(starts), np.datetime64("NaT"), "datetime64[us]")
-        first = nothing if times is None else times[starts].astype("datetime64[us]")
-        last = nothing if times is None else times[stops - 1].astype("datetime64[us]") + every
-        where = [self.targets[target] for target in targets.tolist()]
-        return pl.DataFrame(
-            {
-                "rule": np.full(len(starts), rule, np.int64),
-                "sentence": self._sentences.gather(np.full(len(starts), rule)),
-                "place": names.gather(embeddings),
-                "node": pl.Series([one.node or None for one in where], dtype=pl.String),
-                "sensor": pl.Series([one.sensor or None for one in where], dtype=pl.String),
-                "start": pl.Series(first).dt.replace_time_zone("UTC"),
-                "end": pl.Series(last).dt.replace_time_zone("UTC"),
-                "windows": stops - starts,
-                "expected": pl.repeat(format_test(item), len(starts), dtype=pl.String, eager=True),
-                "lowest": _column(lowest),
-                "highest": _column(highest),
-                "state": pl.Series(states.tolist(), dtype=pl.String),
-                "unit": pl.repeat(item.feature.unit or None, len(starts), dtype=pl.String, eager=True),
-            },
-            schema=_VIOLATIONS,
+    def _iter_violations(self, chosen: Collection[int]) -> Iterator[pl.DataFrame]:
+        broken = {rule for rule in chosen if self.counts[rule, 1]}
+        return iter_violations(
+            self.rules,
+            self.parts,
+            self.targets,
+            self.later.readings,
+            chosen=broken,
+            sentence=lambda rule: str(self._sentences[rule]),
         )
 
     def not_bound(self) -> pl.DataFrame:
@@ -426,7 +364,7 @@ class Applied:
                 pl.concat(kept).write_parquet(folder / f"violations-{written:04d}.parquet")
                 kept = []
         if not written:
-            rest = pl.concat(kept) if kept else pl.DataFrame(schema=_VIOLATIONS)
+            rest = pl.concat(kept) if kept else pl.DataFrame(schema=VIOLATIONS)
             rest.write_parquet(folder / "violations.parquet")
         elif kept:
             pl.concat(kept).write_parquet(folder / f"violations-{written + 1:04d}.parquet")

@@ -21,6 +21,8 @@ from thence.counting.countable import find_countable
 from thence.counting.recount import Stretches, count_stretches
 from thence.errors import ConfigError
 from thence.rules.ruleset import RuleSet
+from thence.runs.inputs import load_job
+from thence.runs.preparation import Table
 from thence.runs.run import Run, load_run
 from thence.tables.transactions import FeatureTable
 
@@ -38,6 +40,7 @@ def apply(
     reference: Reference = None,
     same_system: bool | None = None,
     assurance: float = 0.95,
+    recount: bool = False,
 ) -> Applied:
     """Apply the rules of a run to later data, or to another system.
 
@@ -60,6 +63,8 @@ def apply(
         same_system: Whether the data are of the system that was mined; by default decided by the names of the systems
             and the nodes of the sensors.
         assurance: Probability with which each end of an interval holds, at least 0.5 and below 1.
+        recount: Whether to read the mined data again, so that each place is compared with what it was then. A run that
+            is still in memory needs no reading.
 
     Returns:
         What became of each rule, and the violations by rule, place and time.
@@ -81,7 +86,9 @@ def apply(
     require_assurance(assurance)
     chosen, run = _rules_of(rules, like)
     system = gather_later(run, sensors, graph, binding, ontology)
-    return apply_to(chosen, run, system, reference=reference, same_system=same_system, assurance=assurance)
+    return apply_to(
+        chosen, run, system, reference=reference, same_system=same_system, assurance=assurance, recount=recount
+    )
 
 
 def _rules_of(rules: Any, like: Any) -> tuple[RuleSet, Run]:
@@ -116,6 +123,7 @@ def apply_to(
     reference: Reference = None,
     same_system: bool | None = None,
     assurance: float = 0.95,
+    recount: bool = False,
 ) -> Applied:
     """Apply rules to a system that has been read; see ``apply``.
 
@@ -126,6 +134,7 @@ def apply_to(
         reference: The period on which ranks of new sensors are fitted.
         same_system: Whether it is the system that was mined.
         assurance: Probability with which each end of an interval holds.
+        recount: Whether to read the mined data again, to compare places.
     """
     later = prepare_later(rules, run, system, reference=reference, same_system=same_system)
     lost = {one.rule for one in later.not_bound}
@@ -150,7 +159,8 @@ def apply_to(
     )
     laws, controls, said = _apply_logic(run, later, assurance)
     notes = (*later.notes, *said)
-    then_at = _violated_then(some, run, later, targets)
+    before = _mined_table(rules, run, recount=recount) if later.same_system else None
+    then_at = _violated_then(some, before, targets)
     return Applied(rules, later, moved, tuple(targets), tallies, compared, then_at, laws, controls, notes)
 
 
@@ -166,12 +176,24 @@ def _tally(part: Part, n_targets: int, rates: npt.NDArray[np.float64] | None = N
     )
 
 
-def _violated_then(rules: RuleSet, run: Run, later: Later, targets: Sequence[Target]) -> npt.NDArray[np.float64]:
+def _mined_table(rules: RuleSet, run: Run, *, recount: bool) -> Table | None:
+    """Return the table that was mined, if it is at hand, or may be built again."""
+    if run.table is not None or not recount:
+        return run.table
+    recorded = run.config
+    if recorded.input.sensors is None and recorded.input.dataset is None and not recorded.system:
+        raise ConfigError(
+            "the run does not record where its data are: they were objects of Python", hint="leave out 'recount'"
+        )
+    return prepare_later(rules, run, load_job(recorded), same_system=True).table
+
+
+def _violated_then(rules: RuleSet, table: Table | None, targets: Sequence[Target]) -> npt.NDArray[np.float64]:
     """Return the share of violations at each target when the rules were mined, as far as that table is at hand."""
     out = np.full(len(targets), np.nan)
-    if run.table is None or not len(rules) or not later.same_system or not find_countable(rules, run.table)[0].all():
+    if table is None or not len(rules) or not find_countable(rules, table)[0].all():
         return out
-    parts, before = encode_rules(rules, run.table)
+    parts, before = encode_rules(rules, table)
     counts = np.zeros((len(before), 2))
     for part in parts:
         found = _tally(part, len(before))

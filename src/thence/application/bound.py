@@ -113,7 +113,7 @@ def _lacking_name(
         return (
             "system",
             feature.subject,
-            f"it is about named sensors or nodes{of}, and these data are of another system",
+            f"it is about named sensors or nodes{of}; these data are of another system",
         )
     if feature.role is not Role.SENSOR:
         return None

@@ -14,7 +14,6 @@ import polars as pl
 from thence.application.verdicts import Verdict
 from thence.display.html import Html, notes, pairs, panel, small, table
 from thence.readings.steps import format_duration
-from thence.rules.english import format_number
 
 if TYPE_CHECKING:
     from thence.rules.ruleset import RuleSet
@@ -106,7 +105,7 @@ def tell_sections(applied: Told, *, shown: int = _SHOWN) -> dict[str, list[str]]
         "rules that changed": _cut([_tell_rule(row) for row in changed.head(shown).to_dicts()], changed.height),
         "laws that changed": _tell_laws(applied.laws()),
         "controls that changed": _tell_controls(applied.controls()),
-        "places with more violations than expected": _tell_places(applied.by_place()),
+        **_tell_places(applied.by_place()),
         "not applied": _tell_missing(applied.not_bound()),
     }
     return {title: texts for title, texts in sections.items() if texts}
@@ -142,19 +141,20 @@ def _tell_controls(frame: pl.DataFrame) -> list[str]:
     ]
 
 
-def _tell_places(frame: pl.DataFrame) -> list[str]:
-    rows = frame.filter(pl.col("violated") > pl.col("expected")).head(_PLACES).to_dicts()
-    return [
-        f"{_place(row)}: {row['violated']:,} violations in {row['applied']:,} rows × rules ({_expected(row)})"
-        for row in rows
-    ]
+def _tell_places(frame: pl.DataFrame) -> dict[str, list[str]]:
+    """Return the places with more violations than then; if nothing is known of then, those with most violations."""
+    known = frame.filter(pl.col("then").is_not_null())
+    if known.height:
+        rows = known.filter(pl.col("violated") > pl.col("expected")).head(_PLACES).to_dicts()
+        title = "places with more violations than when the rules were mined"
+        return {title: [f"{_violated(row)} ({row['then']:.3f} then)" for row in rows]}
+    most = frame.filter(pl.col("violated") > 0).sort("violated", descending=True, maintain_order=True).head(_PLACES)
+    return {"places with most violations": [_violated(row) for row in most.to_dicts()]}
 
 
-def _expected(row: Mapping[str, Any]) -> str:
-    number = format_number(round(row["expected"]))
-    if row["then"] is None:
-        return f"{number} expected from the confidence of the rules over all places"
-    return f"{number} expected from when the rules were mined"
+def _violated(row: Mapping[str, Any]) -> str:
+    counted = f"{_count(row['violated'], 'violation')} in {row['applied']:,} applications of rules"
+    return f"{_place(row)}: {counted}, {row['share']:.3f}"
 
 
 def _place(row: Mapping[str, Any]) -> str:

@@ -43,6 +43,9 @@ def apply(
         ),
     ] = None,
     assurance: Annotated[float, typer.Option(help="Probability with which each end of an interval holds.")] = 0.95,
+    recount: Annotated[
+        bool, typer.Option("--recount", help="Read the mined data again, to compare each place with what it was then.")
+    ] = False,
     top: Annotated[int, typer.Option("--top", "-n", min=0, help="Number of changed rules to print; 0 for all.")] = 10,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the results as JSON and Parquet.", show_default=False)
@@ -61,7 +64,15 @@ def apply(
         refuse_foreign(out.absolute(), force=force, mark="applied.json")
     loaded = load_run(run)
     system = _load(loaded, source)
-    applied = apply_to(loaded.rules, loaded, system, reference=reference, same_system=same_system, assurance=assurance)
+    applied = apply_to(
+        loaded.rules,
+        loaded,
+        system,
+        reference=reference,
+        same_system=same_system,
+        assurance=assurance,
+        recount=recount,
+    )
     if out is not None:
         applied.write(out, force=force)
     if as_json:

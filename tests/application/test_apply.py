@@ -1,0 +1,240 @@
+"""Rules on other data: on the mined data the counts are those of the rule set, whatever the enrichment."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import thence as th
+from thence.readings.sensors import SensorData
+
+START = datetime(2024, 1, 1)
+MODES = ("none", "grounded", "existential", "lifted")
+
+
+def _toy(rng: np.random.Generator, *, frames: int, missing: float, name: str = "plant") -> th.System:
+    """The toy network with random readings that depend on each other, some of them missing."""
+    toy = th.datasets.load("toy")
+    base = np.cumsum(rng.normal(size=frames))
+    columns: dict[str, Any] = {"time": [START + timedelta(hours=at) for at in range(frames)]}
+    for number, sensor in enumerate(toy.sensors.sensors):
+        values = base * (1 + number % 2) + rng.normal(scale=0.5, size=frames)
+        kept = rng.random(frames) >= missing
+        columns[sensor.id] = [float(value) if keep else None for value, keep in zip(values, kept, strict=True)]
+    kinds = {sensor.id: sensor.kind for sensor in toy.sensors.sensors}
+    return replace(toy, sensors=th.read_sensors(pl.DataFrame(columns), kinds=kinds), name=name)
+
+
+@settings(max_examples=16, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    mode=st.sampled_from(MODES),
+    missing=st.sampled_from([0.0, 0.2]),
+    frames=st.integers(20, 70),
+    derive=st.sampled_from([(), ("change",), ("previous",)]),
+)
+def test_counts_on_the_mined_data_are_those_of_the_rules(
+    seed: int, mode: str, missing: float, frames: int, derive: tuple[str, ...]
+) -> None:
+    system = _toy(np.random.default_rng(seed), frames=frames, missing=missing)
+    config = th.Config.from_mapping({"windows": {"every": "1h", "derive": list(derive)}})
+    given_ = {"enrich": mode, "bins": 3, "min_support": 0.2, "min_confidence": 0.5, "max_antecedents": 2}
+    given_ |= {"max_antecedents": 1} if mode in ("grounded", "existential") else {}
+    run = th.mine(system, config=config, refine=None, progress="off", **given_)
+    applied = th.apply(run, system)
+    counts = run.rules.counts
+    satisfied, violated, not_applicable, missed = applied.counts.T
+    assert (satisfied == counts.n_both).all()
+    assert (satisfied + violated == counts.n_antecedent).all()
+    assert (satisfied + violated + not_applicable == counts.n).all()
+    assert (satisfied + violated + not_applicable + missed == counts.n_rows).all()
+    assert not {"no longer holds", "weaker", "not bound"} & set(applied.verdicts)
+    frame = applied.by_rule()
+    assert applied.by_time()["violated"].sum() == violated.sum()
+    assert applied.by_time("6h")["applied"].sum() == (satisfied + violated).sum()
+    assert applied.by_place()["violated"].sum() == violated.sum()
+    episodes = applied.violations()
+    assert episodes["windows"].sum() == violated.sum()
+    assert (episodes["end"] - episodes["start"] == timedelta(hours=1) * episodes["windows"]).all()
+    if len(run.rules):
+        chosen = int(np.argmax(violated))
+        places = applied.by_place(chosen)
+        for name in ("satisfied", "violated", "not_applicable", "missing"):
+            assert places[name].sum() == frame[name][chosen]
+
+
+@settings(max_examples=4, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), missing=st.sampled_from([0.0, 0.2]))
+def test_counts_of_several_sites(seed: int, missing: float) -> None:
+    rng = np.random.default_rng(seed)
+    sites = [_toy(rng, frames=int(rng.integers(20, 80)), missing=missing, name=name) for name in ("north", "south")]
+    run = th.mine(sites, windows="1h", bins=3, min_support=0.05, min_confidence=0.5, refine=None, progress="off")
+    applied = th.apply(run, sites)
+    counts = run.rules.counts
+    satisfied, violated, not_applicable, _ = applied.counts.T
+    assert (satisfied == counts.n_both).all()
+    assert (satisfied + violated + not_applicable == counts.n).all()
+    times = applied.by_time()
+    assert times["violated"].sum() == violated.sum()
+    assert set(times["site"]) <= {"north", "south"}
+    assert applied.violations()["windows"].sum() == violated.sum()
+
+
+def test_a_miner_of_intervals() -> None:
+    system = _toy(np.random.default_rng(1), frames=120, missing=0.1)
+    given_ = {"enrich": "none", "miner": "ts-narm", "evaluations": 600}
+    run = th.mine(system, windows="1h", refine=None, progress="off", **given_)
+    applied = th.apply(run, system)
+    assert len(run.rules)
+    assert (applied.counts[:, 0] == run.rules.counts.n_both).all()
+    assert (applied.counts[:, :3].sum(axis=1) == run.rules.counts.n).all()
+    assert applied.violations()["windows"].sum() == applied.counts[:, 1].sum()
+
+
+def _two_sensors(flow: list[float], level: list[float], *, unit: str = "m", gap: int | None = None) -> SensorData:
+    times = [START + timedelta(hours=at + (at >= gap) * 5 if gap else at) for at in range(len(flow))]
+    frame = pl.DataFrame({"time": times, "f": flow, "l": level})
+    return th.read_sensors(frame, kinds={"f": "flow", "l": "level"}, units={"level": unit})
+
+
+def _pump(rng: np.random.Generator, frames: int) -> tuple[list[float], list[float]]:
+    flow = (rng.random(frames) < 0.5).astype(float) * 10 + rng.random(frames)
+    return flow.tolist(), (flow * 2 + rng.random(frames)).tolist()
+
+
+@pytest.fixture(scope="module")
+def pump_run() -> th.Run:
+    flow, level = _pump(np.random.default_rng(0), 400)
+    return th.mine(_two_sensors(flow, level), windows="1h", bins=2, refine=None, progress="off")
+
+
+def test_a_rule_that_breaks_is_told_with_its_readings(pump_run: th.Run) -> None:
+    flow, level = _pump(np.random.default_rng(1), 200)
+    level[100:] = [30 - value for value in level[100:]]
+    applied = th.apply(pump_run, _two_sensors(flow, level))
+    changed = applied.changed()
+    assert changed.height
+    assert set(changed["verdict"]) == {"no longer holds"}
+    first = changed.to_dicts()[0]
+    assert first["high"] < first["then"]
+    assert first["low"] <= first["now"] <= first["high"]
+    episodes = applied.violations(first["rule"])
+    assert set(episodes["rule"]) == {first["rule"]}
+    assert episodes["start"].min().replace(tzinfo=None) >= START + timedelta(hours=100)
+    assert (episodes["lowest"] <= episodes["highest"]).all()
+    assert "no longer hold" in str(applied)
+    assert first["sentence"] in str(applied)
+    assert "<table" in applied._repr_html_()
+    assert "no longer holds" in repr(applied)
+
+
+def test_nothing_changes_where_nothing_changed(pump_run: th.Run) -> None:
+    applied = th.apply(pump_run, _two_sensors(*_pump(np.random.default_rng(2), 300)))
+    assert set(applied.verdicts) == {"holds"}
+    assert applied.changed().height == 0
+
+
+def test_a_rule_that_never_applied_has_no_confidence(pump_run: th.Run) -> None:
+    applied = th.apply(pump_run, _two_sensors([0.5] * 50, [1.2] * 50))
+    rows = applied.by_rule().filter(pl.col("applied") == 0)
+    assert rows.height
+    assert set(rows["verdict"]) == {"never applied"}
+    assert rows["now"].null_count() == rows.height
+
+
+def test_an_episode_ends_at_a_gap(pump_run: th.Run) -> None:
+    # Two windows with hours between them were one episode, which lasted as long as the gap.
+    applied = th.apply(pump_run, _two_sensors([10.5] * 10, [1.0] * 10, gap=4))
+    episodes = applied.violations().filter(pl.col("windows") > 0)
+    assert sorted(set(episodes["windows"])) == [4, 6]
+
+
+def test_states_are_named_in_episodes() -> None:
+    rng = np.random.default_rng(0)
+
+    def data(broken: bool) -> SensorData:
+        flow = (rng.random(300) < 0.5).astype(float) * 10
+        states = ["on" if (value > 5) != broken else "off" for value in flow]
+        times = [START + timedelta(hours=at) for at in range(300)]
+        return th.read_sensors(pl.DataFrame({"time": times, "f": flow, "pump": states}))
+
+    run = th.mine(data(False), windows="1h", bins=2, refine=None, progress="off")
+    episodes = th.apply(run, data(True)).violations().filter(pl.col("sensor") == "pump")
+    assert set(episodes["state"]) == {"on", "off"}
+    assert episodes["lowest"].null_count() == episodes.height
+
+
+def test_other_units_are_refused(pump_run: th.Run) -> None:
+    # Numbers in other units would be counted against bins in the units of the run.
+    with pytest.raises(th.InputError, match="reads level in ft, but the rules are about level in m"):
+        th.apply(pump_run, _two_sensors(*_pump(np.random.default_rng(2), 50), unit="ft"))
+
+
+def test_a_sensor_that_is_gone_is_named(pump_run: th.Run) -> None:
+    data = _two_sensors(*_pump(np.random.default_rng(2), 50)).select(["f"])
+    applied = th.apply(pump_run, data)
+    lost = applied.not_bound()
+    assert set(lost["missing"]) == {"sensor"}
+    assert set(lost["name"]) == {"l"}
+    assert lost["reason"][0] == "there are no readings of the sensor 'l'"
+    assert applied.verdicts == {"not bound": len(pump_run.rules)}
+    assert applied.violations().height == applied.by_time().height == applied.by_place().height == 0
+    assert "not applied" in str(applied)
+
+
+def test_rules_alone_need_their_run(pump_run: th.Run) -> None:
+    data = _two_sensors(*_pump(np.random.default_rng(2), 50))
+    with pytest.raises(th.ConfigError, match="pass like=run"):
+        th.apply(pump_run.rules, data)
+    with pytest.raises(th.ConfigError, match="leave out 'like'"):
+        th.apply(pump_run, data, like=pump_run)
+    with pytest.raises(th.ConfigError, match="got int"):
+        th.apply(7, data)  # type: ignore[arg-type]
+    applied = th.apply(pump_run.rules.top(1), data, like=pump_run)
+    assert applied.by_rule().height == 1
+    with pytest.raises(th.ConfigError, match="numbered from 0 to 0"):
+        applied.violations(3)
+    with pytest.raises(th.ConfigError, match="there is no rule -1"):
+        applied.by_place(-1)
+
+
+def test_rows_without_times_are_refused(pump_run: th.Run) -> None:
+    with pytest.raises(th.ConfigError, match="have no times"):
+        th.apply(pump_run, pl.DataFrame({"f": [1.0, 2.0], "l": [2.0, 3.0]}))
+
+
+def test_a_folder_is_written_whole(pump_run: th.Run, tmp_path: Path) -> None:
+    applied = th.apply(pump_run, _two_sensors([10.5] * 10, [1.0] * 10, gap=4))
+    applied.write(tmp_path / "out")
+    told = json.loads((tmp_path / "out" / "applied.json").read_text(encoding="utf-8"))
+    assert told == json.loads(applied.to_json())
+    assert told["violated"] == pl.read_parquet(tmp_path / "out" / "violations.parquet")["windows"].sum()
+    for name, frame in (("rules", applied.by_rule()), ("times", applied.by_time()), ("places", applied.by_place())):
+        assert pl.read_parquet(tmp_path / "out" / f"{name}.parquet").equals(frame)
+    with pytest.raises(th.RunError, match="already exists"):
+        applied.write(tmp_path / "out")
+    applied.write(tmp_path / "out", force=True)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("dear")
+    with pytest.raises(th.RunError, match="is not replaced"):
+        applied.write(tmp_path / "mine", force=True)
+
+
+def test_a_run_folder_and_a_run_are_the_same(pump_run: th.Run, tmp_path: Path) -> None:
+    saved = pump_run.save(tmp_path / "run")
+    data = _two_sensors(*_pump(np.random.default_rng(2), 100))
+    here, there = th.apply(pump_run, data), th.apply(tmp_path / "run", data)
+    assert here.by_rule().equals(there.by_rule())
+    assert here.by_place()["then"].null_count() == 0
+    assert there.by_place()["then"].null_count() == there.by_place().height
+    with pytest.raises(th.ConfigError, match="does not record where its data are"):
+        th.apply(th.load_run(saved.path or ""), data, recount=True)
