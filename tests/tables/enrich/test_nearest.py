@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -100,3 +101,14 @@ def test_where_no_edge_leads_to_another_sensor_there_are_none() -> None:
     binding = {"p000": "a", "p004": "b"}
     other = th.transactions(sensors, graph, binding, enrich="lifted", like=table, patterns=patterns)
     assert not any(column.feature.reads for block in other.blocks for column in block.columns)
+
+
+def test_the_nearest_of_a_site_are_in_the_site() -> None:
+    sites = [replace(line(seed=seed), name=name) for seed, name in enumerate(("north", "south"))]
+    table = th.transactions(sites, enrich="lifted", bins=3)
+    (block,) = [block for block in table.blocks if block.pattern and any(r.nearest for r in block.pattern.roles)]
+    assert block.n_embeddings == 2 * len(AT)
+    alone = th.transactions(sites[0], enrich="lifted", bins=3).blocks[-1]
+    (both,) = [c for c in block.columns if c.feature.name.startswith("mean of")]
+    (own,) = [c for c in alone.columns if c.feature.name.startswith("mean of")]
+    assert np.array_equal(both.codes[: len(AT)], own.codes)
