@@ -16,6 +16,7 @@ from thence.detect.calibration import Calibration
 from thence.detect.evidence import Broken, Tally, Target
 from thence.detect.memory import find_drifted
 from thence.detect.paths import spread
+from thence.detect.range_checks import RangeChecks
 from thence.errors import InputError
 from thence.graph.sites import AnySystem
 from thence.readings.sensors import as_utc
@@ -188,18 +189,42 @@ class Detection:
         return frame_hours(self.readings)
 
     @cached_property
+    def _drifting(self) -> dict[str, int]:
+        """Sensors most of whose ranges are violated for most of the time, and since which frame."""
+        if self.retire_after is None:
+            return {}
+        own = [at for at, target in enumerate(self.tally.targets) if target.family == "range"]
+        shares = self.tally.shares[own]
+        found = find_drifted(np.nan_to_num(shares) > 0.5, ~np.isnan(shares), self._hours, after=self.retire_after)
+        return {self.tally.targets[at].subject: int(since) for at, since in zip(own, found, strict=True) if since >= 0}
+
+    @cached_property
+    def _shares(self) -> Floats:
+        """The violated share of each target, without what is concluded from sensors that drift."""
+        shares = self.tally.shares
+        ranges = next((one for one in self.checks if isinstance(one, RangeChecks)), None)
+        if self._drifting and ranges is not None:
+            again = ranges.tally(self.readings, self.system, ignored=self._drifting)
+            own = [self.tally.targets.index(target) for target in again.targets]
+            shares = shares.copy()
+            shares[own] = again.shares
+        return shares
+
+    @cached_property
     def _retired(self) -> npt.NDArray[np.int64]:
         """The frame from which each target is retired; −1 for never. Laws hold by physics and stay."""
-        targets = self.tally.targets
-        if self.retire_after is None or not len(self.readings):
+        targets, shares = self.tally.targets, self._shares
+        if self.retire_after is None or not len(targets):
             return np.full(len(targets), -1, np.int64)
-        found = find_drifted(self.tally.shares, self._hours, after=self.retire_after)
-        return np.where([target.family == "law" for target in targets], -1, found) if len(targets) else found
+        # A rule that concludes from a sensor that drifts is violated now and then: the level counts, not the share.
+        unusual = self.calibration.relative(targets, self.calibration.smooth(shares, self._hours)) > 1
+        found = find_drifted(unusual, ~np.isnan(shares), self._hours, after=self.retire_after)
+        return np.where([target.family == "law" for target in targets], -1, found)
 
     @cached_property
     def smoothed(self) -> Floats:
         """The smoothed share of violated statements, targets × frames; 0 once a target is retired."""
-        shares = self.tally.shares
+        shares = self._shares
         frames = np.arange(len(self.readings))
         gone = (self._retired[:, None] >= 0) & (frames[None, :] >= self._retired[:, None])
         out = self.calibration.smooth(np.where(gone, 0.0, shares), self._hours)
@@ -234,12 +259,13 @@ class Detection:
 
     @cached_property
     def drifted(self) -> tuple[Drift, ...]:
-        """What was retired, in order of time."""
-        out = [
-            Drift(target.subject, target.node, self._time(int(frame)))
-            for target, frame in zip(self.tally.targets, self._retired, strict=True)
-            if frame >= 0
-        ]
+        """What was retired, in order of time; a sensor once, whatever the number of its statements."""
+        since: dict[tuple[str, str], int] = {}
+        for target, frame in zip(self.tally.targets, self._retired.tolist(), strict=True):
+            key = target.subject, target.node
+            if frame >= 0:
+                since[key] = min(frame, since.get(key, frame))
+        out = [Drift(subject, node, self._time(frame)) for (subject, node), frame in since.items()]
         return tuple(sorted(out, key=lambda one: (one.since, one.subject)))
 
     def explain(self, at: Any = None) -> Explanation:

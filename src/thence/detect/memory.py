@@ -105,32 +105,32 @@ def alarm_level(scores: Floats, hours: Floats, *, every: float, memory: float, p
     return level
 
 
-def find_drifted(shares: Floats, hours: Floats, *, after: float) -> npt.NDArray[np.int64]:
-    """Return the frame from which each target counts as drifted: violated for most of some time; −1 for never.
+def find_drifted(flags: Bools, known: Bools, hours: Floats, *, after: float) -> npt.NDArray[np.int64]:
+    """Return the frame from which each target counts as drifted: flagged for most of some time; −1 for never.
 
     Args:
-        shares: Targets × frames; the share of its statements that is violated, NaN where none applies.
+        flags: Targets × frames: whether a target is out of the ordinary.
+        known: Targets × frames: whether anything is known about it; others do not count.
         hours: Time of each frame in hours.
-        after: Hours to look back; a target needs known frames for at least half of them.
+        after: Hours to look back; a target must be known in at least half of them.
 
     Examples:
-        >>> find_drifted(np.array([[0.0] * 4 + [1.0] * 8, [0.0] * 12]), np.arange(12.0), after=4.0).tolist()
+        >>> flags = np.array([[False] * 4 + [True] * 8, [False] * 12])
+        >>> find_drifted(flags, np.ones_like(flags), np.arange(12.0), after=4.0).tolist()
         [6, -1]
     """
-    known = ~np.isnan(shares)
-    bad = np.where(known, shares, 0.0) > 0.5
-    first = np.searchsorted(hours, hours - after, side="right")
-    full = (
-        hours - hours[0] >= after - (hours[1] - hours[0] if len(hours) > 1 else 0) - 1e-9 if len(hours) else hours > 0
-    )
-    out = np.full(len(shares), -1, np.int64)
-    expected = np.arange(len(hours)) - first + 1
-    for target in range(len(shares)):
+    out = np.full(len(flags), -1, np.int64)
+    if len(hours) < 2:
+        return out
+    step = float(np.median(np.diff(hours)))
+    first = np.searchsorted(hours, hours - after + step / 2, side="left")
+    full = hours - hours[0] >= after - step * 1.5
+    ends, expected = np.arange(1, len(hours) + 1), max(after / step, 1.0)
+    for target in range(len(flags)):
         counted = np.concatenate([[0], np.cumsum(known[target])])
-        violated = np.concatenate([[0], np.cumsum(bad[target])])
-        ends = np.arange(1, len(hours) + 1)
+        violated = np.concatenate([[0], np.cumsum(flags[target] & known[target])])
         n, v = counted[ends] - counted[first], violated[ends] - violated[first]
-        drifted = np.flatnonzero(full & (2 * v > n) & (2 * n >= expected) & (n > 0))
+        drifted = np.flatnonzero(full & (2 * v > n) & (2 * n >= expected))
         if len(drifted):
             out[target] = drifted[0]
     return out

@@ -77,12 +77,15 @@ class RangeChecks:
         """
         return -math.log((self.violated[number] + 0.5) / (self.rows[number] + 1))
 
-    def tally(self, readings: WindowedReadings, system: AnySystem) -> Tally:
+    def tally(
+        self, readings: WindowedReadings, system: AnySystem, *, ignored: Mapping[str, int] | None = None
+    ) -> Tally:
         """Return the evidence of all frames, by sensor.
 
         Args:
             readings: The readings.
             system: The system that they belong to.
+            ignored: Sensors from which nothing is concluded any more, and the frame from which on.
         """
         here = {sensor.id for sensor in readings.numeric}
         sensors = [id for id in dict.fromkeys(one.sensor for one in self.ranges) if id in here]
@@ -91,6 +94,10 @@ class RangeChecks:
         for number, one in enumerate(self.ranges):
             if one.sensor in at:
                 applies, broken = self._check(one, readings)
+                since = (ignored or {}).get(one.given)
+                if since is not None:
+                    applies, broken = applies.copy(), broken.copy()
+                    applies[since:] = broken[since:] = False
                 applicable[at[one.sensor]] += self.weight(number) * applies
                 violated[at[one.sensor]] += self.weight(number) * broken
         targets = tuple(Target("range", id, _node_of(id, system)) for id in sensors)
