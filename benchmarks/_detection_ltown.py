@@ -47,7 +47,7 @@ def reports_of(found: Detection, pipes: dict[str, tuple[str, str, float]]) -> li
 
 
 def walk(year: th.System, days: int, pipes: dict[str, tuple[str, str, float]]) -> tuple[list[tuple[str, int]], float]:
-    """Learn on six weeks, score the next two, and so on through the year; what lasts becomes normal after its report."""
+    """Learn on six weeks, score the next two, and so on through the year; what lasts becomes normal."""
     reports: list[tuple[str, int]] = []
     alarmed = 0
     for first in range(LEARN, days, SCORE):
@@ -78,7 +78,7 @@ def measure(days: int) -> dict[str, Any]:
         first, last = leak.period
         claimed = [at for at, one in enumerate(score.claimed) if one == number]
         near = scoring.pipe_distances(leak.pipe, pipes)
-        alarmed = [(step, near.get(pipe, float("inf"))) for pipe, step in reports if first <= step <= last]
+        told = [(step, near.get(pipe, float("inf"))) for pipe, step in reports if first <= step <= last]
         rows.append(
             {
                 "pipe": leak.pipe,
@@ -87,7 +87,7 @@ def measure(days: int) -> dict[str, Any]:
                 "flow": float(flows[leak.pipe].max()),
                 "delay_days": (reports[claimed[0]][1] - first) / 288 if claimed else None,
                 "distance": near.get(reports[claimed[0]][0]) if claimed else None,
-                "nearest_report": min((distance for _, distance in alarmed), default=None),
+                "nearest_report": min((distance for _, distance in told), default=None),
             }
         )
     return {

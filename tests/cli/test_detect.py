@@ -1,0 +1,77 @@
+"""``thence detect``: alarms in words, as JSON, as scores and as a picture; and how it fails."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.detect.plant import plant
+from tests.helpers.commands import fail, succeed
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("plant")
+    normal, later = plant(60), plant(30, seed=1, leak=(2, 480, 959, 3.0))
+    for name, system in (("normal", normal), ("later", later)):
+        system.sensors.to_polars().write_parquet(folder / f"{name}.parquet")
+    assert normal.graph is not None and normal.binding is not None
+    (folder / "graph.json").write_text(json.dumps(normal.graph.to_dict()))
+    (folder / "binding.json").write_text(json.dumps(dict(normal.binding)))
+    both = pl.concat(
+        [normal.sensors.to_polars(), later.sensors.to_polars().with_columns(pl.col("time") + pl.duration(days=60))]
+    )
+    both.write_parquet(folder / "both.parquet")
+    return folder
+
+
+def options(files: Path, sensors: str = "later") -> list[str]:
+    kinds = [f"{kind}_{number}={kind}" for kind in ("flow", "pressure", "demand") for number in (1, 2, 3)]
+    given = ["--sensors", str(files / f"{sensors}.parquet"), "--graph", str(files / "graph.json")]
+    given += ["--binding", str(files / "binding.json")]
+    units = ["--units", "flow=m³/h", "--units", "demand=m³/h", "--units", "pressure=m"]
+    return [*given, *units, *(part for kind in kinds for part in ("--kinds", kind))]
+
+
+def test_alarms_are_told_in_words(files: Path) -> None:
+    out = succeed("detect", *options(files), "--normal", files / "normal.parquet", "--retire-after", "never")
+    assert "false alarms a month" in out
+    assert "most likely at J2" in out
+    assert "violated at J2" in out and "it would hold with demand higher by" in out
+    assert "in normal time: violated in" in out
+
+
+def test_scores_picture_and_detector_are_written_and_the_detector_read_again(files: Path, tmp_path: Path) -> None:
+    flags = ["--no-rules", "--retire-after", "never", "--json"]
+    written = ["--scores", tmp_path / "s.csv", "--plot", tmp_path / "a.json", "--save", tmp_path / "d.json"]
+    first = json.loads(succeed("detect", *options(files), "--normal", files / "normal.parquet", *flags, *written))
+    assert first["detector"]["rules"] == 0 and first["alarms"]
+    assert pl.read_csv(tmp_path / "s.csv").columns == ["time", "score", "alarm"]
+    assert "J2" in (tmp_path / "a.json").read_text()
+    again = json.loads(succeed("detect", *options(files), "--detector", tmp_path / "d.json", "--json"))
+    assert again["alarms"] == first["alarms"]
+
+
+def test_the_beginning_may_be_normal(files: Path) -> None:
+    out = succeed("detect", *options(files, "both"), "--normal-until", "2024-03-01", "--no-rules", "--quiet")
+    assert not out
+
+
+def test_a_run_gives_the_normal_readings(files: Path, tmp_path: Path) -> None:
+    succeed("mine", *options(files, "normal"), "--out", tmp_path / "run", "--quiet")
+    later = ["--sensors", files / "later.parquet"]
+    out = succeed("detect", tmp_path / "run", *later, "--retire-after", "never", "--top", "1")
+    assert "most likely at J2" in out
+
+
+def test_mistakes(files: Path, tmp_path: Path) -> None:
+    assert "no normal readings are given" in fail("detect", *options(files))
+    twice = fail("detect", *options(files), "--normal", files / "normal.parquet", "--normal-until", "2024-01-10")
+    assert "normal readings are given twice" in twice
+    assert "end it in .parquet or .csv" in fail(
+        "detect", *options(files), "--normal", files / "normal.parquet", "--scores", tmp_path / "s.txt"
+    )
+    assert "belongs to a data set" in fail("detect", *options(files), "--scenario", "3")
