@@ -21,6 +21,7 @@ from thence.cli.generalise import generalise
 from thence.cli.hints import command_hint
 from thence.cli.job import with_job_options
 from thence.cli.mine import mine
+from thence.cli.monitor import monitor
 from thence.cli.reproduce import reproduce
 from thence.cli.screen import print_error
 from thence.cli.show import show
@@ -105,6 +106,7 @@ app.command()(show)
 app.command()(export)
 app.command()(apply)
 app.command()(detect)
+app.command()(monitor)
 app.command()(generalise)
 app.command()(compare)
 app.command()(reproduce)

@@ -140,6 +140,13 @@ class Monitor:
         """Close all windows, since no further reading will come; the last block is not tested unless it is over."""
         return self._advance(final=True)
 
+    @property
+    def open_since(self) -> int:
+        """Start of the oldest window that is still open, in microseconds; 0 before the first reading."""
+        if self.open.anchor is None or self.open.over < 0:
+            return 0
+        return int(self.open.over * self.every + self.open.anchor)
+
     def _advance(self, *, final: bool) -> list[Alert]:
         closed = self.open.take(final=final)
         if self.open.anchor is None or not (len(closed.numbers) or final):
