@@ -1,0 +1,370 @@
+"""``thence monitor``: the rules of a run on live readings."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import threading
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from thence.cli.options import Quiet, RunFolder, parse_assignments
+from thence.errors import ConfigError
+
+if TYPE_CHECKING:
+    from thence.graph.sites import AnySystem
+    from thence.monitor.engine import Monitor
+    from thence.monitor.outlets import Outlet
+    from thence.monitor.service import Service
+    from thence.monitor.sources.base import Source
+    from thence.monitor.sources.mqtt import Broker
+    from thence.runs.configuration import InputConfig
+    from thence.runs.run import Run
+
+__all__ = ["monitor"]
+
+_SOURCE, _SYSTEM, _TEST, _ALERTS, _STATE = "Source", "System", "Decisions", "Alerts", "State"
+
+
+def monitor(
+    run: RunFolder,
+    file: Annotated[
+        list[str] | None,
+        typer.Option(help="Readings of files, in the order of their times; may be repeated.", rich_help_panel=_SOURCE),
+    ] = None,
+    speed: Annotated[
+        str,
+        typer.Option(help="Speed of a file: 'max', or a multiple of real time such as 60x.", rich_help_panel=_SOURCE),
+    ] = "max",
+    mqtt: Annotated[
+        str | None,
+        typer.Option(
+            help="Readings of an MQTT broker: host or host:port. THENCE_MQTT_USERNAME and THENCE_MQTT_PASSWORD log in.",
+            rich_help_panel=_SOURCE,
+        ),
+    ] = None,
+    topic: Annotated[
+        str, typer.Option(help="Topics to subscribe to, such as site/+/+.", rich_help_panel=_SOURCE)
+    ] = "#",
+    topic_sensor: Annotated[
+        str,
+        typer.Option(
+            help="How topics name sensors: '{2}.{3}' (default: by what is known).",
+            rich_help_panel=_SOURCE,
+        ),
+    ] = "",
+    sensor_key: Annotated[
+        str, typer.Option(help="Key of the sensor in JSON messages.", rich_help_panel=_SOURCE)
+    ] = "sensor",
+    time_key: Annotated[str, typer.Option(help="Key of the time in JSON messages.", rich_help_panel=_SOURCE)] = "time",
+    value_key: Annotated[
+        str, typer.Option(help="Key of the value in JSON messages.", rich_help_panel=_SOURCE)
+    ] = "value",
+    client_id: Annotated[
+        str | None, typer.Option(help="Name of the MQTT session (default: made from --state).", rich_help_panel=_SOURCE)
+    ] = None,
+    tls: Annotated[
+        bool, typer.Option("--tls", help="Encrypt the connection to the broker.", rich_help_panel=_SOURCE)
+    ] = False,
+    postgres: Annotated[
+        str | None,
+        typer.Option(
+            help="Readings of a PostgreSQL database: its URL, or 'env' for the variable THENCE_POSTGRES_URL.",
+            rich_help_panel=_SOURCE,
+        ),
+    ] = None,
+    table: Annotated[str, typer.Option(help="Table of the database.", rich_help_panel=_SOURCE)] = "readings",
+    time_column: Annotated[str, typer.Option(help="Column of the times.", rich_help_panel=_SOURCE)] = "time",
+    sensor_column: Annotated[str, typer.Option(help="Column of the sensors.", rich_help_panel=_SOURCE)] = "sensor",
+    value_column: Annotated[str, typer.Option(help="Column of the values.", rich_help_panel=_SOURCE)] = "value",
+    poll: Annotated[str, typer.Option(help="Time between two looks at the table.", rich_help_panel=_SOURCE)] = "5s",
+    max_ahead: Annotated[
+        str,
+        typer.Option(
+            help="Live readings later than now by more are rejected; 'none' for no limit.", rich_help_panel=_SOURCE
+        ),
+    ] = "5min",
+    sensors: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Readings that name the sensors (default: those of --file, or those that were mined); may be repeated.",
+            rich_help_panel=_SYSTEM,
+        ),
+    ] = None,
+    reference: Annotated[
+        bool,
+        typer.Option(
+            "--reference",
+            help="The readings of --sensors are of a normal period: fit bins of sensors that the run has not seen.",
+            rich_help_panel=_SYSTEM,
+        ),
+    ] = False,
+    graph: Annotated[
+        list[str] | None, typer.Option(help="Graph, if not that of the run; may be repeated.", rich_help_panel=_SYSTEM)
+    ] = None,
+    binding: Annotated[str | None, typer.Option(help="Which sensor is at which node.", rich_help_panel=_SYSTEM)] = None,
+    ontology: Annotated[
+        list[str] | None, typer.Option(help="Ontology; may be repeated.", rich_help_panel=_SYSTEM)
+    ] = None,
+    read_sensors: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Option of the reader of sensor data as key=value; may be repeated.", rich_help_panel=_SYSTEM
+        ),
+    ] = None,
+    lateness: Annotated[
+        str,
+        typer.Option(help="How much later than the end of a window its readings may come.", rich_help_panel=_TEST),
+    ] = "0s",
+    block: Annotated[
+        str, typer.Option(help="Violations within a block are one observation of the test.", rich_help_panel=_TEST)
+    ] = "1d",
+    false_alarm: Annotated[
+        float,
+        typer.Option(help="Probability that any rule that still holds is ever called drifted.", rich_help_panel=_TEST),
+    ] = 0.01,
+    tolerance: Annotated[
+        float, typer.Option(help="How much lower the confidence may be before it matters.", rich_help_panel=_TEST)
+    ] = 0.05,
+    violations: Annotated[
+        bool,
+        typer.Option("--violations", help="Also tell each time a rule begins to be violated.", rich_help_panel=_ALERTS),
+    ] = False,
+    alerts: Annotated[
+        Path | None, typer.Option(help="File for alerts, each exactly once.", rich_help_panel=_ALERTS)
+    ] = None,
+    alert_mqtt: Annotated[
+        str | None,
+        typer.Option(help="Topic for alerts, at the broker of --mqtt or --alert-broker.", rich_help_panel=_ALERTS),
+    ] = None,
+    alert_broker: Annotated[
+        str | None, typer.Option(help="Broker for alerts, if not that of --mqtt.", rich_help_panel=_ALERTS)
+    ] = None,
+    webhook: Annotated[str | None, typer.Option(help="URL to post alerts to.", rich_help_panel=_ALERTS)] = None,
+    health: Annotated[
+        Path | None,
+        typer.Option(help="File for the health of all rules: .parquet, .csv or .json.", rich_help_panel=_ALERTS),
+    ] = None,
+    metrics_port: Annotated[
+        int | None, typer.Option(help="Port for metrics in the format of Prometheus.", rich_help_panel=_ALERTS)
+    ] = None,
+    metrics_host: Annotated[str, typer.Option(help="Address for metrics.", rich_help_panel=_ALERTS)] = "127.0.0.1",
+    state: Annotated[
+        Path | None, typer.Option(help="Folder for the state, so that a restart goes on.", rich_help_panel=_STATE)
+    ] = None,
+    save_every: Annotated[
+        int, typer.Option(min=1, help="Number of windows after which the state is saved.", rich_help_panel=_STATE)
+    ] = 100,
+    quiet: Quiet = False,
+) -> None:
+    """Watch the rules of a run on live readings, and print an alert as a line of JSON when one no longer holds."""
+    from thence.monitor.engine import Monitor, MonitorSettings
+    from thence.monitor.service import Service
+    from thence.monitor.store import Store
+    from thence.runs.configuration import InputConfig
+    from thence.runs.run import load_run
+
+    if sum(given is not None for given in (file or None, mqtt, postgres)) != 1:
+        raise ConfigError("a monitor has one source", hint="pass --file FILE, --mqtt HOST or --postgres URL")
+    settings = MonitorSettings(
+        lateness=lateness,
+        block=block,
+        false_alarm=false_alarm,
+        tolerance=tolerance,
+        violations=violations,
+        reference=reference,
+    )
+    if reference and not sensors:
+        raise ConfigError("--reference is about the readings of --sensors, which is not given")
+    tell = _teller(quiet=quiet)
+    loaded = load_run(run)
+    options = InputConfig(read_sensors=parse_assignments(read_sensors, flag="--read-sensors"))
+    ahead = None if max_ahead == "none" else _microseconds(max_ahead)
+    login = {
+        "username": os.environ.get("THENCE_MQTT_USERNAME", ""),
+        "password": os.environ.get("THENCE_MQTT_PASSWORD", ""),
+        "tls": tls,
+    }
+    with ExitStack() as stack:
+        system = _load(loaded, sensors or file, graph, binding, ontology, options)
+        watch = Monitor(loaded, system, settings)
+        _tell_start(watch, tell)
+        store = None if state is None else stack.enter_context(Store(state.absolute()))
+        outlets = _open_outlets(alerts, alert_mqtt, _broker(alert_broker or mqtt, login), webhook, tell)
+        for outlet in outlets:
+            stack.callback(outlet.close)
+        service = Service(watch, outlets, store=store, save_every=save_every, health=health)
+        if service.restore():
+            tell(f"goes on after {watch.n_windows:,} windows and {watch.n_alerts:,} alerts")
+        if metrics_port is not None:
+            stack.callback(_serve(service, metrics_port, metrics_host, tell).close)
+        source: Source
+        if file:
+            readings = system if not sensors else _load(loaded, file, graph, binding, ontology, options)
+            source = _file_source(readings, watch, speed)
+        elif mqtt is not None:
+            from thence.monitor.messages import MessageFormat
+            from thence.monitor.sources.mqtt import MqttSource
+
+            broker = _broker(mqtt, login)
+            assert broker is not None
+            form = MessageFormat(sensor=sensor_key, time=time_key, value=value_key, topic=topic_sensor, max_ahead=ahead)
+            name = client_id or ("" if state is None else _client_id(state))
+            source = MqttSource(broker, topic, watch.roster, form, client_id=name, say=tell)
+        else:
+            names = {"time": time_column, "sensor": sensor_column, "value": value_column}
+            source = _table_source(str(postgres), table, names, watch, poll, ahead, tell)
+        service.run(source, _stop_on_signals(stack), finish=bool(file))
+        _tell_end(service, tell)
+
+
+def _teller(*, quiet: bool) -> Any:
+    def tell(text: str) -> None:
+        if not quiet:
+            typer.echo(f"thence monitor: {text}", err=True)
+
+    return tell
+
+
+def _load(
+    run: Run,
+    sensors: list[str] | None,
+    graph: list[str] | None,
+    binding: str | None,
+    ontology: list[str] | None,
+    options: InputConfig,
+) -> AnySystem:
+    """Read the readings that name the sensors; by default those that were mined."""
+    from thence.application.later import gather_later
+    from thence.runs.inputs import load_job
+
+    if sensors:
+        return gather_later(run, sensors, graph or None, binding, ontology or None, options)
+    if graph or binding or ontology:
+        raise ConfigError("another graph needs readings that name its sensors", hint="pass --sensors FILE")
+    try:
+        return load_job(run.config)
+    except OSError as error:
+        raise ConfigError(
+            f"the readings that were mined cannot be read ({error}), so the sensors are not known",
+            hint="pass --sensors FILE with some readings of all sensors",
+        ) from error
+
+
+def _broker(text: str | None, login: dict[str, Any]) -> Broker | None:
+    from thence.monitor.sources.mqtt import parse_broker
+
+    return None if text is None else parse_broker(text, **login)
+
+
+def _open_outlets(
+    path: Path | None, topic: str | None, broker: Broker | None, webhook: str | None, tell: Any
+) -> list[Outlet]:
+    from thence.monitor.outlets import AlertFile, NetworkOutlet, StandardOutput, publish_to, send_to_webhook
+
+    out: list[Outlet] = [StandardOutput()]
+    if path is not None:
+        out.append(AlertFile(path.absolute()))
+    if topic is not None:
+        if broker is None:
+            raise ConfigError("--alert-mqtt needs a broker", hint="pass --alert-broker HOST")
+        out.append(NetworkOutlet(publish_to(broker, topic), name=f"the topic {topic}", say=tell))
+    if webhook is not None:
+        out.append(NetworkOutlet(send_to_webhook(webhook), name="the webhook", say=tell))
+    return out
+
+
+def _serve(service: Service, port: int, host: str, tell: Any) -> Any:
+    from thence.monitor.metrics import MetricsServer
+
+    server = MetricsServer(service.metrics, port=port, host=host)
+    tell(f"metrics at http://{host}:{server.port}/metrics")
+    return server
+
+
+def _file_source(system: AnySystem, watch: Monitor, speed: str) -> Source:
+    from thence.graph.system import System
+    from thence.monitor.sources.files import FileSource
+
+    assert isinstance(system, System)
+    factor = None
+    if speed != "max":
+        try:
+            factor = float(speed.removesuffix("x"))
+        except ValueError:
+            factor = 0.0
+        if not 0 < factor < float("inf"):
+            raise ConfigError(f"--speed must be 'max' or a multiple such as 60x, got '{speed}'")
+    return FileSource(system.sensors, watch.roster, every=watch.every, speed=factor)
+
+
+def _table_source(
+    url: str, table: str, names: dict[str, str], watch: Monitor, poll: str, ahead: int | None, tell: Any
+) -> Source:
+    from thence.monitor.sources.postgres import PostgresSource, TableNames
+
+    if url == "env":
+        url = os.environ.get("THENCE_POSTGRES_URL", "")
+        if not url:
+            raise ConfigError("the variable THENCE_POSTGRES_URL is not set")
+    return PostgresSource(
+        url,
+        TableNames(table, **names),
+        watch.roster,
+        pending=watch.open.pending,
+        open_since=lambda: watch.open_since,
+        poll=_microseconds(poll) / 1e6,
+        max_ahead=ahead,
+        say=tell,
+    )
+
+
+def _microseconds(text: str) -> int:
+    from thence.readings.durations import parse_duration
+
+    return parse_duration(text)
+
+
+def _client_id(state: Path) -> str:
+    """Return a name for the session that is the same whenever the monitor is started with this state."""
+    return "thence-" + hashlib.sha256(str(state.absolute()).encode()).hexdigest()[:16]
+
+
+def _stop_on_signals(stack: ExitStack) -> threading.Event:
+    """Return an event that is set when the process is asked to end; the state is then saved."""
+    stop = threading.Event()
+
+    def ask(_number: int, _frame: Any) -> None:
+        stop.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        before = signal.signal(number, ask)
+        stack.callback(signal.signal, number, before)
+    return stop
+
+
+def _tell_start(watch: Monitor, tell: Any) -> None:
+    from thence.readings.steps import format_duration
+
+    lost = len(watch.frames.not_bound)
+    tell(
+        f"{len(watch.rules) - lost:,} of {len(watch.rules):,} rules on {len(watch.roster.sensors):,} sensors, "
+        f"windows of {format_duration(watch.every)}, blocks of {format_duration(watch.block)}"
+    )
+    for note in watch.notes:
+        tell(note)
+    if lost:
+        tell(f"{lost:,} rules cannot be watched; the first: {watch.frames.not_bound[0].reason}")
+
+
+def _tell_end(service: Service, tell: Any) -> None:
+    watch = service.monitor
+    found = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in watch.open.found.items() if count)
+    refused = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in service.rejected.items() if count)
+    tell(f"{watch.n_windows:,} windows, {watch.n_alerts:,} alerts; readings: {found or 'none'}")
+    if refused:
+        tell(f"not used: {refused}")

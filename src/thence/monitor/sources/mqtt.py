@@ -1,0 +1,232 @@
+"""Readings from an MQTT broker, each acknowledged when it is safe on disk.
+
+The session of the client outlives the connection, so the broker keeps messages (quality of service 1) while the monitor
+is away. If the broker goes away, the client connects again, after 1, 2, 4, … up to 60 seconds.
+"""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from threading import Event
+from typing import Any
+
+from thence.errors import ConfigError, require
+from thence.monitor.batches import Batch, Roster
+from thence.monitor.messages import MessageFormat, Row, read_message
+from thence.monitor.sources.base import Delivery
+
+__all__ = ["Broker", "MqttSource", "parse_broker"]
+
+_MOST_WAITING = 100_000
+_AT_ONCE = 10_000
+_GATHER = 0.05  # seconds in which further messages are gathered, so that one write to disk serves many
+_IDLE = 1.0
+_LONGEST_WAIT = 60
+
+
+class Broker:
+    """Where a broker is, and how to log in.
+
+    Args:
+        host: Its host.
+        port: Its port.
+        username: The user; empty for none.
+        password: The password; never shown.
+        tls: Whether the connection is encrypted.
+    """
+
+    def __init__(self, host: str, port: int, *, username: str = "", password: str = "", tls: bool = False) -> None:
+        self.host, self.port, self.username, self.tls = host, port, username, tls
+        self._password = password
+
+    def __repr__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+    def client(self, client_id: str, *, keep_session: bool) -> Any:
+        """Return a client of this broker that is not connected yet.
+
+        Args:
+            client_id: The name by which the broker knows the session.
+            keep_session: Whether the session outlives the connection.
+
+        Raises:
+            MissingExtraError: If paho-mqtt is not installed.
+        """
+        mqtt: Any = require("paho.mqtt.client", extra="mqtt")
+        client = mqtt.Client(
+            mqtt.CallbackAPIVersion.VERSION2,
+            client_id=client_id,
+            clean_session=not keep_session,
+            protocol=mqtt.MQTTv311,
+            manual_ack=True,
+        )
+        if self.username:
+            client.username_pw_set(self.username, self._password or None)
+        if self.tls:
+            client.tls_set()
+        client.reconnect_delay_set(1, _LONGEST_WAIT)
+        return client
+
+
+def parse_broker(text: str, *, username: str = "", password: str = "", tls: bool = False) -> Broker:
+    """Return the broker of ``host`` or ``host:port``.
+
+    Args:
+        text: The host, with a port if it is not 1883, or 8883 with TLS.
+        username: The user; empty for none.
+        password: The password.
+        tls: Whether the connection is encrypted.
+
+    Raises:
+        ConfigError: If the port is not a number, or the text holds a password.
+
+    Examples:
+        >>> parse_broker("localhost"), parse_broker("[::1]:1884"), parse_broker("gateway", tls=True)
+        (localhost:1883, ::1:1884, gateway:8883)
+    """
+    if "@" in text or "://" in text:
+        raise ConfigError(
+            "a broker is given as host or host:port, without a user or a scheme",
+            hint="set the variables THENCE_MQTT_USERNAME and THENCE_MQTT_PASSWORD to log in",
+        )
+    host, colon, port = text.rpartition(":")
+    if not colon or text.endswith("]"):
+        host, port = text, "8883" if tls else "1883"
+    if not port.isdecimal() or not 0 < int(port) < 65_536 or not host:
+        raise ConfigError(f"a broker is given as host or host:port, got '{text}'")
+    return Broker(host.strip("[]"), int(port), username=username, password=password, tls=tls)
+
+
+class MqttSource:
+    """Messages of a broker as readings.
+
+    Args:
+        broker: The broker.
+        topic: The topic filter to subscribe to, such as ``"site/+/+"``.
+        roster: The sensors.
+        form: How messages name things.
+        client_id: The name of the session; empty for one that ends with the connection.
+        say: Called with a sentence when the connection is made or lost.
+    """
+
+    needs_journal = True
+
+    def __init__(
+        self,
+        broker: Broker,
+        topic: str,
+        roster: Roster,
+        form: MessageFormat,
+        *,
+        client_id: str = "",
+        say: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._broker, self._topic, self._roster, self._form, self._say = broker, topic, roster, form, say
+        self._client = broker.client(client_id, keep_session=bool(client_id))
+        self._waiting: queue.Queue[Any] = queue.Queue(_MOST_WAITING)
+        self._dropped = 0
+        self.connected, self.connections = False, 0
+        self._client.on_connect = self._on_connect
+        self._client.on_disconnect = self._on_disconnect
+        self._client.on_message = self._on_message
+
+    def facts(self) -> dict[str, float]:
+        """Return whether the broker is connected, how often it was, and how many messages wait."""
+        return {
+            "connected": float(self.connected),
+            "connections": float(self.connections),
+            "waiting": float(self._waiting.qsize()),
+        }
+
+    def _on_connect(self, client: Any, _data: Any, _flags: Any, reason: Any, _properties: Any) -> None:
+        if reason.is_failure:
+            self._say(f"the broker {self._broker} refuses the connection: {reason}; trying again")
+            return
+        self.connected, self.connections = True, self.connections + 1
+        client.subscribe(self._topic, qos=1)
+        self._say(f"connected to the broker {self._broker}, topic {self._topic}")
+
+    def _on_disconnect(self, _client: Any, _data: Any, _flags: Any, reason: Any, _properties: Any) -> None:
+        if self.connected:
+            self._say(f"the connection to the broker {self._broker} is lost ({reason}); trying again")
+        self.connected = False
+
+    def _on_message(self, client: Any, _data: Any, message: Any) -> None:
+        try:
+            # A broker sends a limited number of messages before they are acknowledged; others may be too many.
+            self._waiting.put(message, timeout=None if message.qos else 1.0)
+        except queue.Full:
+            self._dropped += 1
+
+    def deliveries(self, stop: Event, position: Any) -> Iterator[Delivery]:
+        """Yield messages as they come; see ``Source``.
+
+        Args:
+            stop: Set when the monitor is to stop.
+            position: Not used: the broker keeps what was not acknowledged.
+        """
+        self._connect(stop)
+        self._client.loop_start()
+        try:
+            while not stop.is_set():
+                yield self._gather()
+        finally:
+            self._client.disconnect()
+            # Messages that wait are not acknowledged, and come again; the thread must not wait for room.
+            while not self._waiting.empty():
+                self._waiting.get_nowait()
+            self._client.loop_stop()
+
+    def _connect(self, stop: Event) -> None:
+        """Connect for the first time; later the client does so itself."""
+        wait = 1
+        while not stop.is_set():
+            try:
+                self._client.connect(self._broker.host, self._broker.port, keepalive=30)
+            except OSError as error:
+                self._say(f"the broker {self._broker} cannot be reached ({error}); trying again in {wait} s")
+                stop.wait(wait)
+                wait = min(2 * wait, _LONGEST_WAIT)
+            else:
+                return
+
+    def _gather(self) -> Delivery:
+        messages = []
+        try:
+            messages.append(self._waiting.get(timeout=_IDLE))
+            until = time.monotonic() + _GATHER
+            while len(messages) < _AT_ONCE and (left := until - time.monotonic()) > 0:
+                messages.append(self._waiting.get(timeout=left))
+        except queue.Empty:
+            pass
+        rows: list[Row] = []
+        rejected: Counter[str] = Counter()
+        if self._dropped:
+            rejected["overflow"], self._dropped = self._dropped, 0
+        now = time.time_ns() // 1_000
+        for message in messages:
+            found = read_message(
+                message.payload, self._roster, self._form, topic=_topic(message), subscription=self._topic, now=now
+            )
+            for one in found:
+                if isinstance(one, str):
+                    rejected[one] += 1
+                else:
+                    rows.append(one)
+
+        def acknowledge() -> None:
+            for message in messages:
+                if message.qos:
+                    self._client.ack(message.mid, message.qos)
+
+        return Delivery(Batch.of(rows), rejected, None, acknowledge)
+
+
+def _topic(message: Any) -> str:
+    try:
+        return str(message.topic)
+    except UnicodeDecodeError:
+        return ""
