@@ -125,11 +125,12 @@ def test_a_rule_that_breaks_is_told_with_its_readings(pump_run: th.Run) -> None:
     assert changed.height
     assert set(changed["verdict"]) == {"no longer holds"}
     first = changed.to_dicts()[0]
-    assert first["high"] < first["then"]
-    assert first["low"] <= first["now"] <= first["high"]
+    # Half of the time it holds and half of the time it does not: there is no interval, but it is not as it was.
+    assert first["now"] < 0.8 < first["then"]
     episodes = applied.violations(first["rule"])
     assert set(episodes["rule"]) == {first["rule"]}
-    assert episodes["start"].min().replace(tzinfo=None) >= START + timedelta(hours=100)
+    broken = pl.col("start").dt.replace_time_zone(None) >= START + timedelta(hours=100)
+    assert episodes.filter(broken)["windows"].sum() > 0.9 * episodes["windows"].sum()
     assert (episodes["lowest"] <= episodes["highest"]).all()
     assert "no longer hold" in str(applied)
     assert first["sentence"] in str(applied)
@@ -238,3 +239,54 @@ def test_a_run_folder_and_a_run_are_the_same(pump_run: th.Run, tmp_path: Path) -
     assert there.by_place()["then"].null_count() == there.by_place().height
     with pytest.raises(th.ConfigError, match="does not record where its data are"):
         th.apply(th.load_run(saved.path or ""), data, recount=True)
+
+
+def test_rules_about_patterns_bind_to_another_system_and_others_do_not() -> None:
+    net3, toy = th.datasets.load("net3", days=3), th.datasets.load("toy")
+    lifted = th.mine(net3, bins=3, min_support=0.1, max_antecedents=1, refine=None, progress="off")
+    applied = th.apply(lifted, toy)
+    assert not applied.later.same_system
+    assert any("another system" in note for note in applied.notes)
+    assert any("are fitted on all readings here" in note for note in applied.notes)
+    lost = applied.not_bound()
+    assert {"kind", "class", "place"} & set(lost["missing"])
+    assert 0 < lost.height < len(lifted.rules)
+    assert applied.counts[lost["rule"].to_numpy()].sum() == 0
+    fitted = th.apply(lifted, toy, reference=0.5)
+    assert any("reference period" in note and "(48 windows)" in note for note in fitted.notes)
+    named = th.mine(net3, enrich="none", bins=2, min_support=0.4, max_antecedents=1, refine=None, progress="off")
+    alike = replace(toy, sensors=toy.sensors, name="other")
+    assert th.apply(named, alike).verdicts == {"not bound": len(named.rules)}
+
+
+def test_ids_of_another_system_do_not_bind() -> None:
+    # The other network has the same sensor ids, at other nodes.
+    system = _toy(np.random.default_rng(0), frames=60, missing=0.0, name="")
+    run = th.mine(system, windows="1h", enrich="grounded", bins=2, min_support=0.2, max_antecedents=1, refine=None)
+    assert system.binding is not None
+    nodes = dict(system.binding)
+    turned = dict(zip(nodes, [*list(nodes.values())[1:], next(iter(nodes.values()))], strict=True))
+    moved = replace(system, binding=th.Binding(turned))
+    assert th.apply(run, moved).verdicts == {"not bound": len(run.rules)}
+    # One that has moved is one sensor elsewhere, not another system.
+    sensors = list(nodes)
+    one = replace(system, binding=th.Binding({**nodes, sensors[0]: nodes[sensors[1]]}))
+    lost = th.apply(run, one).not_bound()
+    assert set(lost["name"]) == {sensors[0]}
+    assert "was at" in lost["reason"][0]
+
+
+def test_laws_and_controls_are_applied_too() -> None:
+    net3 = th.datasets.load("net3", days=14)
+    run = th.mine(net3.between(end="2024-01-08"), progress="off")
+    assert run.laws
+    assert run.controls
+    applied = th.apply(run, net3.between(start="2024-01-08"))
+    laws = applied.laws()
+    assert set(laws["verdict"]) == {"holds", "weaker"}
+    weaker = laws.filter(pl.col("verdict") == "weaker").to_dicts()[0]
+    assert weaker["broken_at"] == ["Pipe 20"]
+    assert "broken at 1 place of 3: Pipe 20" in str(applied)
+    assert set(applied.controls()["verdict"]) <= {"holds", "too little data", "never applied"}
+    other = th.apply(run, th.datasets.load("toy"))
+    assert any("controls are not applied" in note for note in other.notes)

@@ -15,7 +15,7 @@ from thence.application.later import Later, Reference, gather_later, prepare_lat
 from thence.application.logic import AppliedControls, AppliedLaws, apply_controls, apply_laws
 from thence.application.parts import Part, Target, encode_rules
 from thence.application.states import Tallies, tally_states
-from thence.application.verdicts import judge_rules
+from thence.application.verdicts import independent_rows, judge_rules
 from thence.counting.assurance import STRETCHES, require_assurance
 from thence.counting.countable import find_countable
 from thence.counting.recount import Stretches, count_stretches
@@ -24,7 +24,7 @@ from thence.rules.ruleset import RuleSet
 from thence.runs.inputs import load_job
 from thence.runs.preparation import Table
 from thence.runs.run import Run, load_run
-from thence.tables.transactions import FeatureTable
+from thence.tables.transactions import TransactionTable
 
 __all__ = ["apply", "apply_to"]
 
@@ -148,9 +148,11 @@ def apply_to(
     for part, found in zip(moved, tallies, strict=True):
         satisfied[part.rules] += found.satisfied
         violated[part.rules] += found.violated
+    counted, independent = _count_in_time(some, later)
     compared = judge_rules(
         rules,
-        _count_in_time(some, later),
+        counted,
+        independent,
         bound,
         applied=satisfied + violated,
         satisfied=satisfied,
@@ -202,10 +204,10 @@ def _violated_then(rules: RuleSet, table: Table | None, targets: Sequence[Target
     return np.array([known.get(target, np.nan) for target in targets], np.float64)
 
 
-def _count_in_time(rules: RuleSet, later: Later) -> Stretches | None:
-    if not len(rules) or isinstance(later.table, FeatureTable):
-        return None
-    return count_stretches(rules, later.table, stretches=STRETCHES)
+def _count_in_time(rules: RuleSet, later: Later) -> tuple[Stretches | None, npt.NDArray[np.float64]]:
+    if not len(rules) or not isinstance(later.table, TransactionTable):
+        return None, np.zeros(len(rules))
+    return count_stretches(rules, later.table, stretches=STRETCHES), independent_rows(rules, later.table)
 
 
 def _least_confidence(run: Run) -> float | None:

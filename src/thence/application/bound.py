@@ -20,6 +20,7 @@ from thence.graph.sites import AnySystem
 from thence.readings.windows import WindowedReadings
 from thence.rules.items import Aspect, Feature, Role
 from thence.rules.ruleset import RuleSet
+from thence.tables.discretization import Discretizer
 from thence.tables.transactions import FeatureTable, TransactionTable
 
 __all__ = ["NotBound", "bind_named", "bind_to_table", "is_same_system", "why_no_place"]
@@ -45,30 +46,32 @@ class NotBound:
     reason: str
 
 
-def is_same_system(rules: RuleSet, systems: Sequence[str], here: AnySystem, names: Sequence[str]) -> bool:
+def is_same_system(
+    rules: RuleSet, earlier: Discretizer | None, here: AnySystem, sensors: Sequence[str], names: Sequence[str]
+) -> bool:
     """Tell whether data are of the system that rules were mined on.
 
-    They are not if both have names and none is the same, or if most of the sensors that rules name sit at other nodes.
+    They are not if both have names and none is the same, if they have none of the sensors that are known from then, or
+    if most of those sit at other nodes.
 
     Args:
         rules: The rules.
-        systems: The names of the systems that were mined; empty strings are unknown.
+        earlier: The bins of the run, with the names of its systems and the nodes of its sensors.
         here: The system of the data.
-        names: Its names, in the same way.
+        sensors: The ids of its sensors.
+        names: Its names; empty strings are unknown.
     """
-    before, now = {name for name in systems if name}, {name for name in names if name}
+    before, now = {name for name in (earlier.systems if earlier else ()) if name}, {name for name in names if name}
     if before and now and not before & now:
         return False
-    if here.binding is None:
+    placed = {item.feature.subject: item.feature.place for item in rules.items if item.feature.role is Role.SENSOR}
+    placed |= dict(earlier.places) if earlier else {}
+    if not placed or (earlier is not None and len(earlier.systems) != len(names)):
         return True
-    placed = {item.feature.subject: item.feature.place for item in rules.items if _is_placed(item.feature)}
-    known = [sensor for sensor in placed if sensor in here.binding]
-    moved = [sensor for sensor in known if str(here.binding[sensor]) != placed[sensor]]
-    return 2 * len(moved) <= len(known)
-
-
-def _is_placed(feature: Feature) -> bool:
-    return feature.role is Role.SENSOR and bool(feature.place)
+    known = [sensor for sensor in sensors if sensor in placed]
+    node_of: Mapping[str, str] = here.binding or {}
+    moved = [s for s in known if placed[s] and node_of.get(s) and str(node_of[s]) != placed[s]]
+    return bool(known) and 2 * len(moved) <= len(known)
 
 
 def bind_named(rules: RuleSet, here: AnySystem, sensors: Sequence[str], *, same: bool, system: str) -> list[NotBound]:

@@ -152,15 +152,20 @@ def prepare_later(
     bins = run.discretizer
     before = () if bins is None else bins.systems
     names = system.names if isinstance(system, Sites) else (system.name,)
-    same = is_same_system(rules, before, system, names) if same_system is None else same_system
+    sensors = _sensors_of(system)
+    ids = [sensor.id for sensor in sensors]
+    same = is_same_system(rules, bins, system, ids, names) if same_system is None else same_system
     if bins is not None and isinstance(system, System):
         system = replace(system, sensors=read_alike(system.sensors, bins))
-    config = config_like(rules, run, {sensor.kind for sensor in _sensors_of(system)})
+    config = config_like(rules, run, {sensor.kind for sensor in sensors})
     readings = window_readings(system, config)
     _refuse_other_units(rules, readings, same=same)
-    ids = [sensor.id for sensor in readings.sensors]
+    ids = [sensor.id for sensor in readings.sensors]  # those of several systems have the name of their system here
     named = " and ".join(name for name in before if name)
-    not_bound = {one.rule: one for one in bind_named(rules, system, ids, same=same, system=named)}
+    not_bound = {
+        one.rule: one
+        for one in bind_named(rules, system, [sensor.id for sensor in readings.sensors], same=same, system=named)
+    }
     frames = None if reference is None else _frames_of(reference, readings)
     if len(not_bound) == len(rules) or (config.enrich.mode == "lifted" and not config.enrich.patterns):
         table: Table = TransactionTable((), config.enrich.mode, bins or Discretizer())

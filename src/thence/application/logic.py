@@ -53,7 +53,7 @@ class AppliedLaws:
         return [one.place for one in self.now[number].exceptions if one.place not in before]
 
     def verdict(self, number: int) -> Verdict:
-        """Return what can be said about a law.
+        """Return what can be said about a law: it no longer holds if it holds at fewer than half of the places.
 
         Args:
             number: The number of the law, from 0.
@@ -63,7 +63,7 @@ class AppliedLaws:
             return Verdict.SILENT if now.apart else Verdict.NOT_BOUND
         if not self.broken_places(number):
             return Verdict.HOLDS
-        return Verdict.BROKEN if now.share < now.min_confidence else Verdict.WEAKER
+        return Verdict.BROKEN if 2 * now.places_held < now.places else Verdict.WEAKER
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per law."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +42,7 @@ def reference_frames(
     if share is not None:
         frames = np.arange(len(times)) < max(round(share * len(times)), 1)
         return np.asarray(frames)
-    ends = reference.split("/") if isinstance(reference, str) else list(reference)  # type: ignore[arg-type]
+    ends = reference.split("/") if isinstance(reference, str) else list(reference) if _is_pair(reference) else []
     if len(ends) != _TWO or not any(ends):
         raise ConfigError(f"reference must be a period or a share, got {reference!r}", hint=_HINT)
     frames = np.ones(len(times), bool)
@@ -58,6 +59,10 @@ def reference_frames(
             hint=f"the data are from {times[0].astype('datetime64[m]')} to {times[-1].astype('datetime64[m]')} (UTC)",
         )
     return frames
+
+
+def _is_pair(reference: object) -> TypeGuard[Sequence[str | datetime]]:
+    return isinstance(reference, Sequence)
 
 
 def _as_share(reference: object) -> float | None:

@@ -1,9 +1,14 @@
 """Then and now: whether rules hold on other data as they held when they were mined.
 
-The interval of a confidence now takes the memory of readings into account (``thence.counting.assurance``). The
-confidence then has a bound too: with as many independent rows among all rows as now, unless the run has a bound of its
-own. A rule has become *weaker* if the interval of now lies below the bound of then, and it *no longer holds* if it also
-lies below the least confidence that the run asked for. This module judges; it counts nothing.
+Two questions are asked of each rule. How confident is it now? The interval of that takes the memory of readings into
+account, failures included (``thence.counting.assurance``). And can it be as confident now as it was then? If it is,
+failures are as rare as then, and the independent observations are the episodes of the antecedent that are further apart
+than the memory of the consequent; the memory is measured in each eighth of the time, so that a change between eighths
+does not look like memory. There are as many of them in a row then as now. If the upper bound of now, on this count,
+lies below the lower bound of then, the rule is *weaker*; if it also lies below the least confidence that the run asked
+for, the rule *no longer holds*. So a rule that breaks once and for all is found, although its interval is wide.
+
+This module judges.
 """
 
 from __future__ import annotations
@@ -11,18 +16,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from thence.counting.assurance import confidence_interval, effective_rows, share_interval
-from thence.counting.recount import Stretches
+from thence.counting.assurance import STRETCHES, confidence_interval, independent_episodes, share_interval
+from thence.counting.recount import Stretches, count_stretches
 from thence.rules.ruleset import RuleSet
+from thence.tables.transactions import TransactionTable
 
-__all__ = ["ThenAndNow", "Verdict", "judge_rules"]
+__all__ = ["ThenAndNow", "Verdict", "independent_rows", "judge_rules"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+
+
+_FREEDOM = 10.0  # at most: how independent episodes are is itself an estimate
+_PARTS, _LEAST_FRAMES = 8, 50  # parts of the time in which memory is measured, and their least length
 
 
 class Verdict(StrEnum):
@@ -36,13 +47,41 @@ class Verdict(StrEnum):
     NOT_BOUND = "not bound"
 
 
+def independent_rows(rules: RuleSet, table: TransactionTable) -> Floats:
+    """Count the independent observations of each rule: episodes further apart than the memory of its consequent.
+
+    Args:
+        rules: The rules.
+        table: The table.
+
+    Returns:
+        Their number, summed over parts of the time.
+
+    Examples:
+        >>> import polars as pl
+        >>> from thence.counting.recount import recount
+        >>> frame = pl.DataFrame({"a": ["x", "y"] * 60, "b": (["u"] * 3 + ["v"] * 3) * 20})
+        >>> table = TransactionTable.from_frame(frame)
+        >>> rows = independent_rows(recount(np.array([[0]]), np.array([2]), table), table)
+        >>> bool(2 < rows[0] <= 60)
+        True
+    """
+    frames = max((block.n_frames for block in table.blocks), default=0)
+    ends = np.linspace(0, frames, min(max(frames // _LEAST_FRAMES, 1), _PARTS) + 1).astype(np.int64).tolist()
+    total = np.zeros(len(rules))
+    for start, stop in pairwise(ends):
+        part = table if len(ends) == 2 else table.frames(slice(start, stop))
+        counted = count_stretches(rules, part, stretches=STRETCHES)
+        total += np.minimum(independent_episodes(counted), counted.counts.n)
+    return total
+
+
 @dataclass(frozen=True, eq=False)
 class ThenAndNow:
     """Rules when they were mined, and on other data; one entry per rule.
 
     Args:
         then: Confidence when mined.
-        then_low: Lower bound of it; NaN if there is none.
         now: Confidence on the other data; NaN where the rule never applied.
         low: Lower bound of it; NaN where the data do not allow one.
         high: Upper bound of it.
@@ -50,7 +89,6 @@ class ThenAndNow:
     """
 
     then: Floats
-    then_low: Floats
     now: Floats
     low: Floats
     high: Floats
@@ -60,6 +98,7 @@ class ThenAndNow:
 def judge_rules(
     rules: RuleSet,
     counted: Stretches | None,
+    independent: Floats,
     bound: Sequence[int] | Ints,
     *,
     applied: Ints,
@@ -73,6 +112,7 @@ def judge_rules(
         rules: The rules, with the counts of the data that they were mined on.
         counted: Counts of the bound rules in stretches of time on the other data; ``None`` if there are none, or if
             rows have no order.
+        independent: Independent observations of each bound rule, as ``independent_rows`` returns them.
         bound: Positions of the bound rules.
         applied: Number of rows in which each rule applies now.
         satisfied: Number of rows in which each rule is satisfied now.
@@ -83,24 +123,22 @@ def judge_rules(
     then = np.asarray(rules.measure("confidence"), np.float64) if number else np.zeros(0)
     with np.errstate(divide="ignore", invalid="ignore"):
         now = np.where(applied > 0, satisfied / np.maximum(applied, 1), np.nan)
-    low, high, then_low = (np.full(number, np.nan) for _ in range(3))
+    low, high, then_low, now_high = (np.full(number, np.nan) for _ in range(4))
     if counted is not None and len(chosen):
         low[chosen], high[chosen] = confidence_interval(counted, assurance)
-        rows, freedom = effective_rows(counted)
-        weight = rows / np.maximum(counted.counts.n, 1)
-        then_rows = np.asarray(rules.counts.n_antecedent, np.float64)[chosen] * weight
+        rows = np.minimum(independent, counted.counts.n)
+        then_rows = np.asarray(rules.counts.n_antecedent, np.float64)[chosen] * rows / np.maximum(counted.counts.n, 1)
+        freedom = np.clip(rows - 1, 1.0, _FREEDOM)
         then_low[chosen] = share_interval(then[chosen], then_rows, freedom, assurance)[0]
-    if "assured_confidence" in rules.extras:
-        own = np.asarray(rules.extras["assured_confidence"], np.float64)
-        then_low = np.where(np.isnan(own), then_low, own)
+        now_high[chosen] = share_interval(np.nan_to_num(now[chosen]), rows, freedom, assurance)[1]
     is_bound = np.zeros(number, bool)
     is_bound[chosen] = True
-    weaker = high < then_low
-    broken = weaker & (high < min_confidence) if min_confidence is not None else np.zeros(number, bool)
+    weaker = now_high < then_low
+    broken = weaker & (now_high < min_confidence) if min_confidence is not None else np.zeros(number, bool)
     verdicts = np.full(number, Verdict.HOLDS, object)
-    verdicts[np.isnan(high)] = Verdict.UNCLEAR
+    verdicts[np.isnan(now_high)] = Verdict.UNCLEAR
     verdicts[weaker] = Verdict.WEAKER
     verdicts[broken] = Verdict.BROKEN
     verdicts[applied == 0] = Verdict.SILENT
     verdicts[~is_bound] = Verdict.NOT_BOUND
-    return ThenAndNow(then, then_low, now, low, high, tuple(verdicts.tolist()))
+    return ThenAndNow(then, now, low, high, tuple(verdicts.tolist()))

@@ -31,6 +31,7 @@ __all__ = [
     "confidence_bound",
     "confidence_interval",
     "effective_rows",
+    "independent_episodes",
     "require_assurance",
     "share_interval",
     "student_quantile",
@@ -170,14 +171,18 @@ def effective_rows(counted: Stretches) -> tuple[Floats, Floats]:
         rows = np.minimum(n, np.where(variance > 0, shrunk * (1 - shrunk) * n * n / variance, n))
     failures = rows * np.minimum(p, 1 - p)
     unclear = failures < _FEWEST_FAILURES
-    rows = np.where(unclear, np.minimum(rows, _count_episodes(counted)), rows)
+    rows = np.where(unclear, np.minimum(rows, independent_episodes(counted)), rows)
     estimated = np.where(unclear, _RARE_FREEDOM, np.minimum(of.occupied / (1 + of.lags), failures))
     estimated[counted.frames == 1] = np.inf  # taken as independent: there is nothing to estimate
     return rows, np.maximum(np.minimum(estimated, rows - 1), 1.0)
 
 
-def _count_episodes(counted: Stretches) -> Floats:
-    """Count the episodes of each antecedent that are further apart than the memory of the consequent."""
+def independent_episodes(counted: Stretches) -> Floats:
+    """Count the episodes of each antecedent that are further apart than the memory of the consequent.
+
+    Args:
+        counted: The counts of the rules in stretches of time.
+    """
     of = counted.counts
     episode = np.maximum(of.held / np.maximum(of.episodes, 1), 1.0)
     length = counted.frames / counted.stretches
