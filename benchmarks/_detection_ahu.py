@@ -1,4 +1,4 @@
-"""Air handling units of LBNL: every fault and intensity, beside hand-written rules, isolation forest and PCA residual."""
+"""Air handling units of LBNL: every fault, beside hand-written rules, an isolation forest and a PCA residual."""
 
 from __future__ import annotations
 
@@ -155,34 +155,34 @@ def measure(unit: str) -> dict[str, Any]:
 
 def run_ahu(store: Any, given: Any) -> None:
     for unit in UNITS[: 1 if given.quick else None]:
-        record = store.get(unit, lambda unit=unit: _told(measure(unit)))
-        print(record["text"], flush=True)
+        record = store.get(unit, lambda unit=unit: measure(unit))
+        print(tell_ahu([record]), flush=True)
 
 
-def _told(found: dict[str, Any]) -> dict[str, Any]:
-    lines = []
-    if found["unit"] == UNITS[0]:
+INTRODUCTION = """## Air handling units of LBNL
+
+The share of each day with an alarm, at 5 minutes. Every fault lasts one day. All methods but the hand-written
+rules learn on the same normal days, with the same memory (1 h), the same held-out time and the same allowed rate
+of false alarms (one a month). There are few normal days, so the thresholds are extrapolated; where no normal day
+is left to test on, nobody can say how often a method alarms without a fault.
+"""
+
+
+def tell_ahu(records: list[dict[str, Any]]) -> str:
+    """The tables of some units."""
+    lines = [INTRODUCTION] if records else []
+    for found in records:
+        days = {name: shares for name, shares in found["rows"].items() if name != "normal days"}
+        hit = [sum(shares[method] >= 0.1 for shares in days.values()) for method in METHODS]
         lines += [
-            "## Air handling units of LBNL",
+            f"**{found['unit']}**: learned on {found['learned_days']} normal days, {found['normal_test_days']} others "
+            f"tested; {found['rules']} rules, {found['laws']} laws, {found['ranges']} ranges.",
             "",
-            "The share of each day with an alarm, at 5 minutes. Every fault lasts one day. All methods but the hand-written rules",
-            "learn on the same normal days, with the same memory (1 h), the same held-out time and the same allowed rate of false",
-            "alarms. There are few normal days, so the thresholds are extrapolated; where no normal day is left to test on, nobody",
-            "can say how often a method alarms without a fault.",
-            "",
+            f"| fault | {' | '.join(METHODS)} |",
+            f"|---|{'---|' * len(METHODS)}",
         ]
-    lines += [
-        f"**{found['unit']}**: learned on {found['learned_days']} normal days, {found['normal_test_days']} normal days tested; "
-        f"{found['rules']} rules, {found['laws']} laws, {found['ranges']} ranges.",
-        "",
-        f"| fault | {' | '.join(METHODS)} |",
-        f"|---|{'---|' * len(METHODS)}",
-    ]
-    for fault, shares in sorted(found["rows"].items(), key=lambda one: (one[0] == "normal days", one[0])):
-        lines.append(f"| {fault} | {' | '.join(f'{shares[method]:.0%}' for method in METHODS)} |")
-    days = {name: shares for name, shares in found["rows"].items() if name != "normal days"}
-    hit = [sum(shares[method] >= 0.1 for shares in days.values()) for method in METHODS]
-    lines.append(
-        f"| **faults with an alarm in ≥ 10 % of the day** | {' | '.join(f'{n} of {len(days)}' for n in hit)} |"
-    )
-    return {**found, "text": "\n".join(lines) + "\n"}
+        for fault, shares in sorted(found["rows"].items(), key=lambda one: (one[0] == "normal days", one[0])):
+            lines.append(f"| {fault} | {' | '.join(f'{shares[method]:.0%}' for method in METHODS)} |")
+        counts = " | ".join(f"{number} of {len(days)}" for number in hit)
+        lines += [f"| **faults with an alarm in ≥ 10 % of the day** | {counts} |", ""]
+    return "\n".join(lines)

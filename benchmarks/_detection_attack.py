@@ -145,33 +145,34 @@ def measure(few: bool, quick: bool) -> dict[str, Any]:
 
 def run_attack(store: Any, given: Any) -> None:
     for name, few in (("all sensors", False), ("flows, levels and states only", True)):
-        record = store.get(name, lambda few=few, name=name: _told(measure(few, given.quick), name))
-        print(record["text"], flush=True)
+        record = store.get(name, lambda few=few: measure(few, given.quick))
+        print(tell_attack([record]), flush=True)
 
 
-def _told(found: dict[str, Any], name: str) -> dict[str, Any]:
-    lines = []
-    if name == "all sensors":
+INTRODUCTION = f"""## Attacks on Net3
+
+{len(ATTACKS)} made-up attacks in {DAYS} days at 30 minutes: an actuator is forced, or a reading is forged, and the
+readings that would show it are replayed from a day before. Learned on {NORMAL_DAYS} other days. S is the mean of
+the time score and the class score (γ = 0.5, Δ in steps); always alarming gives 0.75, so read it with the true
+negative rate. Alarms fade for some hours after an attack, and tanks take a day to recover; both count as false here.
+"""
+
+
+def tell_attack(records: list[dict[str, Any]]) -> str:
+    """The tables of some sets of sensors."""
+    lines = [INTRODUCTION] if records else []
+    for found in records:
         lines += [
-            "## Attacks on Net3",
+            f"**{found['key']}**: S **{found['score']:.3f}** "
+            f"(time {found['time']:.3f}, class {found['class']:.3f}), true "
+            f"positive rate {found['tpr']:.3f}, true negative rate **{found['tnr']:.3f}**; {found['rules']} rules, "
+            f"{found['laws']} laws, {found['ranges']} ranges.",
             "",
-            f"{len(ATTACKS)} made-up attacks in {DAYS} days at 30 minutes; an actuator is forced, or a reading is forged, "
-            "and the readings that would show it are",
-            f"replayed from a day before. Learned on {NORMAL_DAYS} other days. S is the mean of the time score and the class "
-            "score (γ = 0.5, Δ in steps); always alarming",
-            "gives 0.75, so read it with the true negative rate. Alarms fade for some hours after an attack, which counts as "
-            "false here.",
-            "",
+            "| attack | hours | first alarm after | alarmed | located |",
+            "|---|---|---|---|---|",
         ]
-    lines += [
-        f"**{name}**: S **{found['score']:.3f}** (time {found['time']:.3f}, class {found['class']:.3f}), true positive rate "
-        f"{found['tpr']:.3f}, true negative rate **{found['tnr']:.3f}**; {found['rules']} rules, {found['laws']} laws, "
-        f"{found['ranges']} ranges.",
-        "",
-        "| attack | hours | first alarm after | alarmed | located |",
-        "|---|---|---|---|---|",
-    ]
-    for attack, steps, delay, share, places in found["rows"]:
-        after = "not found" if delay is None else f"{delay / 2:g} h"
-        lines.append(f"| {attack} | {steps / 2:g} | {after} | {share:.0%} | {places} |")
-    return {**found, "text": "\n".join(lines) + "\n"}
+        for attack, steps, delay, share, places in found["rows"]:
+            after = "not found" if delay is None else f"{delay / 2:g} h"
+            lines.append(f"| {attack} | {steps / 2:g} | {after} | {share:.0%} | {places} |")
+        lines.append("")
+    return "\n".join(lines)

@@ -103,31 +103,34 @@ def measure(days: int) -> dict[str, Any]:
 
 
 def run_ltown(store: Any, given: Any) -> None:
-    record = store.get("2019", lambda: _told(measure(70 if given.quick else 365)))
-    print(record["text"], flush=True)
+    record = store.get("2019", lambda: measure(70 if given.quick else 365))
+    print(tell_ltown([record]), flush=True)
 
 
-def _told(found: dict[str, Any]) -> dict[str, Any]:
-    lines = [
-        "## L-Town with the leaks of 2019",
-        "",
-        f"The network, sensors and leaks of BattLeDIM, simulated by `th.datasets` ({found['days']} days at 30 minutes);",
-        "these are not BattLeDIM's own readings. Four leaks of 2018 are on from the start, so there is no normal time: the",
-        f"detector learns on {LEARN // 7} weeks, scores the next {SCORE // 7}, learns again, and so on. What lasts becomes",
-        f"normal after a while. An alarm that lasts {LASTS_H} hours is one report, of the pipe that it is located at then.",
-        "",
-        f"**{found['tp']} of {found['tp'] + found['fn']} leaks found within 300 m**, {found['fp']} false positives in "
-        f"{found['reports']} reports, score {found['total']:,.2f} € (all on the spot: 523,153.82 €). Alarmed "
-        f"{found['alarmed_share']:.0%} of the time.",
-        "",
-        "| leak | largest flow, m³/h | found | days after its start | distance, m | nearest report while it lasted, m |",
-        "|---|---|---|---|---|---|",
-    ]
-    for row in found["rows"]:
-        hit = row["delay_days"] is not None
-        near = "–" if row["nearest_report"] is None else f"{row['nearest_report']:,.0f}"
-        lines.append(
-            f"| {row['pipe']} | {row['flow']:.1f} | {'yes' if hit else 'no'} | "
-            f"{format(row['delay_days'], '.1f') if hit else '–'} | {format(row['distance'], '.0f') if hit else '–'} | {near} |"
-        )
-    return {**found, "text": "\n".join(lines) + "\n"}
+def tell_ltown(records: list[dict[str, Any]]) -> str:
+    """The table of the leaks."""
+    lines = []
+    for found in records:
+        lines += [
+            f"""## L-Town with the leaks of 2019
+
+The network, sensors and leaks of BattLeDIM, simulated by `th.datasets` ({found["days"]} days at 30 minutes); these
+are not BattLeDIM's own readings. Four leaks of 2018 are on from the start, so there is no normal time: the
+detector learns on {LEARN // 7} weeks, scores the next {SCORE // 7}, learns again, and so on. What lasts becomes
+normal after a while. An alarm that lasts {LASTS_H} hours is one report, of the pipe that it is located at then.
+
+**{found["tp"]} of {found["tp"] + found["fn"]} leaks found within 300 m**, {found["fp"]} false positives in
+{found["reports"]} reports, score {found["total"]:,.2f} € (all on the spot: 523,153.82 €). Alarmed
+{found["alarmed_share"]:.0%} of the time.
+""",
+            "| leak | largest flow, m³/h | found | days after its start | distance, m | nearest report while on, m |",
+            "|---|---|---|---|---|---|",
+        ]
+        for row in found["rows"]:
+            hit = row["delay_days"] is not None
+            near = "–" if row["nearest_report"] is None else f"{row['nearest_report']:,.0f}"
+            delay, distance = (f"{row['delay_days']:.1f}", f"{row['distance']:.0f}") if hit else ("–", "–")
+            found_text = "yes" if hit else "no"
+            lines.append(f"| {row['pipe']} | {row['flow']:.1f} | {found_text} | {delay} | {distance} | {near} |")
+        lines.append("")
+    return "\n".join(lines)
