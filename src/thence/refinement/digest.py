@@ -186,6 +186,9 @@ def _trust_in_places(rules: RuleSet, parts: list[EncodedRules]) -> Floats:
         out[encoded.rules] = np.minimum(places[encoded.rules] / enough, 1.0)
         static = np.append(encoded.static, False)  # padding
         in_context = static[encoded.antecedents].any(axis=1)
+        several = np.append([is_aggregate(encoded.block.columns[c].feature) for c in encoded.column], False)
+        of_several = several[encoded.antecedents].any(axis=1) | several[encoded.consequents]
+        out[encoded.rules[of_several & (places[encoded.rules] < enough)]] = 0.0
         out[encoded.rules[in_context & (places[encoded.rules] < FEW_CONTEXTS)]] = 0.0
     return out
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.rules.english import format_clause, format_test
-from thence.rules.items import Feature, Item
+from thence.rules.items import Aspect, Feature, Item
 
 if TYPE_CHECKING:
     from thence.rules.ruleset import Rule, RuleSet
@@ -29,15 +29,18 @@ def is_aggregate(feature: Feature) -> bool:
 
 
 def family_keys(rules: RuleSet) -> list[Hashable]:
-    """Return what each rule is about: its pattern and the set of its features; aggregates of the same sensors are one.
+    """Return what each rule is about: its pattern and the set of its readings; aggregates of the same sensors are one.
+
+    Properties of nodes do not count: a rule that holds where a pipe is long is about what the rule for all pipes is.
 
     Args:
         rules: The rules.
     """
     feature: list[Hashable] = [i.feature.reads if is_aggregate(i.feature) else i.feature for i in rules.items]
+    context = [item.feature.aspect is Aspect.PROPERTY for item in rules.items]
     patterns = [-1] * len(rules) if rules.pattern_of is None else rules.pattern_of.tolist()
     return [
-        (patterns[r], frozenset([feature[c], *(feature[i] for i in row if i >= 0)]))
+        (patterns[r], frozenset([feature[c], *(feature[i] for i in row if i >= 0 and not context[i])]))
         for r, (row, c) in enumerate(zip(rules.antecedents.tolist(), rules.consequents.tolist(), strict=True))
     ]
 
