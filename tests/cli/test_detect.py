@@ -38,7 +38,7 @@ def options(files: Path, sensors: str = "later") -> list[str]:
 
 def test_alarms_are_told_in_words(files: Path) -> None:
     out = succeed("detect", *options(files), "--normal", files / "normal.parquet", "--retire-after", "never")
-    assert "false alarms a month" in out
+    assert "1 false alarm a month" in out
     assert "most likely at J2" in out
     assert "violated at J2" in out and "it would hold with demand higher by" in out
     assert "in normal time: violated in" in out

@@ -112,8 +112,8 @@ def test_plain_readings_use_the_graph_that_was_learned(fitted: Detector, leaking
 def test_missing_and_new_sensors_are_told(fitted: Detector, leaking: System) -> None:
     frame = leaking.sensors.to_polars().drop("flow_3").with_columns(pl.lit(1.0).alias("new"))
     found = fitted.detect(frame)
-    assert any("1 sensors are new" in note for note in found.notes)
-    assert any("1 sensors are missing" in note for note in found.notes)
+    assert any("1 sensor is new" in note for note in found.notes)
+    assert any("1 sensor is missing" in note for note in found.notes)
     with pytest.raises(InputError, match="none of the sensors"):
         fitted.detect(frame.select("time", "new"))
 
@@ -186,3 +186,46 @@ def test_without_a_graph_alarms_name_sensors() -> None:
     found = detector.detect(later)
     assert np.asarray(found.frame["alarm"])[500:960].mean() > 0.8
     assert found.locate()["place"][0] in normal.ids
+
+
+@pytest.mark.parametrize("enrich", ["none", "grounded", "existential", "lifted"])
+def test_rules_of_every_enrichment_can_be_checked_and_explained(enrich: str, tmp_path: Path) -> None:
+    detector = Detector(laws=False, ranges=False, enrich=enrich, bins=3, derive=("hour", "lag:1h"), max_rules=50)
+    detector.fit(plant(30))
+    later = plant(20, seed=1, leak=(3, 480, 959, 15.0))
+    found = detector.detect(later)
+    assert found.frame.height == 960
+    assert 0 < detector.describe()["rules"] <= 50
+    frame = int(np.argmax(np.nan_to_num(found.tally.shares).sum(axis=0)))
+    told = found.explain(found.frame["time"][frame])
+    assert told.reasons and all(reason.family == "rule" and reason.rows > 0 for reason in told.reasons)
+    again = Detector.load(detector.save(tmp_path / "d.json")).detect(later)
+    assert again.frame.equals(found.frame)
+
+
+def test_violations_are_those_that_apply_counts() -> None:
+    """The evidence of rules, summed without weights, is what the exact counts of the same rules give."""
+    from thence.counting.recount import count_rules_of
+    from thence.runs.preparation import build_table
+
+    detector = Detector(laws=False, ranges=False, bins=3).fit(plant(30))
+    assert detector._fitted is not None
+    rules = detector._fitted.checks[0]
+    later = plant(10, seed=1)
+    found = detector.detect(later)
+    table = build_table(found.readings, later, rules.config, discretizer=rules.bins, same_system=True)
+    counted = count_rules_of(rules.rules, table)
+    violated = np.asarray(counted.counts.n_antecedent) - np.asarray(counted.counts.n_both)
+    assert found.tally.violated.sum() == pytest.approx(float(violated @ rules.weights))
+    assert found.tally.applicable.sum() == pytest.approx(float(counted.counts.n_antecedent @ rules.weights))
+
+
+def test_gaps_and_missing_readings_raise_no_alarm(fitted: Detector) -> None:
+    later = plant(20, seed=3)
+    frame = later.sensors.to_polars()
+    within = pl.int_range(pl.len()).is_between(200, 500)
+    frame = frame.with_columns(pl.when(within).then(None).otherwise(pl.col("flow_2")).alias("flow_2"))
+    holes = frame.filter(~pl.int_range(pl.len()).is_between(600, 700))
+    found = fitted.detect(holes)
+    assert found.frame.height == 960 - 101
+    assert found.frame["alarm"].mean() < 0.03

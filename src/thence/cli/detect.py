@@ -112,10 +112,10 @@ def detect(
 
 def _print(fitted: Detector, found: Any, *, top: int, quiet: bool) -> None:
     facts = fitted.describe()
+    rate = facts["false_alarms_a_month"]
     say(
         f"learned from normal readings: {facts['rules']} rules, {facts['laws']} laws and {facts['ranges']} ranges; "
-        f"thresholds for {facts['false_alarms_a_month']:g} false alarms a month from {facts['held_out_days']:g} "
-        "held-out days",
+        f"thresholds for {rate:g} false alarm{'' if rate == 1 else 's'} a month from {facts['held_out_days']:g} held-out days",
         quiet=quiet,
     )
     say(str(found), quiet=quiet)

@@ -313,9 +313,11 @@ class Detector:
             )
         notes = []
         if given > len(mine):
-            notes.append(f"{given - len(mine)} sensors are new and are not checked")
+            notes.append(f"{_sensors(given - len(mine), 'new')}, not checked")
         if len(mine) < len(known.sensors):
-            notes.append(f"{len(known.sensors) - len(mine)} sensors are missing: statements about them are not checked")
+            notes.append(
+                f"{_sensors(len(known.sensors) - len(mine), 'missing')}: what was learned about them is not checked"
+            )
         return replace(system, sensors=read_alike(system.sensors, known.checks[0].bins)), notes
 
     def explain(self, at: Any = None) -> Explanation:
@@ -405,6 +407,10 @@ class Detector:
             return "Detector(not fitted)"
         found = self.describe()
         return f"Detector({found['rules']} rules, {found['laws']} laws, {found['ranges']} ranges)"
+
+
+def _sensors(number: int, what: str) -> str:
+    return f"1 sensor is {what}" if number == 1 else f"{number} sensors are {what}"
 
 
 def _no_rules(config: Config) -> RuleChecks:

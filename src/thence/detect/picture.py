@@ -52,21 +52,30 @@ def draw_alarms(detection: Detection, labels: pl.DataFrame | None = None, *, tit
         altair.Chart(_rows(pl.DataFrame({"y": [1.0]}))).mark_rule(strokeDash=[5, 3], color=_ALARM).encode(y="y:Q")
     )
     told = pl.DataFrame(
-        [(alarm.start, alarm.peak, alarm.places[0] if alarm.places else "alarm") for alarm in _largest(detection)],
+        [(alarm.start, alarm.peak, _label(alarm, detection)) for alarm in detection.alarms],
         schema={"time": pl.Datetime("us", "UTC"), "peak": pl.Float64, "where": pl.String},
         orient="row",
     )
     marks = altair.Chart(_rows(told)).encode(x="time:T", y="peak:Q")
     layers += [
         marks.mark_point(color=_ALARM, filled=True, size=40),
-        marks.mark_text(align="left", dx=6, dy=-6, color=_ALARM).encode(text="where:N"),
+        marks.mark_text(align="right", dx=-6, dy=-6, color=_ALARM).encode(text="where:N"),
     ]
-    return altair.layer(*layers).properties(width=760, height=260, title=title)
+    heading = altair.Title(
+        title, subtitle="dashed: threshold; dots: alarms, with the place of those that last" + _yellow(labels)
+    )
+    return altair.layer(*layers).properties(width=760, height=260, title=heading)
 
 
-def _largest(detection: Detection, most: int = 8) -> list[Alarm]:
-    ranked = sorted(detection.alarms, key=lambda alarm: (-(alarm.last - alarm.first), alarm.start))[:most]
-    return sorted(ranked, key=lambda alarm: alarm.start)
+def _label(alarm: Alarm, detection: Detection) -> str:
+    """The place of an alarm that lasts longer than the memory; short ones would hide each other."""
+    hours = (alarm.end - alarm.start).total_seconds() / 3600
+    return alarm.places[0] if alarm.places and hours > detection.calibration.memory else ""
+
+
+def _yellow(labels: pl.DataFrame | None) -> str:
+    names = [] if labels is None else labels["label"].unique().sort().to_list()
+    return f"; yellow: {', '.join(names)}" if names else ""
 
 
 def _rows(frame: pl.DataFrame) -> Any:

@@ -170,18 +170,22 @@ class RuleChecks:
         if not len(self.rules):
             return []
         one = take_frames(readings, np.array([frame]))
-        table = self._table(one, system)
+        # Statements about "some sensor" are columns only if they occur, so one frame does not show all of them.
+        whole = self.config.enrich.mode == "existential"
+        table, at_frame = self._table(readings if whole else one, system), frame if whole else 0
         rules, _ = self._countable(table)
         out = []
         for at, chosen in group_by_block(rules, table):
             block = table.blocks[at]
             left, right = rules.antecedents[chosen], rules.consequents[chosen]
             bank, numbers = bank_items(rules.items, np.unique([*left[left >= 0], *right]).tolist(), table, at)
+            word, bit = divmod(at_frame, 64)
             for position, number in enumerate(chosen.tolist()):
                 states = find_states(bank, antecedent=numbers[left[position]], consequent=int(numbers[right[position]]))
+                violated = (states.violated[:, word] >> np.uint64(bit)) & np.uint64(1)
                 out += [
                     self._broken(rules, number, block, embedding, one, system)
-                    for embedding in np.flatnonzero(states.violated.any(axis=1)).tolist()
+                    for embedding in np.flatnonzero(violated).tolist()
                 ]
         return out
 
