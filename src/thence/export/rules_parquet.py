@@ -99,10 +99,11 @@ def read(path: Path) -> RuleSet:
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(path, read_dictionary=_TEXTS)
+        with pq.ParquetFile(path, read_dictionary=_TEXTS) as file:
+            table, metadata = file.read(), file.metadata.metadata
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"not a readable Parquet file ({error})", where=str(path)) from error
-    raw = (pq.read_metadata(path).metadata or {}).get(_KEY)
+    raw = (metadata or {}).get(_KEY)
     if raw is None:
         raise InputError("not a rules file written by Thence: it has no list of items", where=str(path))
     about = json.loads(raw)
@@ -121,18 +122,27 @@ def read(path: Path) -> RuleSet:
         items,
         _antecedents(lists, number),
         _positions(table["consequents"], number),
-        counts_from({name: table[name].to_numpy() for name in COUNT_FIELDS}),
+        counts_from({name: _to_numpy(table[name]) for name in COUNT_FIELDS}),
         patterns,
         _positions(table["pattern"], order) if patterns else None,
-        {name: table[name].to_numpy() for name in about["extras"]},
+        {name: _to_numpy(table[name]) for name in about["extras"]},
         about["facts"],
         tuple(about["notes"]),
     )
 
 
+def _to_numpy(column: Any, *, missing: int | None = None) -> npt.NDArray[Any]:
+    """A column as an array; Arrow itself would import pandas for it, where that is installed."""
+    import polars as pl
+
+    series = pl.from_arrow(column)
+    assert isinstance(series, pl.Series)
+    return (series if missing is None else series.fill_null(missing)).to_numpy()
+
+
 def _antecedents(lists: Any, number: dict[str, int]) -> Indices:
     """The items of each list as positions, padded with −1."""
-    lengths = np.asarray(lists.value_lengths())
+    lengths = _to_numpy(lists.value_lengths())
     out = np.full((len(lists), max(int(lengths.max(initial=1)), 1)), -1, np.int32)
     out[np.arange(out.shape[1]) < lengths[:, None]] = _positions(lists.flatten(), number)
     return out
@@ -146,7 +156,7 @@ def _positions(column: Any, number: dict[str, int]) -> Indices:
     out = [np.zeros(0, np.int32)]
     for chunk in chunks:
         known = np.array([number.get(text, -1) for text in chunk.dictionary.to_pylist()] + [-1], np.int32)
-        codes = chunk.indices.fill_null(len(known) - 1).to_numpy(zero_copy_only=False)
+        codes = _to_numpy(chunk.indices, missing=len(known) - 1)
         out.append(known[codes])
     return np.concatenate(out)
 
