@@ -115,7 +115,8 @@ def _print(fitted: Detector, found: Any, *, top: int, quiet: bool) -> None:
     rate = facts["false_alarms_a_month"]
     say(
         f"learned from normal readings: {facts['rules']} rules, {facts['laws']} laws and {facts['ranges']} ranges; "
-        f"thresholds for {rate:g} false alarm{'' if rate == 1 else 's'} a month from {facts['held_out_days']:g} held-out days",
+        f"thresholds for {rate:g} false alarm{'' if rate == 1 else 's'} a month from {facts['held_out_days']:g} "
+        "held-out days",
         quiet=quiet,
     )
     say(str(found), quiet=quiet)
