@@ -5,7 +5,7 @@
     python benchmarks/detection.py ltown ahu attack --quick
 
 Every section learns on normal readings only. Results of single scenarios are kept in docs/results/detection/*.jsonl and
-are not computed again; ``--fresh`` forgets them. Settings were chosen on Hanoi's scenarios 401–420 and on nothing else.
+are not computed again; ``--fresh`` forgets them. The page says how the settings of each section were chosen.
 """
 
 from __future__ import annotations
