@@ -21,6 +21,7 @@ from thence.rules.measures import MEASURES
 from thence.rules.ruleset import COUNT_FIELDS, RuleSet
 
 if TYPE_CHECKING:
+    import polars as pl
     import pyarrow as pa
 
 __all__ = ["FORMAT", "read", "write"]
@@ -95,15 +96,13 @@ def _to_arrow(columns: Columns, chosen: npt.NDArray[np.int64], *, english: bool)
 
 def read(path: Path) -> RuleSet:
     """Read a rule set that ``write`` wrote."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    import polars as pl
 
     try:
-        with pq.ParquetFile(path, read_dictionary=_TEXTS) as file:
-            table, metadata = file.read(), file.metadata.metadata
-    except (pa.ArrowException, OSError) as error:
+        table, metadata = pl.read_parquet(path), pl.read_parquet_metadata(path)
+    except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(f"not a readable Parquet file ({error})", where=str(path)) from error
-    raw = (metadata or {}).get(_KEY)
+    raw = metadata.get(_KEY.decode())
     if raw is None:
         raise InputError("not a rules file written by Thence: it has no list of items", where=str(path))
     about = json.loads(raw)
@@ -117,48 +116,33 @@ def read(path: Path) -> RuleSet:
     number = {str(item): at for at, item in enumerate(items)}
     patterns = tuple((text, place) for text, place in about["patterns"])
     order = {text: at for at, (text, _) in enumerate(patterns)}
-    lists = table["antecedents"].combine_chunks()
     return RuleSet(
         items,
-        _antecedents(lists, number),
+        _antecedents(table["antecedents"], number),
         _positions(table["consequents"], number),
-        counts_from({name: _to_numpy(table[name]) for name in COUNT_FIELDS}),
+        counts_from({name: table[name].to_numpy() for name in COUNT_FIELDS}),
         patterns,
         _positions(table["pattern"], order) if patterns else None,
-        {name: _to_numpy(table[name]) for name in about["extras"]},
+        {name: table[name].to_numpy() for name in about["extras"]},
         about["facts"],
         tuple(about["notes"]),
     )
 
 
-def _to_numpy(column: Any, *, missing: int | None = None) -> npt.NDArray[Any]:
-    """A column as an array; Arrow itself would import pandas for it, where that is installed."""
-    import polars as pl
-
-    series = pl.from_arrow(column)
-    assert isinstance(series, pl.Series)
-    return (series if missing is None else series.fill_null(missing)).to_numpy()
-
-
-def _antecedents(lists: Any, number: dict[str, int]) -> Indices:
+def _antecedents(lists: pl.Series, number: dict[str, int]) -> Indices:
     """The items of each list as positions, padded with −1."""
-    lengths = _to_numpy(lists.value_lengths())
+    lengths = lists.list.len().to_numpy()
     out = np.full((len(lists), max(int(lengths.max(initial=1)), 1)), -1, np.int32)
-    out[np.arange(out.shape[1]) < lengths[:, None]] = _positions(lists.flatten(), number)
+    out[np.arange(out.shape[1]) < lengths[:, None]] = _positions(lists.filter(lists.list.len() > 0).explode(), number)
     return out
 
 
-def _positions(column: Any, number: dict[str, int]) -> Indices:
-    """The position of each text of a dictionary-encoded column; −1 for null and for a text that has none."""
-    import pyarrow as pa
+def _positions(texts: pl.Series, number: dict[str, int]) -> Indices:
+    """The position of each text; −1 for null and for a text that has none."""
+    import polars as pl
 
-    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    out = [np.zeros(0, np.int32)]
-    for chunk in chunks:
-        known = np.array([number.get(text, -1) for text in chunk.dictionary.to_pylist()] + [-1], np.int32)
-        codes = _to_numpy(chunk.indices, missing=len(known) - 1)
-        out.append(known[codes])
-    return np.concatenate(out)
+    found = texts.replace_strict(list(number), list(number.values()), default=-1, return_dtype=pl.Int32)
+    return found.fill_null(-1).to_numpy()
 
 
 FORMAT = Format("parquet", (".parquet",), "a row per rule, for data frames", write, read)
