@@ -91,7 +91,7 @@ def monitor(
     sensors: Annotated[
         list[str] | None,
         typer.Option(
-            help="Readings that name the sensors (default: those of --file, or those that were mined); may be repeated.",
+            help="Readings that name the sensors (default: those of --file, or those mined); may be repeated.",
             rich_help_panel=_SYSTEM,
         ),
     ] = None,

@@ -107,7 +107,7 @@ def tell_change(
     now = change.satisfied / used if used else math.nan
     period = format_duration(block * min(change.blocks, n_blocks))
     name = f"Rule {change.rule + 1}"
-    details: dict[str, Any] = {"rule": change.rule + 1, "text": str(rule), "sentence": rule.english}
+    details: dict[str, Any] = {"rule": change.rule + 1, "sentence": rule.english}
     numbers = {
         "confidence_mined": round(then, 6),
         "confidence_now": round(now, 6),
