@@ -253,15 +253,21 @@ def _add_planes(planes: Words) -> Ints:
 
 
 @helper
-def _count_up(planes: Words, word: Integer, ones: Integer) -> None:
-    """Add one to the count of every bit that is set: a ripple of carries through the binary digits."""
-    digit = 0
-    carry = ones
-    while carry != 0:
-        now = planes[digit, word]
-        planes[digit, word] = now ^ carry
-        carry &= now
-        digit += 1
+def _count_up(planes: Words, first: Integer, carry: Words, span: Integer) -> None:
+    """Add one to the count of every bit that is set: a ripple of carries through the binary digits.
+
+    Loops over words are inside, so that they are vectorised; ``carry`` is used up.
+    """
+    for digit in range(planes.shape[0]):
+        plane = planes[digit, first : first + span]
+        left = np.uint64(0)
+        for word in range(span):
+            now, ones = plane[word], carry[word]
+            plane[word] = now ^ ones
+            carry[word] = now & ones
+            left |= now & ones
+        if left == 0:
+            break
 
 
 @kernel
@@ -286,6 +292,8 @@ def _tally(
     items = np.empty((row_of.shape[0], block), dtype=np.uint64)
     known = np.empty((present_of.shape[0], block), dtype=np.uint64)
     levels = np.empty((width + 1, block), dtype=np.uint64)
+    applies = np.empty(block, dtype=np.uint64)
+    bad = np.empty(block, dtype=np.uint64)
     seen = np.empty((width + 1, block), dtype=np.uint64)
     before = np.empty(width, dtype=np.uint32)
     now = np.empty(width, dtype=np.uint32)
@@ -324,16 +332,16 @@ def _tally(
                 n_held = np.uint64(0)
                 n_hits = np.uint64(0)
                 for word in range(span):
-                    applies = held[word] if complete else held[word] & present[word]
-                    if applies == 0:
-                        continue
-                    good = applies & hits[word]
-                    bad = applies & ~good
-                    n_held += ctpop(applies)
+                    applies[word] = held[word] if complete else held[word] & present[word]
+                for word in range(span):
+                    good = applies[word] & hits[word]
+                    bad[word] = applies[word] ^ good
+                    n_held += ctpop(applies[word])
                     n_hits += ctpop(good)
-                    _count_up(planes[0], low - start + word, applies)
-                    if bad != 0:
-                        _count_up(planes[1], low - start + word, bad)
+                if n_held > 0:
+                    _count_up(planes[0], low - start, applies, span)
+                if n_held > n_hits:
+                    _count_up(planes[1], low - start, bad, span)
                 counts[rule, 0] += np.int64(n_hits)
                 counts[rule, 1] += np.int64(n_held - n_hits)
                 at = targets[slots[rule], embedding]
