@@ -16,7 +16,7 @@ from thence.graph.discovery import Carriers
 from thence.graph.matching import GraphIndex
 from thence.graph.patterns import Pattern
 from thence.graph.sites import AnySystem
-from thence.laws.counting import check_rows, residuals
+from thence.laws.counting import check_rows, residuals, row_sizes
 from thence.laws.law import Law, Laws, PlaceCounts
 from thence.laws.places import Clock, Places
 from thence.readings.windows import WindowedReadings
@@ -149,12 +149,15 @@ class LawChecks:
 
     @staticmethod
     def _change(law: Law, place: Places, frames: npt.NDArray[np.int64], factors: npt.NDArray[np.float64] | None) -> str:
-        """The distance to the band: one of the readings on the left side would have to change by it."""
+        """The distance to the band: the first quantity on the left side would have to change by it."""
         if law.form == "sign":
             return "the opposite direction of one of its readings"
         gap = float(residuals(law, place, frames, factors)[0][0, 0])
-        missing = max(abs(gap) - law.band.absolute, 0.0)
-        return tell_change(law.left[0][1].name, -missing if gap > 0 else missing, law.unit)
+        size = row_sizes(law, place, frames, factors) if law.band.relative else np.zeros((1, 1))
+        missing = max(abs(gap) - float(np.ravel(law.band.allowed(size))[0]), 0.0)
+        sign, term = law.left[0]
+        what = f"the change of {term.name} per hour" if term.change else term.name
+        return tell_change(what, -sign * missing if gap > 0 else sign * missing, term.unit)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the laws, ready for JSON."""
