@@ -290,3 +290,24 @@ def test_laws_and_controls_are_applied_too() -> None:
     assert set(applied.controls()["verdict"]) <= {"holds", "too little data", "never applied"}
     other = th.apply(run, th.datasets.load("toy"))
     assert any("controls are not applied" in note for note in other.notes)
+
+
+def test_edges(pump_run: th.Run, tmp_path: Path) -> None:
+    toy = th.datasets.load("toy")
+    with pytest.raises(th.InputError, match="no readings to apply"):
+        th.apply(pump_run, _two_sensors(*_pump(np.random.default_rng(2), 50)).between(start="2030-01-01"))
+    # A run with laws only, or none at all.
+    nothing = th.apply(replace(pump_run, rules=th.RuleSet.empty()), _two_sensors(*_pump(np.random.default_rng(2), 50)))
+    assert nothing.by_rule().height == nothing.violations().height == nothing.not_bound().height == 0
+    assert "rules: none" in str(nothing)
+    # Later readings of a data set belong to its graph; a run of objects does not say where its graph is.
+    config = th.Config.from_mapping({"input": {"dataset": "toy", "end": "2024-01-02"}, "windows": {"every": "1h"}})
+    th.mine(config=config, bins=3, refine=None, out=tmp_path / "run", progress="off")
+    later = toy.between(start="2024-01-02").sensors.to_polars()
+    later.write_csv(tmp_path / "later.csv")
+    applied = th.apply(tmp_path / "run", tmp_path / "later.csv", recount=True)
+    assert applied.later.same_system
+    assert applied.by_place()["then"].null_count() == 0
+    objects = th.mine(toy, windows="1h", bins=3, refine=None, progress="off")
+    with pytest.raises(th.ConfigError, match="does not say where it is"):
+        th.apply(objects, later)

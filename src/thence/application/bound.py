@@ -233,4 +233,6 @@ def _lacking_feature(feature: Feature) -> tuple[str, str, str]:
     name = feature.label or feature.subject
     if feature.role is Role.SOME:
         return "kind", name, f"nothing here is like {feature.subject_text}"
-    return "kind", name, f"no sensor of the kind '{name}' reads what it is about: {feature}"
+    if feature.name:
+        return "reading", name, f"no place here has the {name} reading '{feature.name}'"
+    return "kind", name, f"no sensor of the kind '{name}' is where it would be"

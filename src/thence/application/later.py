@@ -159,6 +159,8 @@ def prepare_later(
         system = replace(system, sensors=read_alike(system.sensors, bins))
     config = config_like(rules, run, {sensor.kind for sensor in sensors})
     readings = window_readings(system, config)
+    if not len(readings):
+        raise InputError("there are no readings to apply the rules to", hint="check the period and the file")
     _refuse_other_units(rules, readings, same=same)
     ids = [sensor.id for sensor in readings.sensors]  # those of several systems have the name of their system here
     named = " and ".join(name for name in before if name)
