@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from thence.application.states import find_states
 from thence.bitmaps.bank import EVERYWHERE, Bank
 from thence.bitmaps.bits import full_mask, pack_mask
+from thence.bitmaps.place_counts import count_places
 from thence.counting.by_place import name_places
 from thence.counting.recount import bank_items, group_by_block
 from thence.rules.items import Aspect, Feature, Role
@@ -22,7 +22,7 @@ from thence.rules.ruleset import RuleSet
 from thence.tables.blocks import Block
 from thence.tables.transactions import FeatureTable, TransactionTable
 
-__all__ = ["Part", "Target", "encode_rules", "target_at"]
+__all__ = ["Part", "Target", "encode_rules", "targets_of"]
 
 Indices = npt.NDArray[np.int32]
 Ints = npt.NDArray[np.int64]
@@ -82,10 +82,9 @@ class Part:
         Args:
             at: Position of the rule in the part.
         """
-        found = find_states(self.bank, antecedent=self.antecedents[at], consequent=int(self.consequents[at]))
-        counts = [np.bitwise_count(words).sum(axis=1, dtype=np.int64) for words in (found.satisfied, found.violated)]
-        missing = np.bitwise_count(found.missing).sum(axis=1, dtype=np.int64)
-        return np.stack([*counts, self.bank.frames_of - sum(counts) - missing, missing], axis=1)
+        found = count_places(self.bank, antecedent=self.antecedents[at], consequent=int(self.consequents[at]))
+        n, n_antecedent, _, n_both, _ = found.T
+        return np.stack([n_both, n_antecedent - n_both, n - n_antecedent, self.bank.frames_of - n], axis=1)
 
 
 def encode_rules(
@@ -177,32 +176,35 @@ def _find_targets(
     slots: dict[Feature, int] = {}
     for feature in features:
         slots.setdefault(feature, len(slots))
-    n_embeddings = 1 if block is None else block.n_embeddings
-    targets = np.empty((len(slots), n_embeddings), np.int32)
-    for feature, slot in slots.items():
-        for embedding in range(n_embeddings):
-            target = target_at(feature, block, embedding)
-            targets[slot, embedding] = numbers.setdefault(target, len(numbers))
-    return np.array([slots[feature] for feature in features], np.int32), targets
+    rows: list[list[int]] = []
+    for feature in slots:
+        found = targets_of(feature, block)
+        rows.append([numbers.setdefault(target, len(numbers)) for target in found])
+    return np.array([slots[feature] for feature in features], np.int32), np.array(rows, np.int32)
 
 
-def target_at(feature: Feature, block: Block | None, embedding: int) -> Target:
-    """Return what a feature reads in an embedding.
+def targets_of(feature: Feature, block: Block | None) -> list[Target]:
+    """Return what a feature reads in each embedding of a block.
 
     Args:
         feature: The feature.
-        block: The block that it belongs to; ``None`` for a table of numbers.
-        embedding: Position of the embedding.
+        block: The block that it belongs to; ``None`` for a table of numbers, which has one embedding.
     """
+    number = 1 if block is None else block.n_embeddings
     if feature.role is Role.SENSOR:
-        return Target(feature.place, feature.subject)
+        return [Target(feature.place, feature.subject)] * number
     if feature.role in (Role.NODE, Role.EDGE):
-        return Target(feature.subject, "")
+        return [Target(feature.subject, "")] * number
     if feature.role is not Role.VARIABLE or block is None or block.pattern is None:
-        return Target("", "")
-    names = dict(zip(block.pattern.variables, block.embeddings[embedding], strict=True))
-    if feature.aspect is not Aspect.MEASUREMENT:
-        return Target(names.get(feature.subject, ""), "")
-    is_sensor = any(variable.name == feature.subject for variable in block.pattern.sensors)
-    node = names.get(feature.place or feature.subject, "")
-    return Target(node, names.get(feature.subject, "") if is_sensor else "")
+        return [Target("", "")] * number
+    at = {name: place for place, name in enumerate(block.pattern.variables)}
+    reads = feature.aspect is Aspect.MEASUREMENT
+    node = at.get((feature.place or feature.subject) if reads else feature.subject)
+    is_sensor = reads and any(variable.name == feature.subject for variable in block.pattern.sensors)
+    sensor = at.get(feature.subject) if is_sensor else None
+    known: dict[tuple[str, str], Target] = {}
+    out = []
+    for names in block.embeddings:
+        key = ("" if node is None else names[node], "" if sensor is None else names[sensor])
+        out.append(known.setdefault(key, Target(*key)))
+    return out
