@@ -36,9 +36,7 @@ def roster() -> Roster:
         ]
     ),
 )
-def test_parts_equal_the_whole(
-    rows: list[tuple[int, int, int]], sizes: list[int], derive: tuple[str, ...]
-) -> None:
+def test_parts_equal_the_whole(rows: list[tuple[int, int, int]], sizes: list[int], derive: tuple[str, ...]) -> None:
     # Steps of more than 4 are time in which no sensor reads.
     steps = np.array([1 if step < 6 else step * 3 for step, _, _ in rows])
     numbers = np.cumsum(steps) + 1_000

@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -95,7 +96,7 @@ class Store:
                 arrays = {name: stored[name] for name in stored.files}
             numbers = json.loads(arrays.pop("numbers").tobytes())
             self._number = int(numbers["journal"])
-        except (OSError, ValueError, KeyError, TypeError, zlib.error) as error:
+        except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile, zlib.error) as error:
             raise RunError(
                 f"the saved state cannot be read ({error})",
                 where=str(path),
