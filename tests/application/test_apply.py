@@ -311,3 +311,16 @@ def test_edges(pump_run: th.Run, tmp_path: Path) -> None:
     objects = th.mine(toy, windows="1h", bins=3, refine=None, progress="off")
     with pytest.raises(th.ConfigError, match="does not say where it is"):
         th.apply(objects, later)
+
+
+def test_a_new_sensor_that_is_silent_in_the_reference_period_is_named() -> None:
+    # All its readings were missing, and nothing said so.
+    net3, toy = th.datasets.load("net3", days=3), th.datasets.load("toy")
+    run = th.mine(net3, bins=3, min_support=0.1, max_antecedents=1, refine=None, progress="off")
+    frame = toy.sensors.to_polars()
+    late = pl.when(pl.int_range(pl.len()) >= 48).then(pl.col("pressure_A"))
+    kinds = {sensor.id: sensor.kind for sensor in toy.sensors.sensors}
+    sensors = th.read_sensors(frame.with_columns(late.alias("pressure_A")), kinds=kinds)
+    applied = th.apply(run, replace(toy, sensors=sensors), reference=0.4)
+    assert any("counted as missing throughout: pressure_A" in note for note in applied.notes)
+    assert "pressure_A" not in applied.by_place()["sensor"]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
+import typer
 
 import thence as th
 from tests.helpers.commands import fail, succeed
+from thence.cli.app import app
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +73,19 @@ def test_mistakes_are_told_in_one_line(files: Path, flags: list[str], message: s
     told = fail("apply", files / "run", *flags)
     assert message in told
     assert told.count("\n") == 1
+
+
+def test_every_parameter_has_an_option() -> None:
+    command: Any = typer.main.get_command(app)
+    options = {name for option in command.commands["apply"].params for name in (*option.opts, *option.secondary_opts)}
+    only_in_python = {"like"}  # the rules of a folder are those of its run
+    for name in inspect.signature(th.apply).parameters:
+        flag = "run" if name == "rules" else f"--{name.replace('_', '-')}"
+        assert flag in options or name in only_in_python, name
+    guide = (Path(__file__).parents[2] / "docs" / "guide" / "command-line.md").read_text(encoding="utf-8")
+    for option in command.commands["apply"].params:
+        for name in (*option.opts, *option.secondary_opts):
+            assert name in guide or not name.startswith("--"), f"{name} is not in the guide"
 
 
 def test_a_folder_that_is_no_run(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ from thence.tables.transactions import TransactionTable
 
 __all__ = ["Later", "Reference", "config_like", "gather_later", "prepare_later"]
 
+_NAMED = 5  # sensors that a note names
 _NEW = " had no bins: they are fitted on the readings here"
 
 Reference = str | float | Sequence[str | datetime] | None
@@ -182,7 +183,8 @@ def prepare_later(
     if not same:
         notes.append(_describe_other(named, names))
     if isinstance(table, TransactionTable):
-        fitted = _describe_reference(run, table, readings, reference, frames)
+        known = set(bins.binnings) if bins is not None and same else set()
+        fitted = _describe_reference(known, table.discretizer, readings, reference, frames)
         # Patterns without a place are told rule by rule, and what was fitted here with its period.
         notes += [note for note in table.notes if not note.startswith("the pattern ") and not (fitted and _NEW in note)]
         notes += fitted
@@ -234,14 +236,10 @@ def _describe_other(before: str, names: Sequence[str]) -> str:
 
 
 def _describe_reference(
-    run: Run, table: TransactionTable, readings: WindowedReadings, reference: Reference, frames: Any
+    known: set[str], fitted: Discretizer, readings: WindowedReadings, reference: Reference, frames: Any
 ) -> list[str]:
-    """Say on which period bins were fitted that the run does not have."""
-    fitted = table.discretizer
-    if fitted is None or run.discretizer is None:
-        return []
-    fresh = set(fitted.binnings) - set(run.discretizer.binnings)
-    sensors = [s.id for s in readings.numeric if s.id in fresh]
+    """Say on which period bins were fitted that are not among the known ones of the run."""
+    sensors = [s.id for s in readings.numeric if s.id in fitted.binnings and s.id not in known]
     if not sensors:
         return []
     count = f"{len(sensors):,} sensor{'' if len(sensors) == 1 else 's'} that the run has not seen"
@@ -252,7 +250,25 @@ def _describe_reference(
         ]
     times = readings.times[np.asarray(frames)]
     period = f"{_day(times[0])} to {_day(times[-1])}" if len(times) else "no time"
-    return [f"the ranks of {count} are fitted on the reference period, {period} ({len(times):,} windows)"]
+    notes = [f"the ranks of {count} are fitted on the reference period, {period} ({len(times):,} windows)"]
+    return notes + _describe_silent(known, fitted, readings, np.asarray(frames))
+
+
+def _describe_silent(known: set[str], fitted: Discretizer, readings: WindowedReadings, frames: Any) -> list[str]:
+    """Say which new sensors read nothing in the reference period: they have no ranks, and their readings no bins."""
+    if fitted.scope != "sensor":
+        return []
+    silent = [
+        sensor.id
+        for at, sensor in enumerate(readings.numeric)
+        if sensor.id not in known
+        and np.isnan(readings.values[frames, at]).all()
+        and not np.isnan(readings.values[:, at]).all()
+    ]
+    if not silent:
+        return []
+    which = ", ".join(silent[:_NAMED]) + (f" and {len(silent) - _NAMED:,} more" if len(silent) > _NAMED else "")
+    return [f"without readings in the reference period, and so counted as missing throughout: {which}"]
 
 
 def _day(moment: np.datetime64) -> str:
