@@ -145,8 +145,8 @@ def tell_ltown(records: list[dict[str, Any]]) -> str:
 
 The network, sensors and leaks of BattLeDIM, simulated by `th.datasets` ({found["days"]} days at 30 minutes); these are
 not BattLeDIM's own readings. Four leaks of 2018 are on from the start, so there is no normal time: the detector learns
-on {LEARN // 7} weeks, scores the next {SCORE // 7}, learns again, and so on. What lasts becomes normal after a while. An
-alarm that lasts {LASTS_H} hours is one report, of the pipe that it is located at then.
+on {LEARN // 7} weeks, scores the next {SCORE // 7}, learns again, and so on. What lasts becomes normal after a while.
+An alarm that lasts {LASTS_H} hours is one report, of the pipe that it is located at then.
 
 | reports | leaks found within 300 m | false positives | score, € |
 |---|---|---|---|
