@@ -33,6 +33,7 @@ TIE = 0.15
 CHANCE = 0.01
 """The expected number of readings that would be confirmed by chance."""
 _POOL = 0.2  # readings whose agreement on the earlier half is lower by more than this are not confirmed
+_SCREENED = 200  # switches on which all readings are screened
 _MOST = 200  # readings to confirm, the smoothest ones
 _COLUMNS = 64  # sensors of a block
 _SAMPLE = 50  # sensors from which the roughness of a kind is estimated
@@ -139,12 +140,21 @@ def _middle(switch: Switch) -> int:
     return int(switch.times[len(switch) // 2 - 1])
 
 
+def _first(switch: Switch) -> Switch:
+    """Return the first switches, with all moments up to the last of them."""
+    if len(switch) <= _SCREENED:
+        return switch
+    return _part(switch, switch.moments <= int(switch.times[_SCREENED - 1]))
+
+
 def _part(switch: Switch, mask: npt.NDArray[np.bool_]) -> Switch:
     return Switch(switch.actuator, switch.from_state, switch.to_state, switch.moments[mask], switch.switched[mask])
 
 
 def screen_all(signals: Signals, switches: Sequence[Switch], *, min_share: float) -> list[FloatArray]:
     """Return how well the best cut of every reading agrees with the earlier half of each actuator's switches.
+
+    Of an actuator that switches all the time, the first switches are enough to find the readings worth a closer look.
 
     Args:
         signals: The readings.
@@ -156,7 +166,7 @@ def screen_all(signals: Signals, switches: Sequence[Switch], *, min_share: float
     """
     total = len(signals.sensors)
     out = [np.zeros((total, 2)) for _ in switches]
-    halves = [earlier(switch) for switch in switches]
+    halves = [_first(earlier(switch)) for switch in switches]
 
     def work(start: int) -> None:
         columns = slice(start, min(start + _COLUMNS, total))
