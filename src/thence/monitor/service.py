@@ -48,6 +48,8 @@ class Service:
         save_seconds: float = 60.0,
         health: Path | None = None,
     ) -> None:
+        if health is not None:
+            _require_suffix(health)
         self.monitor, self.outlets, self.store, self.health = monitor, outlets, store, health
         self._save_every, self._save_seconds = save_every, save_seconds
         self.rejected: Counter[str] = Counter()
@@ -188,8 +190,7 @@ def write_health(monitor: Monitor, path: Path) -> None:
     Raises:
         ConfigError: If the file has another ending.
     """
-    if path.suffix.lower() not in _WRITERS:
-        raise ConfigError(f"health is written as {', '.join(_WRITERS)}, got '{path.name}'")
+    _require_suffix(path)
     frame = monitor.table()
     with new_file(path) as draft:
         if path.suffix.lower() == ".parquet":
@@ -198,3 +199,8 @@ def write_health(monitor: Monitor, path: Path) -> None:
             frame.write_csv(draft)
         else:
             frame.write_json(draft)
+
+
+def _require_suffix(path: Path) -> None:
+    if path.suffix.lower() not in _WRITERS:
+        raise ConfigError(f"health is written as {', '.join(_WRITERS)}, got '{path.name}'")
