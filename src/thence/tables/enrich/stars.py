@@ -36,7 +36,6 @@ class _Gathered:
     mean: FloatArray
     lowest: FloatArray
     highest: FloatArray
-    several: bool
 
 
 def star_series(
@@ -63,10 +62,7 @@ def star_series(
         for role in pattern.roles
         if role.kind in unit_of
     }
-    gathered: dict[StarRole, _Gathered] = {}
     overlaps = _overlaps(members)
-    for role, groups in members.items():
-        gathered[role] = _gather(groups, readings.values, column)
 
     def named(name: str, kind: str, series: FloatArray, *roles: StarRole) -> tuple[Feature, FloatArray, list[str], str]:
         feature = Feature(
@@ -84,23 +80,31 @@ def star_series(
         ]
         return feature, series, keys, f"{kind}.{name}"
 
-    for role, found in gathered.items():
-        if not found.several:
+    # Matrices are large: those of a role are dropped before the next one, but for totals of which there is a net.
+    totals: dict[StarRole, FloatArray] = {}
+    several = {role: any(group.neighbours > 1 for group in groups) for role, groups in members.items()}
+    for role, groups in members.items():
+        found = _gather(groups, readings.values, column, several=several[role])
+        if _has_total(role) and any(_has_total(o) and o.kind == role.kind for o in members if o != role):
+            totals[role] = found.total
+        if not several[role]:
             # A role with one neighbour has nothing to aggregate: a pipe ends at one junction.
             yield named(f"value of the {_singular(role)}", role.kind, found.mean, role)
+            del found
             continue
         if _has_total(role):
             yield named(f"total of the {role.name}", role.kind, found.total, role)
         yield named(f"mean of the {role.name}", role.kind, found.mean, role)
         yield named(f"lowest of the {role.name}", role.kind, found.lowest, role)
         yield named(f"highest of the {role.name}", role.kind, found.highest, role)
-    roles = [role for role in gathered if _has_total(role)]
+        del found
+    roles = list(totals)
     for at, first in enumerate(roles):
         for second in roles[at + 1 :]:
             if first.kind == second.kind:
-                difference = gathered[first].total - gathered[second].total
+                difference = totals[first] - totals[second]
                 name = f"net of the {first.name} minus the {second.name}"
-                if not (gathered[first].several or gathered[second].several):
+                if not (several[first] or several[second]):
                     name = f"difference of the {_singular(first)} minus the {_singular(second)}"
                 yield named(name, first.kind, difference, first, second)
 
@@ -163,9 +167,11 @@ def _overlaps(members: dict[StarRole, list[_Members]]) -> dict[StarRole, list[st
     return marks
 
 
-def _gather(groups: list[_Members], values: FloatArray, column: dict[str, int]) -> _Gathered:
+def _gather(groups: list[_Members], values: FloatArray, column: dict[str, int], *, several: bool) -> _Gathered:
+    """Aggregate the readings of each group; without several neighbours anywhere, mean, lowest and highest are one."""
     shape = (len(groups), values.shape[0])
-    total, mean, lowest, highest = (np.full(shape, np.nan) for _ in range(4))
+    total, mean = np.full(shape, np.nan), np.full(shape, np.nan)
+    lowest, highest = (np.full(shape, np.nan), np.full(shape, np.nan)) if several else (mean, mean)
     for at, group in enumerate(groups):
         if group.complete and not group.sensors:
             total[at] = 0.0
@@ -177,6 +183,7 @@ def _gather(groups: list[_Members], values: FloatArray, column: dict[str, int]) 
         if group.complete:
             total[at] = series.sum(axis=1)
         np.divide(np.where(known, series, 0.0).sum(axis=1), count, out=mean[at], where=count > 0)
-        lowest[at] = np.fmin.reduce(series, axis=1)
-        highest[at] = np.fmax.reduce(series, axis=1)
-    return _Gathered(total, mean, lowest, highest, several=any(group.neighbours > 1 for group in groups))
+        if several:
+            lowest[at] = np.fmin.reduce(series, axis=1)
+            highest[at] = np.fmax.reduce(series, axis=1)
+    return _Gathered(total, mean, lowest, highest)
