@@ -197,7 +197,8 @@ def _lasting(item: Item) -> str:
     if isinstance(item.value, bool):
         return ""
     interval = item.interval or item.negated().interval
-    assert interval is not None
+    if interval is None:
+        return f" for {format_test(item)} h"
     low, high = (_hours(end) if math.isfinite(end) else None for end in (interval.low, interval.high))
     if low is None or high is None:
         text = f"at least {_joined(low)}" if low else f"less than {_joined(high)}" if high else "any time"
