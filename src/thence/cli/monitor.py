@@ -16,6 +16,7 @@ from thence.cli.options import Quiet, RunFolder, parse_assignments
 from thence.errors import ConfigError
 
 if TYPE_CHECKING:
+    from thence.detect.detector import Detector
     from thence.graph.sites import AnySystem
     from thence.monitor.engine import Monitor
     from thence.monitor.outlets import Outlet
@@ -82,6 +83,9 @@ def monitor(
     sensor_column: Annotated[str, typer.Option(help="Column of the sensors.", rich_help_panel=_SOURCE)] = "sensor",
     value_column: Annotated[str, typer.Option(help="Column of the values.", rich_help_panel=_SOURCE)] = "value",
     poll: Annotated[str, typer.Option(help="Time between two looks at the table.", rich_help_panel=_SOURCE)] = "5s",
+    since: Annotated[
+        str | None, typer.Option(help="Rows of the table before this time are not read.", rich_help_panel=_SOURCE)
+    ] = None,
     max_ahead: Annotated[
         str,
         typer.Option(
@@ -159,6 +163,12 @@ def monitor(
     save_every: Annotated[
         int, typer.Option(min=1, help="Number of windows after which the state is saved.", rich_help_panel=_STATE)
     ] = 100,
+    detector: Annotated[
+        Path | None,
+        typer.Option(
+            help="A detector that 'thence detect --save' wrote, whose alarms are told too.", rich_help_panel=_TEST
+        ),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Watch the rules of a run on live readings, and print an alert as a line of JSON when one no longer holds."""
@@ -191,7 +201,7 @@ def monitor(
     }
     with ExitStack() as stack:
         system = _load(loaded, sensors or file, graph, binding, ontology, options)
-        watch = Monitor(loaded, system, settings)
+        watch = Monitor(loaded, system, settings, detector=_load_detector(detector))
         _tell_start(watch, tell)
         store = None if state is None else stack.enter_context(Store(state.absolute()))
         outlets = _open_outlets(alerts, alert_mqtt, _broker(alert_broker or mqtt, login), webhook, tell)
@@ -217,7 +227,7 @@ def monitor(
             source = MqttSource(broker, topic, watch.roster, form, client_id=name, say=tell)
         else:
             names = {"time": time_column, "sensor": sensor_column, "value": value_column}
-            source = _table_source(str(postgres), table, names, watch, poll, ahead, tell)
+            source = _table_source(str(postgres), table, names, watch, poll, since, ahead, tell)
         service.run(source, _stop_on_signals(stack), finish=bool(file))
         _tell_end(service, tell)
 
@@ -253,6 +263,14 @@ def _load(
             f"the readings that were mined cannot be read ({error}), so the sensors are not known",
             hint="pass --sensors FILE with some readings of all sensors",
         ) from error
+
+
+def _load_detector(path: Path | None) -> Detector | None:
+    if path is None:
+        return None
+    from thence.detect.detector import Detector
+
+    return Detector.load(path)
 
 
 def _broker(text: str | None, login: dict[str, Any]) -> Broker | None:
@@ -303,10 +321,21 @@ def _file_source(system: AnySystem, watch: Monitor, speed: str) -> Source:
 
 
 def _table_source(
-    url: str, table: str, names: dict[str, str], watch: Monitor, poll: str, ahead: int | None, tell: Any
+    url: str,
+    table: str,
+    names: dict[str, str],
+    watch: Monitor,
+    poll: str,
+    since: str | None,
+    ahead: int | None,
+    tell: Any,
 ) -> Source:
+    from thence.monitor.messages import parse_time
     from thence.monitor.sources.postgres import PostgresSource, TableNames
 
+    start = 0 if since is None else parse_time(since)
+    if start is None:
+        raise ConfigError(f"--since takes a time such as 2024-01-31T00:00:00Z, got '{since}'")
     if url == "env":
         url = os.environ.get("THENCE_POSTGRES_URL", "")
         if not url:
@@ -318,6 +347,7 @@ def _table_source(
         pending=watch.open.pending,
         open_since=lambda: watch.open_since,
         poll=_microseconds(poll) / 1e6,
+        start=start,
         max_ahead=ahead,
         say=tell,
     )

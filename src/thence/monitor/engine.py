@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,10 @@ from thence.readings.durations import parse_duration
 from thence.readings.steps import format_duration
 from thence.runs.run import Run
 from thence.tables.blocks import Block
+
+if TYPE_CHECKING:
+    from thence.detect.detector import Detector
+    from thence.monitor.detector_watch import DetectorWatch
 
 __all__ = ["Monitor", "MonitorSettings"]
 
@@ -88,6 +93,7 @@ class Monitor:
         run: The run.
         system: Its readings say which sensors there are; with its graph and binding, if the rules need them.
         settings: How to decide.
+        detector: A detector that has learned, whose alarms are told too.
 
     Examples:
         >>> import thence as th
@@ -100,7 +106,14 @@ class Monitor:
         1
     """
 
-    def __init__(self, run: Run, system: AnySystem, settings: MonitorSettings | None = None) -> None:
+    def __init__(
+        self,
+        run: Run,
+        system: AnySystem,
+        settings: MonitorSettings | None = None,
+        *,
+        detector: Detector | None = None,
+    ) -> None:
         self.settings = chosen = settings or MonitorSettings()
         parts = prepare(run, system, reference=chosen.reference)
         self.rules, self.roster, self.frames, self.history = parts.rules, parts.roster, parts.frames, parts.history
@@ -122,6 +135,14 @@ class Monitor:
         )
         self.bounds = bound_of(parts.rules, tolerance=chosen.tolerance)
         self.health = Health(self.bounds, parts.frames.bound, false_alarm=chosen.false_alarm)
+        self.watch: DetectorWatch | None = None
+        if detector is not None:
+            # A detector needs laws and more, which a monitor without one does not load.
+            from thence.monitor.detector_watch import DetectorWatch
+
+            self.watch = DetectorWatch(
+                detector, parts.frames.system, parts.roster, every=parts.every, aggregates=parts.aggregates
+            )
         self.n_windows = 0
         self.n_alerts = 0
         self.last_window = -1
@@ -170,8 +191,7 @@ class Monitor:
                 yield from self._finish_block()
             self.health.block = block
             self.health.add(encoded.count(first, last))
-            if flags:
-                yield from self._tell_violations(flags, starts, first, last)
+            yield from self._tell_windows(flags, windows, starts, first, last)
         self.n_windows += len(windows)
         self.last_window = int(starts[-1])
 
@@ -197,14 +217,12 @@ class Monitor:
         some = np.flatnonzero((counted.violated > 0) | self._violated).tolist()
         return {rule: (where, block) for rule, where, block in encoded.violations(some)}
 
-    def _tell_violations(
-        self,
-        flags: _Flags,
-        starts: npt.NDArray[np.int64],
-        first: int,
-        last: int,
+    def _tell_windows(
+        self, flags: _Flags, windows: Complete, starts: npt.NDArray[np.int64], first: int, last: int
     ) -> Iterator[Alert]:
-        for frame in range(first, last):
+        """Tell violations that begin and alarms of the detector, in the order of the windows."""
+        alarms = [] if self.watch is None else self.watch.push(windows, first, last, self.open.anchor or 0)
+        for frame in range(first, last) if flags or alarms else ():
             for rule in sorted(flags):
                 where, block = flags[rule]
                 places = np.flatnonzero(where[:, frame])
@@ -220,6 +238,11 @@ class Monitor:
                         number=self.n_alerts,
                     )
                 self._violated[rule] = bool(len(places))
+            for alarm in alarms:
+                if alarm.frame == frame:
+                    self.n_alerts += 1
+                    end = format_time(alarm.start + self.every)
+                    yield Alert(self.n_alerts, "alarm", end, alarm.message, alarm.details)
 
     def table(self) -> pl.DataFrame:
         """Return the health of every rule: its status, its counts, and its confidence then and now."""
@@ -243,10 +266,14 @@ class Monitor:
                 "confidence_recent": pl.Series(now, nan_to_null=True),
                 "low": pl.Series(low, nan_to_null=True),
                 "high": pl.Series(high, nan_to_null=True),
-                "sentence": [rule.english for rule in self.rules],
+                "sentence": self._sentences,
                 "reason": pl.Series([reasons.get(rule) for rule in range(len(self.rules))], dtype=pl.String),
             }
         )
+
+    @cached_property
+    def _sentences(self) -> list[str]:
+        return [rule.english for rule in self.rules]
 
     def over_time(self) -> pl.DataFrame:
         """Return the counts of every rule in each of the last blocks, one row per block and rule."""
@@ -265,15 +292,20 @@ class Monitor:
             }
         )
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """A text that is the same only for the same rules, sensors, windows and settings."""
         what = [str(self.settings), str(self.every), repr(self.roster.sensors), *(str(rule) for rule in self.rules)]
-        what += [str(self.rules.counts.n_both.tolist()), repr(self.open.aggregates)]
+        what += [str(self.rules.counts.n_both.tolist()), repr(self.open.aggregates), str(self.watch is not None)]
         return hashlib.sha256("\n".join(what).encode()).hexdigest()
 
-    def _parts(self) -> dict[str, OpenWindows | History | Health]:
-        return {"open": self.open, "history": self.history, "health": self.health}
+    def _parts(self) -> dict[str, OpenWindows | History | Health | DetectorWatch]:
+        parts: dict[str, OpenWindows | History | Health | DetectorWatch] = {
+            "open": self.open,
+            "history": self.history,
+            "health": self.health,
+        }
+        return parts if self.watch is None else {**parts, "watch": self.watch}
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Return numbers for JSON, and arrays: all that is needed to go on."""

@@ -7,11 +7,11 @@ torn record was not acknowledged and is cut off. This module stores; it knows ne
 
 from __future__ import annotations
 
-import fcntl
 import io
 import json
 import os
 import struct
+import sys
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -23,6 +23,9 @@ import numpy.typing as npt
 
 from thence.atomic import new_file
 from thence.errors import RunError
+
+if sys.platform != "win32":
+    import fcntl
 
 __all__ = ["Store", "pack_record", "unpack_record"]
 
@@ -62,7 +65,8 @@ class Store:
         except OSError as error:
             raise RunError(f"cannot be written ({error.strerror or error})", where=str(folder)) from error
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if sys.platform != "win32":
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             self._lock.close()
             raise RunError(

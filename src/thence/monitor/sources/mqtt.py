@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from threading import Event
-from typing import Any
+from typing import Any, NamedTuple
 
 from thence.errors import ConfigError, require
 from thence.monitor.batches import Batch, Roster
@@ -20,11 +20,21 @@ from thence.monitor.sources.base import Delivery
 
 __all__ = ["Broker", "MqttSource", "parse_broker"]
 
-_MOST_WAITING = 100_000
+_MOST_WAITING, _MOST_BYTES = 20_000, 1 << 25
+_LARGEST = 1 << 17  # of larger payloads the rest is cut off: they are rejected anyway
 _AT_ONCE = 10_000
 _GATHER = 0.05  # seconds in which further messages are gathered, so that one write to disk serves many
 _IDLE = 1.0
 _LONGEST_WAIT = 60
+
+
+class _Message(NamedTuple):
+    """What is kept of a message until it is read."""
+
+    topic: str
+    payload: bytes
+    mid: int
+    qos: int
 
 
 class Broker:
@@ -126,8 +136,8 @@ class MqttSource:
     ) -> None:
         self._broker, self._topic, self._roster, self._form, self._say = broker, topic, roster, form, say
         self._client = broker.client(client_id, keep_session=bool(client_id))
-        self._waiting: queue.Queue[Any] = queue.Queue(_MOST_WAITING)
-        self._dropped = 0
+        self._waiting: queue.Queue[_Message] = queue.Queue(_MOST_WAITING)
+        self._bytes, self._closing = 0, False
         self.connected, self.connections = False, 0
         self._client.on_connect = self._on_connect
         self._client.on_disconnect = self._on_disconnect
@@ -154,12 +164,15 @@ class MqttSource:
             self._say(f"the connection to the broker {self._broker} is lost ({reason}); trying again")
         self.connected = False
 
-    def _on_message(self, client: Any, _data: Any, message: Any) -> None:
-        try:
-            # A broker sends a limited number of messages before they are acknowledged; others may be too many.
-            self._waiting.put(message, timeout=None if message.qos else 1.0)
-        except queue.Full:
-            self._dropped += 1
+    def _on_message(self, _client: Any, _data: Any, message: Any) -> None:
+        # While many messages wait, the thread that reads from the broker waits too, and the broker with it.
+        while (self._bytes > _MOST_BYTES or self._waiting.full()) and not self._closing:
+            time.sleep(0.01)
+        if self._closing:
+            return
+        kept = _Message(_topic(message), bytes(message.payload[:_LARGEST]), message.mid, message.qos)
+        self._bytes += len(kept.payload)
+        self._waiting.put(kept)
 
     def deliveries(self, stop: Event, position: Any) -> Iterator[Delivery]:
         """Yield messages as they come; see ``Source``.
@@ -174,10 +187,9 @@ class MqttSource:
             while not stop.is_set():
                 yield self._gather()
         finally:
+            # Messages that wait are not acknowledged, and come again.
+            self._closing = True
             self._client.disconnect()
-            # Messages that wait are not acknowledged, and come again; the thread must not wait for room.
-            while not self._waiting.empty():
-                self._waiting.get_nowait()
             self._client.loop_stop()
 
     def _connect(self, stop: Event) -> None:
@@ -194,7 +206,7 @@ class MqttSource:
                 return
 
     def _gather(self) -> Delivery:
-        messages = []
+        messages: list[_Message] = []
         try:
             messages.append(self._waiting.get(timeout=_IDLE))
             until = time.monotonic() + _GATHER
@@ -204,12 +216,11 @@ class MqttSource:
             pass
         rows: list[Row] = []
         rejected: Counter[str] = Counter()
-        if self._dropped:
-            rejected["overflow"], self._dropped = self._dropped, 0
+        self._bytes -= sum(len(message.payload) for message in messages)
         now = time.time_ns() // 1_000
         for message in messages:
             found = read_message(
-                message.payload, self._roster, self._form, topic=_topic(message), subscription=self._topic, now=now
+                message.payload, self._roster, self._form, topic=message.topic, subscription=self._topic, now=now
             )
             for one in found:
                 if isinstance(one, str):
