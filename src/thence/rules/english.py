@@ -198,7 +198,10 @@ def _lasting(item: Item) -> str:
         return ""
     interval = item.interval or item.negated().interval
     if interval is None:
-        return f" for {format_test(item)} h"
+        members = item.value if isinstance(item.value, frozenset) else {item.value}
+        known = sorted(_member_text(one) for one in members if not isinstance(one, Interval))
+        other = "other than " if item.operator in (Operator.NE, Operator.NOT_IN) else ""
+        return f" for {other}{' or '.join(known)} h"
     low, high = (_hours(end) if math.isfinite(end) else None for end in (interval.low, interval.high))
     if low is None or high is None:
         text = f"at least {_joined(low)}" if low else f"less than {_joined(high)}" if high else "any time"
