@@ -34,10 +34,11 @@ def find_decimals(values: npt.NDArray[np.floating]) -> int | None:
         >>> [find_decimals(np.array(numbers)) for numbers in ([20.5, 21.25], [0.0, 3.0], [1 / 3])]
         [2, 0, None]
     """
-    levels = np.unique(np.asarray(values, np.float64))
-    levels = levels[np.isfinite(levels)]
-    if not levels.size:
+    finite = np.asarray(values, np.float64).reshape(-1)
+    finite = finite[np.isfinite(finite)]
+    if not finite.size or _is_computed(finite):
         return None
+    levels = np.unique(finite)
     if levels.size > _SAMPLE:
         levels = levels[np.linspace(0, levels.size - 1, _SAMPLE).astype(np.int64)]
     noise = _NOISE * float(np.abs(levels).max())
@@ -48,6 +49,17 @@ def find_decimals(values: npt.NDArray[np.floating]) -> int | None:
         if off.sum() <= EXCEPTIONS * levels.size:
             return decimals
     return None
+
+
+def _is_computed(finite: FloatArray) -> bool:
+    """Whether a few numbers show that too many of all have more decimals, so that these need not be sorted."""
+    exceptions = EXCEPTIONS * finite.size
+    some = finite[:: max(1, finite.size // (4 * int(exceptions) + 64))]
+    noise = _NOISE * float(np.abs(finite).max())
+    if 1000 * noise >= 10.0**-MOST_DECIMALS:
+        return False
+    off = some[np.abs(np.round(some, MOST_DECIMALS) - some) > noise]
+    return off.size > exceptions and np.unique(off).size > exceptions
 
 
 def find_resolution(values: npt.NDArray[np.floating]) -> float:
