@@ -57,6 +57,7 @@ def read(payload: bytes | str | Any, *, topic: str = "", form: MessageFormat | N
         (b"[" * 100_000, "", ["too_large"]),
         (b"[" * 60_000, "", ["not_json"]),
         (b"", "site/a/flow", ["not_json"]),
+        ([], "site/a/flow", ["no_value"]),
     ],
 )
 def test_a_message_is_readings_or_reasons(payload: Any, topic: str, expected: list[Any]) -> None:
@@ -124,7 +125,10 @@ def test_ten_thousand_hostile_messages() -> None:
     rows, reasons = [], 0
     for _ in range(10_000):
         topic = chance.choice(["site/a/flow", "site/p1/valve", "", "a" * 200, "//", "site/\u0000/x"])
-        found = read_message(hostile(chance), known, MessageFormat(), topic=topic, subscription="site/+/+", now=NOW)
+        found = list(
+            read_message(hostile(chance), known, MessageFormat(), topic=topic, subscription="site/+/+", now=NOW)
+        )
+        assert found, "every message is counted"
         for one in found:
             if isinstance(one, str):
                 assert one in REASONS

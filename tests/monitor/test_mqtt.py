@@ -97,7 +97,7 @@ def until(check: Any, *, seconds: float = 60) -> None:
 def test_nothing_is_lost_and_nothing_counted_twice(tmp_path: Path, broker: Mosquitto) -> None:
     """1,000 messages a second, among them hostile ones, while monitor and broker are killed and started again."""
     mined(tmp_path / "run", days=10)
-    later = plant(60, seed=3, broken_from=20, first_day=10)
+    later = plant(max(60, SECONDS * 1_000 // 432 + 1), seed=3, broken_from=20, first_day=10)
     later.head(500).write_parquet(tmp_path / "some.parquet")
     rows = [
         (f"site/plant/{name}", json.dumps({"time": time_.isoformat(), "value": value}).encode())

@@ -123,6 +123,8 @@ def read_message(
             yield "not_json"
             return
         data = text
+    if data == []:
+        yield "no_value"
     for one in data[:_MOST_READINGS] if isinstance(data, list) else (data,):
         yield _read_one(one, roster, form, topic, subscription, now)
     if isinstance(data, list) and len(data) > _MOST_READINGS:
