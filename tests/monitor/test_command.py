@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -43,6 +45,20 @@ def test_a_file_of_either_kind_gives_the_same_alerts(folder: Path, tmp_path: Pat
         assert set(table["status"]) <= {"holds", "drifted", "silent", "missing"}
     assert found[0] == found[1] and {alert["kind"] for alert in found[0]} == {"drifted"}
     assert all(alert["message"] and alert["time"].endswith("Z") for alert in found[0])
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
+def test_a_monitor_is_small(folder: Path) -> None:
+    """It must fit on a gateway: no PyTorch, no WNTR, no pandas, less than 300 MB."""
+    program = (
+        "import sys; from pathlib import Path; from thence.cli.app import app; "
+        f"app(['monitor', {str(folder / 'run')!r}, '--file', {str(folder / 'later.parquet')!r}, '-q'], "
+        "standalone_mode=False); print(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0], "
+        "*(name for name in ('torch', 'wntr', 'pandas', 'sklearn') if name in sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    kilobytes, *heavy = done.stderr.split()
+    assert not heavy and int(kilobytes) < 300_000
 
 
 def test_readings_of_other_sensors_are_counted(folder: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -188,6 +189,20 @@ def test_sensors_without_bins_are_left_out_and_said() -> None:
     assert "flow 2" in monitor.notes[0]
     feed(monitor, rows_of(more, monitor.roster), [])
     assert_equal_to_apply(monitor, run, plant(2))
+
+
+def test_a_reference_period_fits_the_bins_of_sensors_that_the_run_has_not_seen() -> None:
+    run = th.mine(TOY, windows="1h", bins=3, progress="off", refine=None, enrich="lifted")
+    other = replace(TOY, name="other")
+    left_out = Monitor(run, other)
+    assert "no bins in the run" in left_out.notes[0]
+    rows = rows_of(TOY.sensors.to_polars(), left_out.roster)
+    feed(left_out, rows, [])
+    assert left_out.health.total[:, :2].sum() == 0
+    monitor = Monitor(run, other, MonitorSettings(reference=True))
+    assert not monitor.notes
+    feed(monitor, rows, [100])
+    assert_equal_to_apply(monitor, run, other)
 
 
 def test_one_batch_of_everything(run: th.Run) -> None:

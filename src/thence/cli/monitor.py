@@ -121,9 +121,13 @@ def monitor(
         ),
     ] = None,
     lateness: Annotated[
-        str,
-        typer.Option(help="How much later than the end of a window its readings may come.", rich_help_panel=_TEST),
-    ] = "0s",
+        str | None,
+        typer.Option(
+            help="How much later than the end of a window its readings may come (default: 1 minute, or a window if "
+            "that is shorter; 0s for files).",
+            rich_help_panel=_TEST,
+        ),
+    ] = None,
     block: Annotated[
         str, typer.Option(help="Violations within a block are one observation of the test.", rich_help_panel=_TEST)
     ] = "1d",
@@ -180,8 +184,9 @@ def monitor(
 
     if sum(given is not None for given in (file or None, mqtt, postgres)) != 1:
         raise ConfigError("a monitor has one source", hint="pass --file FILE, --mqtt HOST or --postgres URL")
+    loaded = load_run(run)
     settings = MonitorSettings(
-        lateness=lateness,
+        lateness=lateness or _usual_lateness(loaded, live=not file),
         block=block,
         false_alarm=false_alarm,
         tolerance=tolerance,
@@ -191,7 +196,6 @@ def monitor(
     if reference and not sensors:
         raise ConfigError("--reference is about the readings of --sensors, which is not given")
     tell = _teller(quiet=quiet)
-    loaded = load_run(run)
     options = InputConfig(read_sensors=parse_assignments(read_sensors, flag="--read-sensors"))
     ahead = None if max_ahead == "none" else _microseconds(max_ahead)
     login = {
@@ -263,6 +267,15 @@ def _load(
             f"the readings that were mined cannot be read ({error}), so the sensors are not known",
             hint="pass --sensors FILE with some readings of all sensors",
         ) from error
+
+
+def _usual_lateness(run: Run, *, live: bool) -> str:
+    """Return a minute, or a window if that is shorter: sensors and their clocks are seldom exact."""
+    from thence.readings.steps import format_duration
+
+    seconds = run.discretizer.window_seconds if run.discretizer is not None else 0.0
+    shortest = min(60_000_000, round(seconds * 1_000_000))
+    return format_duration(shortest) if live and shortest else "0s"
 
 
 def _load_detector(path: Path | None) -> Detector | None:

@@ -164,7 +164,7 @@ class Health:
     def confidence(self) -> tuple[Floats, Floats, Floats]:
         """Return the confidence of every rule in the last blocks, with a lower and an upper bound.
 
-        The bounds take each block as one observation, or each row if there are fewer.
+        The bounds rest on the number of independent rows that the variation between blocks shows.
         """
         sums = self.recent.sum(axis=0) + self.current
         used = (sums[:, _SATISFIED] + sums[:, _VIOLATED]).astype(np.float64)
