@@ -5,9 +5,9 @@
     python benchmarks/scale.py --quick                         500 sensors × 1,000 readings
 
 A made-up pipeline: junctions in a row, each with a pressure, joined by pipes with a flow each. What flows into a
-junction flows out, less a demand that is not measured; pressures fall along the way; every hundredth pipe has a pump
-that starts and stops by the pressure behind it. Everything runs with nothing but defaults (`th.mine`), each size in a
-process of its own. Seconds by stage, and peak memory.
+junction flows out, less a demand that is not measured; pressures fall along the way; every five-hundredth pipe has a
+pump that starts and stops by the pressure behind it. Everything runs with nothing but defaults (`th.mine`), each size
+in a process of its own. Seconds by stage, and peak memory.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def pipeline(sensors: int, frames: int) -> object:
         pressure = pressure - 0.001 * source / 100 + rng.normal(size=frames) * 0.002
         columns[f"flow_{at}"] = (source - 0.01 * at + rng.normal(size=frames) * 0.05).astype(np.float32)
         columns[f"pressure_{at}"] = pressure.astype(np.float32)
-        if at % 100 == 50:
+        if at % 500 == 50:
             states[f"state_{at}"] = np.where(pressure < np.quantile(pressure, 0.3), "on", "off")
     times = [datetime(2024, 1, 1) + k * timedelta(minutes=5) for k in range(frames)]
     data = th.read_sensors(

@@ -33,7 +33,7 @@ TIE = 0.15
 CHANCE = 0.01
 """The expected number of readings that would be confirmed by chance."""
 _POOL = 0.2  # readings whose agreement on the earlier half is lower by more than this are not confirmed
-_SCREENED = 200  # switches on which all readings are screened
+_SCREENED = 40  # switches on which all readings are screened
 _MOST = 200  # readings to confirm, the smoothest ones
 _COLUMNS = 64  # sensors of a block
 _SAMPLE = 50  # sensors from which the roughness of a kind is estimated
