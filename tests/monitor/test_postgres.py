@@ -66,7 +66,7 @@ def monitor(folder: Path, url: str, *more: str) -> subprocess.Popen[bytes]:
             *("--block", "12h", "--violations", "--save-every", "10", *more),
         ],
         env={**os.environ, "THENCE_POSTGRES_URL": url},
-        stdout=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
     )
 

@@ -288,12 +288,22 @@ def publish_to(broker: Broker, topic: str) -> Callable[[Alert], bool]:
     client.connect_async(broker.host, broker.port, keepalive=30)
     client.loop_start()
 
+    on_their_way: dict[int, Any] = {}
+
     def publish(alert: Alert) -> bool:
-        sent = client.publish(topic, alert.to_json(), qos=1)
+        if alert.number not in on_their_way:
+            if not client.is_connected():
+                return False
+            on_their_way[alert.number] = client.publish(topic, alert.to_json(), qos=1)
+        sent = on_their_way[alert.number]
         try:
             sent.wait_for_publish(10.0)
+            arrived = bool(sent.is_published())
         except (RuntimeError, ValueError):
+            del on_their_way[alert.number]
             return False
-        return bool(sent.is_published())
+        if arrived:
+            del on_their_way[alert.number]
+        return arrived
 
     return publish
