@@ -47,6 +47,23 @@ def test_a_file_of_either_kind_gives_the_same_alerts(folder: Path, tmp_path: Pat
     assert all(alert["message"] and alert["time"].endswith("Z") for alert in found[0])
 
 
+def test_a_later_file_goes_on_where_the_one_before_ended(folder: Path, tmp_path: Path) -> None:
+    whole = pl.read_parquet(folder / "later.parquet")
+    whole[:1_000].write_parquet(tmp_path / "first.parquet")
+    whole[999:].write_parquet(tmp_path / "second.parquet")
+    out = ""
+    for name in ("first", "second"):
+        result = thence(
+            "monitor", folder / "run", "--file", tmp_path / f"{name}.parquet", "--state", tmp_path / "state"
+        )
+        assert result.exit_code == 0, result.output
+        out += result.stdout
+    # The last window of the first file was closed with it: what the second has of it is late, and counted.
+    assert "8,634 accepted, 6 late" in result.stderr
+    through = thence("monitor", folder / "run", "--file", folder / "later.parquet")
+    assert [one["rule"] for one in alerts_of(out)] == [one["rule"] for one in alerts_of(through.stdout)]
+
+
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
 def test_a_monitor_is_small(folder: Path) -> None:
     """It must fit on a gateway: no PyTorch, no WNTR, no pandas, less than 300 MB."""

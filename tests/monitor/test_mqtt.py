@@ -111,6 +111,7 @@ def until(check: Any, *, seconds: float = 60) -> None:
     raise AssertionError("did not happen")
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_and_nothing_counted_twice(tmp_path: Path, broker: Mosquitto) -> None:
     """1,000 messages a second, among them hostile ones, while monitor and broker are killed and started again."""
     mined(tmp_path / "run", days=10)

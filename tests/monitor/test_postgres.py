@@ -75,6 +75,7 @@ def lines(path: Path) -> list[str]:
     return path.read_text().splitlines() if path.exists() else []
 
 
+@pytest.mark.slow
 def test_rows_are_counted_once_whatever_their_order(tmp_path: Path, url: str) -> None:
     mined(tmp_path / "run", days=10)
     later = plant(12, seed=3, broken_from=4, first_day=10)

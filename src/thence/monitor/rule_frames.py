@@ -101,7 +101,7 @@ class RuleFrames:
         self.n_rules = len(rules)
         ids = [sensor.id for sensor in roster.sensors]
         lacking = {one.rule: one for one in bind_named(rules, system, ids, same=same_system, system=mined)}
-        self._rules, self._bound = rules, np.arange(len(rules))
+        self._rules, self._watched, self._bound = rules, rules, np.arange(len(rules))
         self.not_bound: tuple[NotBound, ...] = ()
         self.notes: tuple[str, ...] = ()
         self._empty = len(lacking) == len(rules)
@@ -125,6 +125,7 @@ class RuleFrames:
                 lacking.setdefault(one.rule, one)
         self.not_bound = tuple(lacking[rule] for rule in sorted(lacking))
         self._bound = np.array([at for at in range(self.n_rules) if at not in lacking], np.int64)
+        self._watched = self._rules.take(self._bound)
 
     @property
     def bound(self) -> Ints:
@@ -141,7 +142,7 @@ class RuleFrames:
         if not len(self._bound) or not len(windows):
             return EncodedFrames((), self.n_rules, len(windows))
         table = self._table(self._readings(windows, anchor))
-        rules = self._rules.take(self._bound)
+        rules = self._watched
         encoded = []
         for at, chosen in group_by_block(rules, table):
             left, right = rules.antecedents[chosen], rules.consequents[chosen]

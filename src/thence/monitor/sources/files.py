@@ -67,7 +67,8 @@ class FileSource:
                 wait = (end - origin) / 1e6 / self._speed - (time.monotonic() - begun)
                 if wait > 0 and stop.wait(wait):
                     return
-            yield Delivery(batch, rejected, end)
+            # A later file may go on right after the last reading of this one.
+            yield Delivery(batch, rejected, min(end, last + 1))
             at = end
 
     def _slice_length(self, first: int, last: int) -> int:
