@@ -29,7 +29,7 @@ class Mosquitto:
         self._config = folder / "mosquitto.conf"
         self._config.write_text(
             f"listener {self.port} 127.0.0.1\nallow_anonymous true\npersistence true\nmax_queued_messages 0\n"
-            f"persistence_location {folder}/\nautosave_on_changes true\nautosave_interval 1\nuser root\n"
+            f"persistence_location {folder}/\nuser root\n"
         )
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
