@@ -308,7 +308,8 @@ def _run(
         best = _with_fallback(best, _search(plain, miner, readings, system, tell, seconds, given))
     inputs = _hashes(best.config, readings, best.table)
     laws = controls = None
-    if best.rules.ending is Ending.COMPLETE:
+    wanted = best.config.logic.laws or best.config.logic.controls
+    if wanted and best.rules.ending is Ending.COMPLETE:
         with _timed("laws and controls", seconds):
             try:
                 laws, controls = search_logic(readings, system, best.config, progress=tell)
