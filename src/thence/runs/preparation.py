@@ -241,6 +241,9 @@ def feature_table(
 def prepare(system: AnySystem, config: Config, miner: BaseMiner) -> tuple[WindowedReadings, Table]:
     """Return the windows, and the table that a miner will read: everything before mining.
 
+    >>> from thence.runs.configuration import InputConfig
+    >>> from thence.runs.inputs import load_job
+    >>> from thence.runs.planning import plan
     >>> config, miner = plan(Config(input=InputConfig(dataset="toy")))
     >>> readings, table = prepare(load_job(config), config, miner)
     >>> len(readings), table.n_rows
