@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 import numpy as np
+import polars as pl
 import pytest
 
 from tests.controls.plants import tank, walk, windows
@@ -12,7 +14,8 @@ from thence.controls import ControlSettings, search_controls
 from thence.graph.binding import Binding
 from thence.graph.knowledge_graph import Edge, KnowledgeGraph, Node
 from thence.graph.system import System
-from thence.readings.windows import WindowedReadings
+from thence.readings.sensors import SensorData
+from thence.readings.windows import WindowedReadings, window
 
 STEPS = 2000
 
@@ -207,3 +210,17 @@ def test_a_control_that_depends_on_another_actuator_is_told_with_its_state() -> 
     assert opens.sensor == "level"
     assert opens.threshold == pytest.approx(2.0, abs=0.1)
     assert " while other is off (" in opens.english
+
+
+def test_numbers_that_start_and_stop_all_the_time_are_no_actuators() -> None:
+    rng = np.random.default_rng(5)
+    times = [datetime(2024, 1, 1) + k * timedelta(minutes=5) for k in range(600)]
+    counts = np.where(rng.random(600) < 0.5, 0.0, rng.integers(5, 9, 600))
+    data = SensorData.from_wide(
+        pl.DataFrame({"time": times, "vehicles": counts, "level": np.cumsum(rng.normal(size=600))})
+    )
+    found = search_controls(window(data))
+    assert not len(found)
+    assert any("too frequent or too many" in note for note in found.notes)
+    asked = search_controls(window(data), settings=ControlSettings(numbers=True))
+    assert not any("too frequent" in note for note in asked.notes)

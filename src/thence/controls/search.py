@@ -33,6 +33,8 @@ from thence.rules.items import Feature
 
 __all__ = ["search_controls"]
 
+_MOST_OFTEN = 0.1  # share of the windows in which a number of an actuator may start or stop
+_MOST_NUMBERS = 100  # changes of numbers that are searched without being asked for
 _ROUNDS = 3  # causes of one change: the switches that one control does not explain may have another
 _REST = 0.2  # share of the switches that must be left for another cause
 _CLOCK = 0.02  # the clock explains a change if its agreement is lower than that of a reading by at most this
@@ -156,10 +158,20 @@ def _actuators(
 ) -> tuple[list[Switch], list[str]]:
     """Return the changes to explain, and notes on those left out."""
     least = settings.min_switches
+    notes: list[str] = []
     switches, rare = find_switches(readings, least=least, numbers=settings.numbers is True, place=around.place)
     if not switches and settings.numbers is None:
-        switches, rare = find_switches(readings, least=least, numbers=True, place=around.place)
-    notes = []
+        found, rare = find_switches(readings, least=least, numbers=True, place=around.place)
+        # What starts and stops all the time, or everywhere, is no actuator: vehicles pass a street, or do not.
+        switches = [one for one in found if len(one) <= _MOST_OFTEN * len(readings)]
+        if len(switches) > _MOST_NUMBERS:
+            switches, rare = [], 0
+        if len(switches) < len(found):
+            left = len(found) - len(switches)
+            notes.append(
+                f"{left:,} changes of numbers between 0 and other values are too frequent or too many to be those of"
+                " actuators (find_controls(…, numbers=True) searches them)"
+            )
     if rare:
         notes.append(f"{rare:,} changes of actuators occur fewer than {settings.min_switches} times and were left out")
     return switches, notes
