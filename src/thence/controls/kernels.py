@@ -63,26 +63,38 @@ def _best_cut(
     row: FloatArray, moments: npt.NDArray[np.int64], switched: npt.NDArray[np.bool_], sign: float
 ) -> tuple[float, float]:
     """Return the cut of the highest agreement, of the negated reading if ``sign`` is −1, and that agreement."""
-    values = np.empty(moments.size)
+    # The best cut is at a reading of a switch: another one arms more moments for the same hits.
+    total = 0
+    for k in range(moments.size):
+        if switched[k] and not np.isnan(row[moments[k]]):
+            total += 1
+    cuts = np.empty(total)
+    at = 0
+    for k in range(moments.size):
+        if switched[k] and not np.isnan(row[moments[k]]):
+            cuts[at] = sign * row[moments[k]]
+            at += 1
+    cuts.sort()
+    reached = np.zeros(total + 1, np.int64)  # moments by the number of cuts that they reach
     for k in range(moments.size):
         value = sign * row[moments[k]]
-        values[k] = -np.inf if np.isnan(value) else value
-    order = np.argsort(-values)
-    total = 0
-    for k in range(switched.size):
-        if values[k] != -np.inf:
-            total += switched[k]
-    hits, best, cut = 0, 0.0, np.inf
-    for k in range(order.size):
-        value = values[order[k]]
-        if value == -np.inf:
-            break
-        hits += switched[order[k]]
-        if k + 1 < order.size and values[order[k + 1]] == value:
+        if not np.isnan(value):
+            low, high = 0, total
+            while low < high:
+                middle = (low + high) // 2
+                if cuts[middle] <= value:
+                    low = middle + 1
+                else:
+                    high = middle
+            reached[low] += 1
+    best, cut, armed = 0.0, np.inf, 0
+    for k in range(total - 1, -1, -1):
+        armed += reached[k + 1]
+        if k > 0 and cuts[k - 1] == cuts[k]:
             continue
-        found = 2.0 * hits / (k + 1 + total)
+        found = 2.0 * (total - k) / (armed + total)
         if found > best:
-            best, cut = found, value
+            best, cut = found, cuts[k]
     return cut, best
 
 
