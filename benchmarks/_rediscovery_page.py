@@ -156,7 +156,8 @@ def format_page(studies: Sequence[Findings], *, days: int, regions: int, limit_s
         number=("One water network", *(f"{word} water networks" for word in NUMBERS))[len(studies) - 1],
         days=days,
         setting=f"Settings of the searches were chosen on {' and '.join(CHOSEN_ON)} only; {ending} "
-        "Laws: limits were also chosen on Hanoi,\nand the order in which laws are told was settled while ky10 and net6 were looked at.",
+        "Laws: limits were also chosen on Hanoi,\n"
+        "and the order in which laws are told was settled while ky10 and net6 were looked at.",
         least=LEAST_ACTIONS,
         rare=sum(control.acted < LEAST_ACTIONS for study in studies for control in study.truth),
         tolerance=f"{100 * TOLERANCE:.0f} %",
