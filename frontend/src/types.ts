@@ -1,0 +1,413 @@
+// Made by frontend/make_types.py from the schemas of thence.report and thence.explorer; do not edit.
+
+export interface Alarm {
+  start: number;
+  end: number;
+  score: number;
+  sentence: string;
+  reasons: string[];
+  located: ((string | number)[])[];
+}
+
+export interface Applied {
+  name: string;
+  start: number | null;
+  end: number | null;
+  verdicts: Count[];
+  rules: AppliedRule[];
+  edges: number[];
+  held: (number | null)[];
+  sentences: string[];
+}
+
+export interface AppliedRule {
+  id: number;
+  sentence: string;
+  verdict: string;
+  before: number | null;
+  after: number | null;
+  rows: number;
+  violated: number;
+}
+
+export interface Band {
+  side: "if" | "then";
+  low: number | null;
+  high: number | null;
+  states: string[];
+  text: string;
+}
+
+export interface Card {
+  key: string;
+  about: "law" | "control" | "rule";
+  id: number;
+  place: string;
+  why: string;
+  traces: Trace[];
+  held: Stretch[];
+  violated: Stretch[];
+  history: History | null;
+  places: PlaceShare[];
+  n_places: number;
+  nodes: string[];
+  edges: string[][];
+  switches?: number[];
+}
+
+export interface ControlRow {
+  id: number;
+  sentence: string;
+  actuator: string;
+  sensor: string;
+  card: string | null;
+}
+
+export interface Count {
+  name: string;
+  count: number;
+}
+
+export interface Coverage {
+  edges: number[];
+  share: (number | null)[];
+  nodes: NodeShare[];
+  places: Count[];
+}
+
+export interface Detected {
+  name: string;
+  times: number[];
+  score: (number | null)[];
+  threshold: number;
+  alarms: Alarm[];
+}
+
+export interface Drawing {
+  nodes: DrawnNode[];
+  edges: DrawnEdge[];
+  groups: Count[];
+  aspect: number;
+  placed_by: "coordinates" | "layout";
+  left_out: number;
+  why: string;
+}
+
+export interface DrawnEdge {
+  source: number;
+  target: number;
+  relation: string;
+}
+
+export interface DrawnNode {
+  id: string;
+  x: number;
+  y: number;
+  name: string;
+  group: string;
+  classes: string[];
+  sensors: string[];
+  kinds: string[];
+}
+
+export interface Fact {
+  kind: "law" | "control" | "rule";
+  id: number;
+  sentence: string;
+  figures: string;
+  card: string | null;
+}
+
+export interface Gaps {
+  by: "sensor" | "kind";
+  edges: number[];
+  rows: GapsRow[];
+}
+
+export interface GapsRow {
+  name: string;
+  present: number[];
+}
+
+export interface GraphSummary {
+  nodes: number;
+  edges: number;
+  classes: Count[];
+  relations: Count[];
+}
+
+export interface History {
+  edges: number[];
+  applied: number[];
+  held: number[];
+}
+
+export interface Kind {
+  kind: string;
+  unit: string;
+  sensors: number;
+  readings: number;
+  missing: number | null;
+  low: number | null;
+  median: number | null;
+  high: number | null;
+  states: string[];
+}
+
+export interface LawRow {
+  id: number;
+  sentence: string;
+  statement: string;
+  rows: number;
+  held: number;
+  share: number | null;
+  later_share: number | null;
+  places: number;
+  places_held: number;
+  exceptions: string[];
+  card: string | null;
+}
+
+export interface Matrix {
+  quantities: string[];
+  cells: MatrixCell[];
+}
+
+export interface MatrixCell {
+  source: number;
+  target: number;
+  rules: number;
+  best: number;
+  confidence: number | null;
+}
+
+export interface Mining {
+  enrichment: string;
+  windows: string;
+  bins: string;
+  miner: string;
+  settings: string[][];
+  transactions: number | null;
+  features: number | null;
+  items: number | null;
+  rules: number;
+  rules_found: number;
+  data_coverage: number | null;
+  complete: boolean;
+  stages: Stage[];
+  notes: string[];
+}
+
+export interface NodeShare {
+  node: number;
+  share: number;
+}
+
+export interface PlaceShare {
+  name: string;
+  rows: number;
+  held: number;
+  share: number | null;
+  low: number | null;
+  exception: boolean;
+  nodes: string[];
+}
+
+export interface Report {
+  format: number;
+  title: string;
+  made: number;
+  version: string;
+  run: string;
+  system: SystemPart | null;
+  drawing: Drawing | null;
+  mining: Mining;
+  facts: Fact[];
+  rules: RuleRow[];
+  rules_left_out: number;
+  laws: LawRow[];
+  controls: ControlRow[];
+  matrix: Matrix;
+  coverage: Coverage | null;
+  cards: Card[];
+  applied: Applied[];
+  detected: Detected[];
+  notes: string[];
+}
+
+export interface Review {
+  verdict: "accepted" | "rejected" | "";
+  note: string;
+}
+
+export interface RuleRow {
+  id: number;
+  key: string;
+  sentence: string;
+  formal: string;
+  conditions: string[];
+  conclusion: string;
+  likewise: string[];
+  told_with: number | null;
+  also: string[];
+  place: string;
+  pattern: string;
+  quantities_if: string[];
+  quantity_then: string;
+  kinds: string[];
+  support: number | null;
+  confidence: number | null;
+  lift: number | null;
+  zhang: number | null;
+  coverage: number | null;
+  n: number;
+  n_antecedent: number;
+  n_consequent: number;
+  n_both: number;
+  places: string;
+  review: Review | null;
+  card: string | null;
+}
+
+export interface Stage {
+  name: string;
+  seconds: number;
+}
+
+export interface Stretch {
+  start: number;
+  end: number;
+}
+
+export interface SystemPart {
+  name: string;
+  sites: string[];
+  sensors: number;
+  readings: number;
+  start: number | null;
+  end: number | null;
+  step_seconds: number | null;
+  kinds: Kind[];
+  gaps: Gaps | null;
+  graph: GraphSummary | null;
+}
+
+export interface Trace {
+  name: string;
+  sensor: string;
+  kind: string;
+  unit: string;
+  node: string;
+  role: string;
+  times: number[];
+  values: (number | null)[];
+  states: string[];
+  bands: Band[];
+}
+
+export interface Alert {
+  id: number;
+  monitor: number;
+  time: number;
+  kind: string;
+  sentence: string;
+  where: string[];
+  evidence: string[];
+}
+
+export interface Change {
+  rule: RuleRow;
+  other: RuleRow;
+}
+
+export interface Comparison {
+  a: number;
+  b: number;
+  gained: RuleRow[];
+  lost: RuleRow[];
+  changed: Change[];
+  n_gained: number;
+  n_lost: number;
+  n_changed: number;
+  n_same: number;
+}
+
+export interface Envelope {
+  sensor: string;
+  name: string;
+  kind: string;
+  unit: string;
+  states: string[];
+  times: number[];
+  low: (number | null)[];
+  high: (number | null)[];
+}
+
+export interface Facet {
+  name: "kind" | "class" | "property" | "pattern" | "conclusion" | "review";
+  choices: Count[];
+}
+
+export interface Job {
+  id: string;
+  state: "running" | "done" | "failed" | "cancelled";
+  stage: string;
+  share: number | null;
+  message: string;
+  run: number | null;
+}
+
+export interface Monitor {
+  id: number;
+  name: string;
+  alerts: number;
+  last: number | null;
+  health: Record<string, string>;
+}
+
+export interface NodeDetail {
+  id: string;
+  name: string;
+  classes: string[];
+  properties: string[][];
+  sensors: string[];
+  neighbours: string[];
+  laws: LawRow[];
+  rules: number;
+}
+
+export interface Problem {
+  error: string;
+  hint: string;
+}
+
+export interface RulePage {
+  total: number;
+  offset: number;
+  rules: RuleRow[];
+  facets: Facet[];
+  milliseconds: number;
+}
+
+export interface RunEntry {
+  id: number;
+  name: string;
+  rules: number;
+  laws: number;
+  controls: number;
+  enrichment: string;
+  data: "loading" | "ready" | "missing";
+  why: string;
+}
+
+export interface Runs {
+  version: string;
+  runs: RunEntry[];
+  monitors: Monitor[];
+}
+
+export interface SeriesPage {
+  start: number;
+  end: number;
+  series: Envelope[];
+}

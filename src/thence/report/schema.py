@@ -1,0 +1,436 @@
+"""The shape of ``report.json``: what the page of a run is drawn from.
+
+Every part is a plain dict that JSON can hold. Times are whole milliseconds since 1970 in UTC, missing numbers are
+``None``. The front end's types are made from these by ``frontend/make_types.py``; a test compares them. Holds no code.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired, TypedDict
+
+__all__ = [
+    "Alarm",
+    "Applied",
+    "AppliedRule",
+    "Band",
+    "Card",
+    "ControlRow",
+    "Count",
+    "Coverage",
+    "Detected",
+    "Drawing",
+    "DrawnEdge",
+    "DrawnNode",
+    "Fact",
+    "Gaps",
+    "GapsRow",
+    "GraphSummary",
+    "History",
+    "Kind",
+    "LawRow",
+    "Matrix",
+    "MatrixCell",
+    "Mining",
+    "NodeShare",
+    "PlaceShare",
+    "Report",
+    "Review",
+    "RuleRow",
+    "Stage",
+    "Stretch",
+    "SystemPart",
+    "Trace",
+]
+
+
+class Count(TypedDict):
+    """How often a name occurs."""
+
+    name: str
+    count: int
+
+
+class Kind(TypedDict):
+    """One kind of sensor: how many, in which unit, over which range."""
+
+    kind: str
+    unit: str
+    sensors: int
+    readings: int
+    missing: float | None
+    """The share of the windows without a reading."""
+    low: float | None
+    median: float | None
+    high: float | None
+    states: list[str]
+    """The names of the states, if the kind has states instead of numbers."""
+
+
+class GapsRow(TypedDict):
+    """How much of the time one sensor or one kind was there."""
+
+    name: str
+    present: list[float]
+    """The share of the windows with a reading, for each stretch between two of the edges."""
+
+
+class Gaps(TypedDict):
+    """Where readings are missing, as a picture: rows over stretches of time."""
+
+    by: Literal["sensor", "kind"]
+    edges: list[int]
+    rows: list[GapsRow]
+
+
+class GraphSummary(TypedDict):
+    """How large the graph is and what is in it."""
+
+    nodes: int
+    edges: int
+    classes: list[Count]
+    relations: list[Count]
+
+
+class SystemPart(TypedDict):
+    """What went in."""
+
+    name: str
+    sites: list[str]
+    sensors: int
+    readings: int
+    start: int | None
+    end: int | None
+    step_seconds: float | None
+    kinds: list[Kind]
+    gaps: Gaps | None
+    graph: GraphSummary | None
+
+
+class DrawnNode(TypedDict):
+    """A node of the drawing."""
+
+    id: str
+    x: float
+    y: float
+    """Between 0 and 1, downwards."""
+    name: str
+    group: str
+    """The class by which it is coloured."""
+    classes: list[str]
+    sensors: list[str]
+    kinds: list[str]
+
+
+class DrawnEdge(TypedDict):
+    """An edge of the drawing; the ends are positions in the list of nodes."""
+
+    source: int
+    target: int
+    relation: str
+
+
+class Drawing(TypedDict):
+    """The graph as it is drawn."""
+
+    nodes: list[DrawnNode]
+    edges: list[DrawnEdge]
+    groups: list[Count]
+    aspect: float
+    """Width divided by height."""
+    placed_by: Literal["coordinates", "layout"]
+    left_out: int
+    """Nodes that are not drawn."""
+    why: str
+    """Which nodes these are, as a sentence; empty if none."""
+
+
+class Stage(TypedDict):
+    """A stage of the work and its seconds."""
+
+    name: str
+    seconds: float
+
+
+class Mining(TypedDict):
+    """How the rules were found."""
+
+    enrichment: str
+    windows: str
+    bins: str
+    miner: str
+    settings: list[list[str]]
+    """Name and value of what decides the result, in words."""
+    transactions: int | None
+    features: int | None
+    items: int | None
+    rules: int
+    rules_found: int
+    data_coverage: float | None
+    complete: bool
+    stages: list[Stage]
+    notes: list[str]
+
+
+class Review(TypedDict):
+    """What a person said of a rule."""
+
+    verdict: Literal["accepted", "rejected", ""]
+    note: str
+
+
+class RuleRow(TypedDict):
+    """A rule: its sentence, its measures, its exact counts."""
+
+    id: int
+    """Its position in the rules of the run."""
+    key: str
+    """What identifies the rule in every run."""
+    sentence: str
+    formal: str
+    conditions: list[str]
+    conclusion: str
+    likewise: list[str]
+    """Rules of the same family that are told with this one, by their values."""
+    told_with: int | None
+    """The rule of the same family that is told in its place."""
+    also: list[str]
+    place: str
+    pattern: str
+    quantities_if: list[str]
+    quantity_then: str
+    kinds: list[str]
+    support: float | None
+    confidence: float | None
+    lift: float | None
+    zhang: float | None
+    coverage: float | None
+    n: int
+    n_antecedent: int
+    n_consequent: int
+    n_both: int
+    places: str
+    """Where it holds and where not, in words; empty for rules about the whole system."""
+    review: Review | None
+    card: str | None
+    """The evidence card, by its key."""
+
+
+class LawRow(TypedDict):
+    """A law of the plant."""
+
+    id: int
+    sentence: str
+    statement: str
+    rows: int
+    held: int
+    share: float | None
+    later_share: float | None
+    places: int
+    places_held: int
+    exceptions: list[str]
+    card: str | None
+
+
+class ControlRow(TypedDict):
+    """What makes an actuator switch."""
+
+    id: int
+    sentence: str
+    actuator: str
+    sensor: str
+    card: str | None
+
+
+class Fact(TypedDict):
+    """One of the few sentences worth knowing."""
+
+    kind: Literal["law", "control", "rule"]
+    id: int
+    sentence: str
+    figures: str
+    """How sure it is, in words: "in 4,031 of 4,031 hours, at 31 places"."""
+    card: str | None
+
+
+class MatrixCell(TypedDict):
+    """The rules from one quantity to another."""
+
+    source: int
+    target: int
+    rules: int
+    best: int
+    """The id of the best rule."""
+    confidence: float | None
+
+
+class Matrix(TypedDict):
+    """Which quantities imply which."""
+
+    quantities: list[str]
+    cells: list[MatrixCell]
+
+
+class NodeShare(TypedDict):
+    """The share of the time at a node that the rules speak of; the node is a position in the drawing."""
+
+    node: int
+    share: float
+
+
+class Coverage(TypedDict):
+    """How much of the data the rules speak of, over time and over places."""
+
+    edges: list[int]
+    share: list[float | None]
+    nodes: list[NodeShare]
+    places: list[Count]
+    """Places by the number of rules that apply there."""
+
+
+class Band(TypedDict):
+    """What a rule says of a series: the range, or the states."""
+
+    side: Literal["if", "then"]
+    low: float | None
+    high: float | None
+    states: list[str]
+    text: str
+
+
+class Trace(TypedDict):
+    """A series at full resolution over the period that a card shows."""
+
+    name: str
+    sensor: str
+    kind: str
+    unit: str
+    node: str
+    role: str
+    """What it is in the rule, in words: "the flow of the pipe"."""
+    times: list[int]
+    values: list[float | None]
+    """Numbers, or positions in ``states``."""
+    states: list[str]
+    bands: list[Band]
+
+
+class Stretch(TypedDict):
+    """A stretch of time."""
+
+    start: int
+    end: int
+
+
+class History(TypedDict):
+    """How often a rule applied and held, over the whole period and all places."""
+
+    edges: list[int]
+    applied: list[int]
+    held: list[int]
+
+
+class PlaceShare(TypedDict):
+    """How a rule does in one place."""
+
+    name: str
+    rows: int
+    held: int
+    share: float | None
+    low: float | None
+    """The lower end of the interval of the share."""
+    exception: bool
+    nodes: list[str]
+
+
+class Card(TypedDict):
+    """The evidence for a rule, a law or a control."""
+
+    key: str
+    about: Literal["law", "control", "rule"]
+    id: int
+    place: str
+    """The place that is shown, in words."""
+    why: str
+    """Why this place and this period are shown, in words."""
+    traces: list[Trace]
+    held: list[Stretch]
+    violated: list[Stretch]
+    history: History | None
+    places: list[PlaceShare]
+    n_places: int
+    nodes: list[str]
+    edges: list[list[str]]
+    switches: NotRequired[list[int]]
+    """The moments at which the actuator of a control switched."""
+
+
+class AppliedRule(TypedDict):
+    """A rule on later data."""
+
+    id: int
+    sentence: str
+    verdict: str
+    before: float | None
+    after: float | None
+    rows: int
+    violated: int
+
+
+class Applied(TypedDict):
+    """What became of the rules on later data or at another site."""
+
+    name: str
+    start: int | None
+    end: int | None
+    verdicts: list[Count]
+    rules: list[AppliedRule]
+    edges: list[int]
+    held: list[float | None]
+    sentences: list[str]
+
+
+class Alarm(TypedDict):
+    """An alarm: when, how strong, where, and why."""
+
+    start: int
+    end: int
+    score: float
+    sentence: str
+    reasons: list[str]
+    located: list[list[str | float]]
+    """Node and weight, the most suspect first."""
+
+
+class Detected(TypedDict):
+    """The score over time and the alarms."""
+
+    name: str
+    times: list[int]
+    score: list[float | None]
+    threshold: float
+    alarms: list[Alarm]
+
+
+class Report(TypedDict):
+    """All that the page of a run shows."""
+
+    format: int
+    title: str
+    made: int
+    version: str
+    run: str
+    system: SystemPart | None
+    drawing: Drawing | None
+    mining: Mining
+    facts: list[Fact]
+    rules: list[RuleRow]
+    rules_left_out: int
+    laws: list[LawRow]
+    controls: list[ControlRow]
+    matrix: Matrix
+    coverage: Coverage | None
+    cards: list[Card]
+    applied: list[Applied]
+    detected: list[Detected]
+    notes: list[str]
+    """What the report could not show, and why."""
