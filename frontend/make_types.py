@@ -1,7 +1,7 @@
 """Write ``src/types.ts`` from the typed dicts of ``thence.report.schema``: one description for both sides.
 
-Run ``python frontend/make_types.py`` after a change of the schema. With ``--check`` nothing is written, and the exit status
-is 1 if the file is not what would be written.
+Run ``python frontend/make_types.py`` after a change of the schema. With ``--check`` nothing is written, and the exit
+status is 1 if the file is not what would be written.
 """
 
 from __future__ import annotations
