@@ -322,7 +322,8 @@ def _run(
     logic = [note for part in (laws, controls) if part is not None for note in part.notes]
     run = _finish(best, miner, readings.notes, inputs, seconds, logic)
     counted = {name: len(part) for name, part in (("laws", laws), ("controls", controls)) if part is not None}
-    return _saved(replace(run, laws=laws, controls=controls, summary={**run.summary, **counted}))
+    summary = {**run.summary, **counted}
+    return _saved(replace(run, laws=laws, controls=controls, summary=summary, system=system, readings=readings))
 
 
 def _saved(run: Run) -> Run:

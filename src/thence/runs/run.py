@@ -24,7 +24,9 @@ from thence.controls.control import Controls
 from thence.display.rules import run_html
 from thence.errors import ConfigError, InputError, RunError, nearest
 from thence.export import read_rules, write_rules
+from thence.graph.sites import AnySystem
 from thence.laws.law import Laws
+from thence.readings.windows import WindowedReadings
 from thence.refinement.exceptions import exceptions
 from thence.rules.ruleset import RuleSet
 from thence.runs.configuration import Config
@@ -71,6 +73,8 @@ class Run:
         model: The model behind the rules, if the miner learned one; only in the process that mined it.
         laws: The laws of the plant, if they were searched.
         controls: What makes its actuators switch, if that was searched.
+        system: What was mined, if it was no plain table; only in the process that mined it.
+        readings: Its readings in windows; only in the process that mined it.
 
     Examples:
         >>> import thence as th
@@ -89,6 +93,8 @@ class Run:
     model: Model | None = field(default=None, repr=False)
     laws: Laws | None = field(default=None, repr=False)
     controls: Controls | None = field(default=None, repr=False)
+    system: AnySystem | None = field(default=None, repr=False)
+    readings: WindowedReadings | None = field(default=None, repr=False)
 
     @property
     def complete(self) -> bool:
