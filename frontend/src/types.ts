@@ -315,6 +315,12 @@ export interface Alert {
   evidence: string[];
 }
 
+export interface AlertPage {
+  alerts: Alert[];
+  last: number;
+  forgotten: number;
+}
+
 export interface Change {
   rule: RuleRow;
   other: RuleRow;
@@ -357,6 +363,15 @@ export interface Job {
   run: number | null;
 }
 
+export interface MineRequest {
+  antecedent: Side;
+  consequent: Side;
+  min_support: number;
+  min_confidence: number;
+  max_antecedents: number;
+  most: number;
+}
+
 export interface Monitor {
   id: number;
   name: string;
@@ -373,12 +388,32 @@ export interface NodeDetail {
   sensors: string[];
   neighbours: string[];
   laws: LawRow[];
+  controls: ControlRow[];
   rules: number;
+}
+
+export interface Places {
+  rule: number;
+  n_places: number;
+  nodes: string[];
+  why: string;
 }
 
 export interface Problem {
   error: string;
   hint: string;
+}
+
+export interface ReviewRequest {
+  rule: number;
+  verdict: "accepted" | "rejected" | "";
+  note: string;
+}
+
+export interface Reviewed {
+  rule: number;
+  key: string;
+  review: Review | null;
 }
 
 export interface RulePage {
@@ -396,6 +431,7 @@ export interface RunEntry {
   laws: number;
   controls: number;
   enrichment: string;
+  saved: boolean;
   data: "loading" | "ready" | "missing";
   why: string;
 }
@@ -406,8 +442,28 @@ export interface Runs {
   monitors: Monitor[];
 }
 
+export interface Saved {
+  run: number;
+  name: string;
+}
+
+export interface Scatter {
+  total: number;
+  ids: number[];
+  support: (number | null)[];
+  confidence: (number | null)[];
+  zhang: (number | null)[];
+}
+
 export interface SeriesPage {
   start: number;
   end: number;
   series: Envelope[];
+}
+
+export interface Side {
+  kinds: string[];
+  classes: string[];
+  features: string[];
+  without: string[];
 }

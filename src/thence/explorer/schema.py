@@ -7,22 +7,30 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-from thence.report.schema import Count, LawRow, RuleRow
+from thence.report.schema import ControlRow, Count, LawRow, Review, RuleRow
 
 __all__ = [
     "Alert",
+    "AlertPage",
     "Change",
     "Comparison",
     "Envelope",
     "Facet",
     "Job",
+    "MineRequest",
     "Monitor",
     "NodeDetail",
+    "Places",
     "Problem",
+    "ReviewRequest",
+    "Reviewed",
     "RulePage",
     "RunEntry",
     "Runs",
+    "Saved",
+    "Scatter",
     "SeriesPage",
+    "Side",
 ]
 
 
@@ -35,6 +43,8 @@ class RunEntry(TypedDict):
     laws: int
     controls: int
     enrichment: str
+    saved: bool
+    """Whether it is in a folder; reviews of a run in memory are lost when the explorer ends."""
     data: Literal["loading", "ready", "missing"]
     """Whether the readings behind the run are at hand: evidence, series and mining need them."""
     why: str
@@ -86,7 +96,30 @@ class NodeDetail(TypedDict):
     sensors: list[str]
     neighbours: list[str]
     laws: list[LawRow]
+    controls: list[ControlRow]
     rules: int
+    """Rules that speak of the node: by name, by a sensor there, or by a pattern that matches there."""
+
+
+class Places(TypedDict):
+    """Where a rule applies."""
+
+    rule: int
+    n_places: int
+    nodes: list[str]
+    """The nodes of these places, for highlighting."""
+    why: str
+    """Why the places are not known, in words; empty if they are."""
+
+
+class Scatter(TypedDict):
+    """Measures of the rules of a filter, for a picture; a sample at even steps if there are many."""
+
+    total: int
+    ids: list[int]
+    support: list[float | None]
+    confidence: list[float | None]
+    zhang: list[float | None]
 
 
 class Envelope(TypedDict):
@@ -131,6 +164,54 @@ class Comparison(TypedDict):
     n_same: int
 
 
+class Side(TypedDict, total=False):
+    """What items one side of a rule may have; a name that is not known is refused."""
+
+    kinds: list[str]
+    """Only readings of these kinds of sensors."""
+    classes: list[str]
+    """Only items about nodes of these classes."""
+    features: list[str]
+    """Only these columns, sensors, kinds or properties; ``*`` and ``?`` stand for any characters."""
+    without: list[str]
+    """None of these columns, sensors, kinds, classes or properties."""
+
+
+class MineRequest(TypedDict, total=False):
+    """How to mine the data of a run again; what is left out stays as it was."""
+
+    antecedent: Side
+    consequent: Side
+    min_support: float
+    min_confidence: float
+    max_antecedents: int
+    most: int
+    """The number of rules to keep; 0 for all that meet the thresholds, without refinement."""
+
+
+class Saved(TypedDict):
+    """A run of a search, written beside the run it came from."""
+
+    run: int
+    name: str
+
+
+class ReviewRequest(TypedDict):
+    """A verdict on a rule; an empty verdict and an empty note take the review back."""
+
+    rule: int
+    verdict: Literal["accepted", "rejected", ""]
+    note: str
+
+
+class Reviewed(TypedDict):
+    """What was kept."""
+
+    rule: int
+    key: str
+    review: Review | None
+
+
 class Job(TypedDict):
     """A search that runs in the background."""
 
@@ -154,6 +235,16 @@ class Alert(TypedDict):
     sentence: str
     where: list[str]
     evidence: list[str]
+
+
+class AlertPage(TypedDict):
+    """Alerts after a given one, the oldest first."""
+
+    alerts: list[Alert]
+    last: int
+    """The id to ask with next time."""
+    forgotten: int
+    """Alerts after the given one that are too old to be kept."""
 
 
 class Problem(TypedDict):
