@@ -364,12 +364,12 @@ export interface Job {
 }
 
 export interface MineRequest {
-  antecedent: Side;
-  consequent: Side;
-  min_support: number;
-  min_confidence: number;
-  max_antecedents: number;
-  most: number;
+  antecedent?: Side;
+  consequent?: Side;
+  min_support?: number;
+  min_confidence?: number;
+  max_antecedents?: number;
+  most?: number;
 }
 
 export interface Monitor {
@@ -462,8 +462,8 @@ export interface SeriesPage {
 }
 
 export interface Side {
-  kinds: string[];
-  classes: string[];
-  features: string[];
-  without: string[];
+  kinds?: string[];
+  classes?: string[];
+  features?: string[];
+  without?: string[];
 }

@@ -5,7 +5,7 @@ Times are whole milliseconds since 1970 in UTC, missing numbers are ``None``. Ho
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from thence.report.schema import ControlRow, Count, LawRow, Review, RuleRow
 
@@ -164,28 +164,28 @@ class Comparison(TypedDict):
     n_same: int
 
 
-class Side(TypedDict, total=False):
+class Side(TypedDict):
     """What items one side of a rule may have; a name that is not known is refused."""
 
-    kinds: list[str]
+    kinds: NotRequired[list[str]]
     """Only readings of these kinds of sensors."""
-    classes: list[str]
+    classes: NotRequired[list[str]]
     """Only items about nodes of these classes."""
-    features: list[str]
+    features: NotRequired[list[str]]
     """Only these columns, sensors, kinds or properties; ``*`` and ``?`` stand for any characters."""
-    without: list[str]
+    without: NotRequired[list[str]]
     """None of these columns, sensors, kinds, classes or properties."""
 
 
-class MineRequest(TypedDict, total=False):
+class MineRequest(TypedDict):
     """How to mine the data of a run again; what is left out stays as it was."""
 
-    antecedent: Side
-    consequent: Side
-    min_support: float
-    min_confidence: float
-    max_antecedents: int
-    most: int
+    antecedent: NotRequired[Side]
+    consequent: NotRequired[Side]
+    min_support: NotRequired[float]
+    min_confidence: NotRequired[float]
+    max_antecedents: NotRequired[int]
+    most: NotRequired[int]
     """The number of rules to keep; 0 for all that meet the thresholds, without refinement."""
 
 
