@@ -110,26 +110,22 @@ def _from_system(run: Run, system: AnySystem) -> Material:
     """The material of a run and the system that was mined, built as it was then."""
     try:
         readings = window_readings(system, run.config)
-        table: TransactionTable | FeatureTable
-        if run.discretizer is None:
-            table = build_features(readings, system, run.config)
-        else:
-            table = build_table(readings, system, run.config, discretizer=run.discretizer, same_system=True)
+        build = build_features if run.discretizer is None else build_table
+        return _if_same(Material(run, system, readings, build(readings, system, run.config)))
     except ThenceError as error:
-        return Material(run, system, why=f"The table of the run cannot be built again: {_short(error)}.")
-    return _if_same(Material(run, system, readings, table))
+        return Material(run, why=f"The table of the run cannot be built again: {_short(error)}.")
 
 
 def _if_same(material: Material) -> Material:
-    """The material, if its table is the one that was mined; ranges that were sharpened have cuts of their own."""
-    recorded = _inputs_of(material.run).get("table_sha256")
-    if recorded is None or material.run.config.refine.sharpen or material.table is None:
+    """The material, if its table is the one that was mined."""
+    run = material.run
+    if run.config.refine.sharpen:
+        why = "The table of a run whose ranges were sharpened cannot be built again."
+        return Material(run, material.system, material.readings, why=why)
+    recorded = _inputs_of(run).get("table_sha256")
+    if recorded is None or (material.table is not None and hash_table(material.table) == recorded):
         return material
-    if hash_table(material.table) == recorded:
-        return material
-    return Material(
-        material.run, why="The data that the run names give another table today than the one that was mined."
-    )
+    return Material(run, why="The data that the run names give another table today than the one that was mined.")
 
 
 def _names_inputs(config: Config) -> bool:
