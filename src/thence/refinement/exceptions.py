@@ -23,7 +23,7 @@ from thence.tables.transactions import TransactionTable
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["exceptions", "with_exceptions"]
+__all__ = ["confidence_bound", "exceptions", "judge_places", "with_exceptions"]
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -85,7 +85,7 @@ def exceptions(
             "the rules carry no table with places" if table is None else "a feature table has no places",
             hint="pass the table that they were mined from, such as run.table",
         )
-    bound = _bound(rules, min_confidence)
+    bound = confidence_bound(rules, min_confidence)
     found: list[dict[str, Any]] = []
     chosen = _find_lifted(rules, own)
     for counted in count_by_place(rules.take(chosen), own, denominator=denominator):
@@ -141,12 +141,12 @@ def with_exceptions(
     chosen = _find_lifted(rules, table)
     if not len(chosen):
         return rules
-    bound = _bound(rules, min_confidence)
+    bound = confidence_bound(rules, min_confidence)
     judged, held = np.full(len(rules), np.nan), np.full(len(rules), np.nan)
     names = [""] * len(rules)
     for counted in count_by_place(rules.take(chosen), table, denominator=denominator):
         rule = int(chosen[counted.rule])
-        enough, holds = _judge(counted, bound, ENOUGH_ROWS)
+        enough, holds = judge_places(counted, bound, ENOUGH_ROWS)
         judged[rule], held[rule] = int(enough.sum()), int(holds.sum())
         names[rule] = _name_failures(counted, enough & ~holds)
     extras = {**rules.extras, "places_judged": judged, "places_held": held, "except": np.array(names, np.str_)}
@@ -161,8 +161,13 @@ def _find_lifted(rules: RuleSet, table: TransactionTable) -> Ints:
     return np.flatnonzero([names[number] in lifted for number in own.tolist()])
 
 
-def _bound(rules: RuleSet, given: float | None) -> float:
-    """The confidence below which a rule fails in a place."""
+def confidence_bound(rules: RuleSet, given: float | None = None) -> float:
+    """Return the confidence below which a rule fails in a place.
+
+    Args:
+        rules: The rules.
+        given: The bound, if it is given; by default that of ``refine``, or else the lowest confidence of the rules.
+    """
     if given is None:
         given = rules.facts.get("places", {}).get("min_confidence")
     if given is None:
@@ -173,8 +178,14 @@ def _bound(rules: RuleSet, given: float | None) -> float:
     return given
 
 
-def _judge(counted: PlaceCounts, bound: float, min_rows: int) -> tuple[Bools, Bools]:
-    """Return the places in which a rule applied often enough, and those of them in which it holds."""
+def judge_places(counted: PlaceCounts, bound: float, min_rows: int = ENOUGH_ROWS) -> tuple[Bools, Bools]:
+    """Return the places in which a rule applied often enough, and those of them in which it holds.
+
+    Args:
+        counted: The counts of the rule by place.
+        bound: The confidence below which it fails.
+        min_rows: Number of rows in which it must apply.
+    """
     limit = exact_threshold(bound, max_denominator=max(int(counted.n_antecedent.max(initial=1)), 1))
     enough = counted.n_antecedent >= min_rows
     return enough, enough & (counted.n_both * limit.denominator >= counted.n_antecedent * limit.numerator)
@@ -207,7 +218,7 @@ def _percent(held: int, applied: int) -> str:
 
 def _failures(number: int, rules: RuleSet, counted: PlaceCounts, bound: float, min_rows: int) -> list[dict[str, Any]]:
     """The rows of the frame for the rule at position ``number``."""
-    enough, holds = _judge(counted, bound, min_rows)
+    enough, holds = judge_places(counted, bound, min_rows)
     places = _worst_first(counted, enough & ~holds)
     if not places:
         return []

@@ -23,7 +23,7 @@ from thence.graph.patterns import Pattern, StarRole
 from thence.readings.windows import WindowedReadings
 from thence.rules.items import Aspect, Feature, Role
 
-__all__ = ["star_series"]
+__all__ = ["series_at_focus", "star_series"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -107,6 +107,38 @@ def star_series(
                 if not (several[first] or several[second]):
                     name = f"difference of the {_singular(first)} minus the {_singular(second)}"
                 yield named(name, first.kind, difference, first, second)
+
+
+def series_at_focus(
+    feature: Feature, pattern: Pattern, focus: int, readings: WindowedReadings, carriers: Carriers
+) -> tuple[FloatArray, list[tuple[str, ...]], str]:
+    """Return one aggregated feature around one focus, as ``star_series`` makes it for all of them.
+
+    Args:
+        feature: A feature that ``star_series`` yields.
+        pattern: The star.
+        focus: Number of the focus node.
+        readings: The readings.
+        carriers: The nodes that carry sensors.
+
+    Returns:
+        The series, the sensors of each of its roles, and the key of the series.
+    """
+    column = {sensor.id: i for i, sensor in enumerate(readings.numeric)}
+    sensors = carriers.matched_by(pattern)
+    at = np.array([focus], np.int64)
+    roles = [role for role in pattern.roles if str(role) in feature.reads]
+    groups = [
+        _members(role, *carriers.members_of(role, at, pattern, numeric=column), 1, sensors, column) for role in roles
+    ]
+    found = [_gather(group, readings.values, column, several=True) for group in groups]
+    aggregate = feature.name.partition(" of ")[0]
+    if len(found) > 1:
+        series = found[0].total[0] - found[1].total[0]
+    else:
+        series = getattr(found[0], "mean" if aggregate == "value" else aggregate)[0]
+    members = [group[0].sensors for group in groups]
+    return series, members, f"{aggregate}({' − '.join('+'.join(ids) for ids in members)})"
 
 
 def _has_total(role: StarRole) -> bool:
