@@ -352,6 +352,7 @@ export interface Envelope {
 export interface Facet {
   name: "kind" | "class" | "property" | "pattern" | "conclusion" | "review";
   choices: Count[];
+  more: number;
 }
 
 export interface Job {

@@ -74,6 +74,8 @@ class Facet(TypedDict):
 
     name: Literal["kind", "class", "property", "pattern", "conclusion", "review"]
     choices: list[Count]
+    more: int
+    """Choices that are not listed, the least frequent."""
 
 
 class RulePage(TypedDict):
