@@ -1,0 +1,240 @@
+// The graph as a picture: nodes by class, those with sensors emphasised, and a part of it highlighted.
+import { useMemo, useState } from "preact/hooks";
+import { useWidth } from "../hooks";
+import type { DrawnNode, Drawing } from "../types";
+import { Tip } from "./cursor";
+import { groupColour, linear, ramp } from "./scales";
+
+export interface Placed {
+  node: DrawnNode;
+  x: number;
+  y: number;
+  r: number;
+  colour: string;
+}
+
+/** The colour of each class of the drawing. */
+export function groupColours(drawing: Drawing): Map<string, string> {
+  return new Map(drawing.groups.map((group, index) => [group.name, groupColour(index)]));
+}
+
+interface GraphDrawingProps {
+  drawing: Drawing;
+  summary: string;
+  highlight?: ReadonlySet<string> | undefined;
+  /** Colour nodes by a share between 0 and 1 instead of by class; the key is the position of the node. */
+  shares?: Map<number, number> | undefined;
+  shareText?: (share: number) => string;
+  maxHeight?: number;
+}
+
+export function GraphDrawing({ drawing, summary, highlight, shares, shareText, maxHeight = 520 }: GraphDrawingProps) {
+  const [ref, width] = useWidth<HTMLDivElement>();
+  const [hover, setHover] = useState<number | null>(null);
+  const colours = useMemo(() => groupColours(drawing), [drawing]);
+  const pad = 14;
+  const inner = width - 2 * pad;
+  const aspect = Math.min(4, Math.max(0.4, drawing.aspect || 1));
+  const high = Math.min(maxHeight, Math.max(140, inner / aspect));
+  const wide = Math.min(inner, high * aspect);
+  const shift = pad + (inner - wide) / 2;
+  const height = high + 2 * pad;
+  const crowd = drawing.nodes.length;
+  const scale = Math.min(1.5, Math.max(0.55, Math.sqrt((wide * high) / (crowd + 1)) / 26));
+  const placed: Placed[] = useMemo(
+    () =>
+      drawing.nodes.map((node) => ({
+        node,
+        x: shift + node.x * wide,
+        y: pad + node.y * high,
+        r: (node.sensors.length > 0 ? 5 : 2.6) * scale,
+        colour: colours.get(node.group) ?? groupColour(7),
+      })),
+    [drawing, shift, wide, high, scale, colours],
+  );
+  const some = highlight !== undefined && highlight.size > 0;
+  const edges = useMemo(() => {
+    let path = "";
+    for (const { source, target } of drawing.edges) {
+      const [a, b] = [placed[source], placed[target]];
+      if (a && b) path += `M${a.x.toFixed(1)} ${a.y.toFixed(1)}L${b.x.toFixed(1)} ${b.y.toFixed(1)}`;
+    }
+    return path;
+  }, [drawing, placed]);
+  const litEdges = useMemo(() => {
+    if (!some) return "";
+    let path = "";
+    for (const { source, target } of drawing.edges) {
+      const [a, b] = [placed[source], placed[target]];
+      if (a && b && highlight.has(a.node.id) && highlight.has(b.node.id)) path += `M${a.x.toFixed(1)} ${a.y.toFixed(1)}L${b.x.toFixed(1)} ${b.y.toFixed(1)}`;
+    }
+    return path;
+  }, [drawing, placed, highlight, some]);
+  const labels = useMemo(() => labelsOf(placed, width, crowd <= 60 ? () => true : (p) => some && highlight.has(p.node.id), some ? highlight : undefined), [placed, width, highlight, some, crowd]);
+  const move = (event: PointerEvent) => {
+    const box = (event.currentTarget as SVGSVGElement).getBoundingClientRect();
+    const px = ((event.clientX - box.left) / box.width) * width;
+    const py = ((event.clientY - box.top) / box.height) * height;
+    let best: number | null = null;
+    let gap = 18 ** 2;
+    placed.forEach(({ x, y }, at) => {
+      const far = (x - px) ** 2 + (y - py) ** 2;
+      if (far < gap) [best, gap] = [at, far];
+    });
+    setHover(best);
+  };
+  const order = useMemo(() => placed.map((_, at) => at).sort((a, b) => (placed[a] as Placed).r - (placed[b] as Placed).r), [placed]);
+  const over = hover === null ? undefined : placed[hover];
+  return (
+    <div class="plot graph" ref={ref}>
+      <svg viewBox={`0 0 ${width} ${height}`} width={width} height={height} role="img" aria-label={summary} onPointerMove={move} onPointerLeave={() => setHover(null)}>
+        <path d={edges} fill="none" stroke="var(--line-strong)" stroke-width={Math.max(0.7, 1.1 * scale)} opacity={some ? 0.55 : 1} />
+        {litEdges && <path d={litEdges} fill="none" stroke="var(--ink)" stroke-width="2.2" />}
+        {order.map((at) => {
+          const { node, x, y, r, colour } = placed[at] as Placed;
+          const lit = some && highlight.has(node.id);
+          const share = shares?.get(at);
+          const fill = shares ? (share === undefined ? "var(--bg)" : ramp(share)) : node.sensors.length > 0 ? colour : "var(--bg)";
+          const stroke = shares ? (share === undefined ? "var(--line-strong)" : "var(--muted)") : node.sensors.length > 0 ? "var(--bg)" : colour;
+          return (
+            <circle
+              key={at}
+              cx={x}
+              cy={y}
+              r={lit ? Math.max(6, r * 1.35) : shares && share !== undefined ? Math.max(4, r) : r}
+              fill={fill}
+              stroke={lit ? "var(--ink)" : stroke}
+              stroke-width={lit ? 2.2 : shares ? 1 : node.sensors.length > 0 ? 1 : 1.2}
+              opacity={some && !lit ? 0.3 : 1}
+            />
+          );
+        })}
+        {labels.map(({ x, y, text, anchor }, at) => (
+          <text key={at} class="node-label" x={x} y={y} text-anchor={anchor}>
+            {text}
+          </text>
+        ))}
+        {over && <circle cx={over.x} cy={over.y} r={over.r + 4} fill="none" stroke="var(--ink)" stroke-width="1.5" />}
+      </svg>
+      {over && hover !== null && (
+        <Tip at={over.x / width} top={Math.max(0, over.y - 20)}>
+          <b>{over.node.name}</b>
+          <div class="muted">{over.node.classes.join(", ") || over.node.group}</div>
+          {over.node.kinds.length > 0 && <div>{over.node.kinds.join(", ")}</div>}
+          {shares && <div>{shares.has(hover) ? (shareText?.(shares.get(hover) as number) ?? "") : "no rules here"}</div>}
+        </Tip>
+      )}
+    </div>
+  );
+}
+
+interface Label {
+  x: number;
+  y: number;
+  text: string;
+  anchor: "start" | "end";
+}
+
+/** Names of nodes where there is room for them; nodes that are highlighted or have sensors first. */
+export function labelsOf(placed: readonly Placed[], width: number, wanted: (placed: Placed) => boolean, first?: ReadonlySet<string>): Label[] {
+  const taken: [number, number, number, number][] = placed.map(({ x, y, r }) => [x - r, y - r, x + r, y + r]);
+  const rank = ({ node }: Placed) => (first?.has(node.id) ? 2 : 0) + (node.sensors.length > 0 ? 1 : 0);
+  const labels: Label[] = [];
+  const free = (box: [number, number, number, number], self: number) =>
+    box[0] >= 0 && box[2] <= width && taken.every((other, at) => at === self || box[2] < other[0] || box[0] > other[2] || box[3] < other[1] || box[1] > other[3]);
+  placed
+    .map((one, at) => ({ one, at }))
+    .filter(({ one }) => wanted(one) && one.node.name)
+    .sort((a, b) => rank(b.one) - rank(a.one))
+    .slice(0, 150)
+    .forEach(({ one, at }) => {
+      const text = one.node.name.length > 28 ? `${one.node.name.slice(0, 27)}…` : one.node.name;
+      const wide = text.length * 6.2;
+      for (const side of ["start", "end"] as const) {
+        const x = side === "start" ? one.x + one.r + 4 : one.x - one.r - 4;
+        const box: [number, number, number, number] = side === "start" ? [x, one.y - 7, x + wide, one.y + 6] : [x - wide, one.y - 7, x, one.y + 6];
+        if (!free(box, at)) continue;
+        taken.push(box);
+        labels.push({ x, y: one.y + 4, text, anchor: side });
+        return;
+      }
+    });
+  return labels;
+}
+
+interface GraphPieceProps {
+  drawing: Drawing | null;
+  nodes: string[];
+  edges: string[][];
+  highlight?: ReadonlySet<string> | undefined;
+  summary: string;
+}
+
+/** The part of the graph that a card speaks of, with its surroundings. */
+export function GraphPiece({ drawing, nodes, edges, highlight, summary }: GraphPieceProps) {
+  const [ref, width] = useWidth<HTMLDivElement>(300);
+  if (nodes.length === 0) return null;
+  const [known, colours] = [new Map<string, DrawnNode>(), drawing ? groupColours(drawing) : new Map<string, string>()];
+  for (const node of drawing?.nodes ?? []) known.set(node.id, node);
+  const there = nodes.filter((id) => known.has(id));
+  const placed = new Map<string, Placed>();
+  const height = Math.min(240, Math.max(150, width * 0.62));
+  const context: string[] = [];
+  const colourOf = (node: DrawnNode | undefined) => (node ? (colours.get(node.group) ?? groupColour(7)) : groupColour(0));
+  const spread = (low: number, high: number) => Math.max(high - low, 1e-9);
+  const xs = there.map((id) => known.get(id)?.x ?? 0);
+  const ys = there.map((id) => known.get(id)?.y ?? 0);
+  const aspect = drawing?.aspect || 1;
+  const together = there.length > 1 && spread(Math.min(...xs), Math.max(...xs)) + spread(Math.min(...ys), Math.max(...ys)) > 1e-6;
+  if (there.length === nodes.length && (together || there.length === 1)) {
+    // All places are drawn: keep where they are, to the same scale in both directions.
+    const [cx, cy] = [(Math.min(...xs) + Math.max(...xs)) / 2, (Math.min(...ys) + Math.max(...ys)) / 2];
+    const [padX, padY] = [70, 34];
+    const unit = Math.min((width - 2 * padX) / (spread(Math.min(...xs), Math.max(...xs)) * aspect), (height - 2 * padY) / spread(Math.min(...ys), Math.max(...ys)), (9 * width) / aspect);
+    const sx = (x: number) => width / 2 + (x - cx) * aspect * unit;
+    const sy = (y: number) => height / 2 + (y - cy) * unit;
+    for (const id of there) {
+      const node = known.get(id) as DrawnNode;
+      placed.set(id, { node, x: sx(node.x), y: sy(node.y), r: node.sensors.length > 0 ? 7 : 5, colour: colourOf(node) });
+    }
+    for (const { source, target } of drawing?.edges ?? []) {
+      const [a, b] = [drawing?.nodes[source], drawing?.nodes[target]];
+      if (!a || !b) continue;
+      const ends = [sx(a.x), sy(a.y), sx(b.x), sy(b.y)] as const;
+      if (Math.max(ends[0], ends[2]) < 0 || Math.min(ends[0], ends[2]) > width || Math.max(ends[1], ends[3]) < 0 || Math.min(ends[1], ends[3]) > height) continue;
+      context.push(`M${ends.map((v) => v.toFixed(1)).join(" ").replace(/^(\S+ \S+) /, "$1L")}`);
+    }
+  } else {
+    const turn = linear([0, nodes.length], [-Math.PI, Math.PI]);
+    nodes.forEach((id, at) => {
+      const node = known.get(id) ?? { id, x: 0, y: 0, name: id, group: "", classes: [], sensors: [id], kinds: [] };
+      const alone = nodes.length === 1;
+      const [rx, ry] = [Math.max(20, width / 2 - 80), height / 2 - 34];
+      placed.set(id, { node, x: width / 2 + (alone ? 0 : Math.cos(turn(at)) * rx), y: height / 2 + (alone ? 0 : Math.sin(turn(at)) * ry), r: 7, colour: colourOf(known.get(id)) });
+    });
+  }
+  const all = [...placed.values()];
+  const lines = edges.flatMap(([from, to]) => {
+    const [a, b] = [placed.get(from ?? ""), placed.get(to ?? "")];
+    return a && b ? [`M${a.x.toFixed(1)} ${a.y.toFixed(1)}L${b.x.toFixed(1)} ${b.y.toFixed(1)}`] : [];
+  });
+  const some = highlight !== undefined && highlight.size > 0;
+  return (
+    <div class="plot graph piece" ref={ref}>
+      <svg viewBox={`0 0 ${width} ${height}`} width={width} height={height} role="img" aria-label={summary}>
+        <svg x="0" y="0" width={width} height={height} overflow="hidden">
+          <path d={context.join("")} fill="none" stroke="var(--line-strong)" stroke-width="1" />
+        </svg>
+        <path d={lines.join("")} fill="none" stroke="var(--ink)" stroke-width="2" />
+        {all.map(({ node, x, y, r, colour }) => (
+          <circle key={node.id} cx={x} cy={y} r={r} fill={node.sensors.length > 0 ? colour : "var(--bg)"} stroke={some && highlight.has(node.id) ? "var(--violated)" : node.sensors.length > 0 ? "var(--bg)" : colour} stroke-width={some && highlight.has(node.id) ? 3 : 1.5} />
+        ))}
+        {labelsOf(all, width, () => true).map(({ x, y, text, anchor }, at) => (
+          <text key={at} class="node-label" x={x} y={y} text-anchor={anchor}>
+            {text}
+          </text>
+        ))}
+      </svg>
+    </div>
+  );
+}

@@ -1,0 +1,54 @@
+// How a rule does at each place: bars of its confidence, exceptions named.
+import { useState } from "preact/hooks";
+import { percent, plural, whole } from "../format";
+import type { PlaceShare } from "../types";
+
+export function PlaceBars({ places, total, shown = 8, onPlace, printing = false }: { places: PlaceShare[]; total: number; shown?: number; onPlace?: ((nodes: string[]) => void) | undefined; printing?: boolean }) {
+  const [all, setAll] = useState(false);
+  if (places.length === 0) return null;
+  const exceptions = places.filter((place) => place.exception).length;
+  const rows = all || printing ? places : places.slice(0, Math.max(shown, exceptions));
+  return (
+    <div class="places">
+      <table class="table place-table">
+        <caption class="sr-only">How often it held at each place</caption>
+        <thead class="sr-only">
+          <tr>
+            <th scope="col">Place</th>
+            <th scope="col">Share of the times in which it held</th>
+            <th scope="col">Held, of the times it applied</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((place, at) => (
+            <tr key={at} class={place.exception ? "exception" : ""} onPointerEnter={onPlace && (() => onPlace(place.nodes))} onPointerLeave={onPlace && (() => onPlace([]))}>
+              <th scope="row" title={place.name}>
+                <span class="place-name">{place.name}</span>
+                {place.exception && <span class="badge bad">exception</span>}
+              </th>
+              <td class="place-bar">
+                <svg width="100%" height="14" viewBox="0 0 100 14" preserveAspectRatio="none" aria-hidden="true">
+                  <rect x="0" y="4" width="100" height="6" fill="var(--line)" />
+                  {place.share !== null && <rect x="0" y="4" width={place.share * 100} height="6" fill={place.exception ? "var(--violated)" : "var(--held)"} />}
+                  {place.low !== null && <rect x={Math.max(0, place.low * 100 - 0.6)} y="1.5" width="1.2" height="11" fill="var(--ink)" />}
+                </svg>
+              </td>
+              <td class="num">
+                {percent(place.share)}
+                <span class="muted small place-count">
+                  {whole(place.held)} of {whole(place.rows)}
+                </span>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {!printing && places.length > rows.length && (
+        <button type="button" class="link small" onClick={() => setAll(true)}>
+          Show {plural(places.length - rows.length, "more place")}
+        </button>
+      )}
+      {total > places.length && <p class="muted small">{plural(total, "place")} in all; {whole(places.length)} are listed.</p>}
+    </div>
+  );
+}
