@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
-.PHONY: demo test test-all lint bench docs clean
+.PHONY: demo test test-all lint bench docs docs-outputs clean
 
 demo: $(STAMP)
 	$(BIN)/thence demo
@@ -27,7 +27,11 @@ bench: $(STAMP)
 	for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python $$script --quick || exit 1; done
 
 docs: $(STAMP)
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# What the site shows below the examples; the tests compare it with what they print.
+docs-outputs: $(STAMP)
+	THENCE_DOCS_OUTPUTS=write $(BIN)/python -m pytest -q -n $(WORKERS) tests/test_docs.py -k print_what
 
 # The optional groups that the tests need are all in [dev]; nothing of the system is required.
 $(STAMP): pyproject.toml constraints.txt

@@ -15,8 +15,11 @@ data set are.
 from __future__ import annotations
 
 import ast
+import contextlib
 import doctest
+import io
 import json
+import os
 import re
 import runpy
 import shlex
@@ -24,7 +27,6 @@ import shutil
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,7 @@ from tests.helpers.commands import thence
 from tests.helpers.distributions import add_distribution
 from thence.cli.app import app
 from thence.miners.base import make_miner
+from tools.page_blocks import BLOCK, Block, block_of, output_key, read_outputs, write_outputs
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = {
@@ -45,42 +48,13 @@ PAGES = {
 SECTIONS = {"input", "system", "windows", "discretize", "enrich", "miner", "refine", "output"}
 LANGUAGES = {"python", "pycon", "sh", "console", "toml", "json", "text", "csv"}
 SHOWN = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-BLOCK = re.compile(
-    r"^(?:<!-- (?P<word>not run|file|needs):(?P<note>[^\n]*?)-->\n+)?"
-    r"```(?P<language>[^\n]*)\n(?P<text>.*?)^```$",
-    re.M | re.S,
-)
-
-
-@dataclass(frozen=True)
-class Block:
-    """A fenced block: where it is, what it is written in, and the comment before it."""
-
-    page: str
-    line: int
-    language: str
-    text: str
-    word: str | None
-    note: str
-
-    @property
-    def place(self) -> str:
-        return f"{self.page}:{self.line}"
+MOST_LINES = 60  # of an output that the site shows; a third for each command of several
+NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
 def blocks_of(page: str) -> list[Block]:
     text = PAGES[page].read_text(encoding="utf-8")
-    return [
-        Block(
-            page,
-            text.count("\n", 0, found.start("language")) + 1,
-            found["language"].strip(),
-            found["text"],
-            found["word"],
-            (found["note"] or "").strip(),
-        )
-        for found in BLOCK.finditer(text)
-    ]
+    return [block_of(found, page=page) for found in BLOCK.finditer(text)]
 
 
 def net3_files(folder: Path, *, readings: str, network: str, every: int = 1) -> None:
@@ -151,18 +125,50 @@ RUN_PAGES = [page for page in PAGES if any(block.language not in ("text", "csv")
 
 
 @pytest.mark.parametrize("page", RUN_PAGES)
-def test_the_blocks_of_a_page_run(page: str, folder: Path) -> None:
+def test_the_blocks_of_a_page_run_and_print_what_the_site_shows(page: str, folder: Path) -> None:
     if page in FILES:
         FILES[page](folder)
     names: dict[str, Any] = {"__name__": "__main__"}
+    stored = read_outputs(page)
+    printed: dict[str, str] = {}
     for block in blocks_of(page):
+        key = output_key(block, printed)
         if block.word == "not run" or (block.word == "needs" and not has_files_of(block.note)):
+            printed[key] = stored.get(key, "")
             continue
         if block.word == "file":
             path = folder / block.note
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(block.text, encoding="utf-8")
-        run_block(block, folder, names)
+        printed[key] = without_places_and_times(run_block(block, folder, names), folder)
+    if page.startswith("docs/"):
+        if os.environ.get("THENCE_DOCS_OUTPUTS") == "write":
+            write_outputs(page, printed)
+        else:
+            compare_outputs(page, stored, printed)
+
+
+def compare_outputs(page: str, stored: dict[str, str], printed: dict[str, str]) -> None:
+    for block, (key, text) in zip(blocks_of(page), printed.items(), strict=True):
+        assert is_same_output(stored.get(key, ""), text), (
+            f"{block.place}: the site shows\n{stored.get(key, '')}\nbut the block prints\n{text}\n"
+            "If what it prints is right, run: make docs-outputs"
+        )
+    assert stored.keys() <= printed.keys(), f"docs/outputs has outputs of blocks that {page} no longer has"
+
+
+def is_same_output(one: str, other: str) -> bool:
+    """Whether two outputs are the same, but for white space and the last digits of numbers, which vary by machine."""
+    if NUMBER.sub("0", one).split() != NUMBER.sub("0", other).split():
+        return False
+    numbers = [[float(number.replace(",", "")) for number in NUMBER.findall(text)] for text in (one, other)]
+    return numbers[0] == pytest.approx(numbers[1], rel=1e-3)
+
+
+def test_outputs_differ_by_more_than_rounding() -> None:
+    assert is_same_output("support 0.24219 of\n 1,344 rows", "support 0.24220 of 1,344 rows")
+    assert not is_same_output("support 0.24219", "support 0.25")
+    assert not is_same_output("1,344 rows", "1,344 places")
 
 
 def has_files_of(dataset: str) -> bool:
@@ -173,11 +179,14 @@ def has_files_of(dataset: str) -> bool:
     return True
 
 
-def run_block(block: Block, folder: Path, names: dict[str, Any]) -> None:
+def run_block(block: Block, folder: Path, names: dict[str, Any]) -> str:
+    """Run a block, and return what it printed that its page does not show yet."""
     if block.language == "python":
         lines = "\n" * block.line  # so that a traceback names the line of the page
-        exec(compile(lines + block.text, block.page, "exec"), names)
-    elif block.language == "pycon":
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            exec(compile(lines + block.text, block.page, "exec"), names)
+        return shortened(printed.getvalue(), MOST_LINES)
+    if block.language == "pycon":
         examples = doctest.DocTestParser().get_doctest(block.text, names, block.page, block.page, block.line)
         assert examples.examples, f"{block.place} has no example"
         failures: list[str] = []
@@ -185,12 +194,7 @@ def run_block(block: Block, folder: Path, names: dict[str, Any]) -> None:
         names.update(examples.globs)
         assert not failures, "".join(failures)
     elif block.language in ("sh", "console"):
-        for command, shown in commands_of(block):
-            result = thence(*command)
-            assert result.exit_code == 0, f"{block.place}: {shlex.join(command)}\n{result.output}"
-            if shown:
-                same = doctest.OutputChecker().check_output(shown, result.output, SHOWN)
-                assert same, f"{block.place} shows\n{shown}\nbut the command prints\n{result.output}"
+        return run_commands(block)
     elif block.language == "toml":
         if tomllib.loads(block.text).keys() & SECTIONS:
             path = folder / "block.toml"
@@ -198,6 +202,35 @@ def run_block(block: Block, folder: Path, names: dict[str, Any]) -> None:
             th.Config.from_toml(path)
     elif block.language == "json":
         json.loads(block.text)
+    return ""
+
+
+def run_commands(block: Block) -> str:
+    commands = list(commands_of(block))
+    printed = []
+    for command, shown in commands:
+        result = thence(*command)
+        assert result.exit_code == 0, f"{block.place}: {shlex.join(command)}\n{result.output}"
+        if shown:
+            same = doctest.OutputChecker().check_output(shown, result.output, SHOWN)
+            assert same, f"{block.place} shows\n{shown}\nbut the command prints\n{result.output}"
+        if block.language == "sh":
+            called = f"$ thence {shlex.join(command)}\n" if len(commands) > 1 else ""
+            printed.append(called + shortened(result.stdout, MOST_LINES if len(commands) == 1 else MOST_LINES // 3))
+    return "\n".join(printed)
+
+
+def without_places_and_times(text: str, folder: Path) -> str:
+    """What a block printed, without what differs from one machine or one time to the next."""
+    for here in (str(folder), str(ROOT)):
+        text = text.replace(f"{here}/", "").replace(here, ".")
+    text = re.sub(r"^(\s*seconds +).*$", r"\1...", text, flags=re.M)
+    return "\n".join(line.rstrip() for line in text.splitlines()).strip("\n")
+
+
+def shortened(text: str, most: int) -> str:
+    lines = text.splitlines()
+    return "\n".join([*lines[:most], f"... ({len(lines) - most:,} more lines)"]) if len(lines) > most + 3 else text
 
 
 def commands_of(block: Block) -> Iterator[tuple[list[str], str]]:

@@ -1,0 +1,66 @@
+"""Hooks of mkdocs: the output below each code block that was run, and drawings that follow the colours of the page.
+
+Outputs are stored by ``make docs-outputs``. Comments that tell the tests how to run a block are left out of the site.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+from page_blocks import BLOCK, ROOT, Block, block_of, output_key, read_outputs
+
+LONG = 26  # lines; longer output is folded
+WIDE = 120  # characters, the width of the terminal that commands print to; longer lines are sentences, and wrap
+IMAGE = re.compile(r'<p>\s*<img alt="(?P<alt>[^"]*)" src="(?P<source>[^"]*?img/[\w-]+\.svg)"[^>]*/?>\s*</p>')
+
+
+def on_page_markdown(markdown: str, *, page: Any, **_: object) -> str:
+    """Put outputs below the blocks of a page, and drop the comments before them."""
+    return with_outputs(markdown, page=f"docs/{page.file.src_uri}")
+
+
+def on_page_content(content: str, *, page: Any, **_: object) -> str:
+    """Put the drawings of ``docs/img`` into the page itself, so that they take its colours."""
+    folder = (ROOT / "docs" / page.file.src_uri).parent
+    return IMAGE.sub(lambda found: inline_drawing(folder / found["source"], found["alt"]) or found[0], content)
+
+
+def with_outputs(markdown: str, *, page: str) -> str:
+    """The Markdown of a page with the stored output below each block that printed something."""
+    outputs = read_outputs(page)
+    seen: dict[str, str] = {}
+
+    def replace(found: re.Match[str]) -> str:
+        block = block_of(found, page=page)
+        key = output_key(block, seen)
+        seen[key] = ""
+        return f"```{block.language}\n{block.text}```\n" + shown_output(outputs.get(key, ""), block)
+
+    return BLOCK.sub(replace, markdown)
+
+
+def shown_output(output: str, block: Block) -> str:
+    """An output as Markdown; text, whatever it contains."""
+    if not output:
+        return ""
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", output)), default=0))
+    language = "console" if block.language == "sh" and output.startswith("$ ") else "text"
+    style = " .prose" if any(len(line) > WIDE for line in output.splitlines()) else ""
+    fenced = f"{fence} {{ .{language} .output{style} }}\n{output}\n{fence}\n"
+    count = output.count("\n") + 1
+    if count > LONG:
+        summary = f"<summary>Output ({count} lines)</summary>"
+        return f'\n<details class="output" markdown="1">\n{summary}\n\n{fenced}\n</details>\n'
+    return f'\n<p class="output-label">Output</p>\n\n{fenced}'
+
+
+def inline_drawing(path: Path, alt: str) -> str | None:
+    """The SVG of a file as an element of the page, without the colours that it has on its own; ``None`` if not ours."""
+    if not path.exists() or 'class="drawing"' not in (text := path.read_text(encoding="utf-8")):
+        return None
+    text = re.sub(r"<style>.*?</style>|<title>.*?</title>|<\?xml.*?\?>", "", text, flags=re.S).strip()
+    text = text.replace("<svg ", f'<svg role="img" aria-label="{html.escape(html.unescape(alt))}" ', 1)
+    return f'<figure class="drawing">{text}</figure>'
