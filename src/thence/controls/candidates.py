@@ -62,10 +62,15 @@ class Signals:
         """The numeric sensors, in the order of their columns."""
         return self.readings.numeric
 
-    def rows(self, columns: slice | list[int]) -> tuple[FloatArray, FloatArray]:
-        """Return some readings and the same one window later at the same pace, one row per sensor."""
-        values = self.readings.values[:, columns]
-        return np.ascontiguousarray(values.T), np.ascontiguousarray(at_same_pace(values, self.linked).T)
+    def rows(self, columns: slice | list[int], *, end: int | None = None) -> tuple[FloatArray, FloatArray]:
+        """Return some readings and the same one window later at the same pace, one row per sensor.
+
+        Args:
+            columns: The numbers of the sensors.
+            end: The first window that is left out; by default none is.
+        """
+        values = np.ascontiguousarray(self.readings.values[:end, columns].T)
+        return values, at_same_pace(values.T, self.linked[:end]).T
 
     def row(self, column: int) -> tuple[FloatArray, FloatArray]:
         """Return one reading, and the same one window later at the same pace."""
@@ -98,15 +103,36 @@ class Signals:
     @cached_property
     def _by_kind(self) -> dict[str, float]:
         sampled = {kind: some[:: -(-len(some) // _SAMPLE)] for kind, some in self._columns.items()}
-        return {kind: float(np.median([self.roughness(one) for one in some])) for kind, some in sampled.items()}
+        return {kind: float(np.median(self.roughness(some))) for kind, some in sampled.items()}
 
-    def roughness(self, column: int) -> float:
-        """Return the mean change of pace of a reading, relative to its spread; 0 is perfectly smooth."""
-        values, pace = self.row(column)
-        surprise = np.abs(values[1:] - pace[:-1])[self.linked[:-1]]
-        surprise = surprise[~np.isnan(surprise)]
-        spread = float(np.nanstd(values)) if surprise.size else 0.0
-        return float(surprise.mean()) / spread if spread > 0 else math.inf
+    @cached_property
+    def _roughness(self) -> dict[int, float]:
+        return {}
+
+    def roughness(self, columns: Sequence[int]) -> list[float]:
+        """Return the mean change of pace of readings, relative to their spread; 0 is perfectly smooth.
+
+        Args:
+            columns: The numbers of the sensors; each is computed once.
+        """
+        missing = sorted({*columns}.difference(self._roughness))
+
+        def work(start: int) -> None:
+            some = missing[start : start + _COLUMNS]
+            for column, values, pace in zip(some, *self.rows(some), strict=True):
+                self._roughness[column] = _roughness(values, pace, self.linked)
+
+        run_threads(work, range(0, len(missing), _COLUMNS))
+        return [self._roughness[column] for column in columns]
+
+
+def _roughness(values: FloatArray, pace: FloatArray, linked: npt.NDArray[np.bool_]) -> float:
+    surprise = np.abs(values[1:] - pace[:-1])
+    known = linked[:-1] & ~np.isnan(surprise)
+    if not known.all():
+        surprise = surprise[known]
+    spread = float(np.nanstd(values)) if surprise.size else 0.0
+    return float(surprise.mean()) / spread if spread > 0 else math.inf
 
 
 @dataclass(frozen=True)
@@ -167,10 +193,11 @@ def screen_all(signals: Signals, switches: Sequence[Switch], *, min_share: float
     total = len(signals.sensors)
     out = [np.zeros((total, 2)) for _ in switches]
     halves = [_first(earlier(switch)) for switch in switches]
+    end = max((int(half.moments[-1]) + 1 for half in halves if half.moments.size), default=0)
 
     def work(start: int) -> None:
         columns = slice(start, min(start + _COLUMNS, total))
-        for rows in signals.rows(columns):
+        for rows in signals.rows(columns, end=end):
             for half, scores in zip(halves, out, strict=True):
                 _, found = screen(rows, half.moments, half.switched, min_share=min_share, min_agreement=MIN_AGREEMENT)
                 np.maximum(scores[columns], found, out=scores[columns])
@@ -193,23 +220,26 @@ def confirm(signals: Signals, switch: Switch, scores: FloatArray) -> list[Candid
     pool = [(int(column), bool(side == 0)) for column, side in np.argwhere(scores >= max(best - _POOL, MIN_AGREEMENT))]
     pool = [one for one in pool if signals.sensors[one[0]].id != switch.actuator.id]
     if len(pool) > _MOST:
-        pool = sorted(pool, key=lambda one: signals.roughness(one[0]))[:_MOST]
+        rough = signals.roughness([column for column, _ in pool])
+        pool = [pool[at] for at in np.argsort(rough, kind="stable")[:_MOST].tolist()]
     tested = 4 * scores.shape[0]  # two directions, now and at the same pace
     before, after = earlier(switch), later(switch)
     found = []
-    for column, above in pool:
-        fits = []
-        for ahead, row in enumerate(signals.row(column)):
-            cut, score = best_cut(row, before.moments, before.switched, above=above)
-            fits.append((score, bool(ahead), cut, row))
-        _, ahead_better, cut, row = max(fits, key=lambda fit: fit[0])
-        if not math.isfinite(cut):
-            continue
-        hits, armed, held = agreement(row, after.moments, after.switched, cut=cut, above=above)
-        chance = _binomial_tail(len(after), hits, armed / max(1, after.moments.size))
-        if held >= MIN_AGREEMENT and chance * tested <= CHANCE:
-            _, score = best_cut(row, switch.moments, switch.switched, above=above)
-            found.append(Candidate(column, above, score, ahead_better))
+    for start in range(0, len(pool), _COLUMNS):
+        some = pool[start : start + _COLUMNS]
+        for (column, above), *rows in zip(some, *signals.rows([column for column, _ in some]), strict=True):
+            fits = []
+            for ahead, row in enumerate(rows):
+                cut, score = best_cut(row, before.moments, before.switched, above=above)
+                fits.append((score, bool(ahead), cut, row))
+            _, ahead_better, cut, row = max(fits, key=lambda fit: fit[0])
+            if not math.isfinite(cut):
+                continue
+            hits, armed, held = agreement(row, after.moments, after.switched, cut=cut, above=above)
+            chance = _binomial_tail(len(after), hits, armed / max(1, after.moments.size))
+            if held >= MIN_AGREEMENT and chance * tested <= CHANCE:
+                _, score = best_cut(row, switch.moments, switch.switched, above=above)
+                found.append(Candidate(column, above, score, ahead_better))
     return sorted(found, key=lambda one: -one.agreement)
 
 

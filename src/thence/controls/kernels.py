@@ -60,26 +60,25 @@ def _promising(
 
 @helper
 def _best_cut(
-    row: FloatArray, moments: npt.NDArray[np.int64], switched: npt.NDArray[np.bool_], sign: float
+    row: FloatArray, moments: npt.NDArray[np.int64], times: npt.NDArray[np.int64], sign: float
 ) -> tuple[float, float]:
     """Return the cut of the highest agreement, of the negated reading if ``sign`` is −1, and that agreement."""
     # The best cut is at a reading of a switch: another one arms more moments for the same hits.
+    known = np.empty(times.size)
     total = 0
-    for k in range(moments.size):
-        if switched[k] and not np.isnan(row[moments[k]]):
+    for k in range(times.size):
+        value = row[times[k]]
+        if not np.isnan(value):
+            known[total] = sign * value
             total += 1
-    cuts = np.empty(total)
-    at = 0
-    for k in range(moments.size):
-        if switched[k] and not np.isnan(row[moments[k]]):
-            cuts[at] = sign * row[moments[k]]
-            at += 1
+    cuts = known[:total]
     cuts.sort()
     reached = np.zeros(total + 1, np.int64)  # moments by the number of cuts that they reach
+    least = cuts[0] if total else np.inf
     for k in range(moments.size):
         value = sign * row[moments[k]]
-        if not np.isnan(value):
-            low, high = 0, total
+        if value >= least:  # NaN is not; moments that reach no cut are many and do not matter
+            low, high = 1, total
             while low < high:
                 middle = (low + high) // 2
                 if cuts[middle] <= value:
@@ -102,7 +101,6 @@ def _best_cut(
 def _screen(
     rows: FloatArray,
     moments: npt.NDArray[np.int64],
-    switched: npt.NDArray[np.bool_],
     times: npt.NDArray[np.int64],
     min_share: float,
     min_agreement: float,
@@ -115,7 +113,7 @@ def _screen(
         for side in range(2):
             sign = 1.0 - 2.0 * side
             if promising[side]:
-                cut, score = _best_cut(rows[reading], moments, switched, sign)
+                cut, score = _best_cut(rows[reading], moments, times, sign)
                 cuts[reading, side] = sign * cut
                 scores[reading, side] = score
 
@@ -156,7 +154,6 @@ def screen(
         _screen(
             table,
             as_kernel_array(moments, np.int64),
-            as_kernel_array(switched, np.bool_),
             as_kernel_array(times, np.int64),
             min_share,
             min_agreement,
@@ -169,9 +166,9 @@ def screen(
 
 @kernel
 def _best_cut_of(
-    row: FloatArray, moments: npt.NDArray[np.int64], switched: npt.NDArray[np.bool_], sign: float
+    row: FloatArray, moments: npt.NDArray[np.int64], times: npt.NDArray[np.int64], sign: float
 ) -> tuple[float, float]:
-    return _best_cut(row, moments, switched, sign)
+    return _best_cut(row, moments, times, sign)
 
 
 def best_cut(
@@ -191,7 +188,10 @@ def best_cut(
     """
     sign = 1.0 if above else -1.0
     cut, score = _best_cut_of(
-        as_kernel_array(row, np.float64), as_kernel_array(moments, np.int64), as_kernel_array(switched, np.bool_), sign
+        as_kernel_array(row, np.float64),
+        as_kernel_array(moments, np.int64),
+        as_kernel_array(moments[switched], np.int64),
+        sign,
     )
     return sign * cut, score
 

@@ -107,11 +107,11 @@ def at_same_pace(values: FloatArray, linked: BoolArray) -> FloatArray:
         >>> at_same_pace(np.array([1.0, 1.5, 1.75]), np.array([True, True, False])).tolist()
         [1.0, 2.0, 2.0]
     """
-    out = values.copy()
+    out = values.copy(order="K")
     moved = 2 * values[1:] - values[:-1]
     known = ~np.isnan(moved)
     known[~linked[:-1]] = False
-    out[1:][known] = moved[known]
+    np.copyto(out[1:], moved, where=known)
     return out
 
 
