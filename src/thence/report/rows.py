@@ -1,0 +1,162 @@
+"""Rules, laws and controls as the rows of a report: sentences, measures and exact counts.
+
+Sentences are those of ``thence.rules``, ``thence.laws`` and ``thence.controls``. A few rows of a million rules cost as
+much as a few rows of ten. Must not select or count anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from thence.controls.control import Control
+from thence.display.plots import quantity
+from thence.laws.law import Law
+from thence.report.numbers import finite
+from thence.report.schema import ControlRow, LawRow, Review, RuleRow
+from thence.rules.english import format_clause
+from thence.rules.items import Aspect, Item, Role
+from thence.rules.ruleset import RuleSet
+from thence.runs.reviews import Review as Reviewed
+from thence.runs.reviews import rule_key
+
+__all__ = ["control_rows", "kinds_of", "law_rows", "rule_rows"]
+
+_MEASURES = {"support": "support", "confidence": "confidence", "lift": "lift", "zhang": "zhang"}
+_MEASURES |= {"coverage": "rule_coverage"}
+_MOST_GROUPED = 5_000
+"""With more rules than this, families are not told together: that needs a look at every rule."""
+
+
+def rule_rows(
+    rules: RuleSet,
+    positions: Iterable[int],
+    *,
+    reviews: Mapping[str, Reviewed] | None = None,
+    entries: Sequence[Sequence[int]] | None = None,
+) -> list[RuleRow]:
+    """Return rules as rows.
+
+    Args:
+        rules: The rules.
+        positions: The positions of those that are wanted, in the order of the rows.
+        reviews: What people said of rules, by key.
+        entries: The positions of rules that are told together, ``rules.entries`` by default.
+
+    Examples:
+        >>> import thence as th
+        >>> rules = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off").rules
+        >>> row, = rule_rows(rules, [0])
+        >>> row["sentence"] == rules.rule(0).english, row["n_both"] == int(rules.counts.n_both[0])
+        (True, True)
+    """
+    chosen = [int(position) for position in positions]
+    if entries is None and rules.grouped and len(rules) <= _MOST_GROUPED:
+        entries = rules.entries
+    told = {number: list(entry) for entry in entries or () if len(entry) > 1 for number in entry}
+    taken = rules.take(np.array(chosen, np.int64))
+    columns = {ours: taken.measure(name) for ours, name in _MEASURES.items()}
+    counts = taken.counts
+    rows: list[RuleRow] = []
+    for at, number in enumerate(chosen):
+        rule = rules.rule(number)
+        key = rule_key(rule)
+        entry = told.get(number, [number])
+        applied = int(counts.n_antecedent[at]) > 0
+        rows.append(
+            RuleRow(
+                id=number,
+                key=key,
+                sentence=rule.english,
+                formal=str(rule),
+                conditions=[format_clause(item) for item in rule.antecedent],
+                conclusion=format_clause(rule.consequent),
+                likewise=rules.likewise(entry) if entry[0] == number and len(entry) > 1 else [],
+                told_with=None if entry[0] == number else entry[0],
+                also=list(rules.also_known_as(number)),
+                place=rule.place,
+                pattern=rule.pattern,
+                quantities_if=list(dict.fromkeys(quantity(item.feature) for item in rule.antecedent)),
+                quantity_then=quantity(rule.consequent.feature),
+                kinds=kinds_of((*rule.antecedent, rule.consequent)),
+                support=finite(columns["support"][at]),
+                confidence=finite(columns["confidence"][at]) if applied else None,
+                lift=finite(columns["lift"][at]) if applied else None,
+                zhang=finite(columns["zhang"][at]) if applied else None,
+                coverage=finite(columns["coverage"][at]),
+                n=int(counts.n[at]),
+                n_antecedent=int(counts.n_antecedent[at]),
+                n_consequent=int(counts.n_consequent[at]),
+                n_both=int(counts.n_both[at]),
+                places=rules.places_text(number),
+                review=_review(key, reviews),
+                card=None,
+            )
+        )
+    return rows
+
+
+def kinds_of(items: Iterable[Item]) -> list[str]:
+    """Return the kinds of the sensors that items are about, each once, in order of their names.
+
+    Args:
+        items: The items.
+
+    Examples:
+        >>> from thence.rules.items import Feature
+        >>> kinds_of([Item.is_(Feature("s1", label="status"), "open"), Item.is_(Feature("d"), "on")])
+        ['d', 'status']
+    """
+    features = [item.feature for item in items]
+    read = [one for one in features if one.aspect is Aspect.MEASUREMENT and one.role is not Role.TIME]
+    return sorted({one.label or one.subject for one in read} - {""})
+
+
+def law_rows(laws: Iterable[Law]) -> list[LawRow]:
+    """Return laws as rows.
+
+    Args:
+        laws: The laws, in their order.
+
+    Examples:
+        >>> law_rows([])
+        []
+    """
+    return [
+        LawRow(
+            id=number,
+            sentence=law.english,
+            statement=law.statement,
+            rows=law.rows,
+            held=law.held,
+            share=finite(law.share),
+            later_share=finite(law.later_share),
+            places=law.places,
+            places_held=law.places_held,
+            exceptions=[one.place for one in law.exceptions],
+            card=None,
+        )
+        for number, law in enumerate(laws)
+    ]
+
+
+def control_rows(controls: Iterable[Control]) -> list[ControlRow]:
+    """Return controls as rows.
+
+    Args:
+        controls: The controls, in their order.
+
+    Examples:
+        >>> control_rows([])
+        []
+    """
+    return [
+        ControlRow(id=number, sentence=one.english, actuator=one.actuator, sensor=one.sensor, card=None)
+        for number, one in enumerate(controls)
+    ]
+
+
+def _review(key: str, reviews: Mapping[str, Reviewed] | None) -> Review | None:
+    found = None if reviews is None else reviews.get(key)
+    return None if found is None else Review(verdict=found.verdict, note=found.note)
