@@ -406,13 +406,12 @@ export interface Problem {
 }
 
 export interface ReviewRequest {
-  rule: number;
+  key: string;
   verdict: "accepted" | "rejected" | "";
   note: string;
 }
 
 export interface Reviewed {
-  rule: number;
   key: string;
   review: Review | null;
 }

@@ -6,6 +6,7 @@ integer columns. Sentences are made for a page only. Must not know requests, fil
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -39,6 +40,7 @@ _KEPT = 48
 """Number of masks that are remembered."""
 _JOINING = frozenset({"if", "then", "and", "→", "∧", "⊢"})
 """Words that only join the items of a rule, so that a whole sentence can be searched."""
+_WORD = re.compile(r'(?:(?:if|then):)?"[^"]*"?|[^\s"]+')
 _INT63 = 1 << 62
 _AT_ONCE = 1 << 13
 """Groups of rules whose choices are looked up at once."""
@@ -84,22 +86,17 @@ class RuleFilter:
 
 
 def split_words(text: str) -> tuple[str, ...]:
-    """Split what a person typed into words; a phrase in double quotes is one.
+    """Split what a person typed into words; a phrase in double quotes is one, and ``if:`` or ``then:`` names a side.
 
     Args:
         text: What was typed.
 
     Examples:
-        >>> split_words('Flow "lowest fifth" if:pump')
-        ('flow', 'lowest fifth', 'if:pump')
+        >>> split_words('Flow "lowest fifth" if:pump then:"is on"')
+        ('flow', 'lowest fifth', 'if:pump', 'then:is on')
     """
-    out: list[str] = []
-    for number, part in enumerate(text.casefold().split('"')):
-        if number % 2:
-            out += [part.strip()]
-        else:
-            out += [word.strip(",;") for word in part.split()]
-    return tuple(dict.fromkeys(word for word in out if word and word not in _JOINING))
+    found = (word.replace('"', "").strip().strip(",;") for word in _WORD.findall(text.casefold()))
+    return tuple(dict.fromkeys(word for word in found if word and word not in _JOINING))
 
 
 @dataclass(eq=False)
@@ -256,7 +253,8 @@ class RuleIndex:
             hits = [rest in text for text in self.facets_of.texts]
             return self._carried(hits, side=side)
         places = np.array([word in f"{words}\n{text}".casefold() for text, words in self.rules.patterns] + [False])
-        return self._carried([word in text for text in self.facets_of.texts]) | np.asarray(places[self._pattern_of])
+        named = self._carried([word in text for text in self.facets_of.texts])
+        return np.asarray(named | places[self._pattern_of])
 
     def _carried(self, hits: Sequence[bool] | Mask, *, side: str = "both") -> Mask:
         """Which rules have an item that was hit."""

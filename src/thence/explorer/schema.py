@@ -201,7 +201,8 @@ class Saved(TypedDict):
 class ReviewRequest(TypedDict):
     """A verdict on a rule; an empty verdict and an empty note take the review back."""
 
-    rule: int
+    key: str
+    """The key of a rule of the run."""
     verdict: Literal["accepted", "rejected", ""]
     note: str
 
@@ -209,7 +210,6 @@ class ReviewRequest(TypedDict):
 class Reviewed(TypedDict):
     """What was kept."""
 
-    rule: int
     key: str
     review: Review | None
 

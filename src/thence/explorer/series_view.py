@@ -1,0 +1,117 @@
+"""Series at the resolution of a screen: the lowest and the highest reading of each stretch of time.
+
+Pure functions over windowed readings. Must not know runs or requests.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from thence.errors import ConfigError, nearest
+from thence.explorer.schema import Envelope, SeriesPage
+from thence.readings.sensors import Sensor
+from thence.readings.windows import WindowedReadings
+from thence.rules.english import format_unit
+
+__all__ = ["MOST_POINTS", "MOST_SERIES", "envelope", "series_page"]
+
+MOST_SERIES = 20
+MOST_POINTS = 5_000
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+def series_page(
+    readings: WindowedReadings, sensors: Sequence[str], *, start: int | None, end: int | None, points: int
+) -> SeriesPage:
+    """Return series over a period, at most so many points each.
+
+    Args:
+        readings: The readings.
+        sensors: The ids of the sensors.
+        start: The first moment in milliseconds since 1970; by default that of the readings.
+        end: The moment after the last; by default the end of the readings.
+        points: The number of points of each series.
+
+    Raises:
+        ConfigError: If there is no such sensor, or there are too many.
+
+    Examples:
+        >>> import thence as th
+        >>> readings = th.window(th.datasets.load("toy").sensors, "1h")
+        >>> page = series_page(readings, [readings.sensors[0].id], start=None, end=None, points=10)
+        >>> len(page["series"][0]["times"])
+        10
+    """
+    if len(sensors) > MOST_SERIES:
+        raise ConfigError(f"at most {MOST_SERIES} series at once, got {len(sensors)}")
+    by_id = {sensor.id: sensor for sensor in readings.sensors}
+    for name in sensors:
+        if name not in by_id:
+            raise ConfigError(f"there is no sensor '{name[:80]}'", hint=nearest(name[:80], by_id))
+    times = readings.times.astype("datetime64[ms]").astype(np.int64)
+    step = max(round(readings.every.total_seconds() * 1000), 1)
+    low = int(times[0]) if len(times) and start is None else start or 0
+    high = int(times[-1]) + step if len(times) and end is None else end or 0
+    if low > high:
+        raise ConfigError("the start of a period must not be after its end")
+    first, last = np.searchsorted(times, [low, high]).tolist()
+    columns = {sensor.id: number for number, sensor in enumerate(readings.numeric)}
+    return {
+        "start": low,
+        "end": high,
+        "series": [
+            _one(readings, by_id[name], columns, times, slice(first, last), points=points)
+            for name in dict.fromkeys(sensors)
+        ],
+    }
+
+
+def _one(
+    readings: WindowedReadings, sensor: Sensor, columns: dict[str, int], times: Ints, part: slice, *, points: int
+) -> Envelope:
+    states: tuple[str, ...] = ()
+    if sensor.id in columns:
+        values = readings.values[part, columns[sensor.id]]
+    else:
+        codes, states = readings.states[sensor.id]
+        values = np.where(codes[part] < 0, np.nan, codes[part]).astype(np.float64)
+    at, low, high = envelope(times[part], values, points=points)
+    return {
+        "sensor": sensor.id,
+        "name": sensor.id,
+        "kind": sensor.kind,
+        "unit": format_unit(sensor.unit),
+        "states": list(states),
+        "times": at.tolist(),
+        "low": [None if math.isnan(value) else value for value in low.tolist()],
+        "high": [None if math.isnan(value) else value for value in high.tolist()],
+    }
+
+
+def envelope(times: Ints, values: Floats, *, points: int) -> tuple[Ints, Floats, Floats]:
+    """Return the lowest and the highest value of each of some stretches with about the same number of values.
+
+    Args:
+        times: The time of each value.
+        values: The values; NaN is missing, and a stretch is missing if all its values are.
+        points: The number of stretches; fewer if there are fewer values.
+
+    Returns:
+        The time of the first value of each stretch, the lowest and the highest values.
+
+    Examples:
+        >>> times, low, high = envelope(np.arange(6), np.array([1.0, 5, 2, np.nan, 8, 9]), points=3)
+        >>> times.tolist(), low.tolist(), high.tolist()
+        ([0, 2, 4], [1.0, 2.0, 8.0], [5.0, 2.0, 9.0])
+    """
+    if not len(values):
+        return times, values, values
+    count = max(min(points, len(values)), 1)
+    starts = (np.arange(count) * len(values)) // count
+    with np.errstate(invalid="ignore"):
+        return times[starts], np.fmin.reduceat(values, starts), np.fmax.reduceat(values, starts)
