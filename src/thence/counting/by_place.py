@@ -19,7 +19,7 @@ from thence.rules.ruleset import RuleSet
 from thence.tables.blocks import Block
 from thence.tables.transactions import TransactionTable
 
-__all__ = ["PlaceCounts", "count_by_place", "name_places"]
+__all__ = ["PlaceCounts", "count_by_place", "find_lifted", "name_places"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -78,6 +78,26 @@ def count_by_place(rules: RuleSet, table: TransactionTable, *, denominator: str 
         for rule, antecedent, consequent in zip(chosen.tolist(), numbers[left], numbers[right].tolist(), strict=True):
             found = count_places(bank, antecedent=antecedent, consequent=consequent, denominator=denominator)
             yield PlaceCounts(rule, table.blocks[at], *found.T)
+
+
+def find_lifted(rules: RuleSet, table: TransactionTable) -> Ints:
+    """Return the positions of the rules about blocks with places.
+
+    Args:
+        rules: The rules.
+        table: The table.
+
+    Examples:
+        >>> import polars as pl
+        >>> from thence.counting.recount import recount
+        >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "y"], "b": ["u", "v"]}))
+        >>> find_lifted(recount(np.array([[0]]), np.array([2]), table), table).tolist()
+        []
+    """
+    lifted = {str(block.pattern or "") for block in table.blocks if block.is_lifted}
+    flags = np.array([*(pattern in lifted for pattern, _ in rules.patterns), "" in lifted], bool)
+    own = np.full(len(rules), -1) if rules.pattern_of is None else rules.pattern_of
+    return np.flatnonzero(flags[own])
 
 
 def name_places(block: Block, embeddings: Iterable[int]) -> list[str]:

@@ -7,13 +7,14 @@ enough are judged. This module counts rules place by place and says where they f
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from thence.counting.by_place import PlaceCounts, count_by_place, name_places
+from thence.counting.by_place import PlaceCounts, count_by_place, find_lifted, name_places
 from thence.counting.recount import counted_on
 from thence.errors import ConfigError, MiningError
 from thence.rules.bounds import exact_threshold
@@ -23,7 +24,7 @@ from thence.tables.transactions import TransactionTable
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["confidence_bound", "exceptions", "judge_places", "with_exceptions"]
+__all__ = ["confidence_bound", "exceptions", "exceptions_among", "judge_places", "with_exceptions"]
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -75,8 +76,6 @@ def exceptions(
         >>> th.exceptions(run.rules, run.table).columns[:5]
         ['rule', 'english', 'place', 'site', 'nodes']
     """
-    import polars as pl
-
     if min_rows < 1:
         raise ConfigError(f"min_rows must be at least 1, got {min_rows!r}")
     own = counted_on(rules) if table is None else table
@@ -85,11 +84,35 @@ def exceptions(
             "the rules carry no table with places" if table is None else "a feature table has no places",
             hint="pass the table that they were mined from, such as run.table",
         )
+    chosen = find_lifted(rules, own)
+    counted = (
+        replace(one, rule=int(chosen[one.rule]))
+        for one in count_by_place(rules.take(chosen), own, denominator=denominator)
+    )
+    return exceptions_among(counted, rules, min_confidence=min_confidence, min_rows=min_rows)
+
+
+def exceptions_among(
+    counted: Iterable[PlaceCounts],
+    rules: RuleSet,
+    *,
+    min_confidence: float | None = None,
+    min_rows: int = ENOUGH_ROWS,
+) -> pl.DataFrame:
+    """Return the exceptions to rules that have been counted by place; see ``exceptions``.
+
+    Args:
+        counted: The counts, each with the position of its rule.
+        rules: The rules.
+        min_confidence: Confidence below which a rule fails in a place.
+        min_rows: Number of rows in which a rule must apply in a place.
+    """
+    import polars as pl
+
     bound = confidence_bound(rules, min_confidence)
     found: list[dict[str, Any]] = []
-    chosen = _find_lifted(rules, own)
-    for counted in count_by_place(rules.take(chosen), own, denominator=denominator):
-        found += _failures(int(chosen[counted.rule]), rules, counted, bound, min_rows)
+    for one in counted:
+        found += _failures(one.rule, rules, one, bound, min_rows)
     schema: dict[str, Any] = {
         "rule": pl.Int64,
         "english": pl.String,
@@ -138,7 +161,7 @@ def with_exceptions(
         >>> bool((judged.measure("places_held") <= judged.measure("places_judged")).all())
         True
     """
-    chosen = _find_lifted(rules, table)
+    chosen = find_lifted(rules, table)
     if not len(chosen):
         return rules
     bound = confidence_bound(rules, min_confidence)
@@ -151,14 +174,6 @@ def with_exceptions(
         names[rule] = _name_failures(counted, enough & ~holds)
     extras = {**rules.extras, "places_judged": judged, "places_held": held, "except": np.array(names, np.str_)}
     return replace(rules, extras=extras, facts={**rules.facts, "places": {"min_confidence": float(bound)}})
-
-
-def _find_lifted(rules: RuleSet, table: TransactionTable) -> Ints:
-    """Return the positions of the rules about blocks with places."""
-    lifted = {str(block.pattern or "") for block in table.blocks if block.is_lifted}
-    names = [pattern for pattern, _ in rules.patterns] + [""]
-    own = np.full(len(rules), -1) if rules.pattern_of is None else rules.pattern_of
-    return np.flatnonzero([names[number] in lifted for number in own.tolist()])
 
 
 def confidence_bound(rules: RuleSet, given: float | None = None) -> float:

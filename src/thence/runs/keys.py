@@ -8,6 +8,7 @@ that are fitted anew in every run (bands, factors, thresholds), so that a review
 from __future__ import annotations
 
 import json
+import re
 from hashlib import blake2b
 from typing import Any
 
@@ -18,11 +19,12 @@ from thence.controls.control import Control
 from thence.laws.law import Law
 from thence.rules.ruleset import Rule, RuleSet
 
-__all__ = ["Keys", "control_key", "key_of", "key_text", "law_key", "rule_key", "rule_keys"]
+__all__ = ["Keys", "control_key", "is_key", "key_of", "key_text", "law_key", "rule_key", "rule_keys"]
 
 Keys = npt.NDArray[np.uint64]
 
 _ALL = 1 << 64
+_KEY = re.compile(r"[0-9a-f]{16}")
 
 
 def rule_key(rule: Rule) -> str:
@@ -99,6 +101,19 @@ def key_of(one: Rule | Law | Control) -> str:
         one: The rule, law or control.
     """
     return rule_key(one) if isinstance(one, Rule) else law_key(one) if isinstance(one, Law) else control_key(one)
+
+
+def is_key(text: str) -> bool:
+    """Return whether a text has the form of a key.
+
+    Args:
+        text: The text.
+
+    Examples:
+        >>> is_key("a2f7948fbaa200d3"), is_key("12")
+        (True, False)
+    """
+    return isinstance(text, str) and _KEY.fullmatch(text) is not None
 
 
 def key_text(key: int | np.uint64) -> str:

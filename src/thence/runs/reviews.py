@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-import re
+import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ import numpy.typing as npt
 from thence.atomic import new_file
 from thence.errors import ConfigError, RunError, nearest
 from thence.rules.ruleset import RuleSet
-from thence.runs.keys import key_text, rule_key, rule_keys
+from thence.runs.keys import is_key, key_text, rule_key, rule_keys
 
 if sys.platform != "win32":
     import fcntl
@@ -37,6 +37,7 @@ __all__ = [
     "Reviewed",
     "Reviews",
     "Verdict",
+    "carry_reviews",
     "hold_reviews",
     "load_reviews",
     "require_reviewed",
@@ -58,7 +59,6 @@ REVIEWED: tuple[Reviewed, ...] = get_args(Reviewed)
 _VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 _LOCK = "reviews.lock"
 _MARK, _VERSION = "thence reviews", 1
-_KEY = re.compile(r"[0-9a-f]{16}")
 _LONGEST_NOTE = 10_000
 _PATIENCE, _PAUSE = 30.0, 0.02
 
@@ -252,6 +252,40 @@ def write_reviews(path: Path, data: Mapping[str, Any]) -> None:
         draft.write_text(json.dumps(ordered, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
 
+def carry_reviews(folder: Path, *, replaced: Path | None, earlier: Path | None) -> Reviews:
+    """Write the reviews of earlier run folders into a new one; of two reviews with the same key, the later one.
+
+    A file that is damaged is copied as it is if its folder is about to be replaced, so that nothing is lost.
+
+    Args:
+        folder: The new folder.
+        replaced: The folder that is replaced, if any.
+        earlier: Another folder that the run was read from, if any.
+
+    Returns:
+        The reviews of the new folder that could be read.
+    """
+    out: dict[str, Any] = {"format": _MARK, "version": _VERSION, "reviews": {}}
+    for source in (replaced, earlier):
+        if source is None or not (source / REVIEWS).is_file():
+            continue
+        try:
+            data, _ = _parse(source / REVIEWS)
+        except RunError:
+            if source == replaced:
+                shutil.copyfile(source / REVIEWS, folder / REVIEWS)
+                return Reviews()
+            continue
+        mine: dict[str, Any] = out["reviews"]
+        for key, entry in data["reviews"].items():
+            if key not in mine or entry.get("time", "") >= mine[key].get("time", ""):
+                mine[key] = entry
+        out = {**data, **out}
+    if out["reviews"]:
+        write_reviews(folder / REVIEWS, out)
+    return _parse(folder / REVIEWS)[1]
+
+
 @contextmanager
 def hold_reviews(folder: str | Path) -> Iterator[None]:
     """Keep other processes and threads from changing the reviews of a run folder until the block ends.
@@ -324,7 +358,7 @@ def _parse(path: Path) -> tuple[dict[str, Any], Reviews]:
         raise RunError("the reviews are from a newer version of Thence", where=str(path), hint="update Thence")
     known = {}
     for key, entry in data["reviews"].items():
-        if not isinstance(entry, dict) or not _KEY.fullmatch(key):
+        if not isinstance(entry, dict) or not is_key(key):
             raise _damaged(path, f"has an entry that is not a review: {key!r}")
         try:
             known[key] = Review(
@@ -344,7 +378,7 @@ def _damaged(path: Path, what: str) -> RunError:
 
 
 def _require_key(key: str) -> None:
-    if not isinstance(key, str) or not _KEY.fullmatch(key):
+    if not is_key(key):
         raise ConfigError(
             f"a key has 16 hexadecimal digits, got {key!r}", hint="'thence review RUN --list' prints keys"
         )

@@ -2,7 +2,8 @@
 
 The folder holds ``config.toml``, ``rules.parquet``, ``rules.json``, ``summary.json``, ``provenance.json``,
 ``discretizer.json`` (the bins, so that later data are cut at the same edges), ``laws.json`` and ``controls.json`` if
-these were searched, and ``model/`` if the miner learned one.
+these were searched, ``places.parquet`` (the counts of lifted rules by place), ``model/`` if the miner learned one, and
+``reviews.json`` once somebody has reviewed a rule.
 This module writes and reads run folders; it neither mines nor counts.
 """
 
@@ -10,8 +11,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -20,16 +23,30 @@ import numpy as np
 import polars as pl
 
 from thence.atomic import INCOMPLETE, finish_first, new_folder
-from thence.controls.control import Controls
+from thence.controls.control import Control, Controls
 from thence.display.rules import run_html
-from thence.errors import ConfigError, InputError, RunError, nearest
+from thence.errors import ConfigError, InputError, MiningError, RunError, nearest
 from thence.export import read_rules, write_rules
 from thence.graph.sites import AnySystem
-from thence.laws.law import Laws
+from thence.laws.law import Law, Laws
 from thence.readings.windows import WindowedReadings
-from thence.refinement.exceptions import exceptions
-from thence.rules.ruleset import RuleSet
+from thence.refinement.exceptions import exceptions, exceptions_among
+from thence.rules.ruleset import Rule, RuleSet
 from thence.runs.configuration import Config
+from thence.runs.keys import is_key, key_of
+from thence.runs.places import PLACES, Places, count_run_places, read_places, why_not_kept, write_places
+from thence.runs.reviews import (
+    Review,
+    Reviewed,
+    Reviews,
+    Verdict,
+    carry_reviews,
+    hold_reviews,
+    load_reviews,
+    save_review,
+    select_reviewed,
+    with_reviews,
+)
 from thence.tables.discretization import Discretizer
 from thence.tables.transactions import FeatureTable, TransactionTable
 
@@ -117,7 +134,8 @@ class Run:
 
         ``rules.parquet`` has all rules, ``rules.json`` the first 100,000. Ctrl-C takes effect when the folder is
         written, and a second Ctrl-C at once; then, and if the process is killed, a run that was there is unchanged. The
-        seconds of the summary include those of writing.
+        seconds of the summary include those of writing. Reviews of a run that is replaced are kept, those of rules that
+        this run does not have included, and a note says so.
 
         Args:
             path: The folder to write.
@@ -128,7 +146,9 @@ class Run:
         refuse_foreign(target, force=force)
         # The path does not decide the result, and a run folder may be moved.
         config = replace(self.config, output=replace(self.config.output, path=None, force=False))
-        with finish_first(f"the run was saved: {target}"), new_folder(target, force=force) as folder:
+        kept, why_not = self._places_to_keep()
+        done = finish_first(f"the run was saved: {target}")
+        with done, _hold_reviews(target), new_folder(target, force=force) as folder:
             (folder / "config.toml").write_text(config.to_toml(), encoding="utf-8")
             write_rules(self.rules, folder / "rules.parquet")
             write_rules(_first_rules(self.rules), folder / "rules.json")
@@ -143,8 +163,12 @@ class Run:
             if self.model is not None:
                 (folder / _MODEL).mkdir()
                 self.model.save(folder / _MODEL)
+            if kept is not None:
+                write_places(kept, self.rules, folder / PLACES)
+            carried = carry_reviews(folder, replaced=target if target.is_dir() else None, earlier=self.path)
+            notes = [*self.summary["notes"], *why_not, *self._tell_carried(carried, target)]
             seconds = {**self.summary["seconds"], "write": round(time.perf_counter() - begin, 4)}
-            summary = {**self.summary, "seconds": seconds}
+            summary = {**self.summary, "notes": list(dict.fromkeys(notes)), "seconds": seconds}
             _write_json(folder / "summary.json", summary)
         return replace(self, path=target, config=config, summary=summary)
 
@@ -152,9 +176,145 @@ class Run:
         """Return the places where lifted rules fail that hold elsewhere; see ``th.exceptions``.
 
         Raises:
-            MiningError: If the table is not at hand, as in a run that was read from disk.
+            MiningError: If the counts by place are neither in memory nor in the run folder.
         """
-        return exceptions(self.rules, self.table if isinstance(self.table, TransactionTable) else None)
+        if isinstance(self.table, TransactionTable):
+            return exceptions(self.rules, self.table)
+        return exceptions_among(self._counted_places().of(self.rules), self.rules)
+
+    def places(self, rule: int | None = None) -> pl.DataFrame:
+        """Return in how many rows lifted rules applied and held, in each place.
+
+        Args:
+            rule: The position of a rule; all rules by default.
+
+        Returns:
+            A frame with a row per rule and place: ``rule``, ``place``, ``site`` (null for one system), ``nodes`` (the
+            node of each variable), ``rows`` (in which all readings of the rule are present), ``applies``, ``holds``,
+            ``confidence`` (null if the rule never applied there) and ``episodes`` (runs of successive rows in which it
+            applied). Rules that are not lifted have no rows.
+
+        Raises:
+            ConfigError: If there is no such rule.
+            MiningError: If the counts by place are neither in memory nor in the run folder.
+        """
+        if rule is not None:
+            self._require_rule(rule)
+        return self._counted_places().frame(self.rules, rule)
+
+    def _counted_places(self) -> Places:
+        counted = self.find_places()
+        if counted is None:
+            raise MiningError(
+                "the run does not have the counts of its rules by place",
+                hint="mine again; of very many rules or places the counts are not kept",
+            )
+        return counted
+
+    def find_places(self) -> Places | None:
+        """Return the counts of lifted rules by place, or ``None`` if they are neither in memory nor in the folder."""
+        if isinstance(self.table, TransactionTable):
+            return count_run_places(self.rules, self.table)
+        if self.path is not None and (self.path / PLACES).is_file():
+            return read_places(self.path / PLACES)
+        lifted = self.rules.pattern_of is not None and bool((self.rules.pattern_of >= 0).any())
+        return None if lifted else Places({})
+
+    def _places_to_keep(self) -> tuple[Places | None, list[str]]:
+        """The counts by place for the folder, if there are any, and why they are left out."""
+        if isinstance(self.table, TransactionTable) and (why_not := why_not_kept(self.rules, self.table)):
+            return None, [why_not]
+        found = self.find_places()
+        return (found if found is not None and found.by_key else None), []
+
+    @property
+    def reviews(self) -> Reviews:
+        """What people said of the rules, laws and controls, by key; read from the run folder whenever it is asked for.
+
+        Raises:
+            RunError: If the file of reviews is damaged.
+        """
+        return Reviews() if self.path is None else load_reviews(self.path)
+
+    def review(
+        self, what: int | str | Rule | Law | Control, verdict: Verdict, note: str | None = None, *, by: str = ""
+    ) -> Reviews:
+        """Accept or reject a rule, a law or a control, or write a note on it; kept in the run folder.
+
+        Rejected rules are left out by ``th.apply``, monitors and ``thence export`` unless told otherwise.
+
+        Args:
+            what: The position of a rule, or a rule, law or control of the run, or its key.
+            verdict: ``"accepted"``, ``"rejected"``, or an empty string for a note alone.
+            note: A note; by default an earlier one stays. A review with neither verdict nor note is removed.
+            by: Who says it; may be empty.
+
+        Returns:
+            All reviews of the run.
+
+        Raises:
+            ConfigError: If the run has no such rule, or the verdict is unknown.
+            RunError: If the run has not been saved, or its folder cannot be written.
+
+        Examples:
+            >>> import tempfile, thence as th
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, out=f"{folder}/a", progress="off")
+            ...     run.review(0, "rejected", "the valve was being repaired")
+            ...     len(run.rules) - len(run.reviewed_rules())
+            Reviews(1 rejected)
+            1
+        """
+        if self.path is None:
+            raise RunError("reviews are kept in the run folder, and this run has none", hint="save it: run.save(path)")
+        key, sentence = self._identify(what)
+        return save_review(self.path, key, verdict, note, sentence=sentence, by=by)
+
+    def reviewed_rules(self, which: Reviewed = "not-rejected") -> RuleSet:
+        """Return the rules to use, given their reviews; with columns ``review`` and ``review_note`` if any has one.
+
+        Args:
+            which: ``"not-rejected"``, ``"accepted"`` or ``"all"``.
+
+        Raises:
+            ConfigError: If ``which`` is none of these.
+        """
+        reviews = self.reviews
+        kept = select_reviewed(self.rules, reviews, which)
+        rules = self.rules if kept.all() else self.rules.take(np.flatnonzero(kept))
+        return with_reviews(rules, reviews)
+
+    def _identify(self, what: int | str | Rule | Law | Control) -> tuple[str, str]:
+        """The key and the sentence of a rule, law or control of the run."""
+        if isinstance(what, (int, np.integer)):
+            self._require_rule(int(what))
+            what = self.rules.rule(int(what))
+        if not isinstance(what, (str, Rule, Law, Control)):
+            raise ConfigError(f"a rule, a law, a control, a position or a key is needed, got {type(what).__name__}")
+        key = what if isinstance(what, str) else key_of(what)
+        for one in (*(self.laws or ()), *(self.controls or ())):
+            if key_of(one) == key:
+                return key, one.statement if isinstance(one, Law) else one.english
+        at = Reviews({key: Review("")}).at(self.rules) if is_key(key) else {}
+        if not at:
+            raise ConfigError(
+                f"the run has no rule, law or control {what if isinstance(what, str) else what.english!r}",
+                hint="'thence review RUN --list' prints the keys",
+            )
+        return key, self.rules.rule(next(iter(at))).english
+
+    def _require_rule(self, rule: int) -> None:
+        if isinstance(rule, bool) or not 0 <= rule < len(self.rules):
+            raise ConfigError(f"there is no rule {rule!r}", hint=f"rules are numbered from 0 to {len(self.rules) - 1}")
+
+    def _tell_carried(self, reviews: Reviews, target: Path) -> list[str]:
+        """Say what became of the reviews of a run that is replaced."""
+        if not reviews or not target.is_dir():
+            return []
+        logic = {key_of(one) for one in (*(self.laws or ()), *(self.controls or ()))}
+        found = {key_of(self.rules.rule(number)) for number in reviews.at(self.rules)} | (logic & set(reviews))
+        count = f"{len(reviews):,} review{'' if len(reviews) == 1 else 's'}"
+        return [f"{count} of the run that was replaced are kept; this run has what {len(found):,} of them are about"]
 
     def __repr__(self) -> str:
         count = f"{len(self.rules):,} rule{'' if len(self.rules) == 1 else 's'}"
@@ -178,6 +338,15 @@ class Run:
             "controls": [] if self.controls is None else self.controls.sentences,
         }
         return {title: sentences for title, sentences in found.items() if sentences}
+
+
+@contextmanager
+def _hold_reviews(target: Path) -> Iterator[None]:
+    """Keep others from reviewing a run while it is replaced; of a folder that nobody can write there is no need."""
+    with ExitStack() as stack:
+        if target.is_dir() and os.access(target, os.W_OK):
+            stack.enter_context(hold_reviews(target))
+        yield
 
 
 def _first_rules(rules: RuleSet) -> RuleSet:
