@@ -12,7 +12,7 @@ from thence.rules.english import format_number, format_unit
 if TYPE_CHECKING:
     from thence.laws.law import Law
 
-__all__ = ["format_counts", "format_share", "format_statement"]
+__all__ = ["format_counts", "format_share", "format_statement", "format_term"]
 
 _MOST_NAMED = 3  # exceptions that a sentence names
 
@@ -106,6 +106,16 @@ def _singular(role: str, target: str) -> str:
     verb, _, rest = verbs.partition(" ")
     verb = {"have": "has", "are": "is"}.get(verb, f"{verb}s")
     return f"{before} that {verb} {rest}".rstrip()
+
+
+def format_term(term: Term, pattern: Pattern) -> str:
+    """Format a term: ``the total flow of the Pipes that end there``, or ``its level`` of the place itself.
+
+    Args:
+        term: The term.
+        pattern: The pattern of the law.
+    """
+    return _term(term, pattern)
 
 
 def _term(term: Term, pattern: Pattern, before: Term | None = None) -> str:

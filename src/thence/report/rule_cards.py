@@ -20,6 +20,7 @@ from thence.counting.by_place import PlaceCounts, name_places
 from thence.errors import MiningError
 from thence.graph.matching import with_ancestors
 from thence.refinement.exceptions import judge_places
+from thence.report.choosing import best_place, tell_choice
 from thence.report.evidence import Evidence
 from thence.report.periods import Chosen, add_up, choose_period, join_frames
 from thence.report.schema import Band, Card, History, PlaceShare, Trace
@@ -78,13 +79,20 @@ def make_rule_card(evidence: Evidence, position: int) -> Card | None:
         "about": "rule",
         "id": position,
         "place": shown.name or " – ".join(dict.fromkeys(trace["node"] or trace["name"] for trace in traces)),
-        "why": _why(counted, chosen, period, shown, lifted=lifted),
+        "why": tell_choice(
+            counted.n_antecedent,
+            counted.n_both,
+            chosen=chosen,
+            period=period,
+            held_shown=int(shown.held[cut].sum()),
+            broken_shown=int(shown.violated[cut].sum()),
+        ),
         "traces": traces,
         "held": join_frames(shown.held[cut], part.times, every, first=period.start),
         "violated": join_frames(shown.violated[cut], part.times, every, first=period.start),
         "history": _history(parts, evidence),
         "places": place_shares(counted, parts, evidence.bound) if lifted else [],
-        "n_places": len(counted.n) if lifted else 0,
+        "n_places": int((counted.n_antecedent > 0).sum()) if lifted else 0,
         "nodes": nodes,
         "edges": evidence.edges_among(nodes),
     }
@@ -135,19 +143,9 @@ def _count(parts: Sequence[Part], denominator: str) -> PlaceCounts:
 
 
 def _choose_place(counted: PlaceCounts, bound: float) -> int | None:
-    """Choose the place that tells the rule best: it holds there, failed at times, and begins to apply most often."""
+    """Choose the place that tells the rule best."""
     _, holds = judge_places(counted, bound)
-    candidates = np.flatnonzero(holds)
-    if not len(candidates):
-        candidates = np.flatnonzero(counted.n_both > 0)
-    if not len(candidates):
-        candidates = np.flatnonzero(counted.n_antecedent > 0)
-    if not len(candidates):
-        return None
-    failing = candidates[counted.n_antecedent[candidates] > counted.n_both[candidates]]
-    candidates = failing if len(failing) else candidates
-    order = np.lexsort((candidates, -counted.n_both[candidates], -counted.episodes[candidates]))
-    return int(candidates[order[0]])
+    return best_place(counted.n_antecedent, counted.n_both, keeps=holds)
 
 
 def _find(parts: Sequence[Part], place: int) -> tuple[Part, int]:
@@ -179,7 +177,8 @@ def _look(evidence: Evidence, rules: RuleSet, part: Part, embedding: int) -> _Sh
     held, violated, missing = (
         unpack(words[0], n_rows=frames) for words in (states.satisfied, states.violated, states.missing)
     )
-    name, nodes = "", ()
+    name = ""
+    nodes: tuple[str, ...] = ()
     place: tuple[str, ...] = ()
     if part.block is not None and part.block.is_lifted and part.embeddings is not None:
         at = int(part.embeddings[embedding])
@@ -353,34 +352,3 @@ def _names(parts: Sequence[Part], places: Ints) -> list[tuple[str, list[str]]]:
                 known[at] = name, list(dict.fromkeys(block.embeddings[embedding][:count]))
         first += part.bank.n_embeddings
     return [known.get(at, ("", [])) for at in places.tolist()]
-
-
-def _why(counted: PlaceCounts, chosen: int, period: Chosen, shown: _Shown, *, lifted: bool) -> str:
-    """Why this place and this period are shown, in words."""
-    cut = slice(period.start, period.stop)
-    held, broken = int(shown.held[cut].sum()), int(shown.violated[cut].sum())
-    where = ""
-    if lifted and len(counted.n) > 1:
-        failing = counted.n_antecedent[chosen] > counted.n_both[chosen]
-        which = "of those that keep the rule and broke it at times, " if failing else ""
-        where = f"Of {len(counted.n):,} places, {which}the one where it begins to apply most often. "
-    when = f"In this {period.length}" if period.length and period.length[0].isalpha() else "In these"
-    if period.length and not period.length[0].isalpha():
-        when = f"In these {period.length}"
-    elif not period.length:
-        when = "In the whole time"
-    if not held + broken:
-        return f"{where}{when} it does not apply."
-    if not broken:
-        said = f"it holds in all {_windows(held)} in which it applies" if held > 1 else "it applies once, and holds"
-    elif held:
-        said = f"it holds in {_windows(held)} and fails in {broken:,}"
-    else:
-        said = f"it fails in all {_windows(broken)} in which it applies"
-    total = int((counted.n_antecedent - counted.n_both).sum())
-    elsewhere = f"; in all it fails in {total:,}" if total > broken else ""
-    return f"{where}{when} {said}{elsewhere}."
-
-
-def _windows(count: int) -> str:
-    return f"{count:,} window{'' if count == 1 else 's'}"
