@@ -19,7 +19,7 @@ IMAGE = re.compile(r'<p>\s*<img alt="(?P<alt>[^"]*)" src="(?P<source>[^"]*?img/[
 
 def on_page_markdown(markdown: str, *, page: Any, **_: object) -> str:
     """Put outputs below the blocks of a page, and drop the comments before them."""
-    return with_outputs(markdown, page=f"docs/{page.file.src_uri}")
+    return with_plain_pipes(with_outputs(markdown, page=f"docs/{page.file.src_uri}"))
 
 
 def on_page_content(content: str, *, page: Any, **_: object) -> str:
@@ -40,6 +40,16 @@ def with_outputs(markdown: str, *, page: str) -> str:
         return f"```{block.language}\n{block.text}```\n" + shown_output(outputs.get(key, ""), block)
 
     return BLOCK.sub(replace, markdown)
+
+
+def with_plain_pipes(markdown: str) -> str:
+    """``\\|`` in the code of a table, as GitHub needs it, without the backslash that mkdocs would show."""
+    return re.sub(
+        r"^\|.*$",
+        lambda row: re.sub(r"`[^`]*`", lambda code: code[0].replace("\\|", "|"), row[0]),
+        markdown,
+        flags=re.M,
+    )
 
 
 def shown_output(output: str, block: Block) -> str:
