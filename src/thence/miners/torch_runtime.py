@@ -1,4 +1,4 @@
-"""The only door to torch: a check that it is installed, and a limit on its threads.
+"""The only door to torch: a check that it is installed, the choice of a device, and a limit on its threads.
 
 torch is an optional dependency (extras ``aerial`` and ``baselines``). Miners that need it call ``require_torch`` when
 they start to work and import torch inside their functions or in modules that they import afterwards, so that everything
@@ -7,13 +7,18 @@ else starts fast and runs without it. Importing this module must not import torc
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
-from thence.errors import require
+from thence.errors import ConfigError, require
 
-__all__ = ["one_thread", "require_torch"]
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["find_device", "is_on_cpu", "one_thread", "require_device", "require_torch"]
 
 
 def require_torch(*, extra: str, also: tuple[str, ...] = ()) -> None:
@@ -28,6 +33,32 @@ def require_torch(*, extra: str, also: tuple[str, ...] = ()) -> None:
     """
     for module in ("torch", *also):
         require(module, extra=extra)
+
+
+def require_device(name: object) -> None:
+    """Raise ``ConfigError`` unless ``name`` names a CPU or CUDA device; whether it exists is checked on use."""
+    if not isinstance(name, str) or not re.fullmatch(r"cpu(:0)?|cuda(:\d+)?", name):
+        raise ConfigError(f"unknown device {name!r}", hint="use 'cpu' or 'cuda'")
+
+
+def is_on_cpu(name: str) -> bool:
+    """Return whether a device that was checked is the CPU."""
+    return name.startswith("cpu")
+
+
+def find_device(name: str) -> torch.device:
+    """Return the device with this name, or raise ``ConfigError`` if it does not exist."""
+    import torch
+
+    require_device(name)
+    device = torch.device(name)
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise ConfigError("no CUDA device is available", hint="use device='cpu'")
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise ConfigError(
+            f"no such device '{name}': there are {torch.cuda.device_count()} CUDA devices", hint="use 'cuda'"
+        )
+    return device
 
 
 @contextmanager

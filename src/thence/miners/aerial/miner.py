@@ -23,7 +23,7 @@ from thence.miners.aerial.settings import SearchSettings, TrainingSettings
 from thence.miners.base import BaseMiner
 from thence.miners.codes import require_codes
 from thence.miners.neighbours import Neighbours, near_columns, require_near
-from thence.miners.torch_runtime import one_thread, require_torch
+from thence.miners.torch_runtime import find_device, one_thread, require_torch
 from thence.progress import Progress, silent
 from thence.rules.constraints import Constraint, explain_no_match, prepare_constraint
 from thence.rules.ruleset import RuleSet
@@ -397,7 +397,6 @@ class Aerial(BaseMiner):
 
     def _extract_block(self, model: AerialModel, table: TransactionTable, at: int, progress: Progress) -> RuleSet:
         from thence.miners.aerial.extraction import RuleArrays, extract_rules, extract_top_rules
-        from thence.miners.aerial.training import find_device
 
         block, learned = table.blocks[at], model.blocks[at]
         if learned.network is None:

@@ -5,7 +5,6 @@ This module must not import torch: settings are read from files long before anyt
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
@@ -15,10 +14,11 @@ from numpy.typing import NDArray
 
 from thence.errors import ConfigError
 from thence.miners.neighbours import Neighbours
+from thence.miners.torch_runtime import require_device
 from thence.settings.numbers import require_integer, require_number, require_seed, require_share
 from thence.settings.typed import Location, refuse_unknown
 
-__all__ = ["LEARNING_RATE", "SearchSettings", "TrainingSettings", "require_device"]
+__all__ = ["LEARNING_RATE", "SearchSettings", "TrainingSettings"]
 
 LEARNING_RATE = 5e-3
 """The learning rate of the paper."""
@@ -208,12 +208,6 @@ class SearchSettings:
     def consequent_threshold(self) -> float:
         """The threshold for the consequents."""
         return self.similarity if self.consequent is None else self.consequent
-
-
-def require_device(name: object) -> None:
-    """Raise ``ConfigError`` unless ``name`` names a CPU or CUDA device; whether it exists is checked on use."""
-    if not isinstance(name, str) or not re.fullmatch(r"cpu(:0)?|cuda(:\d+)?", name):
-        raise ConfigError(f"unknown device {name!r}", hint="use 'cpu' or 'cuda'")
 
 
 def _checked_widths(widths: object) -> tuple[int, ...]:

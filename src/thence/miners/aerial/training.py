@@ -27,10 +27,11 @@ from thence.miners.aerial.corruption import (
 )
 from thence.miners.aerial.loss import AllFeatures, NearFeatures, Output, compute_gradients, compute_loss
 from thence.miners.aerial.rows import ArrayRows, Codes, RowSource, check_codes, explain_trivial, read_sample
-from thence.miners.aerial.settings import LEARNING_RATE, TrainingSettings, require_device
+from thence.miners.aerial.settings import LEARNING_RATE, TrainingSettings
 from thence.miners.neighbours import Neighbours
+from thence.miners.torch_runtime import find_device
 
-__all__ = ["Epoch", "Training", "find_device", "train"]
+__all__ = ["Epoch", "Training", "train"]
 
 EpochProgress = Callable[["Epoch"], None]
 """Called after each epoch."""
@@ -182,19 +183,6 @@ def _make_model(layout: Layout, options: TrainingSettings, start: Autoencoder | 
             hint="leave out widths, or train a new model",
         )
     return start
-
-
-def find_device(name: str) -> torch.device:
-    """Return the device with this name, or raise ``ConfigError`` if it does not exist."""
-    require_device(name)
-    device = torch.device(name)
-    if device.type == "cuda" and not torch.cuda.is_available():
-        raise ConfigError("no CUDA device is available", hint="use device='cpu'")
-    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise ConfigError(
-            f"no such device '{name}': there are {torch.cuda.device_count()} CUDA devices", hint="use 'cuda'"
-        )
-    return device
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,6 +25,7 @@ from thence.miners.exact.kernels import continue_search, count_pairs_of
 from thence.miners.exact.neighbourhoods import mine_near
 from thence.miners.exact.search import RuleBlock, mine_exact
 from thence.miners.neighbours import near_columns
+from thence.miners.torch_runtime import find_device, is_on_cpu, require_device, require_torch
 from thence.progress import FIRST_RUN, Progress, silent
 from thence.rules.constraints import Constraint, explain_no_match
 from thence.rules.measures import MEASURES, Counts
@@ -62,6 +63,8 @@ class Exact(BaseMiner):
             ``estimate_rules``); ``"stop"`` ends it after ``max_rules`` rules, with a note.
         denominator: Which rows a rule is counted over: ``"present"`` are those in which all its features are present,
             ``"all"`` are all rows.
+        device: Where to search, with the same rules: ``"cpu"``, or ``"cuda"`` for a graphics processor (which needs the
+            extra ``aerial``).
 
     Raises:
         ConfigError: If a setting has an impossible value.
@@ -88,6 +91,7 @@ class Exact(BaseMiner):
     max_rules: int = 5_000_000
     on_limit: str = "raise"
     denominator: str = "present"
+    device: str = "cpu"
 
     def __post_init__(self) -> None:
         require_integer("max_antecedents", self.max_antecedents)
@@ -98,6 +102,7 @@ class Exact(BaseMiner):
             raise ConfigError(f"unknown denominator {self.denominator!r}", hint="use 'present' or 'all'")
         if self.on_limit not in ("raise", "stop"):
             raise ConfigError(f"unknown value of on_limit: {self.on_limit!r}", hint="use 'raise' or 'stop'")
+        require_device(self.device)
         for name in self.bounds:
             side, _, measure = name.partition("_")
             if side not in ("min", "max") or measure not in MEASURES:
@@ -153,14 +158,14 @@ class Exact(BaseMiner):
         # The rules of earlier blocks were within the limit, or the question was asked there.
         unasked = self.on_limit == "raise" and self.max_rules - room <= self.max_rules * _ASK_AFTER
         trivial = trivial_pairs(block)
-        search: Callable[..., Generator[RuleBlock]] = mine_exact
-        if self.near is not None:
-            search = partial(mine_near, near=near_columns(self.near, at, len(block.columns)))
+        search = self._search(at, len(block.columns))
         bounds = {"min_support": self.min_support, "min_confidence": self.min_confidence, "max_rules": room}
         label = f"mining {at + 1}/{len(table.blocks)}" if len(table.blocks) > 1 else "mining"
         n_rules = 0
         try:
-            if needs_compiling(continue_search if self.max_antecedents > 1 else count_pairs_of):
+            if is_on_cpu(self.device) and needs_compiling(
+                continue_search if self.max_antecedents > 1 else count_pairs_of
+            ):
                 progress(label, 0.0, 1.0, FIRST_RUN)
             with closing(search(**inputs, **bounds, max_antecedents=self.max_antecedents)) as pieces:
                 for piece in pieces:
@@ -190,6 +195,20 @@ class Exact(BaseMiner):
             antecedents, consequents, table, block=at, counts=own, notes=notes, denominator=self.denominator
         )
         return replace(rules, ending=ending)
+
+    def _search(self, at: int, n_columns: int) -> Callable[..., Generator[RuleBlock]]:
+        """The search for the rules of a block, where it was asked for."""
+        near = None if self.near is None else near_columns(self.near, at, n_columns)
+        if is_on_cpu(self.device):
+            return mine_exact if near is None else partial(mine_near, near=near)
+        require_torch(extra="aerial")
+        from thence.miners.exact.device_near import mine_near_on_device
+        from thence.miners.exact.device_search import mine_on_device
+
+        device = find_device(self.device)
+        if near is None:
+            return partial(mine_on_device, device=device)
+        return partial(mine_near_on_device, near=near, device=device)
 
     def _why_empty(self, table: TransactionTable) -> list[str]:
         reasons = [*table.notes]

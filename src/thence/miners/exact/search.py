@@ -59,7 +59,7 @@ from thence.miners.exact.kernels import (
 )
 from thence.rules.bounds import as_fraction, exact_threshold
 
-__all__ = ["RuleBlock", "Search", "mine_exact", "prepare_search"]
+__all__ = ["RuleBlock", "Search", "cap_blocks", "mine_exact", "prepare_search"]
 
 # Pair counts are stored for up to this many frequent items (256 MB); with more, only the bound n(P, i) prunes.
 _MAX_PAIR_ITEMS = 8192
@@ -238,7 +238,7 @@ def mine_exact(
         blocks = _select_pairs(problem, block_rules=block_rules)
     else:
         blocks = _stream(problem, block_rules=block_rules, workers=workers)
-    return blocks if max_rules is None else _cap(blocks, max_rules)
+    return blocks if max_rules is None else cap_blocks(blocks, max_rules)
 
 
 def prepare_search(
@@ -252,9 +252,10 @@ def prepare_search(
     max_antecedents: int,
     min_support: float | str | Fraction,
     min_confidence: float | str | Fraction,
-    threads: int | None,
+    threads: int | None = None,
+    count_pairs: bool = True,
 ) -> SearchProblem:
-    """Check the input, keep the items that can occur in a rule, and count their pairs."""
+    """Check the input, keep the items that can occur in a rule, and count their pairs if these are few enough."""
     bitmaps = check_bitmaps(bitmaps, n_rows, "bitmaps")
     present = None if present is None else check_bitmaps(present, n_rows, "present")
     n_items = bitmaps.shape[0]
@@ -299,7 +300,7 @@ def prepare_search(
         confidence_p=confidence.numerator,
         confidence_q=confidence.denominator,
     )
-    if 0 < len(items) <= _MAX_PAIR_ITEMS:
+    if count_pairs and 0 < len(items) <= _MAX_PAIR_ITEMS:
         problem = problem._replace(pairs=_count_pairs(problem, threads))
     return problem
 
@@ -434,7 +435,7 @@ def _stream(problem: SearchProblem, *, block_rules: int, workers: int) -> Genera
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _cap(blocks: Generator[RuleBlock, None, None], max_rules: int) -> Generator[RuleBlock, None, None]:
+def cap_blocks(blocks: Generator[RuleBlock, None, None], max_rules: int) -> Generator[RuleBlock, None, None]:
     """Yield the first ``max_rules`` rules; if there are more, the last block is marked as capped."""
     left = max_rules
     with closing(blocks):

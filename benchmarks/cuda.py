@@ -1,0 +1,135 @@
+"""Exact mining and Aerial on a graphics processor, beside the processor: same rules, seconds.
+
+    python benchmarks/cuda.py                 sizes up to 10,000 sensors; needs torch with CUDA
+    python benchmarks/cuda.py --quick         small sizes, and torch on the processor where there is no CUDA
+    python benchmarks/cuda.py --out FILE      also write the rows as JSON
+
+Readings are made up: every sensor follows one of some hidden states with noise, so that neighbours along a line go
+together. Where both are run, the rules of both devices must be equal, or the script fails. The seconds of a device
+include moving the bitmaps there and the rules back.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from thence.bitmaps.bits import pack_codes
+from thence.miners.exact.device_near import mine_near_on_device
+from thence.miners.exact.device_search import mine_on_device
+from thence.miners.exact.neighbourhoods import mine_near
+from thence.miners.exact.search import RuleBlock, mine_exact
+from thence.miners.neighbours import Neighbours
+
+BINS, ROWS = 10, 17_520
+SUPPORT, CONFIDENCE = 0.01, 0.8
+
+
+def make_bitmaps(sensors: int, rows: int) -> dict[str, Any]:
+    """Return the input of a search over sensors that follow their neighbours along a line."""
+    rng = np.random.default_rng(sensors)
+    groups = max(sensors // 8, 1)
+    base = rng.integers(0, BINS, (groups, rows), dtype=np.int16)
+    codes = base[np.arange(sensors) * groups // sensors]
+    noisy = rng.random(codes.shape, dtype=np.float32) < 0.15
+    codes = np.where(noisy, rng.integers(0, BINS, codes.shape, dtype=np.int16), codes)
+    bitmaps, _ = pack_codes(codes.T, cardinalities=np.full(sensors, BINS))
+    return {
+        "bitmaps": bitmaps,
+        "feature_of_item": np.repeat(np.arange(sensors), BINS),
+        "n_rows": rows,
+        "antecedent_ok": np.ones(sensors * BINS, bool),
+        "consequent_ok": np.ones(sensors * BINS, bool),
+        "min_support": SUPPORT,
+        "min_confidence": CONFIDENCE,
+        "max_rules": 50_000_000,
+    }
+
+
+def along_a_line(sensors: int, hops: int) -> Neighbours:
+    """Return the neighbours of sensors on a line, at most some hops away."""
+    places = np.arange(sensors)
+    return Neighbours.of([places[max(at - hops, 0) : at + hops + 1] for at in range(sensors)])
+
+
+def timed(search: Callable[[], Iterator[RuleBlock]]) -> tuple[float, int, int]:
+    """Return the seconds of a search, the number of its rules, and a hash of them."""
+    begin = time.perf_counter()
+    blocks = list(search())
+    seconds = time.perf_counter() - begin
+    parts = [np.concatenate([block.antecedents, block.consequents[:, None], block.counts], axis=1) for block in blocks]
+    rules = np.concatenate(parts) if parts else np.zeros((0, 0))
+    return seconds, len(rules), hash(rules.tobytes())
+
+
+def compare(name: str, sensors: int, here: Callable[[], Any] | None, there: Callable[[], Any]) -> dict[str, Any]:
+    """Run a search on both devices and return a row of the table."""
+    timed(there)  # the first call loads libraries
+    seconds, rules, found = min(timed(there) for _ in range(2))
+    row: dict[str, Any] = {"search": name, "sensors": sensors, "rules": rules, "device_s": round(seconds, 3)}
+    if here is not None:
+        timed(here)
+        own, _, expected = timed(here)
+        if expected != found:
+            sys.exit(f"the rules of {name}, {sensors} sensors, differ between the devices")
+        row |= {"cpu_s": round(own, 3), "ratio": round(own / seconds, 1)}
+    print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
+    return row
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--cpu-limit", type=int, default=1000, help="most sensors that are also searched on the CPU")
+    options = parser.parse_args()
+    cuda = torch.cuda.is_available()
+    if not cuda and not options.quick:
+        sys.exit("no CUDA device is available; use --quick for torch on the processor")
+    device = torch.device("cuda" if cuda else "cpu")
+    print(torch.cuda.get_device_name() if cuda else "torch on the processor", torch.__version__)
+    rows: list[dict[str, Any]] = []
+    sizes = (50, 100) if options.quick else (300, 1000, 3000, 10_000)
+    for sensors in sizes:
+        given = make_bitmaps(sensors, 2_000 if options.quick else ROWS)
+        near = along_a_line(sensors, 4)
+        both = sensors <= options.cpu_limit
+
+        def one(given: dict[str, Any] = given) -> Iterator[RuleBlock]:
+            return mine_on_device(device=device, max_antecedents=1, **given)
+
+        def own_one(given: dict[str, Any] = given) -> Iterator[RuleBlock]:
+            return mine_exact(max_antecedents=1, **given)
+
+        def local(given: dict[str, Any] = given, near: Neighbours = near) -> Iterator[RuleBlock]:
+            return mine_near_on_device(near=near, device=device, max_antecedents=2, **given)
+
+        def own_local(given: dict[str, Any] = given, near: Neighbours = near) -> Iterator[RuleBlock]:
+            return mine_near(near=near, max_antecedents=2, **given)
+
+        rows.append(compare("one antecedent, all pairs", sensors, own_one if both else None, one))
+        rows.append(compare("two antecedents within 4 hops", sensors, own_local if both else None, local))
+        if sensors <= 300:
+
+            def two(given: dict[str, Any] = given) -> Iterator[RuleBlock]:
+                return mine_on_device(device=device, max_antecedents=2, **given)
+
+            def own_two(given: dict[str, Any] = given) -> Iterator[RuleBlock]:
+                return mine_exact(max_antecedents=2, **given)
+
+            rows.append(compare("two antecedents, all pairs", sensors, own_two, two))
+    if options.out is not None:
+        options.out.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
