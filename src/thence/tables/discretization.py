@@ -64,6 +64,7 @@ MAX_BINS = 32_000
 MAX_DISTINCT = 20
 FINE_BINS, FINE_RANKS = 1000, 100
 """Number of bins, and of ranks, for thresholds that are sharper than the bins of the search."""
+_FEW = 16  # edges that are compared one by one, and bins whose frequent values are found without sorting
 
 FloatArray = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int16]
@@ -127,7 +128,7 @@ class Binning:
             known = self.categories[at] == values if len(self.categories) else np.zeros(values.shape, bool)
             return np.where(known, at, -1).astype(np.int16)
         if self.has_ranks:
-            codes = np.searchsorted(self.bin_edges, values, side="right").astype(np.int16)
+            codes = _count_edges(self.bin_edges, values)
             codes[np.isnan(values)] = -1
         else:
             codes = np.full(values.shape, -1, np.int16)
@@ -280,10 +281,34 @@ def cut_by_frequency(values: FloatArray, bins: int) -> Binning:
     return Binning(cuts, named=frequent, resolution=resolution)
 
 
+def _count_edges(edges: FloatArray, values: FloatArray) -> Codes:
+    """How many edges each value reaches; NaN may have any code."""
+    if len(edges) > _FEW:
+        return np.searchsorted(edges, values, side="right").astype(np.int16)
+    codes = np.zeros(values.shape, np.int16)
+    for edge in edges.tolist():
+        codes += values >= edge
+    return codes
+
+
 def _find_frequent(values: FloatArray, bins: int) -> FloatArray:
     """The values that make up more than one share of ``bins``, in increasing order."""
-    levels, counts = np.unique(values, return_counts=True)
-    return np.asarray(levels[counts * bins > values.size] + 0.0)
+    if bins > _FEW:
+        levels, counts = np.unique(values, return_counts=True)
+        return np.asarray(levels[counts * bins > values.size] + 0.0)
+    ends = _ends_of_shares(values.size, bins)
+    return _frequent_of(np.partition(values, ends)[ends] if len(ends) else np.empty(0), values, bins)
+
+
+def _ends_of_shares(size: int, bins: int) -> npt.NDArray[np.int64]:
+    """The places in sorted order at which equal shares end; a value with more than a share is at one of them."""
+    return np.unique(np.arange(1, bins) * size // bins)
+
+
+def _frequent_of(levels: FloatArray, values: FloatArray, bins: int) -> FloatArray:
+    """Those of some levels that make up more than one share of ``bins`` of all values."""
+    found = [level for level in np.unique(levels).tolist() if np.count_nonzero(values == level) * bins > values.size]
+    return np.array(found, np.float64) + 0.0
 
 
 def _bounds_of(value: float, resolution: float) -> tuple[float, float]:
@@ -420,15 +445,26 @@ def fit_ranks(values: npt.NDArray[Any], *, bins: int = 10, parts: int = 1) -> Bi
     resolution = 0.0 if decimals is None else float(f"1e-{decimals}")
     if finite.min() == finite.max():
         return Binning(np.full(ranks - 1, np.nan), ties=finite[:1] + 0.0, resolution=resolution)
-    ties = _find_frequent(finite, bins)
-    edges = _order_statistics(finite, np.arange(1, ranks) / ranks)
+    at = _places_of(np.arange(1, ranks) / ranks, finite.size)
+    if bins > _FEW:
+        ordered, ties = np.sort(finite), _find_frequent(finite, bins)
+    else:
+        ends = _ends_of_shares(finite.size, bins)
+        ordered = np.partition(finite, np.union1d(at, ends)) if ranks > 1 else finite
+        ties = _frequent_of(ordered[ends], finite, bins)
+    edges = ordered[at]
     if decimals is not None:
         edges = np.array([_bounds_of(edge, resolution)[0] for edge in edges.tolist()])
     return Binning(edges, ties=ties if len(ties) else None, resolution=resolution)
 
 
+def _places_of(fractions: FloatArray, size: int) -> npt.NDArray[np.int64]:
+    """The places in sorted order of fractions of all values."""
+    return np.minimum((fractions * size + 1e-9).astype(np.int64), size - 1)
+
+
 def _order_statistics(values: FloatArray, fractions: FloatArray) -> FloatArray:
-    at = np.minimum((fractions * len(values) + 1e-9).astype(np.int64), len(values) - 1)
+    at = _places_of(fractions, len(values))
     return np.asarray(np.partition(values, np.unique(at))[at]) if len(at) else np.empty(0)
 
 

@@ -12,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from thence.bitmaps.bits import run_threads, split_range
 from thence.readings.windows import WindowedReadings
 from thence.rules.items import Interval, Value
 from thence.tables.blocks import Codes, as_codes
@@ -21,6 +22,8 @@ from thence.tables.enrich.grounded import derived_unit, derived_values, minable_
 from thence.time_names import STATE_PREFIX, parse_time_name
 
 __all__ = ["KindCodes", "SeriesEncoder", "encode_readings"]
+
+_ROWS = 64  # series that a thread takes at a time
 
 
 @dataclass(frozen=True)
@@ -105,41 +108,61 @@ class SeriesEncoder:
         changes has no ranks: its value counts where it is a frequent value of another series, and is missing otherwise.
         Which values are named depends on these series alone, not on others that share a binning with one of them.
         """
-        bins = self.discretizer.n_ranks
-        own: dict[str, Binning] = {}
-        for row, key in enumerate(keys):
-            # The same sensors may be known in one role, and not all that there are in another: then there is no total.
-            fitted = None if np.isnan(series[row]).all() else self._ranks_of(key, series[row])
-            if fitted is not None:
-                own[key] = fitted
+        own = self._fit_all(series, keys)
         named = _ties_of(own.values())
-        for row, key in enumerate(keys):
-            binning = own.get(key)
-            if binning is None:
-                codes[row] = -1
-                continue
-            if binning.has_ranks and len(named):
-                binning = replace(binning, ties=named)
-            codes[row] = binning.encode(series[row])
-            if binning.ties is not None:
-                places = np.where(np.isin(binning.ties, named), bins + np.searchsorted(named, binning.ties), -1)
-                tied = codes[row] >= bins
-                codes[row][tied] = places[codes[row][tied] - bins]
+
+        def work(rows: tuple[int, int]) -> None:
+            for row in range(*rows):
+                codes[row] = -1 if keys[row] not in own else self._codes_of(own[keys[row]], series[row], named)
+
+        run_threads(work, split_range(len(series), len(series) // _ROWS))
+        for key, binning in own.items():
             # Later readings are named as all these series were.
-            self.binnings[key] = replace(binning, ties=_join(binning.ties, self.binnings[key].ties))
+            self.binnings[key] = replace(binning, ties=_join(self._ties(binning, named), self.binnings[key].ties))
         return codes, (*self.ranks, *(format_tie(value) for value in named.tolist()))
 
-    def _ranks_of(self, key: str, series: npt.NDArray[np.float64]) -> Binning | None:
-        """The ranks of a series with its own frequent values: from before, or fitted; ``None`` if it has neither."""
-        if key not in self._own:
-            if key in self.binnings:
-                self._own[key] = self.binnings[key]
-            else:
-                fitted = fit_ranks(series[self.fit_frames], bins=self.discretizer.bins, parts=self.discretizer.parts)
-                if not fitted.has_ranks and fitted.ties is None:
-                    return None
-                self._own[key] = self.binnings[key] = fitted
-        return self._own[key]
+    def _ties(self, binning: Binning, named: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
+        """The values that a series is named by: its own, or those of all series if it changes."""
+        return named if binning.has_ranks and len(named) else binning.ties
+
+    def _codes_of(self, binning: Binning, row: npt.NDArray[np.float64], named: npt.NDArray[np.float64]) -> Codes:
+        bins, ties = self.discretizer.n_ranks, self._ties(binning, named)
+        codes = replace(binning, ties=ties).encode(row)
+        if ties is not None:
+            places = np.where(np.isin(ties, named), bins + np.searchsorted(named, ties), -1)
+            tied = codes >= bins
+            codes[tied] = places[codes[tied] - bins]
+        return codes
+
+    def _fit_all(self, series: npt.NDArray[np.float64], keys: Sequence[str]) -> dict[str, Binning]:
+        """The ranks of each series with its own frequent values: from before, or fitted; without those that have neither.
+
+        The same sensors may be known in one role, and not all that there are in another: then there is no total.
+        """
+        fitted: dict[int, Binning] = {}
+        unknown = [key not in self._own and key not in self.binnings for key in keys]
+        known = np.zeros(len(series), bool)
+
+        def work(rows: tuple[int, int]) -> None:
+            for row in range(*rows):
+                known[row] = not np.isnan(series[row]).all()
+                if unknown[row] and known[row]:
+                    values = series[row][self.fit_frames]
+                    fitted[row] = fit_ranks(values, bins=self.discretizer.bins, parts=self.discretizer.parts)
+
+        run_threads(work, split_range(len(series), len(series) // _ROWS))
+        own: dict[str, Binning] = {}
+        for row in np.flatnonzero(known).tolist():
+            key = keys[row]
+            if key not in self._own:
+                if key in self.binnings:
+                    self._own[key] = self.binnings[key]
+                elif fitted[row].has_ranks or fitted[row].ties is not None:
+                    self._own[key] = self.binnings[key] = fitted[row]
+                else:
+                    continue
+            own[key] = self._own[key]
+        return own
 
     def encode_facts(self, values: npt.NDArray[np.float64], pool: str) -> tuple[Codes, tuple[Value | Interval, ...]]:
         """Encode the values of a property with the binning ``pool``: bins of equal count, or the edges given for it."""
