@@ -13,9 +13,9 @@ import numpy.typing as npt
 from thence.application.applied import Applied
 from thence.application.later import Later, Reference, gather_later, prepare_later
 from thence.application.logic import AppliedControls, AppliedLaws, apply_controls, apply_laws
-from thence.application.parts import Part, Target, encode_rules
+from thence.application.parts import Part, Target, encode_rules, targets_of
 from thence.application.states import Tallies, tally_states
-from thence.application.verdicts import independent_rows, judge_rules
+from thence.application.verdicts import Verdict, independent_rows, judge_rules
 from thence.counting.assurance import STRETCHES, require_assurance
 from thence.counting.countable import find_countable
 from thence.counting.recount import Stretches, count_stretches
@@ -23,7 +23,8 @@ from thence.errors import ConfigError
 from thence.rules.ruleset import RuleSet
 from thence.runs.inputs import load_job
 from thence.runs.preparation import Table
-from thence.runs.run import Run, load_run
+from thence.runs.reviews import LeftOut, Reviewed
+from thence.runs.run import Run, find_left_out, load_run
 from thence.tables.transactions import TransactionTable
 
 __all__ = ["apply", "apply_to"]
@@ -41,6 +42,7 @@ def apply(
     same_system: bool | None = None,
     assurance: float = 0.95,
     recount: bool = False,
+    reviewed: Reviewed = "not-rejected",
 ) -> Applied:
     """Apply the rules of a run to later data, or to another system.
 
@@ -63,8 +65,10 @@ def apply(
         same_system: Whether the data are of the system that was mined; by default decided by the names of the systems
             and the nodes of the sensors.
         assurance: Probability with which each end of an interval holds, at least 0.5 and below 1.
-        recount: Whether to read the mined data again, so that each place is compared with what it was then. A run that
-            is still in memory needs no reading.
+        recount: Whether to read the mined data again, so that each place is compared with what it was then. It is
+            needed only if the run has so many rules and places that it does not keep their counts.
+        reviewed: Which rules, laws and controls of a run to apply: ``"not-rejected"``, ``"accepted"`` in a review, or
+            ``"all"``. The others keep their numbers and are left out. A rule set is applied as it is.
 
     Returns:
         What became of each rule, and the violations by rule, place and time.
@@ -85,9 +89,17 @@ def apply(
     """
     require_assurance(assurance)
     chosen, run = _rules_of(rules, like)
+    left_out = find_left_out(run, reviewed, rules=not isinstance(rules, RuleSet))
     system = gather_later(run, sensors, graph, binding, ontology)
     return apply_to(
-        chosen, run, system, reference=reference, same_system=same_system, assurance=assurance, recount=recount
+        chosen,
+        run,
+        system,
+        reference=reference,
+        same_system=same_system,
+        assurance=assurance,
+        recount=recount,
+        left_out=left_out,
     )
 
 
@@ -124,6 +136,7 @@ def apply_to(
     same_system: bool | None = None,
     assurance: float = 0.95,
     recount: bool = False,
+    left_out: LeftOut | None = None,
 ) -> Applied:
     """Apply rules to a system that has been read; see ``apply``.
 
@@ -135,9 +148,12 @@ def apply_to(
         same_system: Whether it is the system that was mined.
         assurance: Probability with which each end of an interval holds.
         recount: Whether to read the mined data again, to compare places.
+        left_out: What is left out because of its reviews; nothing by default.
     """
+    out = left_out or LeftOut()
     later = prepare_later(rules, run, system, reference=reference, same_system=same_system)
-    lost = {one.rule for one in later.not_bound}
+    later = replace(later, not_bound=tuple(one for one in later.not_bound if one.rule not in out.rules))
+    lost = {*(one.rule for one in later.not_bound), *out.rules}
     bound = np.array([at for at in range(len(rules)) if at not in lost], np.int64)
     some = rules.take(bound)
     parts, targets = encode_rules(some, later.table, times=later.readings.times)
@@ -159,10 +175,14 @@ def apply_to(
         assurance=assurance,
         min_confidence=_least_confidence(run),
     )
-    laws, controls, said = _apply_logic(run, later, assurance)
-    notes = (*later.notes, *said)
-    before = _mined_table(rules, run, recount=recount) if later.same_system else None
-    then_at = _violated_then(some, before, targets)
+    verdicts = tuple(Verdict.LEFT_OUT if at in out.rules else one for at, one in enumerate(compared.verdicts))
+    compared = replace(compared, verdicts=verdicts)
+    laws, controls, said = _apply_logic(run, later, assurance, out)
+    notes = (*later.notes, *said, *out.notes)
+    then_at = np.full(len(targets), np.nan)
+    if later.same_system:
+        before = _mined_table(rules, run, recount=recount)
+        then_at = _kept_then(some, run, targets) if before is None else _violated_then(some, before, targets)
     return Applied(rules, later, moved, tuple(targets), tallies, compared, then_at, laws, controls, notes)
 
 
@@ -204,6 +224,32 @@ def _violated_then(rules: RuleSet, table: Table | None, targets: Sequence[Target
     return np.array([known.get(target, np.nan) for target in targets], np.float64)
 
 
+def _kept_then(rules: RuleSet, run: Run, targets: Sequence[Target]) -> npt.NDArray[np.float64]:
+    """The same from the counts that the run folder keeps: those by place, and of other rules those over all rows."""
+    out = np.full(len(targets), np.nan)
+    kept = run.find_places()
+    if kept is None or not len(rules) or run.config.miner.settings.get("denominator", "present") != "present":
+        return out
+    counts: dict[Target, npt.NDArray[np.int64]] = {}
+    by_place = {counted.rule: counted for counted in kept.of(rules)}
+    own = np.full(len(rules), -1) if rules.pattern_of is None else rules.pattern_of
+    for rule in range(len(rules)):
+        feature = rules.items[rules.consequents[rule]].feature
+        if rule in by_place:
+            found = by_place[rule]
+            read = targets_of(feature, found.block)
+            pairs = np.stack([found.n_antecedent, found.n_antecedent - found.n_both], axis=1)
+        elif own[rule] >= 0:
+            return out  # not among the rules that were counted by place
+        else:
+            applied = int(rules.counts.n_antecedent[rule])
+            read, pairs = targets_of(feature, None), np.array([[applied, applied - int(rules.counts.n_both[rule])]])
+        for target, pair in zip(read, pairs, strict=True):
+            counts[target] = counts.get(target, 0) + pair
+    known = {target: violated / applied for target, (applied, violated) in counts.items() if applied}
+    return np.array([known.get(target, np.nan) for target in targets], np.float64)
+
+
 def _count_in_time(rules: RuleSet, later: Later) -> tuple[Stretches | None, npt.NDArray[np.float64]]:
     if not len(rules) or not isinstance(later.table, TransactionTable):
         return None, np.zeros(len(rules))
@@ -217,7 +263,7 @@ def _least_confidence(run: Run) -> float | None:
 
 
 def _apply_logic(
-    run: Run, later: Later, assurance: float
+    run: Run, later: Later, assurance: float, out: LeftOut
 ) -> tuple[AppliedLaws | None, AppliedControls | None, list[str]]:
     """Return the laws and controls then and now, and why some could not be applied."""
     said: list[str] = []
@@ -236,7 +282,7 @@ def _apply_logic(
         )
     said += [one for one in (laws, controls) if isinstance(one, str)]
     return (
-        laws if isinstance(laws, AppliedLaws) else None,
-        controls if isinstance(controls, AppliedControls) else None,
+        replace(laws, left_out=out.laws) if isinstance(laws, AppliedLaws) else None,
+        replace(controls, left_out=out.controls) if isinstance(controls, AppliedControls) else None,
         said,
     )

@@ -32,10 +32,12 @@ class AppliedLaws:
     Args:
         then: The laws as they were found.
         now: The same laws with the counts of other data.
+        left_out: Numbers of the laws that are left out because of their reviews.
     """
 
     then: Laws
     now: Laws
+    left_out: frozenset[int] = frozenset()
 
     @staticmethod
     def nothing() -> AppliedLaws:
@@ -58,6 +60,8 @@ class AppliedLaws:
         Args:
             number: The number of the law, from 0.
         """
+        if number in self.left_out:
+            return Verdict.LEFT_OUT
         now = self.now[number]
         if not now.rows:
             return Verdict.SILENT if now.apart else Verdict.NOT_BOUND
@@ -128,11 +132,13 @@ class AppliedControls:
         then: The controls as they were found.
         now: The counts of each on other data, or a sentence that says what is missing.
         assurance: Probability with which each bound of a share holds.
+        left_out: Numbers of the controls that are left out because of their reviews.
     """
 
     then: Controls
     now: tuple[Tally | str, ...]
     assurance: float
+    left_out: frozenset[int] = frozenset()
 
     @staticmethod
     def nothing() -> AppliedControls:
@@ -145,6 +151,8 @@ class AppliedControls:
         Args:
             number: The number of the control, from 0.
         """
+        if number in self.left_out:
+            return Verdict.LEFT_OUT
         then, now = self.then[number].tally, self.now[number]
         if isinstance(now, str):
             return Verdict.NOT_BOUND

@@ -27,6 +27,7 @@ _VERBS: Mapping[Verdict, tuple[str, str]] = {
     Verdict.UNCLEAR: ("has too little data", "have too little data"),
     Verdict.SILENT: ("never applied", "never applied"),
     Verdict.NOT_BOUND: ("is not bound", "are not bound"),
+    Verdict.LEFT_OUT: ("is left out", "are left out"),
 }
 _SHOWN = 10
 _PLACES = 5

@@ -45,6 +45,7 @@ class Verdict(StrEnum):
     UNCLEAR = "too little data"
     SILENT = "never applied"
     NOT_BOUND = "not bound"
+    LEFT_OUT = "left out"
 
 
 def independent_rows(rules: RuleSet, table: TransactionTable) -> Floats:

@@ -33,18 +33,21 @@ if sys.platform != "win32":
 __all__ = [
     "REVIEWED",
     "REVIEWS",
+    "LeftOut",
     "Review",
     "Reviewed",
     "Reviews",
     "Verdict",
     "carry_reviews",
     "hold_reviews",
+    "is_used",
     "load_reviews",
     "require_reviewed",
     "rule_key",
     "save_review",
     "save_reviews",
     "select_reviewed",
+    "tell_left_out",
     "with_reviews",
     "write_reviews",
 ]
@@ -107,6 +110,23 @@ class Review:
         always = {"verdict": self.verdict, "note": self.note}
         rest = {name: getattr(self, name) for name in ("time", "sentence", "by")}
         return {**always, **{name: text for name, text in rest.items() if text}}
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What is left out because of its reviews.
+
+    Args:
+        rules: Positions of rules.
+        laws: Positions of laws.
+        controls: Positions of controls.
+        notes: What is left out, as sentences.
+    """
+
+    rules: frozenset[int] = frozenset()
+    laws: frozenset[int] = frozenset()
+    controls: frozenset[int] = frozenset()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -418,8 +438,37 @@ def select_reviewed(rules: RuleSet, reviews: Reviews, which: str = "not-rejected
     out = np.full(len(rules), which != "accepted")
     if which != "all":
         for number, review in reviews.at(rules).items():
-            out[number] = review.verdict == "accepted" if which == "accepted" else review.verdict != "rejected"
+            out[number] = is_used(review, which)
     return out
+
+
+def tell_left_out(number: int, noun: str, which: str) -> str:
+    """Say how many rules, laws or controls are left out, and how to use them.
+
+    Args:
+        number: How many.
+        noun: What they are.
+        which: ``"not-rejected"`` or ``"accepted"``.
+
+    Examples:
+        >>> tell_left_out(1, "rule", "not-rejected")
+        "1 rule is left out, rejected in a review (reviewed='all' uses it too)"
+    """
+    one = number == 1
+    why = "rejected in a review" if which == "not-rejected" else "not accepted in a review"
+    count = f"{number:,} {noun}{'' if one else 's'} {'is' if one else 'are'} left out"
+    return f"{count}, {why} (reviewed='all' uses {'it' if one else 'them'} too)"
+
+
+def is_used(review: Review | None, which: str) -> bool:
+    """Return whether something with this review is used.
+
+    Args:
+        review: The review, if there is one.
+        which: ``"not-rejected"``, ``"accepted"`` or ``"all"``.
+    """
+    verdict = "" if review is None else review.verdict
+    return which == "all" or (verdict == "accepted" if which == "accepted" else verdict != "rejected")
 
 
 def require_reviewed(which: str) -> None:

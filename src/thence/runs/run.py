@@ -13,7 +13,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -36,21 +36,25 @@ from thence.runs.configuration import Config
 from thence.runs.keys import is_key, key_of
 from thence.runs.places import PLACES, Places, count_run_places, read_places, why_not_kept, write_places
 from thence.runs.reviews import (
+    LeftOut,
     Review,
     Reviewed,
     Reviews,
     Verdict,
     carry_reviews,
     hold_reviews,
+    is_used,
     load_reviews,
+    require_reviewed,
     save_review,
     select_reviewed,
+    tell_left_out,
     with_reviews,
 )
 from thence.tables.discretization import Discretizer
 from thence.tables.transactions import FeatureTable, TransactionTable
 
-__all__ = ["FORMAT", "Model", "Run", "load_run", "refuse_foreign"]
+__all__ = ["FORMAT", "Model", "Run", "find_left_out", "load_run", "refuse_foreign"]
 
 Found = TypeVar("Found", Laws, Controls)
 
@@ -357,6 +361,32 @@ def _first_rules(rules: RuleSet) -> RuleSet:
     note = f"the first {_MOST_JSON_RULES:,} of {len(rules):,} rules; rules.parquet has all of them"
     # What the table behind them is covered by is a fact about all rules.
     return replace(first, notes=(*rules.notes, note), facts=rules.facts)
+
+
+def find_left_out(run: Run, reviewed: str = "not-rejected", *, rules: bool = True) -> LeftOut:
+    """Return which rules, laws and controls of a run are left out because of their reviews.
+
+    Args:
+        run: The run.
+        reviewed: ``"not-rejected"``, ``"accepted"`` or ``"all"``.
+        rules: Whether rules are left out too.
+
+    Raises:
+        ConfigError: If ``reviewed`` is none of these.
+        RunError: If the file of reviews is damaged.
+    """
+    require_reviewed(reviewed)
+    if reviewed == "all":
+        return LeftOut()
+    reviews = run.reviews
+    positions = np.flatnonzero(~select_reviewed(run.rules, reviews, reviewed)).tolist() if rules else []
+    parts: tuple[Sequence[Law | Control], ...] = (run.laws or (), run.controls or ())
+    laws, controls = (
+        [at for at, one in enumerate(part) if not is_used(reviews.get(key_of(one)), reviewed)] for part in parts
+    )
+    named = (("rule", positions), ("law", laws), ("control", controls))
+    notes = tuple(tell_left_out(len(found), noun, reviewed) for noun, found in named if found)
+    return LeftOut(frozenset(positions), frozenset(laws), frozenset(controls), notes)
 
 
 def refuse_foreign(target: Path, *, force: bool, mark: str = "summary.json") -> None:
