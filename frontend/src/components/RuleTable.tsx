@@ -1,0 +1,175 @@
+// A table of rules: the sentence first, measures on the right; columns sort, rows unfold.
+import type { ComponentChildren } from "preact";
+import { Fragment } from "preact";
+import { fixed, number, percent, plural } from "../format";
+import type { RuleRow } from "../types";
+import { countsText, MEASURES, type Measure, type Sort } from "./rules";
+
+/** A measure as text. */
+export function measureText(rule: RuleRow, measure: Measure): string {
+  if (measure === "confidence") return percent(rule.confidence);
+  if (measure === "support") return percent(rule.support);
+  if (measure === "lift") return rule.lift !== null && rule.lift >= 100 ? number(rule.lift, 3) : fixed(rule.lift);
+  return fixed(rule.zhang);
+}
+
+interface RuleTableProps {
+  rules: RuleRow[];
+  sort: Sort | null;
+  onSort: (sort: Sort | null) => void;
+  open: ReadonlySet<number>;
+  onOpen: (id: number) => void;
+  onHover?: (id: number | null) => void;
+  detail: (rule: RuleRow) => ComponentChildren;
+}
+
+export function RuleTable({ rules, sort, onSort, open, onOpen, onHover, detail }: RuleTableProps) {
+  return (
+    <table class="table rule-table">
+      <caption class="sr-only">Rules; columns can be sorted, rows unfold</caption>
+      <thead>
+        <tr>
+          <th scope="col">Rule</th>
+          {MEASURES.map(({ name, label, help }) => {
+            const active = sort?.by === name;
+            const next: Sort | null = !active ? { by: name, descending: true } : sort.descending ? { by: name, descending: false } : null;
+            return (
+              <th key={name} scope="col" class={`num measure ${name}`} aria-sort={active ? (sort.descending ? "descending" : "ascending") : "none"}>
+                <button type="button" class="sort" title={help} onClick={() => onSort(next)}>
+                  <span class="arrow" aria-hidden="true">
+                    {active ? (sort.descending ? "↓" : "↑") : ""}
+                  </span>
+                  {label}
+                </button>
+              </th>
+            );
+          })}
+        </tr>
+      </thead>
+      <tbody>
+        {rules.map((rule) => {
+          const shown = open.has(rule.id);
+          return (
+            <Fragment key={rule.id}>
+              <tr class={shown ? "open" : ""} onPointerEnter={onHover && (() => onHover(rule.id))} onPointerLeave={onHover && (() => onHover(null))}>
+                <td class="sentence">
+                  <button type="button" class="unfold" aria-expanded={shown} onClick={() => onOpen(rule.id)} onFocus={onHover && (() => onHover(rule.id))} onBlur={onHover && (() => onHover(null))}>
+                    <svg class="caret" width="10" height="10" viewBox="0 0 10 10" aria-hidden="true">
+                      <path d="M3 1l4 4-4 4" fill="none" stroke="currentColor" stroke-width="1.6" />
+                    </svg>
+                    <span dir="auto">{rule.sentence}</span>
+                  </button>
+                  {rule.review && rule.review.verdict !== "" && <span class={`badge ${rule.review.verdict === "accepted" ? "good" : "bad"}`}>{rule.review.verdict}</span>}
+                </td>
+                {MEASURES.map(({ name }) => (
+                  <td key={name} class={`num measure ${name}`}>
+                    {measureText(rule, name)}
+                  </td>
+                ))}
+              </tr>
+              {shown && (
+                <tr class="detail">
+                  <td colSpan={1 + MEASURES.length}>{detail(rule)}</td>
+                </tr>
+              )}
+            </Fragment>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}
+
+/** What a row unfolds to, apart from the evidence. */
+export function RuleDetail({ rule, children }: { rule: RuleRow; children?: ComponentChildren }) {
+  const base = rule.n > 0 ? rule.n_consequent / rule.n : null;
+  return (
+    <div class="rule-detail">
+      <dl class="pairs">
+        <dt>Formal</dt>
+        <dd>
+          <code dir="auto">{rule.formal}</code>
+        </dd>
+        <dt>Counts</dt>
+        <dd>
+          {countsText(rule)}
+          {base !== null && rule.confidence !== null && (
+            <div class="against">
+              <Bar share={base} label="in all rows" colour="var(--faint)" />
+              <Bar share={rule.confidence} label="with the condition" colour="var(--held)" />
+            </div>
+          )}
+        </dd>
+        <dt class="narrow">Measures</dt>
+        <dd class="narrow">
+          {MEASURES.map(({ name, label }) => `${label} ${measureText(rule, name)}`).join(" · ")}
+        </dd>
+        {rule.places && (
+          <>
+            <dt>Places</dt>
+            <dd dir="auto">{rule.places}</dd>
+          </>
+        )}
+        {rule.pattern && (
+          <>
+            <dt>Pattern</dt>
+            <dd dir="auto">{rule.pattern}</dd>
+          </>
+        )}
+        {rule.likewise.length > 0 && (
+          <>
+            <dt>Likewise</dt>
+            <dd>
+              <ul>
+                {rule.likewise.map((text, at) => (
+                  <li key={at} dir="auto">
+                    {text}
+                  </li>
+                ))}
+              </ul>
+            </dd>
+          </>
+        )}
+        {rule.also.length > 0 && (
+          <>
+            <dt>Also</dt>
+            <dd>
+              <ul>
+                {rule.also.map((text, at) => (
+                  <li key={at} dir="auto">
+                    {text}
+                  </li>
+                ))}
+              </ul>
+            </dd>
+          </>
+        )}
+        {rule.review?.note && (
+          <>
+            <dt>Note</dt>
+            <dd dir="auto">{rule.review.note}</dd>
+          </>
+        )}
+      </dl>
+      {children}
+    </div>
+  );
+}
+
+function Bar({ share, label, colour }: { share: number; label: string; colour: string }) {
+  return (
+    <div class="against-row">
+      <span class="small muted">{label}</span>
+      <svg width="100%" height="8" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
+        <rect width="100" height="8" fill="var(--line)" />
+        <rect width={share * 100} height="8" fill={colour} />
+      </svg>
+      <span class="num small">{percent(share)}</span>
+    </div>
+  );
+}
+
+/** How many of the rules are listed, in words. */
+export function countText(found: number, all: number): string {
+  return found === all ? plural(all, "rule") : `${plural(found, "rule")} of ${plural(all, "rule")}`;
+}

@@ -1,0 +1,104 @@
+// The page of a run.
+import { useCallback, useMemo, useState } from "preact/hooks";
+import { ThemeToggle } from "../components/ThemeToggle";
+import { duration, moment, period, whole } from "../format";
+import { usePrinting } from "../hooks";
+import type { Report } from "../types";
+import { Facts } from "./Facts";
+import { Inputs } from "./Inputs";
+import { MiningPart } from "./Mining";
+import { SharedContext } from "./parts";
+import { Rules } from "./Rules";
+import { Statements } from "./Statements";
+import { AppliedSection, DetectedSection } from "./Work";
+
+export function Page({ report }: { report: Report }) {
+  const printing = usePrinting();
+  const cards = useMemo(() => new Map(report.cards.map((card) => [card.key, card])), [report]);
+  const [lit, setLit] = useState<ReadonlySet<string>>(new Set());
+  const light = useCallback((nodes: readonly string[]) => setLit((now) => (now.size === 0 && nodes.length === 0 ? now : new Set(nodes))), []);
+  const shared = useMemo(() => ({ report, cards, printing, lit, light }), [report, cards, printing, lit, light]);
+  const laws = report.laws.length > 0 ? (report.controls.length > 0 ? "Laws and controls" : "Laws") : "Controls";
+  const links: [string, string][] = [
+    ["facts", "Worth knowing"],
+    ...report.detected.map((_, at): [string, string] => [`detected-${at}`, "Alarms"]),
+    ...report.applied.map((_, at): [string, string] => [`applied-${at}`, "On other data"]),
+    ["inputs", "What went in"],
+    ...(report.laws.length + report.controls.length > 0 ? ([["laws", laws]] as [string, string][]) : []),
+    ["rules", "Rules"],
+    ["mining", "How it was mined"],
+  ];
+  return (
+    <SharedContext.Provider value={shared}>
+      <a class="skip" href="#facts">
+        To the content
+      </a>
+      <nav class="bar-top no-print" aria-label="Sections">
+        <div class="bar-inner">
+          <span class="brand">{report.title}</span>
+          <ul>
+            {links.map(([id, text]) => (
+              <li key={id}>
+                <a href={`#${id}`}>{text}</a>
+              </li>
+            ))}
+          </ul>
+          <ThemeToggle />
+        </div>
+      </nav>
+      <header class="page head">
+        <h1 dir="auto">{report.title}</h1>
+        <Figures report={report} />
+      </header>
+      <main class="page">
+        <Facts />
+        {report.detected.map((detected, at) => (
+          <DetectedSection key={at} detected={detected} at={at} />
+        ))}
+        {report.applied.map((applied, at) => (
+          <AppliedSection key={at} applied={applied} at={at} />
+        ))}
+        <Inputs />
+        <Statements />
+        <Rules />
+        <MiningPart />
+      </main>
+      <footer class="page foot">
+        <p class="muted small">
+          {report.run && (
+            <>
+              Run <span dir="auto">{report.run}</span>.{" "}
+            </>
+          )}
+          Made {moment(report.made)} UTC with Thence {report.version}. All times are UTC. Every figure is a count of rows of the data.
+        </p>
+      </footer>
+    </SharedContext.Provider>
+  );
+}
+
+function Figures({ report }: { report: Report }) {
+  const { system, mining } = report;
+  const figures: [string, string, string][] = [];
+  if (system) {
+    if (system.start !== null && system.end !== null) figures.push(["Period", period(system.start, system.end), system.step_seconds === null ? "" : `a reading every ${duration(system.step_seconds)}`]);
+    figures.push(["Sensors", whole(system.sensors), `${whole(system.readings)} readings`]);
+    if (system.graph) figures.push(["Graph", whole(system.graph.nodes), `nodes, ${whole(system.graph.edges)} edges`]);
+  }
+  if (report.laws.length > 0) figures.push(["Laws", whole(report.laws.length), ""]);
+  if (report.controls.length > 0) figures.push(["Controls", whole(report.controls.length), ""]);
+  figures.push(["Rules", whole(mining.rules), mining.rules_found > mining.rules ? `of ${whole(mining.rules_found)} found` : ""]);
+  return (
+    <dl class="figures">
+      {figures.map(([name, value, more]) => (
+        <div key={name} class={name === "Period" ? "wide" : ""}>
+          <dt>{name}</dt>
+          <dd>
+            <b>{value}</b>
+            {more && <span class="muted small">{more}</span>}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

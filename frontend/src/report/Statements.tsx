@@ -1,0 +1,87 @@
+// Laws and controls: what the plant always obeys, and what makes its actuators switch.
+import { useState } from "preact/hooks";
+import { percent, plural, whole } from "../format";
+import type { ControlRow, LawRow } from "../types";
+import { Evidence, Section, useShared } from "./parts";
+
+const FIRST = 12;
+
+export function Statements() {
+  const { report, printing } = useShared();
+  const [laws, controls] = [report.laws, report.controls];
+  const [all, setAll] = useState(false);
+  if (laws.length === 0 && controls.length === 0) return null;
+  const shown = all || printing ? laws : laws.slice(0, FIRST);
+  const title = laws.length > 0 && controls.length > 0 ? "Laws and controls" : laws.length > 0 ? "Laws" : "Controls";
+  return (
+    <Section id="laws" title={title}>
+      {laws.length > 0 && (
+        <div>
+          <h3>{plural(laws.length, "law")}: what the quantities always obey</h3>
+          <ul class="statements">
+            {shown.map((law) => (
+              <LawItem key={law.id} law={law} />
+            ))}
+          </ul>
+          {shown.length < laws.length && (
+            <button type="button" class="button no-print" onClick={() => setAll(true)}>
+              Show {plural(laws.length - shown.length, "more law")}
+            </button>
+          )}
+        </div>
+      )}
+      {controls.length > 0 && (
+        <div>
+          <h3>{plural(controls.length, "control")}: what makes actuators switch</h3>
+          <ul class="statements">
+            {controls.map((control) => (
+              <ControlItem key={control.id} control={control} />
+            ))}
+          </ul>
+        </div>
+      )}
+    </Section>
+  );
+}
+
+function EvidenceToggle({ card }: { card: string | null }) {
+  const { cards } = useShared();
+  const [open, setOpen] = useState(false);
+  if (card === null || !cards.has(card)) return null;
+  return (
+    <>
+      <button type="button" class="link small no-print" aria-expanded={open} onClick={() => setOpen(!open)}>
+        {open ? "Hide the evidence" : "See the evidence"}
+      </button>
+      {open && <Evidence of={card} />}
+    </>
+  );
+}
+
+function LawItem({ law }: { law: LawRow }) {
+  return (
+    <li>
+      <p dir="auto">{law.sentence}</p>
+      <p class="muted small">
+        Held in {whole(law.held)} of {plural(law.rows, "row")} ({percent(law.share, 2)}) at {law.places_held === law.places ? plural(law.places, "place") : `${whole(law.places_held)} of ${plural(law.places, "place")}`}
+        {law.later_share !== null && `; ${percent(law.later_share, 2)} on the later part that it was not fitted on`}.
+        {law.exceptions.length > 0 && ` Not at ${law.exceptions.slice(0, 6).join(", ")}${law.exceptions.length > 6 ? ` and ${law.exceptions.length - 6} more` : ""}.`}
+      </p>
+      {law.statement && (
+        <p class="small">
+          <code dir="auto">{law.statement}</code>
+        </p>
+      )}
+      <EvidenceToggle card={law.card} />
+    </li>
+  );
+}
+
+function ControlItem({ control }: { control: ControlRow }) {
+  return (
+    <li>
+      <p dir="auto">{control.sentence}</p>
+      <EvidenceToggle card={control.card} />
+    </li>
+  );
+}
