@@ -14,11 +14,11 @@ from thence.controls.candidates import Signals
 from thence.controls.clock import local_seconds
 from thence.controls.control import Control
 from thence.controls.switches import Switch, follows
-from thence.controls.thresholds import Tally, count_crossings, reach_of
+from thence.controls.thresholds import Tally, count_crossings, explained, reach_of
 from thence.readings.windows import WindowedReadings
 from thence.rules.items import Item, Role
 
-__all__ = ["count_controls"]
+__all__ = ["count_controls", "explain_switches"]
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -48,6 +48,52 @@ def count_controls(
     signals = Signals(readings, follows(readings))
     seconds = local_seconds(readings, timezone)
     return [_count(control, signals, seconds) for control in controls]
+
+
+def explain_switches(
+    control: Control, readings: WindowedReadings, *, timezone: str = "UTC"
+) -> tuple[npt.NDArray[np.int64], BoolArray]:
+    """Return the first window after each switch that a control is about, and which of the switches it explains.
+
+    Args:
+        control: The control.
+        readings: The readings in windows.
+        timezone: The time zone of times of day.
+
+    Returns:
+        As many windows as ``count_controls`` counts switches, and as many explained ones; none if a sensor of the
+        control has no readings.
+
+    Examples:
+        >>> import thence as th
+        >>> from thence.readings.windows import window
+        >>> data = th.datasets.load("net3")
+        >>> control = th.find_controls(data, progress="off")[0]
+        >>> after, known = explain_switches(control, window(data.sensors))
+        >>> (len(after), int(known.sum())) == (control.tally.switches, control.tally.explained)
+        True
+    """
+    signals = Signals(readings, follows(readings))
+    switch = _switch_of(control, signals)
+    if isinstance(switch, str):
+        return np.zeros(0, np.int64), np.zeros(0, bool)
+    seconds = local_seconds(readings, timezone)
+    holds: BoolArray | str = np.ones(len(switch.moments), bool)
+    if control.premise is not None:
+        holds = _premise_holds(control.premise, switch, readings, seconds // 3600)
+    columns = [at for at, sensor in enumerate(signals.sensors) if sensor.id == control.sensor]
+    told = np.zeros(len(switch.moments), bool)
+    if isinstance(holds, str) or (control.sensor_feature is not None and not columns):
+        return switch.times + 1, told[switch.switched]
+    moments, switched = switch.moments[holds], switch.switched[holds]
+    if control.sensor_feature is None:
+        told[holds] = switched & (seconds[moments + 1] == round(control.threshold))
+    else:
+        row, pace = signals.row(columns[0])
+        above = control.direction == "above"
+        reach = reach_of(row, pace, signals.linked, above=above)
+        told[holds] = explained(row, reach, moments, switched, threshold=control.threshold, above=above)
+    return switch.times + 1, told[switch.switched]
 
 
 def _count(control: Control, signals: Signals, seconds: npt.NDArray[np.int64]) -> Tally | str:

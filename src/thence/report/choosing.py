@@ -13,17 +13,18 @@ Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 
 
-def best_place(rows: Ints, held: Ints, *, keeps: Bools) -> int | None:
+def best_place(rows: Ints, held: Ints, *, keeps: Bools, parts: Ints | None = None) -> int | None:
     """Choose a place that keeps a statement and breaks it now and then, with about as many rows as any.
 
     Args:
         rows: Rows of each place in which the statement applies.
         held: Rows of these in which it holds.
         keeps: Whether the place keeps the statement.
+        parts: Number of series that make up the statement at each place; more of them tell more.
 
     Returns:
         The place with the highest share among those with at least half as many rows as the largest; of equal ones that
-        with most rows. ``None`` if the statement applies nowhere.
+        with most parts, then with most rows. ``None`` if the statement applies nowhere.
 
     Examples:
         >>> rows, held = np.array([100, 90, 80, 7]), np.array([100, 89, 70, 6])
@@ -40,7 +41,8 @@ def best_place(rows: Ints, held: Ints, *, keeps: Bools) -> int | None:
     large = candidates[2 * rows[candidates] >= rows[candidates].max()]
     failing = large[rows[large] > held[large]]
     large = failing if len(failing) else large
-    order = np.lexsort((large, -rows[large], -held[large] / rows[large]))
+    size = np.zeros(len(rows), np.int64) if parts is None else parts
+    order = np.lexsort((large, -rows[large], -size[large], -held[large] / rows[large]))
     return int(large[order[0]])
 
 

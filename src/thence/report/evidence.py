@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
 
 from thence.detect.paths import path_between
 from thence.graph.discovery import Carriers
 from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.graph.matching import GraphIndex
 from thence.graph.patterns import Pattern
+from thence.readings.pooling import PooledReadings, site_of_id
 from thence.readings.sensors import Sensor
 from thence.readings.windows import WindowedReadings
 from thence.refinement.exceptions import confidence_bound
@@ -71,12 +74,30 @@ class Evidence:
     @cached_property
     def carriers(self) -> Carriers:
         """The nodes that carry sensors, found as for the table that was mined."""
-        kind_of = {sensor.id: sensor.kind for sensor in self.readings.sensors}
         given = self.material.run.config.enrich.patterns
         if given is None or (isinstance(given, str) and given in _DISCOVERED):
-            return Carriers.of(self.index, kind_of, self.node_of)
+            return self.all_carriers
         parsed = [Pattern.parse(one) for one in ([given] if isinstance(given, str) else given)]
-        return Carriers.of(self.index, kind_of, self.node_of, patterns=parsed)
+        return Carriers.of(self.index, self._kind_of, self.node_of, patterns=parsed)
+
+    @cached_property
+    def all_carriers(self) -> Carriers:
+        """The nodes that carry sensors, found as for laws."""
+        return Carriers.of(self.index, self._kind_of, self.node_of)
+
+    @property
+    def _kind_of(self) -> dict[str, str]:
+        return {sensor.id: sensor.kind for sensor in self.readings.sensors}
+
+    def times_at(self, node: str) -> npt.NDArray[np.datetime64]:
+        """Return the start of each frame at a node: that of its site, if there are several.
+
+        Args:
+            node: The id of the node.
+        """
+        if isinstance(self.readings, PooledReadings):
+            return self.readings.site_times.get(site_of_id(node), self.readings.times)
+        return self.readings.times
 
     @cached_property
     def bins(self) -> Discretizer | None:
@@ -118,9 +139,8 @@ class Evidence:
             return []
         own = list(dict.fromkeys(node for node in nodes if node in graph))
         found = dict.fromkeys(own)
-        for _, other in pairwise([*own[:1], *own]):
-            if other != own[0]:
-                path = path_between(graph, own[0], other)
-                if len(path) <= _MOST_BETWEEN:
-                    found |= dict.fromkeys(path)
+        for other in own[1:]:
+            path = path_between(graph, own[0], other)
+            if len(path) <= _MOST_BETWEEN:
+                found |= dict.fromkeys(path)
         return list(found)
