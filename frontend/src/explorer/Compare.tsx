@@ -1,0 +1,155 @@
+// Two runs side by side: rules that only one of them has, and rules whose numbers differ.
+import type { ComponentChildren, JSX } from "preact";
+import { useState } from "preact/hooks";
+import { percent, plural, whole } from "../format";
+import type { Change, Comparison, RuleRow, RunEntry } from "../types";
+import type { Answer } from "./answers";
+import { List } from "./List";
+import { Nothing, ProblemNote, Waiting } from "./notes";
+import { RuleText } from "./RuleItem";
+
+export type Part = "gained" | "lost" | "changed";
+
+interface ChooserProps {
+  runs: readonly RunEntry[];
+  run: number;
+  against: number | null;
+  comparison: Answer<Comparison>;
+  part: Part;
+  onAgainst: (run: number) => void;
+  onPart: (part: Part) => void;
+}
+
+const meaning: Record<Part, string> = {
+  gained: "only in the open run",
+  lost: "only in the other run",
+  changed: "in both, with other numbers",
+};
+
+/** The left side: which run to compare with, and how the two differ in numbers. */
+export function CompareChooser({ runs, run, against, comparison, part, onAgainst, onPart }: ChooserProps): JSX.Element {
+  const others = runs.filter((each) => each.id !== run);
+  const value = comparison.value;
+  const counts: Record<Part, number> = { gained: value?.n_gained ?? 0, lost: value?.n_lost ?? 0, changed: value?.n_changed ?? 0 };
+  if (others.length === 0)
+    return (
+      <Nothing title="Only one run is open.">
+        <p>
+          Name a second run when you start the explorer, or try a constraint: the new run is compared with this one.
+        </p>
+      </Nothing>
+    );
+  return (
+    <div class="chooser">
+      <label class="field">
+        <span class="label">Compare “{runs.find((each) => each.id === run)?.name}” with</span>
+        <select class="input" value={against ?? ""} onChange={(event) => onAgainst(Number(event.currentTarget.value))}>
+          {against === null && <option value="">Choose a run</option>}
+          {others.map((each) => (
+            <option key={each.id} value={each.id}>
+              {each.name}
+            </option>
+          ))}
+        </select>
+      </label>
+      {value !== null && (
+        <div class="parts" role="group" aria-label="Which differences">
+          {(["gained", "lost", "changed"] as const).map((each) => (
+            <button type="button" class={`part ${each}`} key={each} aria-pressed={part === each} onClick={() => onPart(each)}>
+              <b class="num">{whole(counts[each])}</b>
+              <span>{each}</span>
+              <small class="muted">{meaning[each]}</small>
+            </button>
+          ))}
+          <p class="small muted">{plural(value.n_same, "rule is", "rules are")} the same in both.</p>
+        </div>
+      )}
+    </div>
+  );
+}
+
+interface ListProps {
+  comparison: Answer<Comparison>;
+  part: Part;
+  current: { id: number; other: boolean } | null;
+  chosen: boolean;
+  onOpen: (rule: RuleRow, other: boolean) => void;
+}
+
+function Step({ name, before, after }: { name: string; before: number | null; after: number | null }): JSX.Element {
+  const sign = before !== null && after !== null && after !== before ? (after > before ? "up" : "down") : "";
+  return (
+    <span class={`step ${sign}`}>
+      {name} <span class="num">{percent(before)}</span> <span aria-label="now">→</span> <b class="num">{percent(after)}</b>
+      {sign && <span aria-hidden="true"> {sign === "up" ? "▲" : "▼"}</span>}
+    </span>
+  );
+}
+
+/** The middle: the rules of one kind of difference. */
+export function CompareList({ comparison, part, current, chosen, onOpen }: ListProps): JSX.Element | null {
+  const [all, setAll] = useState(false);
+  if (!chosen) return <Nothing title="Choose a run to compare with." />;
+  if (comparison.problem) return <ProblemNote problem={comparison.problem} />;
+  const value = comparison.value;
+  if (value === null) return comparison.waiting ? <Waiting>Comparing the runs…</Waiting> : null;
+  const total = { gained: value.n_gained, lost: value.n_lost, changed: value.n_changed }[part];
+  if (total === 0) return <Nothing title={`No rule is ${part}.`} />;
+  const limit = all ? Infinity : 200;
+  let list: ComponentChildren;
+  let given: number;
+  if (part === "changed") {
+    given = value.changed.length;
+    const items = value.changed.slice(0, limit);
+    list = (
+      <List<Change>
+        label="Changed rules"
+        items={items}
+        keyOf={(change) => change.rule.key}
+        current={items.findIndex((change) => current !== null && !current.other && change.rule.id === current.id)}
+        onOpen={(change) => onOpen(change.rule, false)}
+      >
+        {(change) => (
+          <RuleText rule={change.rule}>
+            <span class="measures steps">
+              <Step name="confidence" before={change.other.confidence} after={change.rule.confidence} />
+              <Step name="support" before={change.other.support} after={change.rule.support} />
+            </span>
+          </RuleText>
+        )}
+      </List>
+    );
+  } else {
+    const rules = part === "gained" ? value.gained : value.lost;
+    const other = part === "lost";
+    given = rules.length;
+    const items = rules.slice(0, limit);
+    list = (
+      <List<RuleRow>
+        label={part === "gained" ? "Gained rules" : "Lost rules"}
+        items={items}
+        keyOf={(rule) => rule.key}
+        current={items.findIndex((rule) => current !== null && current.other === other && rule.id === current.id)}
+        onOpen={(rule) => onOpen(rule, other)}
+      >
+        {(rule) => <RuleText rule={rule} />}
+      </List>
+    );
+  }
+  const shown = Math.min(given, limit);
+  return (
+    <>
+      {list}
+      {shown < total && (
+        <p class="small muted pad">
+          The first {whole(shown)} of {plural(total, "rule")}.{" "}
+          {shown < given && (
+            <button type="button" class="link" onClick={() => setAll(true)}>
+              Show {whole(given)}
+            </button>
+          )}
+        </p>
+      )}
+    </>
+  );
+}

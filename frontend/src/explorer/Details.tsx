@@ -1,0 +1,166 @@
+// A rule, law or control in full: its exact text, counts and measures, and what else is told with it.
+import type { ComponentChildren, JSX } from "preact";
+import { fixed, percent, plural, whole } from "../format";
+import type { ControlRow, LawRow, RuleRow } from "../types";
+
+function Row({ name, children }: { name: string; children: ComponentChildren }): JSX.Element {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function Texts({ title, texts }: { title: string; texts: readonly string[] }): JSX.Element | null {
+  if (texts.length === 0) return null;
+  return (
+    <section>
+      <h3>{title}</h3>
+      <ul class="texts">
+        {texts.map((text) => (
+          <li key={text}>
+            <bdi>{text}</bdi>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+export function RuleDetails({ rule, onRule }: { rule: RuleRow; onRule: (id: number) => void }): JSX.Element {
+  return (
+    <div class="details">
+      <section>
+        <h3>Exactly</h3>
+        <p class="formal">
+          <code>
+            <bdi>{rule.formal}</bdi>
+          </code>
+        </p>
+        {rule.pattern && (
+          <p class="small muted">
+            Pattern <code>{rule.pattern}</code>
+          </p>
+        )}
+      </section>
+      <section>
+        <h3>Measures</h3>
+        <dl class="facts">
+          <Row name="Confidence">{percent(rule.confidence, 2)}</Row>
+          <Row name="Support">{percent(rule.support, 2)}</Row>
+          <Row name="Coverage">{percent(rule.coverage, 2)}</Row>
+          <Row name="Lift">{fixed(rule.lift, 3)}</Row>
+          <Row name="Zhang's metric">{fixed(rule.zhang, 3)}</Row>
+        </dl>
+      </section>
+      <section>
+        <h3>Counts</h3>
+        <Counts rule={rule} />
+      </section>
+      {rule.places && (
+        <section>
+          <h3>Places</h3>
+          <p>
+            <bdi>{rule.places}</bdi>
+          </p>
+        </section>
+      )}
+      <Texts title="Likewise" texts={rule.likewise} />
+      <Texts title="The same in other words" texts={rule.also} />
+      {rule.told_with !== null && (
+        <p>
+          It is told with{" "}
+          <button type="button" class="link" onClick={() => rule.told_with !== null && onRule(rule.told_with)}>
+            rule {rule.told_with}
+          </button>
+          .
+        </p>
+      )}
+      <p class="small muted">
+        Rule {rule.id} of the run, key <code>{rule.key}</code>
+      </p>
+    </div>
+  );
+}
+
+/** The four counts as a table: both sides, one side, neither. */
+function Counts({ rule }: { rule: RuleRow }): JSX.Element {
+  const { n, n_antecedent, n_consequent, n_both } = rule;
+  return (
+    <table class="table counts">
+      <caption class="sr-only">Rows by whether the condition and the conclusion hold</caption>
+      <thead>
+        <tr>
+          <td />
+          <th scope="col" class="num">conclusion holds</th>
+          <th scope="col" class="num">does not</th>
+          <th scope="col" class="num">together</th>
+        </tr>
+      </thead>
+      <tbody>
+        <tr>
+          <th scope="row">condition holds</th>
+          <td class="num held">{whole(n_both)}</td>
+          <td class="num violated">{whole(n_antecedent - n_both)}</td>
+          <td class="num">{whole(n_antecedent)}</td>
+        </tr>
+        <tr>
+          <th scope="row">does not</th>
+          <td class="num">{whole(n_consequent - n_both)}</td>
+          <td class="num">{whole(n - n_antecedent - n_consequent + n_both)}</td>
+          <td class="num">{whole(n - n_antecedent)}</td>
+        </tr>
+        <tr>
+          <th scope="row">together</th>
+          <td class="num">{whole(n_consequent)}</td>
+          <td class="num">{whole(n - n_consequent)}</td>
+          <td class="num">{whole(n)}</td>
+        </tr>
+      </tbody>
+    </table>
+  );
+}
+
+export function LawDetails({ law }: { law: LawRow }): JSX.Element {
+  return (
+    <div class="details">
+      <section>
+        <h3>Exactly</h3>
+        <p class="formal">
+          <code>
+            <bdi>{law.statement}</bdi>
+          </code>
+        </p>
+      </section>
+      <section>
+        <h3>Counts</h3>
+        <dl class="facts">
+          <Row name="Held">
+            {whole(law.held)} of {plural(law.rows, "row")} ({percent(law.share, 2)})
+          </Row>
+          {law.later_share !== null && <Row name="In later time">{percent(law.later_share, 2)}</Row>}
+          <Row name="Places">
+            {whole(law.places_held)} of {whole(law.places)}
+          </Row>
+        </dl>
+      </section>
+      <Texts title="Exceptions" texts={law.exceptions} />
+    </div>
+  );
+}
+
+export function ControlDetails({ control }: { control: ControlRow }): JSX.Element {
+  return (
+    <div class="details">
+      <dl class="facts">
+        <Row name="Actuator">
+          <bdi>{control.actuator}</bdi>
+        </Row>
+        <Row name="Sensor">
+          <bdi>{control.sensor}</bdi>
+        </Row>
+      </dl>
+    </div>
+  );
+}

@@ -1,0 +1,359 @@
+// The graph of the site: drawn once, then zoomed, searched and lit without being laid out again.
+import cytoscape from "cytoscape";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { JSX } from "preact";
+import type { Drawing, DrawnNode } from "../types";
+import { plural, whole } from "../format";
+import { colourOf, coloursOf, shapes } from "./colours";
+
+interface Props {
+  drawing: Drawing;
+  /** Nodes that are lit; the others are dimmed. Nothing is dimmed if there are none. */
+  lit: readonly string[];
+  /** What is lit, in words. */
+  about: string;
+  node: string | null;
+  /** Changes whenever the colours of the page do. */
+  theme: string;
+  onNode: (id: string | null) => void;
+}
+
+const tall = 1000; // The height of the drawing in its own units.
+const mostListed = 200;
+
+/** The elements of the drawing at their places. */
+export function elementsOf(drawing: Drawing): cytoscape.ElementDefinition[] {
+  const nodes = drawing.nodes.map((node, position) => ({
+    group: "nodes" as const,
+    data: { id: `n${position}`, name: node.name, group: node.group, sensors: node.sensors.length },
+    position: { x: node.x * tall * drawing.aspect, y: node.y * tall },
+  }));
+  const edges = drawing.edges.map((edge, position) => ({
+    group: "edges" as const,
+    data: { id: `e${position}`, source: `n${edge.source}`, target: `n${edge.target}` },
+  }));
+  return [...nodes, ...edges];
+}
+
+/** Nodes whose name, id, class or kind of sensor has the text, the best first. */
+export function search(nodes: readonly DrawnNode[], text: string): number[] {
+  const wanted = text.trim().toLowerCase();
+  if (!wanted) return nodes.map((_, position) => position);
+  const ranked: [number, number][] = [];
+  nodes.forEach((node, position) => {
+    const name = node.name.toLowerCase();
+    const id = node.id.toLowerCase();
+    if (name === wanted || id === wanted) ranked.push([0, position]);
+    else if (name.startsWith(wanted) || id.startsWith(wanted)) ranked.push([1, position]);
+    else if (name.includes(wanted) || id.includes(wanted)) ranked.push([2, position]);
+    else if ([...node.classes, ...node.kinds].some((word) => word.toLowerCase().includes(wanted)))
+      ranked.push([3, position]);
+  });
+  return ranked.sort((a, b) => a[0] - b[0] || a[1] - b[1]).map(([, position]) => position);
+}
+
+function styleOf(drawing: Drawing): cytoscape.StylesheetJson {
+  const colours = coloursOf();
+  const many = drawing.nodes.length > 300;
+  const style: cytoscape.StylesheetJson = [
+    {
+      selector: "core",
+      style: { "active-bg-opacity": 0, "selection-box-opacity": 0 } as never,
+    },
+    {
+      selector: "node",
+      style: {
+        "background-color": colours.quiet,
+        "border-width": 0,
+        "font-family": "system-ui, sans-serif",
+        color: colours.text,
+        "text-outline-color": colours.surface,
+        "text-outline-width": 0,
+        "text-valign": "bottom",
+        "overlay-opacity": 0,
+        "background-opacity": 0.55,
+      },
+    },
+    {
+      selector: "edge",
+      style: {
+        "curve-style": "haystack",
+        "haystack-radius": 0,
+        "line-color": colours.line,
+        "overlay-opacity": 0,
+        opacity: many ? 0.75 : 1,
+      },
+    },
+    { selector: "node[sensors > 0]", style: { "background-opacity": 1, "z-index": 5 } },
+  ];
+  drawing.groups.forEach((group, position) => {
+    style.push({
+      selector: `node[group = ${JSON.stringify(group.name)}]`,
+      style: { "background-color": colourOf(colours, position), shape: shapes[position % shapes.length] as never },
+    });
+  });
+  style.push(
+    { selector: ".dim", style: { opacity: 0.16 } },
+    {
+      selector: "node.lit",
+      style: {
+        "background-color": colours.accent,
+        "border-color": colours.surface,
+        "border-opacity": 1,
+        "background-opacity": 1,
+        "z-index": 20,
+      },
+    },
+    { selector: "edge.lit", style: { "line-color": colours.accent, opacity: 1, "z-index": 15 } },
+    {
+      selector: "node.chosen",
+      style: { "border-color": colours.strong, "border-opacity": 1, "background-opacity": 1, opacity: 1, "z-index": 30 },
+    },
+    { selector: "node.named", style: { label: "data(name)", "z-index": 25 } },
+  );
+  return style;
+}
+
+/** Sizes that stay readable at any zoom: nodes grow more slowly than the drawing, letters and lines hardly at all. */
+function resize(cy: cytoscape.Core, fitted: number): void {
+  const zoom = cy.zoom();
+  const spacing = tall / Math.sqrt(Math.max(cy.nodes().length, 12));
+  const growth = Math.min(Math.max(Math.sqrt(zoom / fitted), 0.7), 3);
+  const node = (Math.min(Math.max(spacing * fitted * 0.36, 3.2), 15) * growth) / zoom;
+  const hair = (spacing * fitted < 16 ? 0.8 : 1.2) / zoom;
+  const style = cy.style() as unknown as {
+    selector: (text: string) => { style: (values: Record<string, number | string>) => unknown };
+    update: () => void;
+  };
+  style.selector("node").style({ width: node * 0.72, height: node * 0.72, "font-size": 11.5 / zoom, "text-margin-y": 3 / zoom });
+  style.selector("node[sensors > 0]").style({ width: node, height: node });
+  style.selector("edge").style({ width: hair * Math.min(growth, 1.6) });
+  style.selector("node.lit").style({ width: node * 1.35, height: node * 1.35, "border-width": 1.2 / zoom });
+  style.selector("edge.lit").style({ width: 2.6 / zoom });
+  style.selector("node.chosen").style({ width: node * 1.5, height: node * 1.5, "border-width": 2.4 / zoom });
+  style.selector("node.named").style({ "text-outline-width": 2.4 / zoom });
+  style.update();
+}
+
+export function GraphView({ drawing, lit, about, node, theme, onNode }: Props): JSX.Element {
+  const box = useRef<HTMLDivElement>(null);
+  const core = useRef<cytoscape.Core | null>(null);
+  const fitted = useRef(1);
+  const tell = useRef(onNode);
+  tell.current = onNode;
+  const [text, setText] = useState("");
+  const positions = useMemo(() => new Map(drawing.nodes.map((each, position) => [each.id, position])), [drawing]);
+  const litNodes = useMemo(
+    () => lit.map((id) => positions.get(id)).filter((position): position is number => position !== undefined),
+    [lit, positions],
+  );
+  const found = useMemo(() => search(drawing.nodes, text), [drawing, text]);
+
+  const fit = (): void => {
+    const cy = core.current;
+    if (cy === null) return;
+    cy.resize();
+    cy.fit(undefined, 24);
+    fitted.current = cy.zoom();
+    resize(cy, fitted.current);
+  };
+  const zoom = (factor: number): void => {
+    const cy = core.current;
+    if (cy === null) return;
+    cy.zoom({ level: cy.zoom() * factor, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
+  };
+  const show = (id: string): void => {
+    const cy = core.current;
+    const position = positions.get(id);
+    if (cy === null || position === undefined) return;
+    const at = cy.getElementById(`n${position}`).position();
+    const level = Math.max(cy.zoom(), fitted.current * (drawing.nodes.length > 150 ? 3 : 1));
+    cy.viewport({ zoom: level, pan: { x: cy.width() / 2 - at.x * level, y: cy.height() / 2 - at.y * level } });
+  };
+
+  useEffect(() => {
+    if (box.current === null) return undefined;
+    const cy = cytoscape({
+      container: box.current,
+      elements: elementsOf(drawing),
+      style: styleOf(drawing),
+      layout: { name: "preset" },
+      minZoom: 0.02,
+      maxZoom: 40,
+      autoungrabify: true,
+      autounselectify: true,
+      boxSelectionEnabled: false,
+      hideEdgesOnViewport: drawing.edges.length > 3000,
+      textureOnViewport: drawing.nodes.length > 4000,
+      pixelRatio: "auto" as never,
+    });
+    core.current = cy;
+    fit();
+    cy.minZoom(fitted.current / 3);
+    cy.maxZoom(Math.max(fitted.current * 40, 4));
+    let timer = 0;
+    cy.on("zoom", () => {
+      window.clearTimeout(timer);
+      timer = window.setTimeout(() => {
+        if (!cy.destroyed()) resize(cy, fitted.current);
+      }, 60);
+    });
+    cy.on("tap", (event) => {
+      if (event.target === cy) tell.current(null);
+    });
+    cy.on("tap", "node", (event) => {
+      const position = Number(String(event.target.id()).slice(1));
+      tell.current(drawing.nodes[position]?.id ?? null);
+    });
+    cy.on("mouseover", "node", (event) => event.target.addClass("named pointed"));
+    cy.on("mouseout", "node", (event) => {
+      event.target.removeClass("pointed");
+      if (!event.target.hasClass("lit") && !event.target.hasClass("chosen") && drawing.nodes.length > 60)
+        event.target.removeClass("named");
+    });
+    let width = box.current.clientWidth;
+    let height = box.current.clientHeight;
+    const watch = new ResizeObserver(() => {
+      if (box.current === null || (box.current.clientWidth === width && box.current.clientHeight === height)) return;
+      width = box.current.clientWidth;
+      height = box.current.clientHeight;
+      if (width > 0 && height > 0) fit();
+    });
+    watch.observe(box.current);
+    return () => {
+      watch.disconnect();
+      window.clearTimeout(timer);
+      core.current = null;
+      cy.destroy();
+    };
+  }, [drawing]);
+
+  useEffect(() => {
+    const cy = core.current;
+    if (cy === null) return;
+    cy.style(styleOf(drawing));
+    resize(cy, fitted.current);
+  }, [theme, drawing]);
+
+  useEffect(() => {
+    const cy = core.current;
+    if (cy === null) return;
+    cy.batch(() => {
+      cy.elements().removeClass("dim lit chosen named");
+      if (drawing.nodes.length <= 60) cy.nodes().addClass("named");
+      if (litNodes.length > 0) {
+        const wanted = new Set(litNodes);
+        const chosen = cy.nodes().filter((each) => wanted.has(Number(each.id().slice(1))));
+        const between = chosen.edgesWith(chosen);
+        cy.elements().addClass("dim");
+        chosen.removeClass("dim").addClass("lit");
+        between.removeClass("dim").addClass("lit");
+        if (litNodes.length <= 24) chosen.addClass("named");
+      }
+      const position = node === null ? undefined : positions.get(node);
+      if (position !== undefined) cy.getElementById(`n${position}`).removeClass("dim").addClass("chosen named");
+    });
+  }, [litNodes, node, drawing, theme]);
+
+  const choose = (position: number): void => {
+    const id = drawing.nodes[position]?.id;
+    if (id === undefined) return;
+    show(id);
+    onNode(id);
+  };
+  const colours = useMemo(() => coloursOf(), [theme]);
+  const name = node === null ? "" : (drawing.nodes[positions.get(node) ?? -1]?.name ?? "");
+  const summary =
+    `Graph with ${plural(drawing.nodes.length, "node")} and ${plural(drawing.edges.length, "edge")}.` +
+    (about ? ` ${about}` : "") +
+    (name ? ` Chosen: ${name}.` : "");
+  return (
+    <div class="graph-view">
+      <div class="graph-tools">
+        <input
+          class="input"
+          type="search"
+          placeholder="Find a node"
+          aria-label="Find a node by name, class or sensor"
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === "Enter" && found[0] !== undefined) choose(found[0]);
+          }}
+        />
+        <div class="buttons" role="group" aria-label="Zoom of the graph">
+          <button type="button" class="button icon" aria-label="Zoom out" title="Zoom out" onClick={() => zoom(1 / 1.5)}>
+            −
+          </button>
+          <button type="button" class="button icon" aria-label="Zoom in" title="Zoom in" onClick={() => zoom(1.5)}>
+            +
+          </button>
+          <button type="button" class="button" onClick={fit}>
+            Fit
+          </button>
+        </div>
+      </div>
+      <div class="graph-box" ref={box} role="img" aria-label={summary} />
+      {about && <p class="graph-about">{about}</p>}
+      <ul class="legend" aria-label="Classes of the nodes">
+        {drawing.groups.map((group, position) => (
+          <li key={group.name}>
+            <Mark colour={colourOf(colours, position)} shape={shapes[position % shapes.length] ?? "ellipse"} />
+            {group.name} <span class="muted">{whole(group.count)}</span>
+          </li>
+        ))}
+      </ul>
+      {drawing.why && <p class="muted small">{drawing.why}</p>}
+      <details class="node-list" open={text.trim() !== ""}>
+        <summary>Nodes as a list{text.trim() && ` (${whole(found.length)} found)`}</summary>
+        <ul>
+          {found.slice(0, mostListed).map((position) => {
+            const each = drawing.nodes[position] as DrawnNode;
+            return (
+              <li key={each.id}>
+                <button
+                  type="button"
+                  class="link"
+                  aria-current={each.id === node ? "true" : undefined}
+                  onClick={() => choose(position)}
+                >
+                  <bdi>{each.name}</bdi>{" "}
+                  <span class="muted">
+                    {each.group}
+                    {each.kinds.length > 0 && `: ${each.kinds.join(", ")}`}
+                  </span>
+                </button>
+              </li>
+            );
+          })}
+        </ul>
+        {found.length > mostListed && (
+          <p class="muted small">
+            The first {mostListed} of {whole(found.length)}; type a part of the name to find others.
+          </p>
+        )}
+      </details>
+    </div>
+  );
+}
+
+function Mark({ colour, shape }: { colour: string; shape: string }): JSX.Element {
+  const points: Record<string, string> = {
+    rectangle: "1,1 11,1 11,11 1,11",
+    triangle: "6,0.5 11.5,11 0.5,11",
+    diamond: "6,0 12,6 6,12 0,6",
+    hexagon: "3,0.8 9,0.8 12,6 9,11.2 3,11.2 0,6",
+    pentagon: "6,0.3 12,4.7 9.7,11.5 2.3,11.5 0,4.7",
+    "round-rectangle": "1,3 11,3 11,9 1,9",
+    vee: "6,3 12,0.5 6,11.5 0,0.5",
+  };
+  return (
+    <svg class="mark" width="12" height="12" viewBox="0 0 12 12" aria-hidden="true">
+      {shape === "ellipse" ? (
+        <circle cx="6" cy="6" r="5" fill={colour} />
+      ) : (
+        <polygon points={points[shape] ?? "1,1 11,1 11,11 1,11"} fill={colour} />
+      )}
+    </svg>
+  );
+}

@@ -1,0 +1,200 @@
+// Monitors that are watched: their alerts as they come, the newest first.
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { moment, plural, whole } from "../format";
+import type { Alert, Monitor } from "../types";
+import { problemOf } from "./answers";
+import { api } from "./api";
+import type { ProblemError } from "./api";
+import { List } from "./List";
+import { Nothing, ProblemNote } from "./notes";
+
+const most = 500;
+
+export interface Alerts {
+  alerts: readonly Alert[];
+  /** The last one that came while the page was open, for a screen reader. */
+  news: string;
+  connected: boolean;
+  problem: ProblemError | null;
+}
+
+/** The alerts of a monitor: those it has, then each as it comes. */
+export function useAlerts(monitor: number | null): Alerts {
+  const [state, setState] = useState<Alerts>({ alerts: [], news: "", connected: false, problem: null });
+  const seen = useRef(new Set<number>());
+  useEffect(() => {
+    seen.current = new Set();
+    setState({ alerts: [], news: "", connected: false, problem: null });
+    if (monitor === null) return undefined;
+    let source: EventSource | null = null;
+    let ended = false;
+    const take = (alerts: readonly Alert[], news: boolean): void => {
+      const fresh = alerts.filter((alert) => !seen.current.has(alert.id));
+      for (const alert of fresh) seen.current.add(alert.id);
+      if (fresh.length === 0) return;
+      setState((last) => ({
+        ...last,
+        alerts: [...fresh, ...last.alerts].sort((a, b) => b.id - a.id).slice(0, most),
+        news: news ? (fresh.at(-1)?.sentence ?? "") : last.news,
+      }));
+    };
+    api.alerts(monitor).then(
+      (page) => {
+        if (ended) return;
+        take(page.alerts, false);
+        source = new EventSource(api.events(monitor, page.last));
+        const connected = (yes: boolean) => () => setState((last) => ({ ...last, connected: yes }));
+        source.addEventListener("open", connected(true));
+        source.addEventListener("error", connected(false));
+        const told = (event: Event): void => {
+          try {
+            take([JSON.parse((event as MessageEvent<string>).data) as Alert], true);
+          } catch {
+            // Not an alert: a sign of life of the server.
+          }
+        };
+        source.addEventListener("message", told);
+        source.addEventListener("alert", told);
+      },
+      (error: unknown) => {
+        if (!ended) setState((last) => ({ ...last, problem: problemOf(error) }));
+      },
+    );
+    return () => {
+      ended = true;
+      source?.close();
+    };
+  }, [monitor]);
+  return state;
+}
+
+interface ChooserProps {
+  monitors: readonly Monitor[];
+  monitor: number | null;
+  alerts: Alerts;
+  onMonitor: (id: number) => void;
+}
+
+/** The left side: the monitors and how they are. */
+export function Monitors({ monitors, monitor, alerts, onMonitor }: ChooserProps): JSX.Element {
+  if (monitors.length === 0)
+    return (
+      <Nothing title="No monitor is watched.">
+        <p>
+          Start a monitor with <code>thence monitor</code>, and the explorer with <code>--monitor</code> and the folder
+          of its state.
+        </p>
+      </Nothing>
+    );
+  return (
+    <ul class="monitors" aria-label="Monitors">
+      {monitors.map((each) => (
+        <li key={each.id}>
+          <button type="button" class="item" aria-current={each.id === monitor ? "true" : undefined} onClick={() => onMonitor(each.id)}>
+            <b>
+              <bdi>{each.name}</bdi>
+            </b>
+            <span class="muted small">
+              {plural(Math.max(each.alerts, each.id === monitor ? alerts.alerts.length : 0), "alert")}
+              {each.last !== null && `, the last ${moment(each.last)}`}
+            </span>
+          </button>
+          {each.id === monitor && (
+            <>
+              <p class={`small ${alerts.connected ? "live-on" : "muted"}`}>
+                <span class="dot" aria-hidden="true" /> {alerts.connected ? "Watching" : "Connecting…"}
+              </p>
+              {Object.keys(each.health).length > 0 && (
+                <dl class="facts">
+                  {Object.entries(each.health).map(([name, value]) => (
+                    <div key={name}>
+                      <dt>{name}</dt>
+                      <dd>{value}</dd>
+                    </div>
+                  ))}
+                </dl>
+              )}
+            </>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface ListProps {
+  alerts: Alerts;
+  current: number | null;
+  watched: boolean;
+  onOpen: (alert: Alert) => void;
+}
+
+/** The middle: the alerts. */
+export function AlertList({ alerts, current, watched, onOpen }: ListProps): JSX.Element {
+  return (
+    <>
+      <p class="sr-only" aria-live="polite">
+        {alerts.news && `New alert: ${alerts.news}`}
+      </p>
+      {alerts.problem && <ProblemNote problem={alerts.problem} />}
+      {watched && alerts.alerts.length === 0 && !alerts.problem && (
+        <Nothing title="No alert so far.">
+          <p>Alerts appear here as soon as the monitor raises them.</p>
+        </Nothing>
+      )}
+      {alerts.alerts.length > 0 && (
+        <>
+          <div class="list-tools">
+            <p class="count">
+              <b>{plural(alerts.alerts.length, "alert")}</b>
+              <span class="muted">, the newest first</span>
+            </p>
+          </div>
+          <List<Alert>
+            label="Alerts, the newest first"
+            items={alerts.alerts}
+            keyOf={(alert) => alert.id}
+            current={alerts.alerts.findIndex((alert) => alert.id === current)}
+            onOpen={onOpen}
+          >
+            {(alert) => (
+              <>
+                <span class="measures">
+                  <time class="num">{moment(alert.time)}</time>
+                  <span class={`badge ${alert.kind === "recovered" ? "good" : "bad"}`}>{alert.kind}</span>
+                </span>
+                <span class="sentence">
+                  <bdi>{alert.sentence}</bdi>
+                </span>
+                {alert.where.length > 0 && (
+                  <span class="measures">
+                    at <bdi>{alert.where.slice(0, 4).join(", ")}</bdi>
+                    {alert.where.length > 4 && ` and ${whole(alert.where.length - 4)} more`}
+                  </span>
+                )}
+              </>
+            )}
+          </List>
+        </>
+      )}
+    </>
+  );
+}
+
+/** The evidence of an alert. */
+export function AlertDetail({ alert }: { alert: Alert }): JSX.Element {
+  return (
+    <div class="details">
+      <p class="muted small num">{moment(alert.time)}</p>
+      <ul class="texts">
+        {alert.evidence.map((line) => (
+          <li key={line}>
+            <bdi>{line}</bdi>
+          </li>
+        ))}
+      </ul>
+      {alert.evidence.length === 0 && <p class="muted">The alert came without further evidence.</p>}
+    </div>
+  );
+}

@@ -1,0 +1,132 @@
+// What the explorer asks its server. Every answer is one of the types of the schema, or a problem in words.
+import type {
+  AlertPage,
+  Card,
+  Comparison,
+  Drawing,
+  Job,
+  MineRequest,
+  NodeDetail,
+  Places,
+  Problem,
+  Report,
+  Reviewed,
+  ReviewRequest,
+  RulePage,
+  Runs,
+  Saved,
+  Scatter,
+  SeriesPage,
+} from "../types";
+import type { Query, Subject } from "./location";
+
+/** A request that was not answered, with what to do about it. */
+export class ProblemError extends Error {
+  readonly hint: string;
+
+  constructor(problem: Problem) {
+    super(problem.error);
+    this.hint = problem.hint;
+  }
+}
+
+type Values = Record<string, string | number | boolean | null | readonly string[]>;
+
+/** The address of an end point with its parameters; empty ones are left out. */
+export function address(path: string, values: Values = {}): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    if (value === null || value === "" || value === false) continue;
+    if (Array.isArray(value)) for (const each of value) parameters.append(name, each);
+    else parameters.append(name, String(value));
+  }
+  const text = parameters.toString();
+  return `api/${path}${text ? `?${text}` : ""}`;
+}
+
+/** The parameters of a query; paging comes on top. */
+export function parametersOf(query: Query): Values {
+  return {
+    q: query.q,
+    ...query.facets,
+    node: query.node,
+    min_support: query.minSupport,
+    min_confidence: query.minConfidence,
+    min_lift: query.minLift,
+    sort: query.sort,
+    descending: query.sort ? String(query.descending) : null,
+  };
+}
+
+async function answer<T>(url: string, options: RequestInit = {}): Promise<T> {
+  let response: Response;
+  try {
+    response = await fetch(url, { credentials: "same-origin", ...options });
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new ProblemError({
+      error: "The explorer's server does not answer.",
+      hint: "It may have been stopped. Start it again with 'thence explore' and open the address that it prints.",
+    });
+  }
+  if (response.ok) return (await response.json()) as T;
+  let problem: Problem = { error: `The server answered with status ${response.status}.`, hint: "" };
+  try {
+    const given = (await response.json()) as Partial<Problem>;
+    if (typeof given.error === "string") problem = { error: given.error, hint: given.hint ?? "" };
+  } catch {
+    // The answer is not JSON: the status has to do.
+  }
+  throw new ProblemError(problem);
+}
+
+function post<T>(path: string, body: unknown): Promise<T> {
+  return answer<T>(address(path), {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
+}
+
+const subjects = { rule: "rules", law: "laws", control: "controls" } as const;
+
+export const api = {
+  runs: (): Promise<Runs> => answer(address("runs")),
+  report: (run: number): Promise<Report> => answer(address(`runs/${run}/report`)),
+  drawing: (run: number): Promise<Drawing | null> => answer(address(`runs/${run}/drawing`)),
+  rules: (run: number, query: Query, offset: number, limit: number, signal: AbortSignal): Promise<RulePage> =>
+    answer(address(`runs/${run}/rules`, { ...parametersOf(query), offset, limit }), { signal }),
+  card: (run: number, subject: Subject, signal: AbortSignal): Promise<Card | null> =>
+    answer(address(`runs/${run}/${subjects[subject.about]}/${subject.id}/card`), { signal }),
+  places: (run: number, rule: number, signal: AbortSignal): Promise<Places> =>
+    answer(address(`runs/${run}/places`, { rule }), { signal }),
+  node: (run: number, id: string, signal: AbortSignal): Promise<NodeDetail> =>
+    answer(address(`runs/${run}/node`, { id }), { signal }),
+  series: (
+    run: number,
+    sensor: readonly string[],
+    period: { start: number; end: number } | null,
+    points: number,
+    signal: AbortSignal,
+  ): Promise<SeriesPage> =>
+    answer(
+      address(`runs/${run}/series`, { sensor, start: period?.start ?? null, end: period?.end ?? null, points }),
+      { signal },
+    ),
+  compare: (a: number, b: number, signal: AbortSignal): Promise<Comparison> =>
+    answer(address("compare", { a, b }), { signal }),
+  scatter: (run: number, query: Query, signal: AbortSignal): Promise<Scatter> =>
+    answer(address(`runs/${run}/scatter`, parametersOf(query)), { signal }),
+  review: (run: number, review: ReviewRequest): Promise<Reviewed> => post(`runs/${run}/review`, review),
+  mine: (run: number, request: MineRequest): Promise<Job> => post(`runs/${run}/mine`, request),
+  save: (run: number): Promise<Saved> => post(`runs/${run}/save`, {}),
+  job: (id: string): Promise<Job> => answer(address(`jobs/${encodeURIComponent(id)}`)),
+  cancel: (id: string): Promise<unknown> =>
+    answer(address(`jobs/${encodeURIComponent(id)}`), { method: "DELETE" }),
+  alerts: (monitor: number): Promise<AlertPage> => answer(address(`monitors/${monitor}/alerts`)),
+  events: (monitor: number, after: number): string => address(`monitors/${monitor}/events`, { after: String(after) }),
+  exported: (run: number, format: string, query: Query, ids: readonly number[]): string =>
+    ids.length > 0
+      ? address(`runs/${run}/export`, { format, ids: ids.join(",") })
+      : address(`runs/${run}/export`, { format, ...parametersOf(query) }),
+};

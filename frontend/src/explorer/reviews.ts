@@ -1,0 +1,82 @@
+// Reviews of rules: told to the server, shown at once, and undone on request.
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import type { Review, RuleRow } from "../types";
+import { problemOf } from "./answers";
+import { api } from "./api";
+import type { ProblemError } from "./api";
+
+interface Step {
+  run: number;
+  key: string;
+  before: Review;
+}
+
+export interface Reviews {
+  /** Says something of a rule. */
+  review: (run: number, rule: RuleRow, review: Review) => void;
+  undo: () => void;
+  /** What was done last, in words; empty after a while. */
+  told: string;
+  canUndo: boolean;
+  problem: ProblemError | null;
+  /** Changes whenever the server has kept a review. */
+  version: number;
+  close: () => void;
+}
+
+const nothing: Review = { verdict: "", note: "" };
+const shownFor = 8000;
+
+function words(before: Review, after: Review): string {
+  if (after.verdict !== before.verdict)
+    return after.verdict === "accepted" ? "Rule accepted." : after.verdict === "rejected" ? "Rule rejected." : "Verdict taken back.";
+  return after.note ? "Note kept." : "Note removed.";
+}
+
+export function useReviews(): Reviews {
+  const [told, setTold] = useState("");
+  const [problem, setProblem] = useState<ProblemError | null>(null);
+  const [version, setVersion] = useState(0);
+  const [steps, setSteps] = useState<readonly Step[]>([]);
+  const latest = useRef(steps);
+  latest.current = steps;
+  useEffect(() => {
+    if (told === "") return undefined;
+    const timer = window.setTimeout(() => setTold(""), shownFor);
+    return () => window.clearTimeout(timer);
+  }, [told, version]);
+  const send = useCallback(async (run: number, key: string, review: Review): Promise<boolean> => {
+    try {
+      await api.review(run, { key, verdict: review.verdict, note: review.note });
+      setProblem(null);
+      setVersion((last) => last + 1);
+      return true;
+    } catch (error) {
+      setProblem(problemOf(error));
+      return false;
+    }
+  }, []);
+  const review = useCallback((run: number, rule: RuleRow, after: Review): void => {
+    const before = rule.review ?? nothing;
+    if (before.verdict === after.verdict && before.note === after.note) return;
+    void send(run, rule.key, after).then((kept) => {
+      if (!kept) return;
+      setSteps((last) => [...last, { run, key: rule.key, before }]);
+      setTold(words(before, after));
+    });
+  }, []);
+  const undo = useCallback((): void => {
+    const step = latest.current.at(-1);
+    if (step === undefined) return;
+    void send(step.run, step.key, step.before).then((kept) => {
+      if (!kept) return;
+      setSteps((last) => last.slice(0, -1));
+      setTold("Undone.");
+    });
+  }, []);
+  const close = useCallback(() => {
+    setTold("");
+    setProblem(null);
+  }, []);
+  return { review, undo, told, canUndo: steps.length > 0, problem, version, close };
+}
