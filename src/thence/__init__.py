@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from thence.evaluate.comparison import compare as compare
     from thence.evaluate.fidelity import fidelity as fidelity
     from thence.evaluate.generalisation import generalisation as generalisation
+    from thence.explorer.serve import explore as explore
     from thence.export import read_rules as read_rules
     from thence.export import write_rules as write_rules
     from thence.graph.binding import Binding as Binding
@@ -102,6 +103,7 @@ _MODULES = MappingProxyType(
         "evaluate.comparison": ("compare",),
         "evaluate.fidelity": ("fidelity",),
         "evaluate.generalisation": ("generalisation",),
+        "explorer.serve": ("explore",),
         "export": ("read_rules", "write_rules"),
         "graph.binding": ("Binding", "bind"),
         "graph.discovery": ("discover_patterns",),

@@ -16,6 +16,7 @@ from thence.cli.check import check
 from thence.cli.compare import compare
 from thence.cli.demo import demo
 from thence.cli.detect import detect
+from thence.cli.explore import explore
 from thence.cli.export import export
 from thence.cli.generalise import generalise
 from thence.cli.hints import command_hint
@@ -103,6 +104,7 @@ app.command("check", help="Read and check all inputs and report what 'mine' woul
     with_job_options(check)
 )
 app.command()(show)
+app.command()(explore)
 app.command()(export)
 app.command()(apply)
 app.command()(detect)

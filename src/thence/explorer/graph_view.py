@@ -111,6 +111,6 @@ def node_properties(system: AnySystem, node: Node) -> list[list[str]]:
     for name, value in sorted(node.properties.items()):
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         text = format_number(float(value)) if number else str(value)
-        unit = f" {format_unit(units[name])}" if name in units and units[name] else ""
+        unit = f" {format_unit(units[name])}" if units.get(name) else ""
         out.append([name, text + unit])
     return out

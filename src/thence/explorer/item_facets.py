@@ -81,7 +81,7 @@ def feature_names(feature: Feature, facet: str) -> tuple[str, ...]:
 
 def _kinds(feature: Feature) -> Iterator[str]:
     if feature.aspect is Aspect.MEASUREMENT and feature.role is not Role.TIME:
-        yield feature.label
+        yield feature.label or feature.subject  # a column of a plain table is its own kind
 
 
 def _classes(feature: Feature) -> Iterator[str]:

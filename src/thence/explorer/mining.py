@@ -34,11 +34,11 @@ def mine_job(folder: Path, *, tell: Any) -> None:
     from thence.runs.configuration import Config
     from thence.runs.pipeline import mine, run_config
 
-    last = ["", 0.0]
+    last: list[Any] = ["", 0.0]
 
     def progress(stage: str, done: float, total: float, note: str = "") -> None:
         now = time.monotonic()
-        if stage != last[0] or now - float(last[1]) > _PAUSE:
+        if stage != last[0] or now - last[1] > _PAUSE:
             last[:] = [stage, now]
             share = min(max(done / total, 0.0), 1.0) if total else None
             tell({"stage": stage, "share": share, "message": note})

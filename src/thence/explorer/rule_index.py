@@ -7,18 +7,17 @@ integer columns. Sentences are made for a page only. Must not know requests, fil
 from __future__ import annotations
 
 import re
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from thence.errors import ConfigError, nearest
 from thence.explorer.item_facets import SIGNED, ItemFacets
+from thence.explorer.memo import Memo
 from thence.explorer.schema import Facet
 from thence.rules.bounds import is_within
 from thence.rules.measures import MEASURES
@@ -28,7 +27,6 @@ __all__ = ["MOST_CHOICES", "UNREVIEWED", "WHOLE_SYSTEM", "RuleFilter", "RuleInde
 
 Mask = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
-Kept = TypeVar("Kept")
 
 WHOLE_SYSTEM = "the whole system"
 """The pattern of rules that are not lifted."""
@@ -119,8 +117,7 @@ class RuleIndex:
     """
 
     rules: RuleSet
-    _masks: OrderedDict[Any, Any] = field(default_factory=OrderedDict, repr=False)
-    _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
+    _memo: Memo = field(default_factory=lambda: Memo(_KEPT), repr=False)
 
     def __len__(self) -> int:
         return len(self.rules)
@@ -153,10 +150,9 @@ class RuleIndex:
 
     def warm(self) -> None:
         """Prepare what the first request of each kind would otherwise wait for."""
-        with self._lock:
-            _ = self._groups, self._choices, self._conclusion_of, self.facets_of.texts
-            for name in ("confidence", "support", "lift", "zhang"):
-                self.order(name, descending=True)
+        _ = self._groups, self._choices, self._conclusion_of, self.facets_of.texts
+        for name in ("confidence", "support", "lift", "zhang"):
+            self.order(name, descending=True)
 
     def select(
         self, wanted: RuleFilter, *, reviewed: Mapping[int, str] | None = None, about: Mask | None = None
@@ -173,15 +169,15 @@ class RuleIndex:
         """
         keep = np.ones(len(self), bool)
         for word in wanted.words:
-            keep &= self._kept(("word", word), partial(self._search, word))
+            keep &= self._memo.get(("word", word), partial(self._search, word))
         for facet in SIGNED:
             for name in wanted.chosen(facet):
-                keep &= self._kept((facet, name), partial(self._signed, facet, name))
+                keep &= self._memo.get((facet, name), partial(self._signed, facet, name))
         for facet in ("pattern", "conclusion", "review"):
             if chosen := wanted.chosen(facet):
                 keep &= self._single(facet, chosen, reviewed)
         for name, bound in wanted.bounds:
-            keep &= self._kept(("bound", name, bound), partial(self._within, name, bound))
+            keep &= self._memo.get(("bound", name, bound), partial(self._within, name, bound))
         if wanted.node is not None:
             keep &= np.zeros(len(self), bool) if about is None else about
         return keep
@@ -210,7 +206,7 @@ class RuleIndex:
         Raises:
             ConfigError: If the rules have no such column of numbers.
         """
-        return self._kept(("order", sort, descending), partial(self._sorted, sort, descending=descending))
+        return self._memo.get(("order", sort, descending), partial(self._sorted, sort, descending=descending))
 
     def facets(
         self, mask: Mask, wanted: RuleFilter, *, reviewed: Mapping[int, str] | None = None, about: Mask | None = None
@@ -386,17 +382,6 @@ class RuleIndex:
         )
         counts = np.bincount(own if mask.all() else own[mask], minlength=len(names)).tolist()
         return _facet(facet, names, counts, wanted)
-
-    def _kept(self, key: Hashable, make: Callable[[], Kept]) -> Kept:
-        """What was made before for a key, or what is made now."""
-        with self._lock:
-            if key not in self._masks:
-                self._masks[key] = make()
-                while len(self._masks) > _KEPT:
-                    self._masks.popitem(last=False)
-            self._masks.move_to_end(key)
-            kept: Kept = self._masks[key]
-            return kept
 
 
 def _without(wanted: RuleFilter, facet: str) -> RuleFilter:

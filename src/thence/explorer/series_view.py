@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from thence.errors import ConfigError, nearest
 from thence.explorer.schema import Envelope, SeriesPage
+from thence.readings.pooling import PooledReadings, site_of_id
 from thence.readings.sensors import Sensor
 from thence.readings.windows import WindowedReadings
 from thence.rules.english import format_unit
@@ -53,22 +54,28 @@ def series_page(
     for name in sensors:
         if name not in by_id:
             raise ConfigError(f"there is no sensor '{name[:80]}'", hint=nearest(name[:80], by_id))
-    times = readings.times.astype("datetime64[ms]").astype(np.int64)
     step = max(round(readings.every.total_seconds() * 1000), 1)
-    low = int(times[0]) if len(times) and start is None else start or 0
-    high = int(times[-1]) + step if len(times) and end is None else end or 0
+    axes = {name: _milliseconds(_times_of(readings, name)) for name in dict.fromkeys(sensors)}
+    held = [axis for axis in axes.values() if len(axis)]
+    low = start if start is not None else min((int(axis[0]) for axis in held), default=0)
+    high = end if end is not None else max((int(axis[-1]) + step for axis in held), default=low)
     if low > high:
         raise ConfigError("the start of a period must not be after its end")
-    first, last = np.searchsorted(times, [low, high]).tolist()
     columns = {sensor.id: number for number, sensor in enumerate(readings.numeric)}
-    return {
-        "start": low,
-        "end": high,
-        "series": [
-            _one(readings, by_id[name], columns, times, slice(first, last), points=points)
-            for name in dict.fromkeys(sensors)
-        ],
-    }
+    out: list[Envelope] = []
+    for name, axis in axes.items():
+        first, last = np.searchsorted(axis, [low, high]).tolist()
+        out.append(_one(readings, by_id[name], columns, axis, slice(first, last), points=points))
+    return {"start": low, "end": high, "series": out}
+
+
+def _times_of(readings: WindowedReadings, sensor: str) -> npt.NDArray[np.datetime64]:
+    """The windows of a sensor; several systems have windows of their own."""
+    return readings.site_times[site_of_id(sensor)] if isinstance(readings, PooledReadings) else readings.times
+
+
+def _milliseconds(times: npt.NDArray[np.datetime64]) -> Ints:
+    return np.asarray(times.astype("datetime64[ms]").astype(np.int64))
 
 
 def _one(
@@ -88,8 +95,8 @@ def _one(
         "unit": format_unit(sensor.unit),
         "states": list(states),
         "times": at.tolist(),
-        "low": [None if math.isnan(value) else value for value in low.tolist()],
-        "high": [None if math.isnan(value) else value for value in high.tolist()],
+        "low": [value if math.isfinite(value) else None for value in low.tolist()],
+        "high": [value if math.isfinite(value) else None for value in high.tolist()],
     }
 
 
