@@ -96,7 +96,7 @@ def create_app(state: State, token: str, *, host: str = "127.0.0.1") -> Any:
                 made = make(given, *numbers)
                 return made if isinstance(made, Response) else answer(made)
 
-            app.add_api_route(path, handle, methods=["GET"], response_model=None)
+            app.add_route(path, handle, methods=["GET"])
 
         return serve
 
@@ -118,7 +118,7 @@ def create_app(state: State, token: str, *, host: str = "127.0.0.1") -> Any:
                 body = await body_of(request)
                 return answer(await asyncio.to_thread(make, body, *numbers))
 
-            app.add_api_route(path, handle, methods=["POST"], response_model=None)
+            app.add_route(path, handle, methods=["POST"])
 
         return serve
 
@@ -207,7 +207,7 @@ def create_app(state: State, token: str, *, host: str = "127.0.0.1") -> Any:
         number = request.path_params["job"]
         return answer(state.jobs.cancel(number) if request.method == "DELETE" else state.jobs.get(number))
 
-    app.add_api_route("/api/jobs/{job}", job, methods=["GET", "DELETE"], response_model=None)
+    app.add_route("/api/jobs/{job}", job, methods=["GET", "DELETE"])
 
     @get("/api/monitors/{monitor}/alerts", ("after",), "monitor")
     def alerts(given: Parameters, monitor: int) -> Any:
@@ -236,20 +236,20 @@ def create_app(state: State, token: str, *, host: str = "127.0.0.1") -> Any:
 
         return StreamingResponse(follow(), media_type="text/event-stream")
 
-    app.add_api_route("/api/monitors/{monitor}/events", events, methods=["GET"], response_model=None)
+    app.add_route("/api/monitors/{monitor}/events", events, methods=["GET"])
 
     def page(_: Request) -> Response:
         return Response(_file(_PAGE) or _MISSING, media_type="text/html; charset=utf-8")
 
-    app.add_api_route("/", page, methods=["GET"], response_model=None)
+    app.add_route("/", page, methods=["GET"])
     for name, kind in _STATIC.items():
-        app.add_api_route(f"/static/{name}", _serve_file(Response, name, kind), methods=["GET"], response_model=None)
+        app.add_route(f"/static/{name}", _serve_file(Response, name, kind), methods=["GET"])
     open_paths = [f"/static/{name}" for name in _STATIC]
     return Guard(app, token=token, host=host, open_paths=open_paths)
 
 
-def _serve_file(response: Any, name: str, kind: str) -> Callable[[], Any]:
-    def handle() -> Any:
+def _serve_file(response: Any, name: str, kind: str) -> Callable[[Any], Any]:
+    def handle(_: Any) -> Any:
         text = _file(name)
         return response(text or "", 200 if text is not None else 404, media_type=kind)
 
