@@ -1,8 +1,9 @@
 """Positions of nodes for a drawing: plain arrays in, plain arrays out, the same every time.
 
 A connected graph is laid out so that distances in the plane are like those along edges (stress). With more than
-``DENSE`` nodes only the distances to some landmarks and to neighbours count. Parts that are not connected are put side
-by side, without overlap, the largest first. Knows nothing of graphs as objects.
+``DENSE`` nodes a tree is drawn in rings around its middle, and of other graphs only the distances to some landmarks and
+to neighbours count. Parts that are not connected are put side by side, without overlap, the largest first. Knows
+nothing of graphs as objects.
 """
 
 from __future__ import annotations
@@ -178,11 +179,13 @@ def _arrange_connected(n: int, edges: Pairs) -> Points:
         return np.zeros((1, 2))
     if n == 2:
         return np.array([[0.0, 0.0], [1.0, 0.0]])
-    sources = np.arange(n) if n <= DENSE else _landmarks(n, edges)
-    distances = _distances(n, edges, sources)
-    points = _initial(distances, sources)
-    points = _dense_stress(points, distances) if n <= DENSE else _sparse_stress(points, distances, sources, edges)
-    return _turned(points)
+    if n <= DENSE:
+        distances = _distances(n, edges)
+        return _turned(_dense_stress(_initial(distances), distances))
+    if len(edges) == n - 1:
+        return _rings(n, edges)
+    sources, distances = _landmarks(n, edges)
+    return _turned(_sparse_stress(_initial(distances), distances, sources, edges))
 
 
 def _neighbours(n: int, edges: Pairs) -> tuple[Ints, Ints]:
@@ -192,34 +195,35 @@ def _neighbours(n: int, edges: Pairs) -> tuple[Ints, Ints]:
     return np.searchsorted(both[:, 0], np.arange(n + 1)), both[:, 1]
 
 
-def _distances(n: int, edges: Pairs, sources: Ints) -> npt.NDArray[np.float32]:
-    """Numbers of edges between sources and all nodes, for all sources at once: 64 of them in a word."""
+def _distances(n: int, edges: Pairs) -> npt.NDArray[np.float32]:
+    """Numbers of edges between all nodes of a connected graph, from all nodes at once: 64 of them in a word."""
     starts, others = _neighbours(n, edges)
-    words = -(-len(sources) // 64)
-    seen = np.zeros((n, words), np.uint64)
-    at = np.arange(len(sources))
-    np.bitwise_or.at(seen, (sources, at // 64), np.uint64(1) << (at % 64).astype(np.uint64))
-    out = np.zeros((n, len(sources)), np.float32)
+    at = np.arange(n)
+    seen = np.zeros((n, -(-n // 64)), np.uint64)
+    seen[at, at // 64] = np.uint64(1) << (at % 64).astype(np.uint64)
+    out = np.zeros((n, n), np.float32)
     for step in range(1, n + 1):
         reached = np.bitwise_or.reduceat(seen[others], starts[:-1], axis=0) | seen
         fresh = reached & ~seen
         if not fresh.any():
             break
         seen = reached
-        bits = np.unpackbits(fresh.view(np.uint8), axis=1, bitorder="little", count=len(sources))
+        bits = np.unpackbits(fresh.astype("<u8").view(np.uint8), axis=1, bitorder="little", count=n)
         out[bits.astype(bool)] = step
-    return out.T
+    return out
 
 
-def _landmarks(n: int, edges: Pairs, *, most: int = _LANDMARKS) -> Ints:
-    """Nodes that are far from each other: each next one is the farthest from those before."""
-    chosen = [0]
-    nearest = np.full(n, np.inf)
+def _landmarks(n: int, edges: Pairs, *, most: int = _LANDMARKS) -> tuple[Ints, npt.NDArray[np.float32]]:
+    """Nodes that are far from each other, each next one the farthest from those before, and the distances to all."""
     starts, others = _neighbours(n, edges)
+    nearest = _breadth_first(n, starts, others, 0)
+    chosen: list[int] = []
+    rows = []
     for _ in range(min(most, n)):
-        nearest = np.minimum(nearest, _breadth_first(n, starts, others, chosen[-1]))
         chosen.append(int(nearest.argmax()))
-    return np.array(sorted(set(chosen[1:])), np.int64)
+        rows.append(_breadth_first(n, starts, others, chosen[-1]))
+        nearest = np.minimum(nearest, rows[-1]) if len(chosen) > 1 else rows[-1]
+    return np.array(chosen, np.int64), np.stack(rows).astype(np.float32)
 
 
 def _breadth_first(n: int, starts: Ints, others: Ints, source: int) -> Points:
@@ -237,17 +241,17 @@ def _breadth_first(n: int, starts: Ints, others: Ints, source: int) -> Points:
     return out
 
 
-def _initial(distances: npt.NDArray[np.float32], sources: Ints) -> Points:
+def _initial(distances: npt.NDArray[np.float32]) -> Points:
     """Classical scaling of the distances to the sources: the two directions in which they differ most."""
     squares = distances.astype(np.float64) ** 2
     centred = squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()
-    values, vectors = np.linalg.eigh(centred @ centred.T)
+    _, vectors = np.linalg.eigh(centred @ centred.T)
     points = -0.5 * centred.T @ vectors[:, [-1, -2]]
     extent = np.abs(points).max(axis=0)
     points = points / np.where(extent > 1e-9, extent, 1.0) * float(distances.max()) / 2
     # Nodes with the same distances to all others, such as the leaves of a star, must not begin at the same place.
     angle = np.arange(points.shape[0]) * (math.pi * (3 - math.sqrt(5)))
-    return np.asarray(points + 0.05 * np.stack([np.cos(angle), np.sin(angle)], axis=1) * (values[-1] >= 0))
+    return np.asarray(points + 0.05 * np.stack([np.cos(angle), np.sin(angle)], axis=1))
 
 
 def _dense_stress(points: Points, distances: npt.NDArray[np.float32]) -> Points:
@@ -300,13 +304,13 @@ def _sparse_stress(points: Points, distances: npt.NDArray[np.float32], sources: 
             total[:, axis] += np.bincount(both[:, 0], wanted[:, axis] * pull, minlength=n)
         mass = mass + np.bincount(both[:, 0], pull, minlength=n)
         points = 0.3 * points + 0.7 * total / mass[:, None]
-        points = points + 0.3 * (1 - step / _STEPS) * _spread(points)
+        points = points + 0.3 * (1 - step / _STEPS) * _spread(points, shift=step * (math.sqrt(5) - 1) / 2)
     return points
 
 
-def _spread(points: Points) -> Points:
+def _spread(points: Points, *, shift: float) -> Points:
     """The way out of crowded cells: away from the middle of the nodes that share a cell of unit size."""
-    cells = np.floor(points).astype(np.int64)
+    cells = np.floor(points + np.array([shift, 1.7 * shift])).astype(np.int64)
     _, number = np.unique(cells, axis=0, return_inverse=True)
     number = number.ravel()
     count = np.bincount(number)
@@ -315,6 +319,30 @@ def _spread(points: Points) -> Points:
     length = np.maximum(np.sqrt((away**2).sum(axis=1)), 1e-6)[:, None]
     crowded = (count[number] > 1)[:, None]
     return np.asarray(np.where(crowded, away / length, 0.0) * np.minimum(np.sqrt(count[number]) - 1, 2.0)[:, None])
+
+
+def _rings(n: int, edges: Pairs) -> Points:
+    """A tree in rings around its middle: each node has the angle between those of its first and its last leaf."""
+    starts, others = _neighbours(n, edges)
+    one_end = int(_breadth_first(n, starts, others, 0).argmax())
+    from_one = _breadth_first(n, starts, others, one_end)
+    from_other = _breadth_first(n, starts, others, int(from_one.argmax()))
+    middle = int(np.maximum(from_one, from_other).argmin())
+    depth = _breadth_first(n, starts, others, middle).astype(np.int64)
+    parent = np.full(n, -1)
+    inner, outer = np.where(depth[edges[:, :1]] < depth[edges[:, 1:]], edges, edges[:, ::-1]).T
+    parent[outer] = inner
+    by_depth = np.argsort(-depth, kind="stable")[:-1]  # all but the middle, the outermost first
+    leaves = np.zeros(n)
+    leaves[np.bincount(inner, minlength=n) == 0] = 1.0
+    for one in by_depth.tolist():
+        leaves[parent[one]] += leaves[one]
+    begin, used = np.zeros(n), np.zeros(n)
+    for one in by_depth[::-1].tolist():
+        begin[one] = begin[parent[one]] + used[parent[one]]
+        used[parent[one]] += leaves[one]
+    angle = (begin + leaves / 2) / leaves[middle] * 2 * math.pi
+    return np.stack([depth * np.cos(angle), depth * np.sin(angle)], axis=1)
 
 
 def _turned(points: Points) -> Points:
