@@ -6,8 +6,9 @@ Switches are explained by ``thence.controls.counting``, so that a card marks the
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
-from thence.controls.control import Control
+from thence.controls.control import Control, Controls
 from thence.controls.counting import explain_switches
 from thence.controls.sentences import format_time
 from thence.report.choosing import tell_period
@@ -36,14 +37,16 @@ def make_control_card(evidence: Evidence, position: int) -> Card | None:
         return None
     control = controls[position]
     readings = evidence.readings
-    after, known = explain_switches(control, readings, timezone=evidence.material.run.config.windows.timezone)
+    after, known, broken_at = _explain(evidence, control, controls)
     drawn = _draw(evidence, control)
     if not len(after) or not drawn:
         return None
     held, broken, read = (np.zeros(len(readings), bool) for _ in range(3))
     held[after[known]] = True
-    broken[after[~known]] = True
+    broken[after[broken_at]] = True
     read |= ~np.isnan(drawn[0][0].values)
+    switched = np.zeros(len(readings), np.int64)
+    switched[after] = 1
     period = choose_period(readings.times, readings.every, held=held, violated=broken, known=read)
     cut = slice(period.start, period.stop)
     traces: list[Trace] = [
@@ -56,17 +59,37 @@ def make_control_card(evidence: Evidence, position: int) -> Card | None:
         "about": "control",
         "id": position,
         "place": " – ".join(dict.fromkeys(series.node or series.sensor for series, _ in drawn)),
-        "why": _why(period, int(held[cut].sum()), int(broken[cut].sum()), len(after), int(known.sum())),
+        "why": _why(period, len(inside), int(held[cut].sum()), len(after), int(known.sum())),
         "traces": traces,
         "held": join_frames(held[cut], readings.times, readings.every, first=period.start),
         "violated": join_frames(broken[cut], readings.times, readings.every, first=period.start),
-        "history": add_up([(readings.times, (held | broken).astype(np.int64), held.astype(np.int64))], readings.every),
+        "history": add_up([(readings.times, switched, held.astype(np.int64))], readings.every),
         "places": [],
         "n_places": 0,
         "nodes": nodes,
         "edges": evidence.edges_among(nodes),
         "switches": as_milliseconds(readings.times[inside]).tolist(),
     }
+
+
+def _explain(
+    evidence: Evidence, control: Control, controls: Controls
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Return the first window after each switch, which of them the control explains, and which no control explains.
+
+    What another control of the same change explains is not explained by this one if it was counted so.
+    """
+    zone = evidence.material.run.config.windows.timezone
+    after, known = explain_switches(control, evidence.readings, timezone=zone)
+    by_others = np.zeros(len(after), bool)
+    for other in controls:
+        same = (other.actuator, other.from_state, other.to_state)
+        if other is not control and same == (control.actuator, control.from_state, control.to_state):
+            by_others |= explain_switches(other, evidence.readings, timezone=zone)[1]
+    broken = ~(known | by_others)
+    if int(known.sum()) > control.tally.explained:
+        known = known & ~by_others
+    return after, known, broken
 
 
 def _draw(evidence: Evidence, control: Control) -> list[tuple[Series, list[Band]]]:
@@ -113,12 +136,11 @@ def _state(control: Control, actuator: Series, clock: str) -> Band:
     return {"side": "then", "low": ends[0], "high": ends[1], "states": [], "text": f"stops being 0{clock}"}
 
 
-def _why(period: Chosen, held: int, broken: int, switches: int, explained: int) -> str:
+def _why(period: Chosen, switches: int, held: int, of_all: int, explained: int) -> str:
     """Why this period is shown, in words."""
-    count = held + broken
-    times = "once" if count == 1 else f"{count:,} times"
-    if not broken:
-        each = "as the control says" if count == 1 else "each time as the control says"
+    times = "once" if switches == 1 else f"{switches:,} times"
+    if held == switches:
+        each = "as the control says" if switches == 1 else "each time as the control says"
     else:
-        each = f"{held:,} of them as the control says" if count > 1 else "and not as the control says"
-    return f"{tell_period(period)} it switches {times}, {each}; in all {explained:,} of {switches:,} times."
+        each = f"{held:,} of them as the control says" if switches > 1 else "and not as the control says"
+    return f"{tell_period(period)} it switches {times}, {each}; in all {explained:,} of {of_all:,} times."

@@ -70,8 +70,8 @@ def choose_period(
 ) -> Chosen:
     """Choose the period that tells a rule best.
 
-    It holds there, applies and does not apply in turn, is violated if it ever is, and few values are missing. Of equal
-    periods the first one is chosen. Periods begin at full days or hours if they are longer than that.
+    It holds there, applies and does not apply in turn, is violated now and then if it ever is, and few values are
+    missing. Of equal periods the first one is chosen. Periods begin at full days or hours if they are longer than that.
 
     Args:
         times: Start of each frame.
@@ -106,7 +106,7 @@ def choose_period(
     full = length // step
     score = (
         4.0 * (n_held > 0)
-        + 2.0 * ((n_broken > 0) & (n_held >= 3 * n_broken))
+        + 2.0 * (n_broken > 0) * np.maximum(1 - 3 * n_broken / np.maximum(n_held, 1), 0.0)
         + 2.0 * np.minimum(n_turns, _TURNS) / _TURNS
         + 2.0 * np.minimum(n_known, full) / full
         + np.minimum(n_held + n_broken, stops - starts - n_held - n_broken) / full

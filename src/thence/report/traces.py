@@ -7,6 +7,7 @@ as a switch, are shown by the readings that they are about. This module reads an
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -117,6 +118,9 @@ def sensor_series(evidence: Evidence, sensor: str, *, name: str = "", kind: str 
 def _role(what: str, node: str, sensor: str) -> str:
     if not what:
         return sensor
+    # The node may be the measuring point itself: the zone temperature of Zone_Temperature_Sensor is said twice.
+    if set(what.lower().split()) & set(re.split("[^a-z]+", node.lower())):
+        return node
     return f"the {what} of {node or sensor}"
 
 
@@ -204,7 +208,8 @@ def bands_of(item: Item, side: Side, series: Series, *, n_ranks: int = 0, held: 
     elif reading.feature.relative:
         on_scale = [_unranked(one, series.ranks, n_ranks) for one in ranges]
         known = [one for one in on_scale if one is not None]
-        ranges = known if len(known) == len(on_scale) else _observed(series.values, held)
+        seen = _observed(series.values, held)
+        ranges = [_without_named(one, series.ranks, seen) for one in known] if len(known) == len(on_scale) else seen
         if len(ranges) == 1:
             text = f"{text} ({_told(ranges[0], series.unit)})"
     return [_band(side, text, low, high) for low, high in ranges] or [_band(side, text)]
@@ -285,6 +290,18 @@ def _unranked(ranks: Range, bins: Binning | None, n_ranks: int) -> Range | None:
         inner = round(at) - 1
         ends.append(-math.inf if inner < 0 else math.inf if inner >= n_ranks - 1 else float(bins.bin_edges[inner]))
     return ends[0], ends[1]
+
+
+def _without_named(ends: Range, bins: Binning | None, seen: Sequence[Range]) -> Range:
+    """A range without the frequent values at its ends: they are named by their value and have no rank."""
+    if bins is None or bins.ties is None or not seen:
+        return ends
+    (low, high), ((least, most), *_) = ends, seen
+    if ((bins.ties >= low) & (bins.ties < least)).any():
+        low = max(low, least)
+    if ((bins.ties > most) & (bins.ties < high)).any():
+        high = min(high, most)
+    return low, high
 
 
 def _observed(values: Floats, held: npt.NDArray[np.bool_]) -> list[Range]:
