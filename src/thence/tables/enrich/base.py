@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
     from thence.graph.patterns import Pattern
@@ -19,10 +20,13 @@ if TYPE_CHECKING:
     from thence.tables.enrich.surroundings import Surroundings
     from thence.tables.transactions import FeatureTable, TransactionTable
 
-__all__ = ["EnrichOptions", "Enrichment", "Frames"]
+__all__ = ["EnrichOptions", "Enrichment", "Frames", "Rows"]
 
 Frames: TypeAlias = "npt.NDArray[Any] | slice"
 """Which time frames bins are fitted on: an index array, a mask or a slice."""
+
+Rows: TypeAlias = "Callable[[int, int], npt.NDArray[np.float64]]"
+"""Series of numbers from a first one up to, but not including, a last one: a matrix (series × frames)."""
 
 
 @dataclass(frozen=True, kw_only=True)

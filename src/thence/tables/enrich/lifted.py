@@ -23,7 +23,7 @@ from thence.readings.windows import WindowedReadings
 from thence.rules.items import Aspect, Feature, Interval, Role, Value
 from thence.tables.blocks import Indices, SiteFrames
 from thence.tables.discretization import Discretizer
-from thence.tables.enrich.base import Enrichment, Frames
+from thence.tables.enrich.base import Enrichment, Frames, Rows
 from thence.tables.enrich.facts import Fact, are_numbers, category_codes, property_fact
 from thence.tables.enrich.grounded import calendar_columns
 from thence.tables.enrich.series import KindCodes, SeriesEncoder, encode_readings
@@ -166,9 +166,8 @@ def _block(
         focus = pattern.nodes[0].name
         for feature, series, keys, pool in star_series(pattern, rows[:, 0], readings, carriers):
             if site_of is not None:
-                # The total of no neighbours is 0, but not after the last frame of a system.
-                series[np.arange(len(readings))[None, :] >= _frames_of(sites, site_of)[:, None]] = np.nan
-            if np.isnan(series).all():
+                series = _within(series, _frames_of(sites, site_of))
+            if not any(_has_values(series(at, at + 1)) for at in range(len(rows))):
                 continue
             encoded, meaning = encoder.encode(series, keys, pool)
             lifted = replace(feature, relative=encoder.relative, place=focus, classes=_classes(pattern, focus, index))
@@ -216,6 +215,21 @@ def _calendar_columns(readings: WindowedReadings, n_embeddings: int, site_of: In
 
 def _frames_of(sites: tuple[SiteFrames, ...], site_of: Indices) -> npt.NDArray[np.int64]:
     return np.array([len(site) for site in sites], np.int64)[site_of]
+
+
+def _within(rows: Rows, frames: npt.NDArray[np.int64]) -> Rows:
+    """Return series that end with their system: the total of no neighbours is 0, but not after its last frame."""
+
+    def cut(start: int, stop: int) -> npt.NDArray[np.float64]:
+        series = rows(start, stop)
+        series[np.arange(series.shape[1])[None, :] >= frames[start:stop, None]] = np.nan
+        return series
+
+    return cut
+
+
+def _has_values(series: npt.NDArray[np.float64]) -> bool:
+    return not bool(np.isnan(series).all())
 
 
 def _padded(column: Column, sites: tuple[SiteFrames, ...], site_of: Indices | None) -> Column:
@@ -329,11 +343,10 @@ def _reading_columns(
 def _distinct(columns: list[Column]) -> list[Column]:
     """Drop aggregates of the same sensors that are equal in every row (the total of one neighbour is its mean)."""
     distinct: list[Column] = []
-    seen: set[tuple[frozenset[str], bytes]] = set()
     for column in columns:
-        digest = (column.feature.reads, column.codes.tobytes())
-        if not column.feature.reads or digest not in seen:
-            seen.add(digest)
+        reads = column.feature.reads
+        alike = (other.codes for other in distinct if reads and other.feature.reads == reads)
+        if not any(np.array_equal(codes, column.codes) for codes in alike):
             distinct.append(column)
     return distinct
 

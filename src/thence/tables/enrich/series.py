@@ -17,13 +17,13 @@ from thence.readings.windows import WindowedReadings
 from thence.rules.items import Interval, Value
 from thence.tables.blocks import Codes, as_codes
 from thence.tables.discretization import Binning, Discretizer, fit_ranks
-from thence.tables.enrich.base import Frames
+from thence.tables.enrich.base import Frames, Rows
 from thence.tables.enrich.grounded import derived_unit, derived_values, minable_values
 from thence.time_names import STATE_PREFIX, parse_time_name
 
 __all__ = ["KindCodes", "SeriesEncoder", "encode_readings"]
 
-_ROWS = 64  # series that a thread takes at a time
+_ROWS = 64  # series that are in memory at a time, as numbers
 
 
 @dataclass(frozen=True)
@@ -77,45 +77,44 @@ class SeriesEncoder:
         bounds = [-np.inf, *(i / bins for i in range(1, bins)), np.inf]
         return tuple(Interval(low, high) for low, high in pairwise(bounds))
 
-    def encode(
-        self, series: npt.NDArray[np.float64], keys: Sequence[str], pool: str
-    ) -> tuple[Codes, tuple[Value | Interval, ...]]:
+    def encode(self, rows: Rows, keys: Sequence[str], pool: str) -> tuple[Codes, tuple[Value | Interval, ...]]:
         """Encode series, each by its own ranks, or all by one binning.
 
         Args:
-            series: Matrix (series × frames).
+            rows: The series; with ranks, a few are asked for at a time, by several threads.
             keys: The key of the binning of each series, if codes are ranks.
             pool: The key of the common binning otherwise.
 
         Returns:
             The codes, and the bin of each code.
         """
-        codes = np.empty(series.shape, np.int16)
         if self.relative:
-            return self._encode_ranks(series, keys, codes)
+            return self._encode_ranks(rows, keys)
+        series = rows(0, len(keys))
         if pool not in self.binnings:
             self.binnings[pool] = self.discretizer.fit({pool: series[:, self.fit_frames]}).binnings[pool]
         binning = self.binnings[pool]
-        codes[:] = binning.encode(series)
-        return codes, tuple(binning.values)
+        return binning.encode(series), tuple(binning.values)
 
-    def _encode_ranks(
-        self, series: npt.NDArray[np.float64], keys: Sequence[str], codes: Codes
-    ) -> tuple[Codes, tuple[Value | Interval, ...]]:
+    def _encode_ranks(self, rows: Rows, keys: Sequence[str]) -> tuple[Codes, tuple[Value | Interval, ...]]:
         """Encode series by their ranks; a value that is frequent in one of them is named by the value in all.
 
         "The flow is 0" is true of every pump whose flow is 0, also of one that seldom stands still. A series that never
         changes has no ranks: its value counts where it is a frequent value of another series, and is missing otherwise.
         Which values are named depends on these series alone, not on others that share a binning with one of them.
         """
-        own = self._fit_all(series, keys)
+        codes, own, done = self._fit_all(rows, keys)
         named = _ties_of(own.values())
+        # Without names, the codes that were made with the ranks are those of the series.
+        todo = np.array([key in own for key in keys], bool) & ~(done & (not len(named)))
 
-        def work(rows: tuple[int, int]) -> None:
-            for row in range(*rows):
-                codes[row] = -1 if keys[row] not in own else self._codes_of(own[keys[row]], series[row], named)
+        def work(part: tuple[int, int]) -> None:
+            if todo[slice(*part)].any():
+                for row, values in zip(range(*part), rows(*part), strict=True):
+                    if todo[row]:
+                        codes[row] = self._codes_of(own[keys[row]], values, named)
 
-        run_threads(work, split_range(len(series), len(series) // _ROWS))
+        run_threads(work, _parts_of(len(keys)))
         for key, binning in own.items():
             # Later readings are named as all these series were.
             self.binnings[key] = replace(binning, ties=_join(self._ties(binning, named), self.binnings[key].ties))
@@ -134,35 +133,40 @@ class SeriesEncoder:
             codes[tied] = places[codes[tied] - bins]
         return codes
 
-    def _fit_all(self, series: npt.NDArray[np.float64], keys: Sequence[str]) -> dict[str, Binning]:
-        """The ranks of each series with its own frequent values: from before, or fitted; without those that have neither.
+    def _fit_all(self, rows: Rows, keys: Sequence[str]) -> tuple[Codes, dict[str, Binning], npt.NDArray[np.bool_]]:
+        """Fit the ranks of series that have none from before.
 
-        The same sensors may be known in one role, and not all that there are in another: then there is no total.
+        Returns:
+            The ranks of the series that are done; the binning of each key with its own frequent values, without those
+            that have neither ranks nor such values; and which series are done: one of each key, and those with ranks
+            from before.
         """
-        fitted: dict[int, Binning] = {}
-        unknown = [key not in self._own and key not in self.binnings for key in keys]
-        known = np.zeros(len(series), bool)
+        codes = np.full((len(keys), rows(0, 0).shape[1]), -1, np.int16)
+        earlier = {key: known for key in keys if (known := self._own.get(key, self.binnings.get(key))) is not None}
+        first: dict[str, int] = {}
+        done = np.array([first.setdefault(key, row) == row or key in earlier for row, key in enumerate(keys)], bool)
+        found: dict[int, Binning] = {}
 
-        def work(rows: tuple[int, int]) -> None:
-            for row in range(*rows):
-                known[row] = not np.isnan(series[row]).all()
-                if unknown[row] and known[row]:
-                    values = series[row][self.fit_frames]
-                    fitted[row] = fit_ranks(values, bins=self.discretizer.bins, parts=self.discretizer.parts)
+        def work(part: tuple[int, int]) -> None:
+            for row, values in zip(range(*part), rows(*part), strict=True):
+                if done[row] and not np.isnan(values).all():
+                    found[row] = earlier[keys[row]] if keys[row] in earlier else self._fit(values)
+                    codes[row] = replace(found[row], ties=None).encode(values)
 
-        run_threads(work, split_range(len(series), len(series) // _ROWS))
+        run_threads(work, _parts_of(len(keys)))
+        for row in np.flatnonzero(~done).tolist():
+            # The same sensors may be known in one role, and not all that there are in another: then there is no total.
+            if first[keys[row]] not in found and not np.isnan(values := rows(row, row + 1)[0]).all():
+                found[row] = self._fit(values)
         own: dict[str, Binning] = {}
-        for row in np.flatnonzero(known).tolist():
-            key = keys[row]
-            if key not in self._own:
-                if key in self.binnings:
-                    self._own[key] = self.binnings[key]
-                elif fitted[row].has_ranks or fitted[row].ties is not None:
-                    self._own[key] = self.binnings[key] = fitted[row]
-                else:
-                    continue
-            own[key] = self._own[key]
-        return own
+        for row, binning in sorted(found.items()):
+            if keys[row] not in own and (binning.has_ranks or binning.ties is not None):
+                own[keys[row]] = self._own[keys[row]] = binning
+                self.binnings.setdefault(keys[row], binning)
+        return codes, own, done
+
+    def _fit(self, values: npt.NDArray[np.float64]) -> Binning:
+        return fit_ranks(values[self.fit_frames], bins=self.discretizer.bins, parts=self.discretizer.parts)
 
     def encode_facts(self, values: npt.NDArray[np.float64], pool: str) -> tuple[Codes, tuple[Value | Interval, ...]]:
         """Encode the values of a property with the binning ``pool``: bins of equal count, or the edges given for it."""
@@ -177,6 +181,11 @@ class SeriesEncoder:
     def fitted(self) -> Discretizer:
         """Return the discretizer with all bins that were fitted."""
         return replace(self.discretizer, binnings=self.binnings)
+
+
+def _parts_of(size: int) -> list[tuple[int, int]]:
+    """The series that a thread takes at a time."""
+    return split_range(size, -(-size // _ROWS))
 
 
 def _ties_of(binnings: Iterable[Binning]) -> npt.NDArray[np.float64]:
@@ -210,11 +219,11 @@ def encode_readings(readings: WindowedReadings, encoder: SeriesEncoder) -> list[
     for kind in numeric:
         members = [(i, s) for i, s in enumerate(readings.numeric) if s.kind == kind]
         for name, values in names.items():
-            series = np.ascontiguousarray(values[:, [i for i, _ in members]].T)
+            rows = _rows_of(values, [i for i, _ in members])
             # What a reading was before is cut at the same edges.
             own = "" if parse_time_name(name) else name
             keys = [encoder.discretizer.group(kind="", sensor=s.id, name=own) for _, s in members]
-            codes, meaning = encoder.encode(series, keys, f"{kind}.{own}" if own else kind)
+            codes, meaning = encoder.encode(rows, keys, f"{kind}.{own}" if own else kind)
             row_of = {s.id: row for row, (_, s) in enumerate(members)}
             out.append(KindCodes(kind, name, codes, meaning, row_of, members[0][1].unit, encoder.relative))
     for kind in sorted({sensor.kind for sensor in readings.categorical}):
@@ -226,6 +235,10 @@ def encode_readings(readings: WindowedReadings, encoder: SeriesEncoder) -> list[
             clash = name in names and kind in numeric and not encoder.relative
             out.append(_derived_states(readings, kind, name, f"{STATE_PREFIX}{name}" if clash else name))
     return out
+
+
+def _rows_of(values: npt.NDArray[np.float64], columns: Sequence[int]) -> Rows:
+    return lambda start, stop: np.ascontiguousarray(values[:, columns[start:stop]].T)
 
 
 def _derived_states(readings: WindowedReadings, kind: str, name: str, feature_name: str) -> KindCodes:

@@ -11,8 +11,9 @@ This module computes series of numbers; it does not discretize them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -22,26 +23,17 @@ from thence.graph.matching import Ints
 from thence.graph.patterns import Pattern, StarRole
 from thence.readings.windows import WindowedReadings
 from thence.rules.items import Aspect, Feature, Role
+from thence.tables.enrich.base import Rows
 
 __all__ = ["series_at_focus", "star_series"]
 
 FloatArray = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class _Gathered:
-    """Aggregates over the members of one role, each a matrix (foci × frames)."""
-
-    total: FloatArray
-    mean: FloatArray
-    lowest: FloatArray
-    highest: FloatArray
-
-
 def star_series(
     pattern: Pattern, focus: npt.NDArray[np.int64], readings: WindowedReadings, carriers: Carriers
-) -> Iterator[tuple[Feature, FloatArray, list[str], str]]:
-    """Yield the aggregated features of a star.
+) -> Iterator[tuple[Feature, Rows, list[str], str]]:
+    """Yield the aggregated features of a star. Matrices are large, so series are computed when they are asked for.
 
     Args:
         pattern: The star.
@@ -50,7 +42,7 @@ def star_series(
         carriers: The nodes that carry sensors.
 
     Yields:
-        A feature, its series (foci × frames), the key of each series, and the key of the common binning.
+        A feature, its series by focus, the key of each series, and the key of the common binning.
     """
     column = {sensor.id: i for i, sensor in enumerate(readings.numeric)}
     role_of = carriers.units.role_of if pattern.has_points else {}
@@ -64,7 +56,7 @@ def star_series(
     }
     overlaps = _overlaps(members)
 
-    def named(name: str, kind: str, series: FloatArray, *roles: StarRole) -> tuple[Feature, FloatArray, list[str], str]:
+    def named(name: str, kind: str, series: Rows, *roles: StarRole) -> tuple[Feature, Rows, list[str], str]:
         feature = Feature(
             subject,
             Aspect.MEASUREMENT,
@@ -80,33 +72,27 @@ def star_series(
         ]
         return feature, series, keys, f"{kind}.{name}"
 
-    # Matrices are large: those of a role are dropped before the next one, but for totals of which there is a net.
-    totals: dict[StarRole, FloatArray] = {}
+    def rows_of(role: StarRole, aggregate: str) -> Rows:
+        return lambda start, stop: _gather(members[role][start:stop], readings.values, column, aggregate)
+
     several = {role: any(group.neighbours > 1 for group in groups) for role, groups in members.items()}
-    for role, groups in members.items():
-        found = _gather(groups, readings.values, column, several=several[role])
-        if _has_total(role) and any(_has_total(o) and o.kind == role.kind for o in members if o != role):
-            totals[role] = found.total
+    for role in members:
         if not several[role]:
             # A role with one neighbour has nothing to aggregate: a pipe ends at one junction.
-            yield named(f"value of the {_singular(role)}", role.kind, found.mean, role)
-            del found
+            yield named(f"value of the {_singular(role)}", role.kind, rows_of(role, "mean"), role)
             continue
-        if _has_total(role):
-            yield named(f"total of the {role.name}", role.kind, found.total, role)
-        yield named(f"mean of the {role.name}", role.kind, found.mean, role)
-        yield named(f"lowest of the {role.name}", role.kind, found.lowest, role)
-        yield named(f"highest of the {role.name}", role.kind, found.highest, role)
-        del found
-    roles = list(totals)
-    for at, first in enumerate(roles):
-        for second in roles[at + 1 :]:
-            if first.kind == second.kind:
-                difference = totals[first] - totals[second]
-                name = f"net of the {first.name} minus the {second.name}"
-                if not (several[first] or several[second]):
-                    name = f"difference of the {_singular(first)} minus the {_singular(second)}"
-                yield named(name, first.kind, difference, first, second)
+        for aggregate in ("total", "mean", "lowest", "highest") if _has_total(role) else ("mean", "lowest", "highest"):
+            yield named(f"{aggregate} of the {role.name}", role.kind, rows_of(role, aggregate), role)
+    for first, second in combinations([role for role in members if _has_total(role)], 2):
+        if first.kind == second.kind:
+            name = f"net of the {first.name} minus the {second.name}"
+            if not (several[first] or several[second]):
+                name = f"difference of the {_singular(first)} minus the {_singular(second)}"
+            yield named(name, first.kind, _difference(rows_of(first, "total"), rows_of(second, "total")), first, second)
+
+
+def _difference(first: Rows, second: Rows) -> Rows:
+    return lambda start, stop: first(start, stop) - second(start, stop)
 
 
 def series_at_focus(
@@ -131,12 +117,10 @@ def series_at_focus(
     groups = [
         _members(role, *carriers.members_of(role, at, pattern, numeric=column), 1, sensors, column) for role in roles
     ]
-    found = [_gather(group, readings.values, column, several=True) for group in groups]
     aggregate = feature.name.partition(" of ")[0]
-    if len(found) > 1:
-        series = found[0].total[0] - found[1].total[0]
-    else:
-        series = getattr(found[0], "mean" if aggregate == "value" else aggregate)[0]
+    name = "total" if len(groups) > 1 else "mean" if aggregate == "value" else aggregate
+    found = [_gather(group, readings.values, column, name)[0] for group in groups]
+    series = found[0] - found[1] if len(found) > 1 else found[0]
     members = [group[0].sensors for group in groups]
     return series, members, f"{aggregate}({' − '.join('+'.join(ids) for ids in members)})"
 
@@ -199,23 +183,27 @@ def _overlaps(members: dict[StarRole, list[_Members]]) -> dict[StarRole, list[st
     return marks
 
 
-def _gather(groups: list[_Members], values: FloatArray, column: dict[str, int], *, several: bool) -> _Gathered:
-    """Aggregate the readings of each group; without several neighbours anywhere, mean, lowest and highest are one."""
-    shape = (len(groups), values.shape[0])
-    total, mean = np.full(shape, np.nan), np.full(shape, np.nan)
-    lowest, highest = (np.full(shape, np.nan), np.full(shape, np.nan)) if several else (mean, mean)
+def _gather(groups: Sequence[_Members], values: FloatArray, column: Mapping[str, int], aggregate: str) -> FloatArray:
+    """Aggregate the readings of each group: their ``total``, ``mean``, ``lowest`` or ``highest``, groups × frames."""
+    out = np.full((len(groups), values.shape[0]), np.nan)
+    total = aggregate == "total"
+    alone = [at for at, group in enumerate(groups) if len(group.sensors) == 1 and (group.complete or not total)]
+    if alone:
+        # Whatever the aggregate of one reading is called, it is the reading.
+        out[alone] = values[:, [column[groups[at].sensors[0]] for at in alone]].T
     for at, group in enumerate(groups):
-        if group.complete and not group.sensors:
-            total[at] = 0.0
-        if not group.sensors:
+        if total and group.complete and not group.sensors:
+            out[at] = 0.0
+        if len(group.sensors) < 2 or (total and not group.complete):
             continue
         series = values[:, [column[s] for s in group.sensors]]
-        known = ~np.isnan(series)
-        count = known.sum(axis=1)
-        if group.complete:
-            total[at] = series.sum(axis=1)
-        np.divide(np.where(known, series, 0.0).sum(axis=1), count, out=mean[at], where=count > 0)
-        if several:
-            lowest[at] = np.fmin.reduce(series, axis=1)
-            highest[at] = np.fmax.reduce(series, axis=1)
-    return _Gathered(total, mean, lowest, highest)
+        if total:
+            out[at] = series.sum(axis=1)
+        elif aggregate == "mean":
+            known = ~np.isnan(series)
+            count = known.sum(axis=1)
+            np.divide(np.where(known, series, 0.0).sum(axis=1), count, out=out[at], where=count > 0)
+        else:
+            reduce = np.fmin.reduce if aggregate == "lowest" else np.fmax.reduce
+            out[at] = reduce(series, axis=1)
+    return out
