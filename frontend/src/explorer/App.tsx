@@ -25,6 +25,7 @@ import { emptyQuery, narrowings, usePlace } from "./location";
 import type { ListName, Pane, Query, Subject, Tab, View } from "./location";
 import { NodePanel } from "./NodePanel";
 import { Nothing, ProblemNote, Waiting } from "./notes";
+import { sentence } from "./words";
 import { ReviewBar } from "./ReviewBar";
 import { useReviews } from "./reviews";
 import { perPage, Rules } from "./Rules";
@@ -141,7 +142,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
     if (subject?.about !== "rule") return null;
     const compared = comparison.value;
     if (view === "compare" && compared !== null) {
-      const rows = place.other ? compared.lost : [...compared.gained, ...compared.changed.map((change) => change.rule)];
+      const rows = place.other ? compared.lost : [...compared.gained, ...compared.changed.map((change) => change.other)];
       return rows.find((rule) => rule.id === subject.id) ?? null;
     }
     return page.value?.rules.find((rule) => rule.id === subject.id) ?? null;
@@ -216,7 +217,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
     if (view === "compare") {
       const compared = comparison.value;
       if (compared === null) return;
-      const rows = part === "changed" ? compared.changed.map((change) => change.rule) : compared[part];
+      const rows = part === "changed" ? compared.changed.map((change) => change.other) : compared[part];
       const at = rows.findIndex((each) => each.id === subject?.id && place.other === (part === "lost"));
       const next = rows[at < 0 ? 0 : at + by];
       if (next !== undefined) go({ subject: { about: "rule", id: next.id }, other: part === "lost" }, "replace");
@@ -438,7 +439,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
                 </button>
               </p>
               <h2>
-                <bdi>{(rule ?? law ?? control)?.sentence}</bdi>
+                <bdi>{sentence((rule ?? law ?? control)?.sentence ?? "")}</bdi>
               </h2>
               {rule !== null && (
                 <p class="muted small">

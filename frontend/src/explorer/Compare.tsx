@@ -1,6 +1,5 @@
 // Two runs side by side: rules that only one of them has, and rules whose numbers differ.
 import type { ComponentChildren, JSX } from "preact";
-import { useState } from "preact/hooks";
 import { percent, plural, whole } from "../format";
 import type { Change, Comparison, RuleRow, RunEntry } from "../types";
 import type { Answer } from "./answers";
@@ -88,32 +87,30 @@ function Step({ name, before, after }: { name: string; before: number | null; af
 
 /** The middle: the rules of one kind of difference. */
 export function CompareList({ comparison, part, current, chosen, onOpen }: ListProps): JSX.Element | null {
-  const [all, setAll] = useState(false);
   if (!chosen) return <Nothing title="Choose a run to compare with." />;
   if (comparison.problem) return <ProblemNote problem={comparison.problem} />;
   const value = comparison.value;
   if (value === null) return comparison.waiting ? <Waiting>Comparing the runs…</Waiting> : null;
   const total = { gained: value.n_gained, lost: value.n_lost, changed: value.n_changed }[part];
   if (total === 0) return <Nothing title={`No rule is ${part}.`} />;
-  const limit = all ? Infinity : 200;
   let list: ComponentChildren;
   let given: number;
   if (part === "changed") {
     given = value.changed.length;
-    const items = value.changed.slice(0, limit);
+    const items = value.changed;
     list = (
       <List<Change>
         label="Changed rules"
         items={items}
-        keyOf={(change) => change.rule.key}
-        current={items.findIndex((change) => current !== null && !current.other && change.rule.id === current.id)}
-        onOpen={(change) => onOpen(change.rule, false)}
+        keyOf={(change) => change.other.key}
+        current={items.findIndex((change) => current !== null && !current.other && change.other.id === current.id)}
+        onOpen={(change) => onOpen(change.other, false)}
       >
         {(change) => (
-          <RuleText rule={change.rule}>
+          <RuleText rule={change.other}>
             <span class="measures steps">
-              <Step name="confidence" before={change.other.confidence} after={change.rule.confidence} />
-              <Step name="support" before={change.other.support} after={change.rule.support} />
+              <Step name="confidence" before={change.rule.confidence} after={change.other.confidence} />
+              <Step name="support" before={change.rule.support} after={change.other.support} />
             </span>
           </RuleText>
         )}
@@ -123,7 +120,7 @@ export function CompareList({ comparison, part, current, chosen, onOpen }: ListP
     const rules = part === "gained" ? value.gained : value.lost;
     const other = part === "lost";
     given = rules.length;
-    const items = rules.slice(0, limit);
+    const items = rules;
     list = (
       <List<RuleRow>
         label={part === "gained" ? "Gained rules" : "Lost rules"}
@@ -136,18 +133,12 @@ export function CompareList({ comparison, part, current, chosen, onOpen }: ListP
       </List>
     );
   }
-  const shown = Math.min(given, limit);
   return (
     <>
       {list}
-      {shown < total && (
+      {given < total && (
         <p class="small muted pad">
-          The first {whole(shown)} of {plural(total, "rule")}.{" "}
-          {shown < given && (
-            <button type="button" class="link" onClick={() => setAll(true)}>
-              Show {whole(given)}
-            </button>
-          )}
+          The first {whole(given)} of {plural(total, "rule")}.
         </p>
       )}
     </>

@@ -5,6 +5,7 @@ import type { Card, Drawing, Fact, RunEntry } from "../types";
 import type { Answer } from "./answers";
 import type { Subject } from "./location";
 import { Nothing, ProblemNote, Waiting } from "./notes";
+import { sentence } from "./words";
 import { SeriesView } from "./SeriesView";
 
 const mostSeries = 8;
@@ -66,7 +67,7 @@ export function WorthKnowing({ facts, onOpen }: WorthProps): JSX.Element {
             <li key={`${fact.kind} ${fact.id}`}>
               <button type="button" class="fact" onClick={() => onOpen({ about: fact.kind, id: fact.id })}>
                 <span class="sentence">
-                  <bdi>{fact.sentence}</bdi>
+                  <bdi>{sentence(fact.sentence)}</bdi>
                 </span>
                 <span class="muted small">
                   {fact.kind !== "rule" && <span class="badge plain">{fact.kind}</span>} {fact.figures}

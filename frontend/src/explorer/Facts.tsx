@@ -4,6 +4,7 @@ import { plural, whole } from "../format";
 import type { ControlRow, LawRow } from "../types";
 import { List } from "./List";
 import { Nothing } from "./notes";
+import { sentence } from "./words";
 import { ShareBar } from "./RuleItem";
 
 interface LawsProps {
@@ -24,10 +25,10 @@ export function Laws({ laws, current, onOpen }: LawsProps): JSX.Element {
       {(law) => (
         <>
           <span class="sentence">
-            <bdi>{law.sentence}</bdi>
+            <bdi>{sentence(law.sentence)}</bdi>
           </span>
           <span class="measures">
-            <ShareBar share={law.share} name="Held in" />
+            <ShareBar share={law.share} name="held in" />
             <span>
               at <span class="num">{whole(law.places_held)}</span> of {plural(law.places, "place")}
             </span>
@@ -63,7 +64,7 @@ export function Controls({ controls, current, onOpen }: ControlsProps): JSX.Elem
       {(control) => (
         <>
           <span class="sentence">
-            <bdi>{control.sentence}</bdi>
+            <bdi>{sentence(control.sentence)}</bdi>
           </span>
           <span class="measures">
             <span>

@@ -93,21 +93,16 @@ function styleOf(drawing: Drawing): cytoscape.StylesheetJson {
     });
   });
   style.push(
-    { selector: ".dim", style: { opacity: 0.16 } },
+    { selector: "node.dim", style: { opacity: 0.22 } },
+    { selector: "edge.dim", style: { opacity: 0.6 } },
     {
       selector: "node.lit",
-      style: {
-        "background-color": colours.accent,
-        "border-color": colours.surface,
-        "border-opacity": 1,
-        "background-opacity": 1,
-        "z-index": 20,
-      },
+      style: { "border-color": colours.strong, "border-opacity": 1, "background-opacity": 1, "z-index": 20 },
     },
-    { selector: "edge.lit", style: { "line-color": colours.accent, opacity: 1, "z-index": 15 } },
+    { selector: "edge.lit", style: { "line-color": colours.strong, opacity: 1, "z-index": 15 } },
     {
       selector: "node.chosen",
-      style: { "border-color": colours.strong, "border-opacity": 1, "background-opacity": 1, opacity: 1, "z-index": 30 },
+      style: { "border-color": colours.accent, "border-opacity": 1, "background-opacity": 1, opacity: 1, "z-index": 30 },
     },
     { selector: "node.named", style: { label: "data(name)", "z-index": 25 } },
   );
@@ -119,8 +114,8 @@ function resize(cy: cytoscape.Core, fitted: number): void {
   const zoom = cy.zoom();
   const spacing = tall / Math.sqrt(Math.max(cy.nodes().length, 12));
   const growth = Math.min(Math.max(Math.sqrt(zoom / fitted), 0.7), 3);
-  const node = (Math.min(Math.max(spacing * fitted * 0.36, 3.2), 15) * growth) / zoom;
-  const hair = (spacing * fitted < 16 ? 0.8 : 1.2) / zoom;
+  const node = (Math.min(Math.max(spacing * fitted * 0.36, 4), 15) * growth) / zoom;
+  const hair = (spacing * fitted < 16 ? 1 : 1.3) / zoom;
   const style = cy.style() as unknown as {
     selector: (text: string) => { style: (values: Record<string, number | string>) => unknown };
     update: () => void;
@@ -128,9 +123,10 @@ function resize(cy: cytoscape.Core, fitted: number): void {
   style.selector("node").style({ width: node * 0.72, height: node * 0.72, "font-size": 11.5 / zoom, "text-margin-y": 3 / zoom });
   style.selector("node[sensors > 0]").style({ width: node, height: node });
   style.selector("edge").style({ width: hair * Math.min(growth, 1.6) });
-  style.selector("node.lit").style({ width: node * 1.35, height: node * 1.35, "border-width": 1.2 / zoom });
-  style.selector("edge.lit").style({ width: 2.6 / zoom });
-  style.selector("node.chosen").style({ width: node * 1.5, height: node * 1.5, "border-width": 2.4 / zoom });
+  const lit = Math.max(node * 1.2, 9 / zoom);
+  style.selector("node.lit").style({ width: lit, height: lit, "border-width": 1.6 / zoom });
+  style.selector("edge.lit").style({ width: 2 / zoom });
+  style.selector("node.chosen").style({ width: lit * 1.25, height: lit * 1.25, "border-width": 3 / zoom });
   style.selector("node.named").style({ "text-outline-width": 2.4 / zoom });
   style.update();
 }
@@ -153,7 +149,7 @@ export function GraphView({ drawing, lit, about, node, theme, onNode }: Props): 
     const cy = core.current;
     if (cy === null) return;
     cy.resize();
-    cy.fit(undefined, 24);
+    cy.fit(undefined, 32);
     fitted.current = cy.zoom();
     resize(cy, fitted.current);
   };

@@ -2,9 +2,12 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { plural } from "../format";
+import { problemOf } from "./answers";
 import { api } from "./api";
+import type { ProblemError } from "./api";
 import { Dialog } from "./Dialog";
 import type { Query } from "./location";
+import { ProblemNote } from "./notes";
 
 const keys: readonly [string[], string][] = [
   [["/"], "Search the rules"],
@@ -52,6 +55,8 @@ const formats: readonly [string, string][] = [
   ["parquet", "Parquet, for data frames"],
 ];
 
+const mostTicked = 100;
+
 interface ExportProps {
   run: number;
   query: Query;
@@ -63,7 +68,21 @@ interface ExportProps {
 export function ExportDialog({ run, query, total, selected, onClose }: ExportProps): JSX.Element {
   const [format, setFormat] = useState("csv");
   const [what, setWhat] = useState<"ticked" | "filter">(selected.size > 0 ? "ticked" : "filter");
+  const [problem, setProblem] = useState<ProblemError | null>(null);
   const ids = what === "ticked" ? [...selected].sort((a, b) => a - b) : [];
+  const save = (): void => {
+    api.exported(run, format, query, ids).then(
+      ({ data, name }) => {
+        const link = document.createElement("a");
+        link.href = URL.createObjectURL(data);
+        link.download = name;
+        link.click();
+        window.setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+        onClose();
+      },
+      (error: unknown) => setProblem(problemOf(error)),
+    );
+  };
   return (
     <Dialog title="Export rules" onClose={onClose}>
       <fieldset class="radios">
@@ -86,13 +105,17 @@ export function ExportDialog({ run, query, total, selected, onClose }: ExportPro
           </label>
         ))}
       </fieldset>
+      {problem !== null && <ProblemNote problem={problem} />}
+      {ids.length > mostTicked && (
+        <p class="small">At most {mostTicked} ticked rules go into a file; take a filter instead, or tick fewer.</p>
+      )}
       <div class="buttons end">
         <button type="button" class="button" onClick={onClose}>
           Cancel
         </button>
-        <a class="button primary" href={api.exported(run, format, query, ids)} download onClick={onClose}>
+        <button type="button" class="button primary" disabled={ids.length > mostTicked} onClick={save}>
           Download
-        </a>
+        </button>
       </div>
     </Dialog>
   );

@@ -4,6 +4,7 @@ import { plural } from "../format";
 import type { NodeDetail } from "../types";
 import type { Answer } from "./answers";
 import { ProblemNote, Waiting } from "./notes";
+import { sentence } from "./words";
 
 interface Props {
   detail: Answer<NodeDetail>;
@@ -74,14 +75,14 @@ export function NodePanel({ detail, nameOf, onNode, onSeries, onLaw, onControl, 
           {node.laws.map((law) => (
             <li key={`law ${law.id}`}>
               <button type="button" class="link" onClick={() => onLaw(law.id)}>
-                <bdi>{law.sentence}</bdi>
+                <bdi>{sentence(law.sentence)}</bdi>
               </button>
             </li>
           ))}
           {node.controls.map((control) => (
             <li key={`control ${control.id}`}>
               <button type="button" class="link" onClick={() => onControl(control.id)}>
-                <bdi>{control.sentence}</bdi>
+                <bdi>{sentence(control.sentence)}</bdi>
               </button>
             </li>
           ))}

@@ -2,6 +2,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { fixed, percent } from "../format";
 import type { Review, RuleRow } from "../types";
+import { sentence } from "./words";
 
 export function ReviewBadge({ review }: { review: Review | null }): JSX.Element | null {
   if (review === null) return null;
@@ -21,9 +22,8 @@ export function ShareBar({ share, name }: { share: number | null; name: string }
       <span class="share-bar" aria-hidden="true">
         <span style={{ inlineSize: `${100 * Math.min(Math.max(share ?? 0, 0), 1)}%` }} />
       </span>
-      <span class="num">
-        <span class="sr-only">{name} </span>
-        {share === null ? "–" : percent(share)}
+      <span>
+        {name} <span class="num">{percent(share)}</span>
       </span>
     </span>
   );
@@ -34,11 +34,11 @@ export function RuleText({ rule, children }: { rule: RuleRow; children?: Compone
   return (
     <>
       <span class="sentence">
-        <bdi>{rule.sentence}</bdi>
+        <bdi>{sentence(rule.sentence)}</bdi>
       </span>
       {children}
       <span class="measures">
-        <ShareBar share={rule.confidence} name="Confidence" />
+        <ShareBar share={rule.confidence} name="confidence" />
         <span>
           support <span class="num">{percent(rule.support)}</span>
         </span>

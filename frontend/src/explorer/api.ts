@@ -59,6 +59,10 @@ export function parametersOf(query: Query): Values {
 }
 
 async function answer<T>(url: string, options: RequestInit = {}): Promise<T> {
+  return (await (await answered(url, options)).json()) as T;
+}
+
+async function answered(url: string, options: RequestInit = {}): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(url, { credentials: "same-origin", ...options });
@@ -69,7 +73,7 @@ async function answer<T>(url: string, options: RequestInit = {}): Promise<T> {
       hint: "It may have been stopped. Start it again with 'thence explore' and open the address that it prints.",
     });
   }
-  if (response.ok) return (await response.json()) as T;
+  if (response.ok) return response;
   let problem: Problem = { error: `The server answered with status ${response.status}.`, hint: "" };
   try {
     const given = (await response.json()) as Partial<Problem>;
@@ -116,7 +120,7 @@ export const api = {
   compare: (a: number, b: number, signal: AbortSignal): Promise<Comparison> =>
     answer(address("compare", { a, b }), { signal }),
   scatter: (run: number, query: Query, signal: AbortSignal): Promise<Scatter> =>
-    answer(address(`runs/${run}/scatter`, parametersOf(query)), { signal }),
+    answer(address(`runs/${run}/scatter`, { ...parametersOf(query), sort: null, descending: null }), { signal }),
   review: (run: number, review: ReviewRequest): Promise<Reviewed> => post(`runs/${run}/review`, review),
   mine: (run: number, request: MineRequest): Promise<Job> => post(`runs/${run}/mine`, request),
   save: (run: number): Promise<Saved> => post(`runs/${run}/save`, {}),
@@ -125,8 +129,11 @@ export const api = {
     answer(address(`jobs/${encodeURIComponent(id)}`), { method: "DELETE" }),
   alerts: (monitor: number): Promise<AlertPage> => answer(address(`monitors/${monitor}/alerts`)),
   events: (monitor: number, after: number): string => address(`monitors/${monitor}/events`, { after: String(after) }),
-  exported: (run: number, format: string, query: Query, ids: readonly number[]): string =>
-    ids.length > 0
-      ? address(`runs/${run}/export`, { format, ids: ids.join(",") })
-      : address(`runs/${run}/export`, { format, ...parametersOf(query) }),
+  /** A file with the rules of a query, or with the given rules if there are any. */
+  exported: async (run: number, format: string, query: Query, ids: readonly number[]): Promise<{ data: Blob; name: string }> => {
+    const chosen = ids.length > 0 ? { rule: ids.map(String) } : parametersOf(query);
+    const response = await answered(address(`runs/${run}/export`, { format, ...chosen }));
+    const name = /filename="([\w.-]+)"/.exec(response.headers.get("content-disposition") ?? "")?.[1] ?? "rules";
+    return { data: await response.blob(), name };
+  },
 };
