@@ -24,6 +24,7 @@ from thence.cli.job import with_job_options
 from thence.cli.mine import mine
 from thence.cli.monitor import monitor
 from thence.cli.reproduce import reproduce
+from thence.cli.review import review
 from thence.cli.screen import print_error
 from thence.cli.show import show
 from thence.errors import ThenceError
@@ -105,6 +106,7 @@ app.command("check", help="Read and check all inputs and report what 'mine' woul
 )
 app.command()(show)
 app.command()(explore)
+app.command()(review)
 app.command()(export)
 app.command()(apply)
 app.command()(detect)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from thence.cli.job import with_input_options
-from thence.cli.options import AsJson, Quiet, RunFolder
+from thence.cli.options import AsJson, Quiet, Reviewed, RunFolder
 from thence.cli.screen import console, facts_table, number_notes, print_json, say
 from thence.runs.configuration import Config
 
@@ -44,8 +44,9 @@ def apply(
     ] = None,
     assurance: Annotated[float, typer.Option(help="Probability with which each end of an interval holds.")] = 0.95,
     recount: Annotated[
-        bool, typer.Option("--recount", help="Read the mined data again, to compare each place with what it was then.")
+        bool, typer.Option("--recount", help="Read the mined data again, if the run does not keep its counts by place.")
     ] = False,
+    reviewed: Reviewed = "not-rejected",
     top: Annotated[int, typer.Option("--top", "-n", min=0, help="Number of changed rules to print; 0 for all.")] = 10,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the results as JSON and Parquet.", show_default=False)
@@ -57,12 +58,13 @@ def apply(
     """Apply the rules of a run to later data or another system: which hold, which are violated, where and when."""
     from thence.application.apply import apply_to
     from thence.counting.assurance import require_assurance
-    from thence.runs.run import load_run, refuse_foreign
+    from thence.runs.run import find_left_out, load_run, refuse_foreign
 
     require_assurance(assurance)
     if out is not None:
         refuse_foreign(out.absolute(), force=force, mark="applied.json")
     loaded = load_run(run)
+    left_out = find_left_out(loaded, reviewed)
     system = _load(loaded, source)
     applied = apply_to(
         loaded.rules,
@@ -72,6 +74,7 @@ def apply(
         same_system=same_system,
         assurance=assurance,
         recount=recount,
+        left_out=left_out,
     )
     if out is not None:
         applied.write(out, force=force)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thence.cli.options import Quiet, RunFolder, parse_assignments
+from thence.cli.options import Quiet, Reviewed, RunFolder, parse_assignments
 from thence.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -173,6 +173,7 @@ def monitor(
             help="A detector that 'thence detect --save' wrote, whose alarms are told too.", rich_help_panel=_TEST
         ),
     ] = None,
+    reviewed: Reviewed = "not-rejected",
     quiet: Quiet = False,
 ) -> None:
     """Watch the rules of a run on live readings, and print an alert as a line of JSON when one no longer holds."""
@@ -205,7 +206,7 @@ def monitor(
     }
     with ExitStack() as stack:
         system = _load(loaded, sensors or file, graph, binding, ontology, options)
-        watch = Monitor(loaded, system, settings, detector=_load_detector(detector))
+        watch = Monitor(loaded, system, settings, detector=_load_detector(detector), reviewed=reviewed)
         _tell_start(watch, tell)
         store = None if state is None else stack.enter_context(Store(state.absolute()))
         outlets = _open_outlets(alerts, alert_mqtt, _broker(alert_broker or mqtt, login), webhook, tell)
@@ -393,15 +394,15 @@ def _stop_on_signals(stack: ExitStack) -> threading.Event:
 def _tell_start(watch: Monitor, tell: Any) -> None:
     from thence.readings.steps import format_duration
 
-    lost = len(watch.frames.not_bound)
+    lost = [one for one in watch.frames.not_bound if one.rule not in watch.frames.left_out]
     tell(
-        f"{len(watch.rules) - lost:,} of {len(watch.rules):,} rules on {len(watch.roster.sensors):,} sensors, "
+        f"{len(watch.frames.bound):,} of {len(watch.rules):,} rules on {len(watch.roster.sensors):,} sensors, "
         f"windows of {format_duration(watch.every)}, blocks of {format_duration(watch.block)}"
     )
     for note in watch.notes:
         tell(note)
     if lost:
-        tell(f"{lost:,} rules cannot be watched; the first: {watch.frames.not_bound[0].reason}")
+        tell(f"{len(lost):,} rules cannot be watched; the first: {lost[0].reason}")
 
 
 def _tell_end(service: Service, tell: Any) -> None:

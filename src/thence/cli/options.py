@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -21,6 +21,7 @@ __all__ = [
     "FeatureText",
     "Kind",
     "Quiet",
+    "Reviewed",
     "RunFolder",
     "Top",
     "Windows",
@@ -39,6 +40,11 @@ Bounds = Annotated[
 ]
 FeatureText = Annotated[str | None, typer.Option(help="Only rules with this text in an item.")]
 Kind = Annotated[str | None, typer.Option(help="Only rules about this kind of sensor or class of node.")]
+
+Reviewed = Annotated[
+    Literal["not-rejected", "accepted", "all"],
+    typer.Option("--reviewed", help="Which rules to use, given their reviews ('thence review')."),
+]
 
 DatasetName = Annotated[str, typer.Option("--dataset", help="Name of a data set.", show_default=False)]
 DatasetOptions = Annotated[list[str] | None, typer.Option(help="Option of the data set as key=value; may be repeated.")]

@@ -6,7 +6,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ __all__ = [
     "print_rules",
     "print_warning",
     "progress_bars",
+    "review_text",
     "say",
 ]
 
@@ -101,7 +102,14 @@ def _json_ready(value: Any) -> Any:
     return value if value is None or isinstance(value, (str, int, bool)) else str(value)
 
 
-def print_rules(screen: Console, rules: RuleSet, *, text: bool = False, most: int | None = None) -> int:
+def print_rules(
+    screen: Console,
+    rules: RuleSet,
+    *,
+    text: bool = False,
+    most: int | None = None,
+    numbers: Sequence[int] | None = None,
+) -> int:
     """Print rules: each as a sentence, with its measures on the next line; those that are told together as one entry.
 
     Args:
@@ -109,6 +117,7 @@ def print_rules(screen: Console, rules: RuleSet, *, text: bool = False, most: in
         rules: The rules.
         text: Whether to print the exact text of each rule instead of its sentence.
         most: Maximum number of entries.
+        numbers: The number to print for each rule; by default they are counted from 1.
 
     Returns:
         How many rules were printed.
@@ -116,27 +125,61 @@ def print_rules(screen: Console, rules: RuleSet, *, text: bool = False, most: in
     known = {name: title for name, title in _FURTHER.items() if name in rules.extras}
     columns = {title: rules.measure(name) for name, title in known.items()}
     texts: dict[int, str] = {}
-    entries = rules.entries[:most]
+    reviews = _review_texts(rules)
+    # A rule with a review is told on its own, so that the review is nobody else's.
+    entries = [part for entry in rules.entries for part in _apart(entry, reviews)][:most]
     for entry in entries:
         number = entry[0]
         rule = rules.rule(number)
-        lines = [str(rule) if text else rule.english]
+        lines = [str(rule) if text else rule.english, *reviews.get(number, ())]
         further = [f"{title} {column[number]:.3f}" for title, column in columns.items()]
         lines.append(", ".join([rules.measures_text(number), *further]))
         others = rules.also_known_as(number)
         lines += [f"also: {other}" for other in others[:_ALSO]]
         lines += [f"likewise: {other}" for other in (map(rules.rule, entry[1:]) if text else rules.likewise(entry))]
-        texts[number + 1] = "\n".join(lines)
+        texts[number + 1 if numbers is None else numbers[number]] = "\n".join(lines)
     screen.print()
     screen.print(_numbered(texts))
     return sum(map(len, entries))
 
 
-def print_logic(screen: Console, run: Run) -> None:
-    """Print the laws and the controls of a run, if there are any, each as a sentence."""
+def review_text(verdict: str, note: str) -> str:
+    """Return a review in words, with a mark.
+
+    >>> review_text("rejected", "a coincidence")
+    '✗ rejected: a coincidence'
+    """
+    told = {"accepted": "✓ accepted", "rejected": "✗ rejected"}.get(verdict, "note")
+    return f"{told}: {' '.join(note.split())}" if note else told
+
+
+def _review_texts(rules: RuleSet) -> dict[int, list[str]]:
+    """The reviews of rules by position, of those that have one."""
+    if "review" not in rules.extras:
+        return {}
+    pairs = zip(rules.extras["review"].tolist(), rules.extras["review_note"].tolist(), strict=True)
+    return {at: [review_text(verdict, note)] for at, (verdict, note) in enumerate(pairs) if verdict or note}
+
+
+def _apart(entry: Sequence[int], alone: Mapping[int, Any]) -> list[list[int]]:
+    """An entry in parts, by their first rules: those that are told together, and each that is told alone."""
+    together = [number for number in entry if number not in alone]
+    return sorted([*([number] for number in entry if number in alone), *([together] if together else [])])
+
+
+def print_logic(screen: Console, run: Run, *, remarks: Mapping[str, Mapping[int, str]] | None = None) -> None:
+    """Print the laws and the controls of a run, if there are any, each as a sentence.
+
+    Args:
+        screen: The console.
+        run: The run.
+        remarks: What to print below a sentence, by title and by the number of the sentence from 1.
+    """
     for title, sentences in run.logic.items():
+        below = (remarks or {}).get(title, {})
+        told = {at: "\n".join([text, *([below[at]] if at in below else [])]) for at, text in enumerate(sentences, 1)}
         screen.print(f"\n{title.capitalize()}")
-        screen.print(_numbered(dict(enumerate(sentences, start=1))))
+        screen.print(_numbered(told))
     if run.logic and len(run.rules):
         screen.print("\nRules", end="")
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from thence.cli.options import Bounds, By, FeatureText, Kind, Top, parse_numbers
+from thence.cli.options import Bounds, By, FeatureText, Kind, Reviewed, Top, parse_numbers
 from thence.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
     from thence.rules.items import Item
     from thence.rules.ruleset import RuleSet
+    from thence.runs.run import Run
 
-__all__ = ["Selection", "with_selection"]
+__all__ = ["Selected", "Selection", "with_selection"]
 
 _MOST_LISTED = 20
 _NAMED_BOUNDS = {
@@ -49,6 +50,7 @@ class Selection:
         antecedent: Text that occurs in an item of the antecedent.
         consequent: Text that occurs in the consequent.
         kind: A kind of sensor or class of node that the rule is about, in upper or lower case.
+        reviewed: Which rules, given their reviews.
     """
 
     top: int = 0
@@ -58,30 +60,60 @@ class Selection:
     antecedent: str | None = None
     consequent: str | None = None
     kind: str | None = None
+    reviewed: str = "all"
 
-    def apply(self, rules: RuleSet) -> tuple[RuleSet, int]:
-        """Return the selected rules, and how many rules meet the conditions."""
-        matching = rules.filter(
+    def apply(self, run: Run) -> Selected:
+        """Return the selected rules of a run."""
+        import numpy as np
+
+        from thence.runs.reviews import select_reviewed, with_reviews
+
+        reviews = run.reviews
+        rules, numbers = run.rules, "number in the run"
+        keep = select_reviewed(rules, reviews, self.reviewed)
+        marked = with_reviews(replace(rules, extras={**rules.extras, numbers: np.arange(1, len(rules) + 1)}), reviews)
+        used = marked if keep.all() else marked.take(np.flatnonzero(keep))
+        matching = used.filter(
             feature=self.feature,
             antecedent=self.antecedent,
             consequent=self.consequent,
             kind=None if self.kind is None else _match_kind(rules, self.kind),
             bounds=self.bounds,
         )
-        return matching.top(self.top if self.top > 0 else len(matching), by=self.by), len(matching)
+        found = matching.top(self.top if self.top > 0 else len(matching), by=self.by)
+        extras = {name: column for name, column in found.extras.items() if name != numbers}
+        at = found.extras[numbers].tolist()
+        return Selected(replace(found, extras=extras), tuple(at), len(matching), int((~keep).sum()))
 
 
-def with_selection(*, top: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+class Selected(NamedTuple):
+    """Rules that were selected.
+
+    Args:
+        rules: The rules, with columns of their reviews if there are any.
+        numbers: The number of each in the run, from 1.
+        matching: How many rules meet the conditions.
+        left_out: How many rules of the run are left out because of their reviews.
+    """
+
+    rules: RuleSet
+    numbers: tuple[int, ...]
+    matching: int
+    left_out: int
+
+
+def with_selection(*, top: int, reviewed: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the options that select rules, in the place of its parameter ``selection``.
 
     Args:
         top: The default number of rules; 0 for all.
+        reviewed: The default choice by reviews.
     """
 
     def give(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
         def selecting(**given: Any) -> None:
-            wanted = {name: given.pop(name) for name in ("top", *_OPTIONS)}
+            wanted = {name: given.pop(name) for name in ("top", *_OPTIONS, "reviewed")}
             named = {name: value for name in _NAMED_BOUNDS if (value := wanted.pop(name)) is not None}
             bounds = {**named, **parse_numbers(wanted.pop("bound"), flag="--bound")}
             command(selection=Selection(bounds=bounds, **wanted), **given)
@@ -89,7 +121,7 @@ def with_selection(*, top: int) -> Callable[[Callable[..., None]], Callable[...,
         own = inspect.signature(command, eval_str=True).parameters.values()
         parameters: list[inspect.Parameter] = []
         for parameter in own:
-            parameters += _parameters(top) if parameter.name == "selection" else [_keyword(parameter)]
+            parameters += _parameters(top, reviewed) if parameter.name == "selection" else [_keyword(parameter)]
         selecting.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         selecting.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return selecting
@@ -97,10 +129,12 @@ def with_selection(*, top: int) -> Callable[[Callable[..., None]], Callable[...,
     return give
 
 
-def _parameters(top: int) -> list[inspect.Parameter]:
+def _parameters(top: int, reviewed: str) -> list[inspect.Parameter]:
     kind = inspect.Parameter.KEYWORD_ONLY
     first = inspect.Parameter("top", kind, default=top, annotation=Top)
-    return [first, *(inspect.Parameter(name, kind, default=None, annotation=one) for name, one in _OPTIONS.items())]
+    last = inspect.Parameter("reviewed", kind, default=reviewed, annotation=Reviewed)
+    middle = [inspect.Parameter(name, kind, default=None, annotation=one) for name, one in _OPTIONS.items()]
+    return [first, *middle, last]
 
 
 def _keyword(parameter: inspect.Parameter) -> inspect.Parameter:

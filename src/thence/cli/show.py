@@ -13,7 +13,7 @@ from thence.cli.selection import Selection, with_selection
 __all__ = ["show"]
 
 
-@with_selection(top=20)
+@with_selection(top=20, reviewed="all")
 def show(
     run: RunFolder,
     selection: Selection,
@@ -24,20 +24,29 @@ def show(
 ) -> None:
     """Show the rules of a run, filtered and sorted."""
     from thence.cli.mine import summary_lines
+    from thence.cli.review import logic_remarks
     from thence.export.rules_json import records
+    from thence.runs.keys import key_text, rule_keys
+    from thence.runs.reviews import tell_left_out
     from thence.runs.run import load_run
 
     loaded = load_run(run)
-    rules, matching = selection.apply(loaded.rules)
+    rules, numbers, matching, left_out = selection.apply(loaded)
     if as_json:
-        print_json({"path": str(loaded.path), "summary": loaded.summary, "matching": matching, "rules": records(rules)})
+        told = [
+            {"number": number, "key": key_text(key), **record}
+            for number, key, record in zip(numbers, rule_keys(rules), records(rules), strict=True)
+        ]
+        print_json({"path": str(loaded.path), "summary": loaded.summary, "matching": matching, "rules": told})
         return
     screen = console()
     screen.print(facts_table(summary_lines(loaded)))
     if not loaded.complete:
         print_warning("This run was interrupted; rules may be missing.")
-    print_logic(screen, loaded)
+    print_logic(screen, loaded, remarks=logic_remarks(loaded))
     if len(rules):
-        print_rules(screen, rules, text=text)
+        print_rules(screen, rules, text=text, numbers=numbers)
+    if left_out:
+        say(f"\n{tell_left_out(left_out, 'rule', selection.reviewed)}")
     if matching != len(loaded.rules) or len(rules) < matching:
         say(f"{len(rules):,} of {matching:,} matching rules, {len(loaded.rules):,} in the run")

@@ -14,7 +14,7 @@ from thence.rules.items import Feature, Item, Role
 if TYPE_CHECKING:
     from thence.controls.control import Control
 
-__all__ = ["format_control", "format_controls", "format_time"]
+__all__ = ["format_control", "format_controls", "format_time", "group_controls"]
 
 _VERBS = {
     "open": "opens",
@@ -64,17 +64,26 @@ def format_controls(controls: Sequence[Control]) -> list[str]:
     Args:
         controls: The controls, in the order in which they are to be read.
     """
-    groups: dict[tuple[str, str], list[Control]] = {}
-    for control in controls:
-        groups.setdefault((control.actuator, control.sensor), []).append(control)
     lines = []
-    for members in groups.values():
-        first, *others = sorted(members, key=lambda one: one.threshold)
+    for members in group_controls(controls):
+        first, *others = sorted((controls[at] for at in members), key=lambda one: one.threshold)
         text = f"{_subject(first)} {_event(first)} {_cause(first)}"
         for other in others:
             text += f"{',' if len(others) > 1 else ''} and {_event(other)} {_cause(other, again=True)}"
         lines.append(text + _together(first))
     return lines
+
+
+def group_controls(controls: Sequence[Control]) -> list[list[int]]:
+    """Return the positions of controls that are told in one sentence, in the order of ``format_controls``.
+
+    Args:
+        controls: The controls.
+    """
+    groups: dict[tuple[str, str], list[int]] = {}
+    for at, control in enumerate(controls):
+        groups.setdefault((control.actuator, control.sensor), []).append(at)
+    return list(groups.values())
 
 
 def _subject(control: Control) -> str:

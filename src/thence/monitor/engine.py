@@ -28,6 +28,7 @@ from thence.monitor.rule_frames import EncodedFrames, place_names
 from thence.monitor.setup import prepare
 from thence.readings.durations import parse_duration
 from thence.readings.steps import format_duration
+from thence.runs.reviews import Reviewed
 from thence.runs.run import Run
 from thence.tables.blocks import Block
 
@@ -94,6 +95,8 @@ class Monitor:
         system: Its readings say which sensors there are; with its graph and binding, if the rules need them.
         settings: How to decide.
         detector: A detector that has learned, whose alarms are told too.
+        reviewed: Which rules to watch, given their reviews: ``"not-rejected"``, ``"accepted"`` or ``"all"``. Reviews
+            are read once, when the monitor is made; a saved state goes on after rules were rejected.
 
     Examples:
         >>> import thence as th
@@ -113,9 +116,10 @@ class Monitor:
         settings: MonitorSettings | None = None,
         *,
         detector: Detector | None = None,
+        reviewed: Reviewed = "not-rejected",
     ) -> None:
         self.settings = chosen = settings or MonitorSettings()
-        parts = prepare(run, system, reference=chosen.reference)
+        parts = prepare(run, system, reference=chosen.reference, reviewed=reviewed)
         self.rules, self.roster, self.frames, self.history = parts.rules, parts.roster, parts.frames, parts.history
         self.every, self.notes = parts.every, parts.notes
         self.block = parse_duration(chosen.block)
@@ -248,9 +252,10 @@ class Monitor:
         """Return the health of every rule: its status, its counts, and its confidence then and now."""
         now, low, high = self.health.confidence()
         reasons = {one.rule: one.reason for one in self.frames.not_bound}
-        total = self.health.total
+        total, out = self.health.total, self.frames.left_out
         status = [
-            "not bound" if rule in reasons else STATUS[code] for rule, code in enumerate(self.health.status.tolist())
+            "left out" if rule in out else "not bound" if rule in reasons else STATUS[code]
+            for rule, code in enumerate(self.health.status.tolist())
         ]
         since = [format_time(block * self.block) if block >= 0 else None for block in self.health.since.tolist()]
         return pl.DataFrame(

@@ -58,7 +58,8 @@ def collect_metrics(
             "gauge",
             [
                 *(({"status": name}, count) for name, count in zip(STATUS, status, strict=True)),
-                ({"status": "not bound"}, len(monitor.frames.not_bound)),
+                ({"status": "not bound"}, len(monitor.frames.not_bound) - len(monitor.frames.left_out)),
+                ({"status": "left out"}, len(monitor.frames.left_out)),
             ],
         ),
         "rows_total": (

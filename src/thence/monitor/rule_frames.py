@@ -7,7 +7,7 @@ are cut off before anything is counted. Sensors that the run has no bins for are
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -81,6 +81,7 @@ class RuleFrames:
         config: The configuration of the run for other data.
         same_system: Whether the data are of the system that was mined.
         mined: The name of that system, for messages.
+        left_out: Positions of rules that are not watched, because of their reviews.
     """
 
     def __init__(
@@ -95,12 +96,15 @@ class RuleFrames:
         aggregates: Mapping[str, str],
         same_system: bool = True,
         mined: str = "",
+        left_out: Collection[int] = (),
     ) -> None:
         self.roster, self.system, self.bins, self.config = roster, system, bins, config
         self.every, self.aggregates = every, aggregates
         self.n_rules = len(rules)
         ids = [sensor.id for sensor in roster.sensors]
         lacking = {one.rule: one for one in bind_named(rules, system, ids, same=same_system, system=mined)}
+        lacking |= {rule: NotBound(rule, "review", "", "left out because of its review") for rule in left_out}
+        self.left_out = frozenset(left_out)
         self._rules, self._watched, self._bound = rules, rules, np.arange(len(rules))
         self.not_bound: tuple[NotBound, ...] = ()
         self.notes: tuple[str, ...] = ()

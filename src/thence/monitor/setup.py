@@ -21,7 +21,8 @@ from thence.readings.durations import MICROSECOND, parse_duration
 from thence.readings.scanning import time_bounds
 from thence.readings.sensors import Sensor, as_utc
 from thence.rules.ruleset import RuleSet
-from thence.runs.run import Run
+from thence.runs.reviews import Reviewed, tell_left_out
+from thence.runs.run import Run, find_left_out
 from thence.tables.later import reuse_bins
 from thence.tables.transactions import TransactionTable
 from thence.time_names import TimeForm
@@ -56,7 +57,7 @@ class Prepared:
     notes: tuple[str, ...]
 
 
-def prepare(run: Run, system: AnySystem, *, reference: bool = False) -> Prepared:
+def prepare(run: Run, system: AnySystem, *, reference: bool = False, reviewed: Reviewed = "not-rejected") -> Prepared:
     """Prepare a run for the readings of a system.
 
     Args:
@@ -64,9 +65,10 @@ def prepare(run: Run, system: AnySystem, *, reference: bool = False) -> Prepared
         system: Its readings say which sensors there are.
         reference: Whether these readings are of a normal period, so that bins of sensors that the run has not seen are
             fitted on all of them. Without it, such sensors are left out.
+        reviewed: Which rules to watch, given their reviews: ``"not-rejected"``, ``"accepted"`` or ``"all"``.
 
     Raises:
-        ConfigError: If the run has no bins or no rules, or there are several systems.
+        ConfigError: If the run has no bins or no rules to watch, or there are several systems.
     """
     if isinstance(system, Sites):
         raise ConfigError("a monitor watches one system", hint="start one monitor for each system")
@@ -81,6 +83,12 @@ def prepare(run: Run, system: AnySystem, *, reference: bool = False) -> Prepared
             "the run has no rules, so there is nothing to monitor", hint="mine again with lower thresholds"
         )
     rules = run.rules
+    out = find_left_out(run, reviewed)
+    if len(out.rules) == len(rules):
+        raise ConfigError(
+            f"there is nothing to monitor: {tell_left_out(len(rules), 'rule', reviewed)}",
+            hint="'thence review RUN --list' prints the reviews",
+        )
     config = config_like(rules, run, {sensor.kind for sensor in system.sensors.sensors})
     every = parse_duration(config.windows.every)
     sample = system if reference else _shortened(system, every)
@@ -118,6 +126,7 @@ def prepare(run: Run, system: AnySystem, *, reference: bool = False) -> Prepared
         aggregates=readings.aggregates,
         same_system=later.same_system,
         mined=" and ".join(name for name in bins.systems if name),
+        left_out=out.rules,
     )
     origin = config.windows.origin
     anchor = {"epoch": 0, "start": None}.get(origin, 0)
@@ -125,8 +134,9 @@ def prepare(run: Run, system: AnySystem, *, reference: bool = False) -> Prepared
         anchor = (as_utc(origin) - datetime(1970, 1, 1, tzinfo=UTC)) // MICROSECOND
     frames.bind(history.nothing(anchor or 0), anchor or 0)
     aggregates = tuple(readings.aggregates[sensor.id] for sensor in readings.sensors)
-    unseen = () if reference else _without_bins(frames)
-    return Prepared(rules, roster, frames, history, aggregates, every, anchor, config.windows.empty == "keep", unseen)
+    told = [tell_left_out(len(out.rules), "rule", reviewed)] if out.rules else []
+    notes = (*told, *(() if reference else _without_bins(frames)))
+    return Prepared(rules, roster, frames, history, aggregates, every, anchor, config.windows.empty == "keep", notes)
 
 
 def _shortened(system: System, every: int) -> System:

@@ -452,12 +452,12 @@ def tell_left_out(number: int, noun: str, which: str) -> str:
 
     Examples:
         >>> tell_left_out(1, "rule", "not-rejected")
-        "1 rule is left out, rejected in a review (reviewed='all' uses it too)"
+        "1 rule is left out, rejected in a review (reviewed='all' or --reviewed all uses it too)"
     """
     one = number == 1
     why = "rejected in a review" if which == "not-rejected" else "not accepted in a review"
     count = f"{number:,} {noun}{'' if one else 's'} {'is' if one else 'are'} left out"
-    return f"{count}, {why} (reviewed='all' uses {'it' if one else 'them'} too)"
+    return f"{count}, {why} (reviewed='all' or --reviewed all uses {'it' if one else 'them'} too)"
 
 
 def is_used(review: Review | None, which: str) -> bool:

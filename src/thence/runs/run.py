@@ -271,7 +271,7 @@ class Run:
         """
         if self.path is None:
             raise RunError("reviews are kept in the run folder, and this run has none", hint="save it: run.save(path)")
-        key, sentence = self._identify(what)
+        key, sentence = self.identify(what)
         return save_review(self.path, key, verdict, note, sentence=sentence, by=by)
 
     def reviewed_rules(self, which: Reviewed = "not-rejected") -> RuleSet:
@@ -288,8 +288,15 @@ class Run:
         rules = self.rules if kept.all() else self.rules.take(np.flatnonzero(kept))
         return with_reviews(rules, reviews)
 
-    def _identify(self, what: int | str | Rule | Law | Control) -> tuple[str, str]:
-        """The key and the sentence of a rule, law or control of the run."""
+    def identify(self, what: int | str | Rule | Law | Control) -> tuple[str, str]:
+        """Return the key and the sentence of a rule, a law or a control of the run.
+
+        Args:
+            what: The position of a rule, or a rule, law or control of the run, or its key.
+
+        Raises:
+            ConfigError: If the run does not have it.
+        """
         if isinstance(what, (int, np.integer)):
             self._require_rule(int(what))
             what = self.rules.rule(int(what))
@@ -303,7 +310,7 @@ class Run:
         if not at:
             raise ConfigError(
                 f"the run has no rule, law or control {what if isinstance(what, str) else what.english!r}",
-                hint="'thence review RUN --list' prints the keys",
+                hint="run.identify(0) returns the key of the first rule, 'thence show RUN --json' prints all",
             )
         return key, self.rules.rule(next(iter(at))).english
 
