@@ -53,12 +53,17 @@ def compare_rules(a: RuleSet, b: RuleSet, *, keys: tuple[Keys, Keys]) -> Differe
         ([], [0], 0, True)
     """
     (known_a, at_a), (known_b, at_b) = (np.unique(own, return_index=True) for own in keys)
-    gained = np.sort(at_b[~np.isin(known_b, known_a, assume_unique=True)])
-    lost = np.sort(at_a[~np.isin(known_a, known_b, assume_unique=True)])
-    _, in_a, in_b = np.intersect1d(known_a, known_b, assume_unique=True, return_indices=True)
-    both = np.stack([at_a[in_a], at_b[in_b]], axis=1)
+    at = np.searchsorted(known_b, known_a)
+    found = np.zeros(len(known_a), bool)
+    inside = at < len(known_b)
+    found[inside] = known_b[at[inside]] == known_a[inside]
+    in_b = at[found]
+    new = np.ones(len(known_b), bool)
+    new[in_b] = False
+    gained, lost = np.sort(at_b[new]), np.sort(at_a[~found])
+    both = np.stack([at_a[found], at_b[in_b]], axis=1)
     before, after = a.counts[both[:, 0]], b.counts[both[:, 1]]
-    # Ratios are compared as integers, crosswise; they may be too large for 64 bits in floats only.
+    # Ratios of integers are compared crosswise, so nothing is rounded.
     confidence = _differ(before.n_both, before.n_antecedent, after.n_both, after.n_antecedent)
     support = _differ(before.n_both, before.n, after.n_both, after.n)
     changed = both[confidence | support]

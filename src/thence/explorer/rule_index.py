@@ -40,6 +40,7 @@ _JOINING = frozenset({"if", "then", "and", "→", "∧", "⊢"})
 """Words that only join the items of a rule, so that a whole sentence can be searched."""
 _WORD = re.compile(r'(?:(?:if|then):)?"[^"]*"?|[^\s"]+')
 _INT63 = 1 << 62
+_SMALL = 1 << 22
 _AT_ONCE = 1 << 13
 """Groups of rules whose choices are looked up at once."""
 
@@ -49,7 +50,7 @@ class RuleFilter:
     """Conditions on rules, all of which must hold.
 
     Args:
-        words: Words or phrases, each of which some item or the pattern of the rule contains.
+        words: Words or phrases, each of which some item of the rule or its place in words contains.
         kind: Kinds of sensors that the rule is about, all of them.
         cls: Classes of nodes that the rule is about, all of them.
         property: Properties that the rule is about, all of them.
@@ -248,7 +249,7 @@ class RuleIndex:
         if side in ("if", "then") and rest:
             hits = [rest in text for text in self.facets_of.texts]
             return self._carried(hits, side=side)
-        places = np.array([word in f"{words}\n{text}".casefold() for text, words in self.rules.patterns] + [False])
+        places = np.array([word in words.casefold() for _, words in self.rules.patterns] + [False])
         named = self._carried([word in text for text in self.facets_of.texts])
         return np.asarray(named | places[self._pattern_of])
 
@@ -339,6 +340,13 @@ class RuleIndex:
                 most = len(known)
             codes = codes * base + column
             most *= base
+        if most <= _SMALL:  # a table of all codes is faster than sorting
+            place = np.full(most, -1, np.int64)
+            place[codes] = np.arange(len(codes))
+            held = np.flatnonzero(place >= 0)
+            number = np.zeros(most, np.int64)
+            number[held] = np.arange(len(held))
+            return number[codes], rows[place[held]]
         _, first, group = np.unique(codes, return_index=True, return_inverse=True)
         return group.reshape(-1), rows[first]
 

@@ -99,7 +99,7 @@ def read(path: Path) -> RuleSet:
     import polars as pl
 
     try:
-        table, metadata = pl.read_parquet(path), pl.read_parquet_metadata(path)
+        metadata = pl.read_parquet_metadata(path)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(f"not a readable Parquet file ({error})", where=str(path)) from error
     raw = metadata.get(_KEY.decode())
@@ -112,6 +112,12 @@ def read(path: Path) -> RuleSet:
             where=str(path),
             hint="update Thence",
         )
+    # Measures follow from the counts, so they need not be read.
+    wanted = ["antecedents", "consequents", "pattern", *COUNT_FIELDS, *about["extras"]]
+    try:
+        table = pl.read_parquet(path, columns=wanted)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError(f"not a readable Parquet file ({error})", where=str(path)) from error
     items = tuple(Item.from_dict(item) for item in about["items"])
     number = {str(item): at for at, item in enumerate(items)}
     patterns = tuple((text, place) for text, place in about["patterns"])
