@@ -22,7 +22,7 @@ import { JobBar, useJob } from "./Jobs";
 import { useKeys } from "./keyboard";
 import { AlertDetail, AlertList, Monitors, useAlerts } from "./Live";
 import { emptyQuery, narrowings, usePlace } from "./location";
-import type { ListName, Pane, Query, Subject, Tab, View } from "./location";
+import type { FacetName, ListName, Pane, Query, Subject, Tab, View } from "./location";
 import { NodePanel } from "./NodePanel";
 import { Nothing, ProblemNote, Waiting } from "./notes";
 import { sentence } from "./words";
@@ -165,8 +165,9 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
       return (drawing.value?.nodes ?? []).filter((each) => words.has(each.id) || words.has(each.name) || each.sensors.some((sensor) => words.has(sensor))).map((each) => each.id);
     }
     if (subject === null) return [];
-    if (subject.about === "rule" && places.value !== null && places.value.nodes.length > 0) return places.value.nodes;
-    return card.value?.nodes ?? [];
+    const own = card.value?.nodes ?? [];
+    if (subject.about !== "rule" || places.value === null || places.value.nodes.length === 0) return own;
+    return places.value.n_places > 1 ? places.value.nodes : [...new Set([...places.value.nodes, ...own])];
   }, [view, alert, key, places.value, card.value, drawing.value]);
   const about = litText(view, alert, subject, places, lit);
 
@@ -275,6 +276,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
     api.mine(run.id, request).then(setJob, (error: unknown) => setJobProblem(problemOf(error)));
   };
 
+  const choices = (name: FacetName): string[] => page.value?.facets.find((facet) => facet.name === name)?.choices.map((each) => each.name) ?? [];
   const counts: Record<ListName, number> = { rules: run.rules, laws: run.laws, controls: run.controls };
   const shownSensors = place.node === null ? [] : (node.value?.sensors ?? []);
   return (
@@ -317,7 +319,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
         </nav>
         <div class="top-end">
           {!run.saved && <SaveButton run={run} onSaved={refresh} />}
-          <button type="button" class="button" disabled={run.data !== "ready" || running?.state === "running"} onClick={() => setOpen("constraint")}>
+          <button type="button" class="button constraint-button" disabled={run.data !== "ready" || running?.state === "running"} onClick={() => setOpen("constraint")}>
             Try a constraint
           </button>
           <button type="button" class="button" onClick={() => setOpen("export")}>
@@ -540,8 +542,8 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
       {open === "constraint" && (
         <ConstraintDialog
           runName={run.name}
-          kinds={(report.value?.system?.kinds ?? []).map((kind) => kind.kind)}
-          classes={(report.value?.system?.graph?.classes ?? []).map((each) => each.name).slice(0, 16)}
+          kinds={report.value?.system?.kinds.map((kind) => kind.kind) ?? choices("kind")}
+          classes={(report.value?.system?.graph?.classes.map((each) => each.name) ?? choices("class")).slice(0, 16)}
           onMine={mine}
           onClose={() => setOpen(null)}
         />

@@ -20,7 +20,7 @@ interface Props {
 }
 
 export function Evidence({ run, card, drawing, sensors, subject }: Props): JSX.Element {
-  const own = card.value === null ? [] : [...new Set(card.value.traces.map((trace) => trace.sensor))];
+  const own = card.value === null ? [] : sensorsOf(card.value, drawing);
   const shown = (subject === null ? sensors : own).filter(Boolean).slice(0, mostSeries);
   if (run.data === "loading") return <Waiting>The readings behind this run are being read; the evidence follows.</Waiting>;
   if (run.data === "missing")
@@ -42,11 +42,23 @@ export function Evidence({ run, card, drawing, sensors, subject }: Props): JSX.E
       {shown.length > 0 && (
         <section class="series-section">
           <h3>{subject === null ? "Readings here" : "The series, at any time"}</h3>
-          <SeriesView run={run.id} sensors={shown} held={card.value?.held ?? []} violated={card.value?.violated ?? []} />
+          <SeriesView run={run.id} sensors={shown} kinds={card.value?.traces.map((trace) => trace.kind) ?? []} held={card.value?.held ?? []} violated={card.value?.violated ?? []} />
         </section>
       )}
     </div>
   );
+}
+
+/** The sensors of a card; for a series that sums up others, the sensors of its kind at the nodes of the card. */
+export function sensorsOf(card: Card, drawing: Drawing | null): string[] {
+  const sensors = new Set(card.traces.map((trace) => trace.sensor).filter(Boolean));
+  const kinds = new Set(card.traces.filter((trace) => !trace.sensor).map((trace) => trace.kind));
+  const nodes = new Set(card.nodes);
+  for (const node of drawing?.nodes ?? []) {
+    if (!nodes.has(node.id) || !node.kinds.some((kind) => kinds.has(kind))) continue;
+    for (const sensor of node.sensors) sensors.add(sensor);
+  }
+  return [...sensors];
 }
 
 interface WorthProps {

@@ -65,7 +65,7 @@ function styleOf(drawing: Drawing): cytoscape.StylesheetJson {
       style: {
         "background-color": colours.quiet,
         "border-width": 0,
-        "font-family": "system-ui, sans-serif",
+        "font-family": "Inter, system-ui, sans-serif",
         color: colours.text,
         "text-outline-color": colours.surface,
         "text-outline-width": 0,
@@ -131,6 +131,33 @@ function resize(cy: cytoscape.Core, fitted: number): void {
   style.update();
 }
 
+/** Names nodes where there is room on the screen: what is open first, then what is lit, then nodes with sensors. */
+function name(cy: cytoscape.Core, fitted: number): void {
+  const all = cy.nodes().length <= 80 || cy.zoom() > 3 * fitted;
+  const [wide, high] = [cy.width(), cy.height()];
+  const rank = (node: cytoscape.NodeSingular): number =>
+    node.hasClass("chosen") ? 0 : node.hasClass("lit") ? 1 : all ? (Number(node.data("sensors")) > 0 ? 2 : 3) : 4;
+  const wanted = cy.nodes().toArray().map((node) => ({ node: node as cytoscape.NodeSingular, rank: rank(node as cytoscape.NodeSingular) }));
+  const taken: [number, number, number, number][] = [];
+  const named = new Set<string>();
+  for (const { node, rank: order } of wanted.filter((each) => each.rank < 4).sort((a, b) => a.rank - b.rank)) {
+    const { x, y } = node.renderedPosition();
+    if (x < 0 || y < 0 || x > wide || y > high) continue;
+    const half = String(node.data("name")).length * 3.3 + 3;
+    const top = y + node.renderedHeight() / 2;
+    const box: [number, number, number, number] = [x - half, top, x + half, top + 17];
+    if (order > 0 && taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1])) continue;
+    taken.push(box);
+    named.add(node.id());
+    if (named.size >= 150) break;
+  }
+  cy.batch(() => {
+    cy.nodes().forEach((node) => {
+      node.toggleClass("named", named.has(node.id()) || node.hasClass("pointed"));
+    });
+  });
+}
+
 export function GraphView({ drawing, lit, about, node, theme, onNode }: Props): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const core = useRef<cytoscape.Core | null>(null);
@@ -152,6 +179,7 @@ export function GraphView({ drawing, lit, about, node, theme, onNode }: Props): 
     cy.fit(undefined, 32);
     fitted.current = cy.zoom();
     resize(cy, fitted.current);
+    name(cy, fitted.current);
   };
   const zoom = (factor: number): void => {
     const cy = core.current;
@@ -188,11 +216,13 @@ export function GraphView({ drawing, lit, about, node, theme, onNode }: Props): 
     cy.minZoom(fitted.current / 3);
     cy.maxZoom(Math.max(fitted.current * 40, 4));
     let timer = 0;
-    cy.on("zoom", () => {
+    cy.on("viewport", () => {
       window.clearTimeout(timer);
       timer = window.setTimeout(() => {
-        if (!cy.destroyed()) resize(cy, fitted.current);
-      }, 60);
+        if (cy.destroyed()) return;
+        resize(cy, fitted.current);
+        name(cy, fitted.current);
+      }, 80);
     });
     cy.on("tap", (event) => {
       if (event.target === cy) tell.current(null);
@@ -204,8 +234,7 @@ export function GraphView({ drawing, lit, about, node, theme, onNode }: Props): 
     cy.on("mouseover", "node", (event) => event.target.addClass("named pointed"));
     cy.on("mouseout", "node", (event) => {
       event.target.removeClass("pointed");
-      if (!event.target.hasClass("lit") && !event.target.hasClass("chosen") && drawing.nodes.length > 60)
-        event.target.removeClass("named");
+      name(cy, fitted.current);
     });
     let width = box.current.clientWidth;
     let height = box.current.clientHeight;
@@ -229,6 +258,7 @@ export function GraphView({ drawing, lit, about, node, theme, onNode }: Props): 
     if (cy === null) return;
     cy.style(styleOf(drawing));
     resize(cy, fitted.current);
+    name(cy, fitted.current);
   }, [theme, drawing]);
 
   useEffect(() => {
@@ -236,7 +266,6 @@ export function GraphView({ drawing, lit, about, node, theme, onNode }: Props): 
     if (cy === null) return;
     cy.batch(() => {
       cy.elements().removeClass("dim lit chosen named");
-      if (drawing.nodes.length <= 60) cy.nodes().addClass("named");
       if (litNodes.length > 0) {
         const wanted = new Set(litNodes);
         const chosen = cy.nodes().filter((each) => wanted.has(Number(each.id().slice(1))));
@@ -244,11 +273,11 @@ export function GraphView({ drawing, lit, about, node, theme, onNode }: Props): 
         cy.elements().addClass("dim");
         chosen.removeClass("dim").addClass("lit");
         between.removeClass("dim").addClass("lit");
-        if (litNodes.length <= 24) chosen.addClass("named");
       }
       const position = node === null ? undefined : positions.get(node);
-      if (position !== undefined) cy.getElementById(`n${position}`).removeClass("dim").addClass("chosen named");
+      if (position !== undefined) cy.getElementById(`n${position}`).removeClass("dim").addClass("chosen");
     });
+    name(cy, fitted.current);
   }, [litNodes, node, drawing, theme]);
 
   const choose = (position: number): void => {
@@ -258,11 +287,11 @@ export function GraphView({ drawing, lit, about, node, theme, onNode }: Props): 
     onNode(id);
   };
   const colours = useMemo(() => coloursOf(), [theme]);
-  const name = node === null ? "" : (drawing.nodes[positions.get(node) ?? -1]?.name ?? "");
+  const title = node === null ? "" : (drawing.nodes[positions.get(node) ?? -1]?.name ?? "");
   const summary =
     `Graph with ${plural(drawing.nodes.length, "node")} and ${plural(drawing.edges.length, "edge")}.` +
     (about ? ` ${about}` : "") +
-    (name ? ` Chosen: ${name}.` : "");
+    (title ? ` Chosen: ${title}.` : "");
   return (
     <div class="graph-view">
       <div class="graph-tools">

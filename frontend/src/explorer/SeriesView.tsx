@@ -14,6 +14,8 @@ import type { Period } from "./time_view";
 interface Props {
   run: number;
   sensors: readonly string[];
+  /** Only series of these kinds are shown; all, if there are none. */
+  kinds?: readonly string[];
   /** Stretches of the evidence card, drawn below the series. */
   held?: readonly Stretch[];
   violated?: readonly Stretch[];
@@ -91,7 +93,7 @@ export function readingAt(series: Envelope, time: number): string {
   return low === high ? quantity(low, series.unit) : `${number(low)} to ${quantity(high, series.unit)}`;
 }
 
-export function SeriesView({ run, sensors, held = [], violated = [] }: Props): JSX.Element {
+export function SeriesView({ run, sensors, kinds = [], held = [], violated = [] }: Props): JSX.Element {
   const [box, width] = useWidth<HTMLDivElement>(640);
   const [period, setPeriod] = useState<Period | null>(null);
   const [whole, setWhole] = useState<Period | null>(null);
@@ -118,7 +120,11 @@ export function SeriesView({ run, sensors, held = [], violated = [] }: Props): J
   const x = (time: number): number => (shown ? left + ((time - shown.start) / Math.max(shown.end - shown.start, 1)) * plotted : left);
   const timeAt = (at: number): number =>
     shown ? shown.start + ((Math.min(Math.max(at, left), width - right) - left) / plotted) * (shown.end - shown.start) : 0;
-  const series = answer.value?.series ?? [];
+  const series = useMemo(() => {
+    const all = answer.value?.series ?? [];
+    const wanted = all.filter((each) => kinds.includes(each.kind));
+    return wanted.length > 0 ? wanted : all;
+  }, [answer.value, kinds.join("\n")]);
   const rug = held.length + violated.length > 0 ? 18 : 0;
   const height = series.length * (tall + gap) + rug + foot;
   const lines = useMemo(
