@@ -93,7 +93,7 @@ export function duration(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return NONE;
   if (seconds < 1) return seconds === 0 ? "0 s" : `${number(seconds, 2)} s`;
   if (seconds < 120) return `${number(seconds, 3)} s`;
-  if (seconds < 7200) return `${number(seconds / 60, 3)} min`;
+  if (seconds < 7200 && seconds % 3600 !== 0) return `${number(seconds / 60, 3)} min`;
   if (seconds < 172_800) return `${number(seconds / 3600, 3)} h`;
   return `${number(seconds / 86_400, 3)} days`;
 }

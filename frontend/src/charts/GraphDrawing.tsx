@@ -88,7 +88,7 @@ export function GraphDrawing({ drawing, summary, highlight, shares, shareText, m
   return (
     <div class="plot graph" ref={ref}>
       <svg viewBox={`0 0 ${width} ${height}`} width={width} height={height} role="img" aria-label={summary} onPointerMove={move} onPointerLeave={() => setHover(null)}>
-        <path d={edges} fill="none" stroke="var(--line-strong)" stroke-width={Math.max(0.7, 1.1 * scale)} opacity={some ? 0.55 : 1} />
+        <path d={edges} fill="none" stroke="var(--line-strong)" stroke-width={Math.max(0.7, 1.1 * scale)} opacity={some && !shares ? 0.55 : 1} />
         {litEdges && <path d={litEdges} fill="none" stroke="var(--ink)" stroke-width="2.2" />}
         {order.map((at) => {
           const { node, x, y, r, colour } = placed[at] as Placed;
@@ -101,11 +101,11 @@ export function GraphDrawing({ drawing, summary, highlight, shares, shareText, m
               key={at}
               cx={x}
               cy={y}
-              r={lit ? Math.max(6, r * 1.35) : shares && share !== undefined ? Math.max(4, r) : r}
+              r={lit ? Math.max(6, r * 1.35) : shares ? (share === undefined ? 2 * scale : Math.max(4, 5 * scale)) : r}
               fill={fill}
               stroke={lit ? "var(--ink)" : stroke}
               stroke-width={lit ? 2.2 : shares ? 1 : node.sensors.length > 0 ? 1 : 1.2}
-              opacity={some && !lit ? 0.3 : 1}
+              opacity={some && !lit && !shares ? 0.3 : 1}
             />
           );
         })}
@@ -222,9 +222,7 @@ export function GraphPiece({ drawing, nodes, edges, highlight, summary }: GraphP
   return (
     <div class="plot graph piece" ref={ref}>
       <svg viewBox={`0 0 ${width} ${height}`} width={width} height={height} role="img" aria-label={summary}>
-        <svg x="0" y="0" width={width} height={height} overflow="hidden">
-          <path d={context.join("")} fill="none" stroke="var(--line-strong)" stroke-width="1" />
-        </svg>
+        <path d={context.join("")} fill="none" stroke="var(--line-strong)" stroke-width="1" clip-path={`path("M0 0H${width}V${height}H0z")`} />
         <path d={lines.join("")} fill="none" stroke="var(--ink)" stroke-width="2" />
         {all.map(({ node, x, y, r, colour }) => (
           <circle key={node.id} cx={x} cy={y} r={r} fill={node.sensors.length > 0 ? colour : "var(--bg)"} stroke={some && highlight.has(node.id) ? "var(--violated)" : node.sensors.length > 0 ? "var(--bg)" : colour} stroke-width={some && highlight.has(node.id) ? 3 : 1.5} />

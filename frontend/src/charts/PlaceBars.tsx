@@ -12,11 +12,17 @@ export function PlaceBars({ places, total, shown = 8, onPlace, printing = false 
     <div class="places">
       <table class="table place-table">
         <caption class="sr-only">How often it held at each place</caption>
-        <thead class="sr-only">
+        <thead>
           <tr>
-            <th scope="col">Place</th>
-            <th scope="col">Share of the times in which it held</th>
-            <th scope="col">Held, of the times it applied</th>
+            <th scope="col">
+              <span class="sr-only">Place</span>
+            </th>
+            <th scope="col">
+              <span class="sr-only">Bar</span>
+            </th>
+            <th scope="col">
+              <span class="sr-only">Share of the times in which it held, and the counts</span>
+            </th>
           </tr>
         </thead>
         <tbody>

@@ -168,7 +168,7 @@ export function ScoreChart({ detected, chosen, onChoose }: { detected: Detected;
         ))}
         <path d={path} fill="none" stroke="var(--series)" stroke-width="1.4" stroke-linejoin="round" stroke-linecap="round" />
         <line x1={left} x2={width - 2} y1={y(threshold)} y2={y(threshold)} stroke="var(--violated)" stroke-dasharray="5 4" />
-        <text x={width - 2} y={y(threshold) - 5} text-anchor="end" fill="var(--violated)">
+        <text x={width - 2} y={y(threshold) - 5} text-anchor="end" class="alert">
           threshold
         </text>
         <TimeAxis x={x} y={base} />

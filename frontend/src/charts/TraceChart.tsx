@@ -156,14 +156,16 @@ export function TraceChart({ traces, held, violated, switches = [], summary }: T
             <rect width="1.4" height="5" fill="var(--violated)" opacity="0.55" />
           </pattern>
         </defs>
-        {held.map((stretch, at) => (
-          <rect key={at} {...span(stretch)} y={areaTop} height={base - areaTop} fill="var(--held-soft)" />
-        ))}
-        {violated.map((stretch, at) => (
-          <rect key={at} {...span(stretch)} y={areaTop} height={base - areaTop} fill={`url(#${hatch})`} />
-        ))}
         {panels.map((panel, at) => (
-          <TracePanel key={at} panel={panel} x={x} width={width} index={index} />
+          <g key={at}>
+            {held.map((stretch, part) => (
+              <rect key={part} {...span(stretch)} y={panel.top} height={panel.bottom - panel.top} fill="var(--held-soft)" />
+            ))}
+            <TracePanel panel={panel} x={x} width={width} index={index} />
+            {violated.map((stretch, part) => (
+              <rect key={part} {...span(stretch)} y={panel.top} height={panel.bottom - panel.top} fill={`url(#${hatch})`} />
+            ))}
+          </g>
         ))}
         {verdicts && (
           <g>
@@ -186,7 +188,7 @@ export function TraceChart({ traces, held, violated, switches = [], summary }: T
           </g>
         )}
         {switches.map((time, at) => (
-          <path key={at} d={`M${clip(time)} ${areaTop}V${base}`} stroke="var(--muted)" stroke-dasharray="2 3" fill="none" />
+          <path key={at} d={panels.map(({ top, bottom }) => `M${clip(time).toFixed(1)} ${top}V${bottom}`).join("")} stroke="var(--muted)" stroke-dasharray="2 3" fill="none" />
         ))}
         <TimeAxis x={x} y={base} />
         {now !== null && <line class="cursor-line" x1={x(now)} x2={x(now)} y1={areaTop} y2={base} />}

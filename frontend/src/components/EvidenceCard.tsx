@@ -1,4 +1,5 @@
 // The evidence for a rule, a law or a control: its series at one place, its history, its places, its part of the graph.
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Figure } from "../charts/Figure";
 import { GraphPiece } from "../charts/GraphDrawing";
@@ -11,7 +12,16 @@ import { Legend, LegendItem } from "./Legend";
 
 const SUBJECT = { rule: "the rule", law: "the law", control: "the control" } as const;
 
-export function EvidenceCard({ card, drawing, printing = false, level = 4 }: { card: Card; drawing: Drawing | null; printing?: boolean; level?: 3 | 4 }) {
+interface EvidenceCardProps {
+  card: Card;
+  drawing: Drawing | null;
+  printing?: boolean;
+  level?: 3 | 4;
+  /** What is shown below the part of the graph. */
+  action?: ComponentChildren;
+}
+
+export function EvidenceCard({ card, drawing, printing = false, level = 4, action }: EvidenceCardProps) {
   const [lit, setLit] = useState<ReadonlySet<string>>(new Set());
   const times = card.traces[0]?.times ?? [];
   const shown: [number, number] | undefined = times.length > 0 ? [times[0] as number, times.at(-1) as number] : undefined;
@@ -86,6 +96,7 @@ export function EvidenceCard({ card, drawing, printing = false, level = 4 }: { c
           {card.nodes.length > 0 && (
             <Figure level={level} title="In the graph">
               <GraphPiece drawing={drawing} nodes={card.nodes} edges={card.edges} highlight={lit} summary={`The part of the graph: ${card.nodes.slice(0, 12).join(", ")}${card.nodes.length > 12 ? " and others" : ""}.`} />
+              {action}
             </Figure>
           )}
           {card.places.length > 0 && (

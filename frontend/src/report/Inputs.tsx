@@ -48,7 +48,7 @@ function RangeBar({ kind }: { kind: Kind }) {
 }
 
 function Kinds({ kinds }: { kinds: Kind[] }) {
-  const unit = (kind: Kind) => (kind.unit ? ` ${kind.unit}` : "");
+  const unit = (kind: Kind) => (kind.unit ? `\u00a0${kind.unit}` : "");
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Kinds of sensors">
       <table class="table kinds">
@@ -68,17 +68,15 @@ function Kinds({ kinds }: { kinds: Kind[] }) {
               Missing
             </th>
             <th scope="col" class="num">
-              Lowest
-            </th>
-            <th scope="col" class="range-cell">
-              <span class="sr-only">Position of the median between them</span>
-            </th>
-            <th scope="col" class="num">
               Median
             </th>
             <th scope="col" class="num">
-              Highest
+              Lowest
             </th>
+            <th scope="col" class="range-cell">
+              <span class="sr-only">Where the median lies</span>
+            </th>
+            <th scope="col">Highest</th>
           </tr>
         </thead>
         <tbody>
@@ -98,17 +96,17 @@ function Kinds({ kinds }: { kinds: Kind[] }) {
               ) : (
                 <>
                   <td class="num">
+                    {number(kind.median)}
+                    {unit(kind)}
+                  </td>
+                  <td class="num">
                     {number(kind.low)}
                     {unit(kind)}
                   </td>
                   <td class="range-cell">
                     <RangeBar kind={kind} />
                   </td>
-                  <td class="num">
-                    {number(kind.median)}
-                    {unit(kind)}
-                  </td>
-                  <td class="num">
+                  <td class="high">
                     {number(kind.high)}
                     {unit(kind)}
                   </td>

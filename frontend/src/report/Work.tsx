@@ -66,11 +66,13 @@ export function AppliedSection({ applied, at }: { applied: Applied; at: number }
                     </svg>{" "}
                     {rule.verdict}
                   </td>
-                  <td class="pair">
-                    <Dumbbell rule={rule} />
-                    <span class="small muted num">
-                      {percent(rule.before)} → {percent(rule.after)}
-                    </span>
+                  <td>
+                    <div class="pair">
+                      <Dumbbell rule={rule} />
+                      <span class="small muted num">
+                        {percent(rule.before)} → {percent(rule.after)}
+                      </span>
+                    </div>
                   </td>
                   <td class="num">
                     {whole(rule.violated)} <span class="muted small">of {whole(rule.rows)}</span>

@@ -44,12 +44,18 @@ export function Evidence({ of }: { of: string }) {
   };
   return (
     <div class="evidence">
-      <EvidenceCard card={card} drawing={report.drawing} printing={printing} />
-      {drawn && (
-        <button type="button" class="link small no-print" onClick={show}>
-          Show {card.places.length > 1 ? "its places" : "this place"} in the whole graph
-        </button>
-      )}
+      <EvidenceCard
+        card={card}
+        drawing={report.drawing}
+        printing={printing}
+        action={
+          drawn && (
+            <button type="button" class="link small no-print" onClick={show}>
+              Show {card.places.length > 1 ? "its places" : "this place"} in the whole graph
+            </button>
+          )
+        }
+      />
     </div>
   );
 }
