@@ -304,6 +304,7 @@ class Applied:
             "period": None if period is None else [moment.isoformat() for moment in period],
             "window_seconds": self.later.readings.every.total_seconds(),
             "windows": sum(map(len, self._times)),
+            "system": self.later.system.name,
             "sensors": len(self.later.readings.sensors),
             "same_system": self.later.same_system,
             "rules": len(self.rules),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from thence.atomic import new_file
 from thence.cli.job import with_input_options
 from thence.cli.options import AsJson, Quiet
 from thence.cli.screen import print_json, progress_bars, say
@@ -63,6 +65,10 @@ def detect(
     plot: Annotated[
         Path | None, typer.Option(help="Draw score, threshold and alarms (.svg, .png or .html).", show_default=False)
     ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write scores, alarms and reasons as JSON, for thence report.", show_default=False),
+    ] = None,
     top: Annotated[int, typer.Option("--top", "-n", min=0, help="Number of alarms to explain; 0 for all.")] = 3,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -101,11 +107,15 @@ def detect(
         (found.frame.write_csv if scores.suffix.lower() == ".csv" else found.frame.write_parquet)(scores)
     if plot is not None:
         save_picture(draw_alarms(found, later.labels, title=f"{later.name}: score and alarms"), plot)
+    record = {"detector": fitted.describe(), **found.to_dict()} if as_json or out is not None else {}
+    if out is not None:
+        with new_file(out) as draft:
+            draft.write_text(json.dumps(record, ensure_ascii=False, indent=2, allow_nan=False) + "\n", encoding="utf-8")
     if as_json:
-        print_json({"detector": fitted.describe(), **found.to_dict()})
+        print_json(record)
         return
     _print(fitted, found, top=top, quiet=quiet)
-    for path in (save, scores, plot):
+    for path in (save, scores, plot, out):
         if path is not None:
             say(f"written to {path}", quiet=quiet)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -28,6 +29,8 @@ __all__ = ["Alarm", "Detection", "Drift", "Explanation"]
 Floats = npt.NDArray[np.float64]
 _HOPS = 2
 _REASONS = 5
+_LOCATED = 10
+_MOST_SCORES = 2000
 
 
 class Checks(Protocol):
@@ -380,10 +383,39 @@ class Detection:
         lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines)
 
+    def over_time(self, most: int = _MOST_SCORES) -> tuple[npt.NDArray[np.datetime64], Floats]:
+        """Return times and scores; of more frames than ``most``, the highest score of each stretch of frames.
+
+        Args:
+            most: The greatest number of scores.
+        """
+        times, scores = self.readings.times, self.scores
+        if len(scores) <= most:
+            return times, scores
+        size = -(-len(scores) // most)
+        firsts = np.arange(0, len(scores), size)
+        return times[firsts], np.fmax.reduceat(scores, firsts)
+
     def to_dict(self) -> dict[str, Any]:
-        """Return alarms with their explanations, drifts and notes, ready for JSON."""
+        """Return scores over time, alarms with places and explanations, drifts and notes, ready for JSON.
+
+        ``times`` are milliseconds since 1970, ``scores`` in units of the threshold; of more than 2,000 windows, each
+        score is the highest of some successive windows.
+        """
+        times, scores = self.over_time()
         return {
-            "alarms": [{**alarm.to_dict(), "explanation": self.explain(alarm).to_dict()} for alarm in self.alarms],
+            "system": self.system.name,
+            "times": (times.astype("datetime64[us]").astype(np.int64) // 1000).tolist(),
+            "scores": [round(one, 4) if math.isfinite(one) else None for one in scores.tolist()],
+            "threshold": 1.0,
+            "alarms": [
+                {
+                    **alarm.to_dict(),
+                    "located": [[place, round(score, 4)] for place, score in self.locate(alarm).head(_LOCATED).rows()],
+                    "explanation": self.explain(alarm).to_dict(),
+                }
+                for alarm in self.alarms
+            ],
             "drifted": [
                 {"subject": one.subject, "node": one.node, "since": one.since.isoformat()} for one in self.drifted
             ],
