@@ -14,6 +14,7 @@ from page_blocks import BLOCK, ROOT, Block, block_of, output_key, read_outputs
 
 LONG = 26  # lines; longer output is folded
 WIDE = 120  # characters, the width of the terminal that commands print to; longer lines are sentences, and wrap
+SHORT_CODE = re.compile(r"<code>([^<>\s]{1,28})</code>")
 IMAGE = re.compile(r'<p>\s*<img alt="(?P<alt>[^"]*)" src="(?P<source>[^"]*?img/[\w-]+\.svg)"[^>]*/?>\s*</p>')
 
 
@@ -23,9 +24,17 @@ def on_page_markdown(markdown: str, *, page: Any, **_: object) -> str:
 
 
 def on_page_content(content: str, *, page: Any, **_: object) -> str:
-    """Put the drawings of ``docs/img`` into the page itself, so that they take its colours."""
+    """Put the drawings of ``docs/img`` into the page itself, to take its colours, and keep short code on one line."""
     folder = (ROOT / "docs" / page.file.src_uri).parent
+    content = SHORT_CODE.sub(r'<code class="short">\1</code>', content)
     return IMAGE.sub(lambda found: inline_drawing(folder / found["source"], found["alt"]) or found[0], content)
+
+
+def on_post_page(output: str, **_: object) -> str:
+    """Give the search dialog of the theme a name for screen readers."""
+    return output.replace(
+        'data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"'
+    )
 
 
 def with_outputs(markdown: str, *, page: str) -> str:
