@@ -21,7 +21,7 @@ from thence.rules.ruleset import RuleSet
 from thence.runs.reviews import Review as Reviewed
 from thence.runs.reviews import rule_key
 
-__all__ = ["control_rows", "kinds_of", "law_rows", "rule_rows"]
+__all__ = ["control_rows", "kinds_of", "law_rows", "rule_rows", "told_together"]
 
 _MEASURES = {"support": "support", "confidence": "confidence", "lift": "lift", "zhang": "zhang"}
 _MEASURES |= {"coverage": "rule_coverage"}
@@ -42,7 +42,7 @@ def rule_rows(
         rules: The rules.
         positions: The positions of those that are wanted, in the order of the rows.
         reviews: What people said of rules, by key.
-        entries: The positions of rules that are told together, ``rules.entries`` by default.
+        entries: The positions of rules that are told together, as ``told_together`` gives them.
 
     Examples:
         >>> import thence as th
@@ -52,9 +52,9 @@ def rule_rows(
         (True, True)
     """
     chosen = [int(position) for position in positions]
-    if entries is None and rules.grouped and len(rules) <= _MOST_GROUPED:
-        entries = rules.entries
-    told = {number: list(entry) for entry in entries or () if len(entry) > 1 for number in entry}
+    if entries is None:
+        entries = told_together(rules) if rules.grouped else ()
+    told = {number: list(entry) for entry in entries if len(entry) > 1 for number in entry}
     taken = rules.take(np.array(chosen, np.int64))
     columns = {ours: taken.measure(name) for ours, name in _MEASURES.items()}
     counts = taken.counts
@@ -95,6 +95,22 @@ def rule_rows(
             )
         )
     return rows
+
+
+def told_together(rules: RuleSet, *, most: int | None = None) -> Sequence[Sequence[int]]:
+    """Return the positions of rules that are told together; each alone where there are too many to look at all.
+
+    Args:
+        rules: The rules.
+        most: How many entries at most.
+
+    Examples:
+        >>> told_together(RuleSet.empty())
+        []
+    """
+    if rules.grouped and len(rules) <= _MOST_GROUPED:
+        return rules.entries[:most]
+    return [[number] for number in range(len(rules))[:most]]
 
 
 def kinds_of(items: Iterable[Item]) -> list[str]:

@@ -1,0 +1,154 @@
+"""The few sentences worth knowing: the first laws, controls and rules that are about different things.
+
+Laws, controls and rules are in the order of their runs, the most informative first; of two about the same thing the
+first is told. The three take turns, so that the first lines show what was found of each. Must not count anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import zip_longest
+
+from thence.controls.control import Control, Controls
+from thence.laws.law import Law
+from thence.laws.sentences import format_counts
+from thence.report.rows import told_together
+from thence.report.schema import Fact
+from thence.rules.items import Aspect, Feature, Role
+from thence.rules.ruleset import RuleSet
+from thence.runs.configuration import AUTO
+from thence.runs.run import Run
+
+__all__ = ["choose_facts", "figures_of_rule"]
+
+MOST = 10
+_MOST_LAWS, _MOST_CONTROLS = 4, 3
+_LOOKED_AT = 200
+"""Rules that are looked at for facts."""
+
+
+def choose_facts(run: Run, *, most: int = MOST) -> list[Fact]:
+    """Return the sentences worth knowing, at most ``most`` of them.
+
+    Args:
+        run: The run.
+        most: The largest number of sentences.
+
+    Examples:
+        >>> import thence as th
+        >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off")
+        >>> fact = choose_facts(run)[0]
+        >>> fact["kind"], fact["sentence"] == run.rules.rule(fact["id"]).english
+        ('rule', True)
+    """
+    laws = _law_facts(run.laws or ())[:_MOST_LAWS]
+    controls = _control_facts(run.controls)[:_MOST_CONTROLS]
+    rules = _rule_facts(run)[: most - len(laws) - len(controls)]
+    turns = [fact for turn in zip_longest(laws, controls, rules) for fact in turn if fact is not None]
+    return turns[:most]
+
+
+def _law_facts(laws: Iterable[Law]) -> list[Fact]:
+    out, told = [], set()
+    for number, law in enumerate(laws):
+        condition = "" if law.condition is None else law.condition.form
+        about = (frozenset(term.name for term in law.terms), condition)
+        if about not in told:
+            told.add(about)
+            out.append(Fact(kind="law", id=number, sentence=law.statement, figures=format_counts(law), card=None))
+    return out
+
+
+def _control_facts(controls: Controls | None) -> list[Fact]:
+    """The changes of one actuator that depend on one reading, in one sentence; an actuator is told once."""
+    groups: dict[tuple[str, str], list[int]] = {}
+    for number, control in enumerate(controls or ()):
+        groups.setdefault((control.actuator, control.sensor), []).append(number)
+    out: list[Fact] = []
+    told: set[str] = set()
+    for (actuator, _), members in groups.items():
+        assert controls is not None
+        own = [controls[number] for number in members]
+        place = own[0].actuator_feature.place or actuator
+        if actuator in told or place in told:
+            continue
+        told.update((actuator, place, *(other for control in own for other in control.together)))
+        (sentence,) = Controls(own).sentences
+        out.append(Fact(kind="control", id=members[0], sentence=sentence, figures=_later(own), card=None))
+    return out
+
+
+def _later(controls: Iterable[Control]) -> str:
+    """How the controls do on the later part of the data."""
+    explained = switches = 0
+    for control in controls:
+        explained, switches = explained + control.later.explained, switches + control.later.switches
+    if not switches:
+        return "no switch in the later part of the time"
+    return f"in the later part of the time {explained:,} of {switches:,} switches"
+
+
+def _rule_facts(run: Run) -> list[Fact]:
+    rules = run.rules
+    out: list[Fact] = []
+    told: list[frozenset[str]] = []
+    for entry in told_together(rules, most=_LOOKED_AT):
+        rule = rules.rule(entry[0])
+        features = [item.feature for item in (*rule.antecedent, rule.consequent)]
+        about = frozenset(_subject(one) for one in features if one.aspect is Aspect.MEASUREMENT)
+        # A rule about single sensors adds nothing if all of them have been told of.
+        if about in told if rule.pattern else about <= frozenset().union(*told):
+            continue
+        told.append(about)
+        figures = figures_of_rule(rules, entry[0], rows=_rows_of(run))
+        out.append(Fact(kind="rule", id=entry[0], sentence=rule.english, figures=figures, card=None))
+    return out
+
+
+def _subject(feature: Feature) -> str:
+    """What a feature is about: a kind of reading in lifted rules, a sensor in others."""
+    if feature.role in (Role.VARIABLE, Role.SOME, Role.TIME):
+        return feature.label or feature.name
+    return feature.subject
+
+
+def _rows_of(run: Run) -> str:
+    """What the rows of the table are called."""
+    if run.rules.pattern_of is not None:
+        return "cases"
+    every = run.config.windows.every
+    if run.config.input.target is not None or every == AUTO:
+        return "rows"
+    return f"windows of {re.sub(r'(?<=[0-9])(?=[a-z])', ' ', every)}"
+
+
+def figures_of_rule(rules: RuleSet, number: int, *, rows: str = "rows") -> str:
+    """Return how often a rule applied and held, and in which places, in words.
+
+    Args:
+        rules: The rules.
+        number: The position of the rule.
+        rows: What rows are called.
+
+    Examples:
+        >>> import thence as th
+        >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off")
+        >>> figures_of_rule(run.rules, 0, rows="hours")  # doctest: +ELLIPSIS
+        'in ... of ... hours (... %)...'
+    """
+    held, applied = int(rules.counts.n_both[number]), int(rules.counts.n_antecedent[number])
+    if not applied:
+        return "never applied"
+    text = f"in {held:,} of {applied:,} {rows} ({_percent(held, applied)})"
+    if "both_ways" in rules.extras and rules.extras["both_ways"][number]:
+        back = int(rules.counts.n_consequent[number])
+        text += f", and the other way round in {held:,} of {back:,}" if back != applied else ", and the other way round"
+    places = rules.places_text(number)
+    return f"{text}; {places}" if places else text
+
+
+def _percent(part: int, whole: int) -> str:
+    """A share in percent, never rounded up to all or down to none."""
+    tenths = 1000 * part // whole
+    return f"{tenths // 10} %" if tenths % 10 == 0 else f"{tenths / 10:.1f} %"
