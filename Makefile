@@ -33,6 +33,11 @@ docs: $(STAMP)
 docs-outputs: $(STAMP)
 	THENCE_DOCS_OUTPUTS=write $(BIN)/python -m pytest -q -n $(WORKERS) tests/test_docs.py -k print_what
 
+# Needs node; writes the bundles that the package ships, and what they were made from.
+frontend: $(STAMP)
+	$(BIN)/python frontend/make_types.py
+	cd frontend && npm ci --no-audit --no-fund && npm run typecheck && npm run build
+
 # The optional groups that the tests need are all in [dev]; nothing of the system is required.
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

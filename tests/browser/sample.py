@@ -253,7 +253,10 @@ def sample_report(*, rules: int = 120) -> Report:
                 "by": "kind",
                 "edges": edges,
                 "rows": [
-                    {"name": kind, "present": [0.0 if (k + at) % 23 == 5 else 1.0 - 0.1 * (k % 6 == at) for k in range(60)]}
+                    {
+                        "name": kind,
+                        "present": [0.0 if (k + at) % 23 == 5 else 1.0 - 0.1 * (k % 6 == at) for k in range(60)],
+                    }
                     for at, kind in enumerate(KINDS)
                 ],
             },
@@ -307,7 +310,13 @@ def sample_report(*, rules: int = 120) -> Report:
                 "figures": "in 291 of 300 hours",
                 "card": "rule-0",
             },
-            {"kind": "rule", "id": 4, "sentence": f"A fact without evidence: {HOSTILE[1]}", "figures": "", "card": None},
+            {
+                "kind": "rule",
+                "id": 4,
+                "sentence": f"A fact without evidence: {HOSTILE[1]}",
+                "figures": "",
+                "card": None,
+            },
         ],
         "rules": rows,
         "rules_left_out": 40,
@@ -378,7 +387,9 @@ def sample_report(*, rules: int = 120) -> Report:
             {
                 "name": "February",
                 "times": [START + k * HOUR for k in range(400)],
-                "score": [None if k == 50 else 0.4 + 0.2 * math.sin(k / 9) + (1.8 if 200 < k < 260 else 0) for k in range(400)],
+                "score": [
+                    None if k == 50 else 0.4 + 0.2 * math.sin(k / 9) + (1.8 if 200 < k < 260 else 0) for k in range(400)
+                ],
                 "threshold": 1.0,
                 "alarms": [
                     {

@@ -192,9 +192,10 @@ def test_prints_with_all_evidence_and_without_controls(open_page: OpenPage, addr
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_no_serious_finding_of_axe(
-    open_page: OpenPage, check_access: Callable[[Any], None], address: str, dark: bool
+    open_page: OpenPage, check_access: Callable[[Any], None], tmp_path: Path, dark: bool
 ) -> None:
-    page = open_page(address, dark=dark)
+    # Few rules: axe looks at every element, and more rows of the same kind tell it nothing.
+    page = open_page(write_page(sample_report(rules=9), tmp_path / "report.html").as_uri(), dark=dark)
     page.locator(".rule-table .unfold").first.click()
     page.get_by_text("Data as a table").first.click()
     check_access(page)

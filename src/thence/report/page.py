@@ -12,7 +12,6 @@ import json
 from html import escape
 from importlib import resources
 from pathlib import Path
-from typing import cast
 
 from thence.atomic import new_file
 from thence.report.schema import Report
@@ -111,7 +110,7 @@ def _text(content: str) -> str:
 def _plain(report: Report) -> str:
     """Return what a reader without scripts sees: the sentences worth knowing, as plain text."""
     facts = "".join(f"<li>{_text(fact['sentence'])} ({_text(fact['figures'])})</li>" for fact in report["facts"])
-    count = cast("int", report["mining"]["rules"])
+    count = report["mining"]["rules"]
     rules = f"{count:,} rule{'' if count == 1 else 's'}"
     return (
         f"<h1>{_text(report['title'])}</h1><p>{rules}. The tables and charts of this page need JavaScript; "
