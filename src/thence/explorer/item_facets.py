@@ -29,8 +29,8 @@ class ItemFacets:
     Examples:
         >>> from thence.rules.items import Feature
         >>> facets = ItemFacets([Item.is_(Feature("p1", label="flow", classes=frozenset({"Pump"})), "on")])
-        >>> facets.names("kind"), facets.names("class"), facets.texts
-        ([('flow',)], [('Pump',)], ['the flow p1 is on\\n(p1:flow).value = \\'on\\''])
+        >>> facets.names("kind"), facets.names("class"), facets.texts[0].splitlines()[0]
+        ([('flow',)], [('Pump',)], 'p1 reads on')
     """
 
     items: Sequence[Item]

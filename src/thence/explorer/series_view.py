@@ -43,7 +43,8 @@ def series_page(
 
     Examples:
         >>> import thence as th
-        >>> readings = th.window(th.datasets.load("toy").sensors, "1h")
+        >>> from thence.readings.windows import window
+        >>> readings = window(th.datasets.load("toy").sensors, "1h")
         >>> page = series_page(readings, [readings.sensors[0].id], start=None, end=None, points=10)
         >>> len(page["series"][0]["times"])
         10
