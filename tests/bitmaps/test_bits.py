@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -44,10 +46,12 @@ def test_present_is_none_only_where_nothing_is_missing() -> None:
     assert bits.popcount(present).tolist() == [130, 129]
 
 
-def test_threads_do_not_change_bitmaps() -> None:
-    codes = np.random.default_rng(3).integers(-1, 4, size=(70_001, 3)).astype(np.int8)
-    one = bits.pack_codes(codes, cardinalities=[4, 4, 4], threads=1)
-    many = bits.pack_codes(codes, cardinalities=[4, 4, 4], threads=3)
+@pytest.mark.parametrize(("shape", "order"), [((70_001, 3), "C"), ((70_001, 3), "F"), ((201, 90), "F")])
+def test_threads_do_not_change_bitmaps(shape: tuple[int, int], order: Literal["C", "F"]) -> None:
+    codes = np.random.default_rng(3).integers(-1, 4, size=shape).astype(np.int8, order=order)
+    sizes = [4] * shape[1]
+    one = bits.pack_codes(np.ascontiguousarray(codes), cardinalities=sizes, threads=1)
+    many = bits.pack_codes(codes, cardinalities=sizes, threads=3)
     assert np.array_equal(one[0], many[0])
     assert one[1] is not None and many[1] is not None and np.array_equal(one[1], many[1])
 

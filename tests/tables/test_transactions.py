@@ -15,11 +15,11 @@ from tests.helpers.networks import network
 from tests.helpers.tables import factorised_tables, plain_tables
 from thence.errors import InputError, MiningError
 from thence.readings.windows import window
-from thence.rules.items import Interval
+from thence.rules.items import Feature, Interval
 from thence.tables.discretization import Discretizer
 from thence.tables.enrich import build
 from thence.tables.frames import to_polars_frame
-from thence.tables.transactions import TransactionTable
+from thence.tables.transactions import Column, TransactionTable
 
 
 def test_from_pandas_and_polars_alike_without_changing_them() -> None:
@@ -169,3 +169,19 @@ def test_describe_counts_what_is_there() -> None:
     assert told["features_with_missing"] == 1
     assert told["missing_share"] == 0.25
     assert repr(table) == "TransactionTable(2 rows × 2 features, 2 items, enrich='none')"
+
+
+@given(
+    st.integers(1, 4).flatmap(
+        lambda rows: st.tuples(
+            st.lists(st.lists(st.integers(-1, 2), min_size=3, max_size=3), min_size=rows, max_size=rows),
+            st.lists(st.integers(-1, rows - 1), min_size=1, max_size=6),
+        )
+    )
+)
+def test_a_column_knows_whether_it_is_constant_or_has_gaps(case: tuple[list[list[int]], list[int]]) -> None:
+    codes, series = np.array(case[0], np.int16), np.array(case[1], np.int32)
+    column = Column(Feature("a"), (0.0, 1.0, 2.0), codes, series)
+    read = [codes[row].tolist() if row >= 0 else [-1] * 3 for row in series.tolist()]
+    assert column.is_constant == (len({code for row in read for code in row if code >= 0}) <= 1)
+    assert column.has_missing == any(code < 0 for row in read for code in row)

@@ -76,18 +76,27 @@ class Bank:
         """Add items, each given as a column and the items of that column to join (possibly none)."""
         if not unions:
             return self
-        rows, new_words, height = [self.row_of], [self.words], len(self.words)
+        rows, joins, height = [self.row_of], [], len(self.words)
         for _, members in unions:
             read = self.row_of[list(members)].T.reshape(self.n_embeddings, -1)
             keys, place = np.unique(read, axis=0, return_inverse=True)
-            joined = np.bitwise_or.reduce(self.words[keys], axis=1, initial=np.uint64(0))
-            new_words.append(joined)
+            joins.append(keys)
             rows.append((height + place.reshape(-1)).astype(np.int32)[None, :])
-            height += len(joined)
+            height += len(keys)
+        # Banks are large: joined bitmaps are written where they stay.
+        words = np.empty((height, self.words.shape[1]), np.uint64)
+        words[: len(self.words)] = self.words
+        at = len(self.words)
+        for keys in joins:
+            joined = words[at : at + len(keys)]
+            joined[:] = 0
+            for member in keys.T:
+                joined |= self.words[member]
+            at += len(keys)
         columns = np.array([column for column, _ in unions], np.int32)
         return replace(
             self,
-            words=np.concatenate(new_words),
+            words=words,
             row_of=np.concatenate(rows),
             column_of_item=np.concatenate([self.column_of_item, columns]),
         )

@@ -263,6 +263,35 @@ def _pack_rows(
     return bad
 
 
+@kernel
+def _pack_series(
+    codes: NDArray[Any],
+    offsets: NDArray[np.int64],
+    bitmaps: Words,
+    present: Words,
+    first: int,
+    last: int,
+) -> int:
+    """Set the bits of a run of features, given as series of codes, and return the number of codes out of range."""
+    n_rows = codes.shape[1]
+    bad = 0
+    for feature in range(first, last):
+        offset, size = offsets[feature], offsets[feature + 1] - offsets[feature]
+        for word in range(present.shape[1]):
+            start = word * 64
+            seen = np.uint64(0)
+            for row in range(start, min(start + 64, n_rows)):
+                code = np.int64(codes[feature, row])
+                if code >= 0 and code < size:
+                    bit = np.uint64(1) << np.uint64(row - start)
+                    bitmaps[offset + code, word] |= bit
+                    seen |= bit
+                elif code != -1:
+                    bad += 1
+            present[feature, word] = seen
+    return bad
+
+
 def pack_codes(codes: ArrayLike, *, cardinalities: ArrayLike, threads: int | None = None) -> tuple[Words, Words | None]:
     """Pack a matrix of codes into bitmaps.
 
@@ -296,14 +325,16 @@ def pack_codes(codes: ArrayLike, *, cardinalities: ArrayLike, threads: int | Non
         raise InputError(
             f"cardinalities must have one entry per column: {n_features} columns, {len(offsets) - 1} entries"
         )
-    matrix = as_kernel_array(matrix, matrix.dtype)
+    # Series by series, as lifted tables hold them, or row by row: in the order in which the codes lie in memory.
+    by_series = matrix.flags.f_contiguous and not matrix.flags.c_contiguous
+    pack, lying = (_pack_series, matrix.T) if by_series else (_pack_rows, matrix)
+    lying = as_kernel_array(lying, matrix.dtype)
     width = n_words(n_rows)
     bitmaps = np.zeros((int(offsets[-1]), width), dtype=np.uint64)
     present = np.zeros((n_features, width), dtype=np.uint64)
-    runs = split_range(width, (threads or default_threads()) * 2, least=256)
-    bad = run_threads(
-        lambda span: int(_pack_rows(matrix, offsets, bitmaps, present, span[0], span[1])), runs, threads=threads
-    )
+    pieces = (threads or default_threads()) * 2
+    runs = split_range(n_features, pieces, least=16) if by_series else split_range(width, pieces, least=256)
+    bad = run_threads(lambda span: int(pack(lying, offsets, bitmaps, present, *span)), runs, threads=threads)
     if sum(bad):
         high = np.asarray(cardinalities).ravel()
         row, feature = np.argwhere((matrix < -1) | (matrix >= high))[0]

@@ -84,14 +84,24 @@ class Column:
     @property
     def is_constant(self) -> bool:
         """Whether at most one code occurs."""
-        used = self.series[self.series >= 0]
-        seen = np.unique(self.codes[np.unique(used)])
-        return int((seen >= 0).sum()) <= 1
+        first = -1
+        for row in np.unique(self.series[self.series >= 0]).tolist():
+            codes = self.codes[row]
+            if first < 0:
+                first = int(codes.max(initial=-1))
+            if first >= 0 and bool(((codes != first) & (codes >= 0)).any()):
+                return False
+        return True
 
     @property
     def has_missing(self) -> bool:
         """Whether the feature is missing in some row."""
-        return bool((self.series < 0).any() or (self.codes[np.unique(self.series)] < 0).any())
+        if (self.series < 0).any():
+            return True
+        used = np.unique(self.series)
+        if len(used) == len(self.codes):
+            return bool(self.codes.min(initial=0) < 0)
+        return any(bool(self.codes[row].min(initial=0) < 0) for row in used.tolist())
 
     def codes_of(self, item: Item) -> tuple[int, ...]:
         """Return the codes that satisfy ``item``.

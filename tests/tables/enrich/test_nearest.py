@@ -45,7 +45,7 @@ def series(system: th.System, pattern: str) -> dict[str, tuple[np.ndarray, froze
     parsed = Pattern.parse(pattern)
     carriers = Carriers.of(index, {s.id: s.kind for s in readings.sensors}, dict(system.binding), patterns=[parsed])
     focus = np.array([index.number["n000"]])
-    return {f.name: (values[0], f.reads) for f, values, _, _ in star_series(parsed, focus, readings, carriers)}
+    return {f.name: (rows(0, 1)[0], f.reads) for f, rows, _, _ in star_series(parsed, focus, readings, carriers)}
 
 
 def test_they_have_a_mean_a_lowest_and_a_highest_but_no_total() -> None:
