@@ -45,12 +45,22 @@ export function quantity(value: number | null | undefined, unit: string): string
 /** A share between 0 and 1 in percent: 100 % and 0 % are said only if they are exact. */
 export function percent(share: number | null | undefined, decimals = 1): string {
   if (share === null || share === undefined || !Number.isFinite(share)) return NONE;
-  if (share === 0 || share === 1) return `${share * 100}%`;
+  if (share === 0 || share === 1) return `${share * 100}\u00a0%`;
   const step = 10 ** -decimals;
   let text = (share * 100).toFixed(decimals);
   if (Number(text) >= 100 && share < 1) text = (100 - step).toFixed(decimals);
-  if (Number(text) <= 0 && share > 0) return `< ${step.toFixed(decimals)}%`;
-  return `${text}%`;
+  if (Number(text) <= 0 && share > 0) return `<\u00a0${step.toFixed(decimals)}\u00a0%`;
+  return `${text}\u00a0%`;
+}
+
+/** A sentence of the library with a capital letter, if it begins with a common word and not with a name. */
+export function sentence(text: string): string {
+  return /^(for|if|while|when|whenever|where|the|in|at|its|a|an|all|every|each|no|some) /.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+}
+
+/** A name of the data with spaces in place of underscores, as sentences have it. */
+export function words(name: string): string {
+  return name.replace(/_+/g, " ").trim() || name;
 }
 
 /** "1 rule", "2 rules". */
@@ -92,7 +102,7 @@ export function period(start: number, end: number): string {
 export function duration(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return NONE;
   if (seconds < 1) return seconds === 0 ? "0 s" : `${number(seconds, 2)} s`;
-  if (seconds < 120) return `${number(seconds, 3)} s`;
+  if (seconds < 120 && seconds % 60 !== 0) return `${number(seconds, 3)} s`;
   if (seconds < 7200 && seconds % 3600 !== 0) return `${number(seconds / 60, 3)} min`;
   if (seconds < 172_800) return `${number(seconds / 3600, 3)} h`;
   return `${number(seconds / 86_400, 3)} days`;

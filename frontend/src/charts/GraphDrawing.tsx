@@ -1,5 +1,5 @@
 // The graph as a picture: nodes by class, those with sensors emphasised, and a part of it highlighted.
-import { useMemo, useState } from "preact/hooks";
+import { useId, useMemo, useState } from "preact/hooks";
 import { useWidth } from "../hooks";
 import type { DrawnNode, Drawing } from "../types";
 import { Tip } from "./cursor";
@@ -40,17 +40,18 @@ export function GraphDrawing({ drawing, summary, highlight, shares, shareText, m
   const shift = pad + (inner - wide) / 2;
   const height = high + 2 * pad;
   const crowd = drawing.nodes.length;
-  const scale = Math.min(1.5, Math.max(0.55, Math.sqrt((wide * high) / (crowd + 1)) / 26));
+  const scale = Math.min(1.15, Math.max(0.5, Math.sqrt((wide * high) / (crowd + 1)) / 46));
+  const rare = useMemo(() => new Set(drawing.groups.filter((group) => group.count * 12 < crowd).map((group) => group.name)), [drawing, crowd]);
   const placed: Placed[] = useMemo(
     () =>
       drawing.nodes.map((node) => ({
         node,
         x: shift + node.x * wide,
         y: pad + node.y * high,
-        r: (node.sensors.length > 0 ? 5 : 2.6) * scale,
+        r: (node.sensors.length > 0 ? 5 : 2.8) * scale * (rare.has(node.group) ? 1.35 : 1),
         colour: colours.get(node.group) ?? groupColour(7),
       })),
-    [drawing, shift, wide, high, scale, colours],
+    [drawing, shift, wide, high, scale, colours, rare],
   );
   const some = highlight !== undefined && highlight.size > 0;
   const edges = useMemo(() => {
@@ -83,7 +84,11 @@ export function GraphDrawing({ drawing, summary, highlight, shares, shareText, m
     });
     setHover(best);
   };
-  const order = useMemo(() => placed.map((_, at) => at).sort((a, b) => (placed[a] as Placed).r - (placed[b] as Placed).r), [placed]);
+  // Nodes without sensors first, rare classes last: what is special lies on top.
+  const order = useMemo(() => {
+    const rank = ({ node }: Placed) => (node.sensors.length > 0 ? 1000 : 0) + drawing.groups.findIndex((group) => group.name === node.group);
+    return placed.map((one, at) => ({ at, rank: rank(one) })).sort((a, b) => a.rank - b.rank).map(({ at }) => at);
+  }, [placed, drawing]);
   const over = hover === null ? undefined : placed[hover];
   return (
     <div class="plot graph" ref={ref}>
@@ -173,6 +178,7 @@ interface GraphPieceProps {
 /** The part of the graph that a card speaks of, with its surroundings. */
 export function GraphPiece({ drawing, nodes, edges, highlight, summary }: GraphPieceProps) {
   const [ref, width] = useWidth<HTMLDivElement>(300);
+  const frame = useId();
   if (nodes.length === 0) return null;
   const [known, colours] = [new Map<string, DrawnNode>(), drawing ? groupColours(drawing) : new Map<string, string>()];
   for (const node of drawing?.nodes ?? []) known.set(node.id, node);
@@ -222,7 +228,10 @@ export function GraphPiece({ drawing, nodes, edges, highlight, summary }: GraphP
   return (
     <div class="plot graph piece" ref={ref}>
       <svg viewBox={`0 0 ${width} ${height}`} width={width} height={height} role="img" aria-label={summary}>
-        <path d={context.join("")} fill="none" stroke="var(--line-strong)" stroke-width="1" clip-path={`path("M0 0H${width}V${height}H0z")`} />
+        <clipPath id={frame}>
+          <rect width={width} height={height} rx="8" />
+        </clipPath>
+        <path d={context.join("")} fill="none" stroke="var(--line-strong)" stroke-width="1" clip-path={`url(#${frame})`} />
         <path d={lines.join("")} fill="none" stroke="var(--ink)" stroke-width="2" />
         {all.map(({ node, x, y, r, colour }) => (
           <circle key={node.id} cx={x} cy={y} r={r} fill={node.sensors.length > 0 ? colour : "var(--bg)"} stroke={some && highlight.has(node.id) ? "var(--violated)" : node.sensors.length > 0 ? "var(--bg)" : colour} stroke-width={some && highlight.has(node.id) ? 3 : 1.5} />

@@ -1,5 +1,5 @@
 // Which quantities imply which: a table whose cells are circles, large for many rules.
-import { percent, plural } from "../format";
+import { percent, plural, words } from "../format";
 import type { Matrix } from "../types";
 import { ramp } from "./scales";
 import { Ramp } from "./Ramp";
@@ -23,7 +23,7 @@ export function MatrixChart({ matrix, chosen, onChoose }: MatrixChartProps) {
   return (
     <div>
       <div class="scroll">
-        <table class="matrix">
+        <table class={`matrix${targets.length > 8 ? " dense" : ""}`}>
           <caption class="sr-only">Number of rules from each quantity (row) to each quantity (column)</caption>
           <thead>
             <tr>
@@ -32,7 +32,7 @@ export function MatrixChart({ matrix, chosen, onChoose }: MatrixChartProps) {
               </td>
               {targets.map((at) => (
                 <th key={at} scope="col" title={quantities[at]}>
-                  <span>{quantities[at]}</span>
+                  <span>{words(quantities[at] ?? "")}</span>
                 </th>
               ))}
             </tr>
@@ -41,13 +41,13 @@ export function MatrixChart({ matrix, chosen, onChoose }: MatrixChartProps) {
             {sources.map((source) => (
               <tr key={source}>
                 <th scope="row" title={quantities[source]}>
-                  {quantities[source]}
+                  {words(quantities[source] ?? "")}
                 </th>
                 {targets.map((target) => {
                   const cell = found.get(`${source}:${target}`);
                   if (!cell) return <td key={target} />;
                   const pressed = chosen !== null && chosen[0] === source && chosen[1] === target;
-                  const text = `${plural(cell.rules, "rule")} from ${quantities[source]} to ${quantities[target]}, best confidence ${percent(cell.confidence)}`;
+                  const text = `${plural(cell.rules, "rule")} from ${words(quantities[source] ?? "")} to ${words(quantities[target] ?? "")}, best confidence ${percent(cell.confidence)}`;
                   return (
                     <td key={target}>
                       <button type="button" aria-pressed={pressed} aria-label={text} title={text} onClick={() => onChoose(pressed ? null : [source, target])}>

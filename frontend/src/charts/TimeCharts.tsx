@@ -1,6 +1,6 @@
 // Charts over the whole period: where readings are missing, how much of the data the rules cover, scores of a detector.
 import { useState } from "preact/hooks";
-import { moment, number, percent, period } from "../format";
+import { moment, number, percent, period, words } from "../format";
 import { useWidth } from "../hooks";
 import type { Detected, Gaps } from "../types";
 import { LeftAxis, TimeAxis } from "./axes";
@@ -17,8 +17,8 @@ export function GapsChart({ gaps }: { gaps: Gaps }) {
   const [first, last] = [edges[0], edges.at(-1)];
   if (first === undefined || last === undefined || rows.length === 0) return null;
   const longest = Math.max(...rows.map((row) => row.name.length));
-  const gutter = Math.min(width * 0.34, 170, longest * 6.6 + 14);
-  const high = rows.length <= 12 ? 20 : rows.length <= 40 ? 12 : Math.max(3, Math.round(420 / rows.length));
+  const gutter = Math.min(width * 0.34, 240, longest * 6.4 + 14);
+  const high = rows.length <= 12 ? 20 : rows.length <= 40 ? 15 : Math.max(3, Math.round(420 / rows.length));
   const x = linear([first, last], [gutter, width - 2]);
   const base = rows.length * high + 2;
   const named = high >= 12;
@@ -37,8 +37,8 @@ export function GapsChart({ gaps }: { gaps: Gaps }) {
         {rows.map((row, at) => (
           <g key={at} transform={`translate(0 ${at * high})`}>
             {named && (
-              <text x={gutter - 8} y={high / 2 + 4} text-anchor="end">
-                {shorten(row.name, Math.max(4, Math.floor((gutter - 8) / 6.6)))}
+              <text x={gutter - 8} y={high / 2 + 3.5} text-anchor="end" class={high < 16 ? "tiny" : ""}>
+                {shorten(words(row.name), Math.max(4, Math.floor((gutter - 8) / 6.4)))}
               </text>
             )}
             {runs(row.present).map(([from, to, share]) => {
@@ -47,7 +47,7 @@ export function GapsChart({ gaps }: { gaps: Gaps }) {
               return (
                 <g key={from}>
                   <rect x={left} width={wide} y={1} height={high - (named ? 3 : 0.6)} fill="var(--present)" opacity={share <= 0 ? 0 : 0.25 + 0.75 * share} />
-                  {share <= 0 && <rect x={left} width={wide} y={high / 2 - 1.5} height={3} fill="var(--violated)" />}
+                  {share <= 0 && <rect x={left} width={wide} y={high / 2 - 1} height={Math.min(2, high / 2)} fill="var(--violated)" opacity="0.6" />}
                 </g>
               );
             })}

@@ -9,13 +9,18 @@ import { dataDigits, extent, linear, numberTicks, type Scale } from "./scales";
 
 interface Panel {
   trace: Trace;
+  title: string;
+  role: string;
+  /** Whether the role stands on a line of its own. */
+  below: boolean;
   top: number;
   bottom: number;
   y: Scale;
 }
 
-const HEAD = 40;
-const GAP = 14;
+const LINE = 15;
+const GAP = 12;
+const LETTER = 6.4;
 const RUG = 16;
 
 /** The value of a trace at a position, in words. */
@@ -42,16 +47,21 @@ function domainOf(trace: Trace): [number, number] {
   return [low - pad, high + pad];
 }
 
-function panelsOf(traces: Trace[]): [Panel[], number] {
+function panelsOf(traces: Trace[], width: number): [Panel[], number] {
   let top = 4;
+  const room = Math.max(12, Math.floor(width / LETTER));
   const panels = traces.map((trace) => {
+    const title = trace.unit ? `${trace.name} (${trace.unit})` : trace.name;
+    const role = trace.role && trace.role !== trace.name ? trace.role : "";
+    const below = role !== "" && title.length + role.length + 2 > room;
+    const lines = 1 + (below ? 1 : 0) + (trace.bands.length > 0 ? 1 : 0);
     const states = trace.states.length;
     const height = states > 0 ? Math.min(6, Math.max(2, states)) * 20 : traces.length < 3 ? 104 : traces.length > 5 ? 58 : 74;
-    const from = top + HEAD;
+    const from = top + lines * LINE + 6;
     const bottom = from + height;
     top = bottom + GAP;
     const domain: [number, number] = states > 0 ? [-0.6, states - 0.4] : domainOf(trace);
-    return { trace, top: from, bottom, y: linear(domain, [bottom, from]) };
+    return { trace, title: shorten(title, room), role: below ? shorten(role, room) : role, below, top: from, bottom, y: linear(domain, [bottom, from]) };
   });
   return [panels, top];
 }
@@ -91,7 +101,7 @@ function bandRect(band: Band, { trace, top, bottom, y }: Panel): { y: number; he
   const clamp = (value: number) => Math.min(bottom, Math.max(top, value));
   const from = band.high === null ? top : clamp(y(band.high));
   const to = band.low === null ? bottom : clamp(y(band.low));
-  return to - from < 2 ? [{ y: (from + to) / 2 - 1.5, height: 3 }] : [{ y: from, height: to - from }];
+  return to - from < 4 ? [{ y: (from + to) / 2 - 2, height: 4 }] : [{ y: from, height: to - from }];
 }
 
 function bandText(band: Band): string {
@@ -129,7 +139,7 @@ export function TraceChart({ traces, held, violated, switches = [], summary }: T
   const step = stepOf(times);
   const gutter = width < 480 ? 44 : 56;
   const x = linear([first, Math.max(last + (step < (last - first) ? step : 0), first + 1)], [gutter, width - 2]);
-  const [panels, end] = panelsOf(traces);
+  const [panels, end] = panelsOf(traces, width);
   const verdicts = held.length > 0 || violated.length > 0;
   const rug = end - GAP + 8;
   const base = verdicts ? rug + RUG : end - GAP + 2;
@@ -140,6 +150,9 @@ export function TraceChart({ traces, held, violated, switches = [], summary }: T
     const from = clip(start);
     return { x: from, width: Math.max(1.5, clip(Math.max(stop, start)) - from) };
   };
+  // Where it held all the time, the bar below says it, and shading would only dim the picture.
+  const covered = held.reduce((sum, { start, end: stop }) => sum + Math.max(0, stop - start), 0);
+  const throughout = violated.length === 0 && covered > 0.97 * (last - first);
   const verdict = (time: number) => (inside(time, violated) ? "violated" : inside(time, held) ? "held" : verdicts ? "does not apply" : "");
   const describe = (at: number) => {
     const time = times[at] as number;
@@ -158,7 +171,7 @@ export function TraceChart({ traces, held, violated, switches = [], summary }: T
         </defs>
         {panels.map((panel, at) => (
           <g key={at}>
-            {held.map((stretch, part) => (
+            {!throughout && held.map((stretch, part) => (
               <rect key={part} {...span(stretch)} y={panel.top} height={panel.bottom - panel.top} fill="var(--held-soft)" />
             ))}
             <TracePanel panel={panel} x={x} width={width} index={index} />
@@ -213,7 +226,7 @@ export function TraceChart({ traces, held, violated, switches = [], summary }: T
 }
 
 function TracePanel({ panel, x, width, index }: { panel: Panel; x: Scale; width: number; index: number | null }) {
-  const { trace, top, bottom, y } = panel;
+  const { trace, title, role, below, top, bottom, y } = panel;
   const states = trace.states.length > 0;
   const left = x.range[0];
   const right = x.range[1];
@@ -221,26 +234,32 @@ function TracePanel({ panel, x, width, index }: { panel: Panel; x: Scale; width:
     ? trace.states.slice(0, 6).map((state, at) => ({ value: at, at: y(at), label: shorten(state, Math.max(6, Math.floor(left / 7.5))) }))
     : numberTicks(y, bottom - top > 90 ? 4 : 3);
   const value = index === null ? null : (trace.values[index] ?? null);
-  const room = Math.max(12, Math.floor((width - 4) / 6.6));
-  const title = trace.unit ? `${trace.name} (${trace.unit})` : trace.name;
-  const role = trace.role && trace.role !== trace.name ? trace.role : "";
+  const room = Math.max(12, Math.floor(width / LETTER));
+  const bands = trace.bands.length > 0;
   return (
     <g>
-      <text class="strong" x={0} y={top - 23}>
-        {shorten(title, role ? Math.floor(room * 0.55) : room)}
-        {role && (
+      <text class="strong" x={0} y={top - 6 - LINE * ((bands ? 1 : 0) + (below ? 1 : 0))}>
+        {title}
+        {role && !below && (
           <tspan class="role" dx="8">
-            {shorten(role, Math.max(0, room - Math.min(title.length, Math.floor(room * 0.55)) - 2))}
+            {role}
           </tspan>
         )}
       </text>
-      <text x={0} y={top - 8} class="band-text">
-        {trace.bands.map((band, at) => (
-          <tspan key={at} fill={`var(--${band.side})`} dx={at ? 10 : 0}>
-            {shorten(bandText(band), Math.floor(room / trace.bands.length))}
-          </tspan>
-        ))}
-      </text>
+      {below && (
+        <text x={0} y={top - 6 - (bands ? LINE : 0)}>
+          {role}
+        </text>
+      )}
+      {bands && (
+        <text x={0} y={top - 6} class="band-text">
+          {trace.bands.map((band, at) => (
+            <tspan key={at} class={band.side} dx={at ? 10 : 0}>
+              {shorten(bandText(band), Math.floor(room / trace.bands.length))}
+            </tspan>
+          ))}
+        </text>
+      )}
       {trace.bands.map((band, at) =>
         bandRect(band, panel).map((box, part) => (
           <g key={`${at}-${part}`}>

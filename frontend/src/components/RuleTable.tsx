@@ -1,7 +1,7 @@
 // A table of rules: the sentence first, measures on the right; columns sort, rows unfold.
 import type { ComponentChildren } from "preact";
 import { Fragment } from "preact";
-import { fixed, number, percent, plural } from "../format";
+import { fixed, number, percent, plural, sentence, whole } from "../format";
 import type { RuleRow } from "../types";
 import { countsText, MEASURES, type Measure, type Sort } from "./rules";
 
@@ -57,7 +57,7 @@ export function RuleTable({ rules, sort, onSort, open, onOpen, onHover, detail }
                     <svg class="caret" width="10" height="10" viewBox="0 0 10 10" aria-hidden="true">
                       <path d="M3 1l4 4-4 4" fill="none" stroke="currentColor" stroke-width="1.6" />
                     </svg>
-                    <span dir="auto">{rule.sentence}</span>
+                    <span dir="auto">{sentence(rule.sentence)}</span>
                   </button>
                   {rule.review && rule.review.verdict !== "" && <span class={`badge ${rule.review.verdict === "accepted" ? "good" : "bad"}`}>{rule.review.verdict}</span>}
                 </td>
@@ -171,5 +171,5 @@ function Bar({ share, label, colour }: { share: number; label: string; colour: s
 
 /** How many of the rules are listed, in words. */
 export function countText(found: number, all: number): string {
-  return found === all ? plural(all, "rule") : `${plural(found, "rule")} of ${plural(all, "rule")}`;
+  return found === all ? plural(all, "rule") : `${whole(found)} of ${plural(all, "rule")}`;
 }

@@ -1,5 +1,6 @@
 // Worth knowing: the few sentences that come first, each with its evidence.
 import { useState } from "preact/hooks";
+import { sentence } from "../format";
 import type { Fact } from "../types";
 import { Evidence, Section, useShared } from "./parts";
 
@@ -34,7 +35,7 @@ function FactItem({ fact, start }: { fact: Fact; start: boolean }) {
     <li class="fact">
       <p class="fact-kind">{KIND[fact.kind]}</p>
       <p class="fact-sentence" dir="auto">
-        {fact.sentence}
+        {sentence(fact.sentence)}
       </p>
       <p class="fact-figures">
         <span dir="auto">{fact.figures}</span>

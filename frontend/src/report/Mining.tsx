@@ -4,6 +4,8 @@ import { Figure } from "../charts/Figure";
 import { duration, whole } from "../format";
 import { Section, useShared } from "./parts";
 
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
 export function MiningPart() {
   const { report } = useShared();
   const { mining } = report;
@@ -26,19 +28,16 @@ export function MiningPart() {
   const notes = [...mining.notes, ...report.notes];
   return (
     <Section id="mining" title="How it was mined" lead={mining.complete ? undefined : "The search was ended early: there are more rules than these."}>
-      <table class="table settings">
-        <caption class="sr-only">Settings</caption>
-        <tbody>
-          {rows
-            .filter(([, value]) => value)
-            .map(([name, value], at) => (
-              <tr key={at}>
-                <th scope="row">{name}</th>
-                <td dir="auto">{value}</td>
-              </tr>
-            ))}
-        </tbody>
-      </table>
+      <dl class="settings">
+        {rows
+          .filter(([, value]) => value)
+          .map(([name, value], at) => (
+            <div key={at}>
+              <dt>{capital(name)}</dt>
+              <dd dir="auto">{value}</dd>
+            </div>
+          ))}
+      </dl>
       {total > 0 && (
         <Figure title={`Time: ${duration(total)}`}>
           <StagesBar stages={mining.stages} />
@@ -50,7 +49,7 @@ export function MiningPart() {
           <ul class="notes">
             {notes.map((note, at) => (
               <li key={at} dir="auto">
-                {note}
+                {capital(note)}
               </li>
             ))}
           </ul>

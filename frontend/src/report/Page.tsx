@@ -47,6 +47,7 @@ export function Page({ report }: { report: Report }) {
         </div>
       </nav>
       <header class="page head">
+        <p class="over">What was learned from</p>
         <h1 dir="auto">{report.title}</h1>
         <Figures report={report} />
       </header>

@@ -5,10 +5,11 @@ import { GraphDrawing } from "../charts/GraphDrawing";
 import { MatrixChart } from "../charts/MatrixChart";
 import { Ramp } from "../charts/Ramp";
 import { Scatter } from "../charts/Scatter";
+import { extent } from "../charts/scales";
 import { ShareChart } from "../charts/TimeCharts";
 import { RuleDetail, RuleTable, countText } from "../components/RuleTable";
 import { NO_FILTER, filtered, isFiltered, sorted, type Filter, type Sort } from "../components/rules";
-import { number, percent, period, plural, whole } from "../format";
+import { number, percent, period, plural, whole, words } from "../format";
 import type { Coverage, RuleRow } from "../types";
 import { Evidence, Section, nodesOf, useShared } from "./parts";
 
@@ -55,7 +56,7 @@ export function Rules() {
   ];
   return (
     <Section id="rules" title="Rules" lead={lead.filter(Boolean).join(" ")}>
-      <div class="pictures">
+      <div class={`pictures${new Set(matrix.cells.map((one) => one.target)).size > 12 ? " stacked" : ""}`}>
         {rules.length > 1 && (
           <Figure
             title="Support and confidence"
@@ -153,7 +154,7 @@ function Filters({ filter, change, rules, told }: { filter: Filter; change: (par
         <div class="chips kinds-chips" role="group" aria-label="Kinds that the rule speaks of">
           {kinds.map(([kind, count]) => (
             <button key={kind} type="button" class="chip" aria-pressed={filter.kinds.includes(kind)} onClick={() => flip(kind)}>
-              {kind} <span class="muted num">{whole(count)}</span>
+              {words(kind)} <span class="muted num">{whole(count)}</span>
             </button>
           ))}
         </div>
@@ -171,7 +172,7 @@ function Choices({ filter, change, clear }: { filter: Filter; change: (part: Par
   const { cell, region, chosen } = filter;
   const chips: [string, () => void][] = [];
   if (chosen !== null) chips.push(["one rule of the chart", () => change({ chosen: null })]);
-  if (cell) chips.push([`${cell[0]} → ${cell[1]}`, () => change({ cell: null })]);
+  if (cell) chips.push([`${words(cell[0])} → ${words(cell[1])}`, () => change({ cell: null })]);
   if (region) chips.push([`support ${number(region.x[0], 2)}–${number(region.x[1], 2)}, confidence ${number(region.y[0], 2)}–${number(region.y[1], 2)}`, () => change({ region: null })]);
   if (!isFiltered(filter)) return null;
   return (
@@ -191,51 +192,67 @@ function Choices({ filter, change, clear }: { filter: Filter; change: (part: Par
 function CoverageFigures({ coverage }: { coverage: Coverage }) {
   const { report } = useShared();
   const shares = useMemo(() => new Map(coverage.nodes.map(({ node, share }) => [node, share])), [coverage]);
+  const [least, most] = extent([...shares.values()]) ?? [0, 0];
+  const even = most - least < 0.005;
   return (
     <div class="coverage">
       {coverage.share.length > 0 && (
         <Figure
           title="Coverage over time"
-          note="The share of the data that the rules speak of: rows in which the condition of at least one rule is true."
+          note="The share of the rows of the table in which the condition of at least one rule is true."
           data={{ columns: ["Period", "Covered"], rows: () => coverage.share.map((share, at) => [period(coverage.edges[at] ?? 0, coverage.edges[at + 1] ?? 0), percent(share)]), numeric: [1] }}
         >
-          <ShareChart edges={coverage.edges} shares={coverage.share} what="Share of the data that the rules speak of" />
+          <ShareChart edges={coverage.edges} shares={coverage.share} what="Share of the rows that the rules speak of" />
         </Figure>
       )}
-      {report.drawing && coverage.nodes.length > 0 && (
+      {report.drawing && coverage.nodes.length > 0 && even && (
+        <Figure title="Coverage over places" note={`At each of ${plural(coverage.nodes.length, "node")} of the drawing a rule applies ${percent(most)} of the time.`}>
+          {null}
+        </Figure>
+      )}
+      {report.drawing && coverage.nodes.length > 0 && !even && (
         <Figure
           title="Coverage over places"
           note="Nodes by the share of the time at which a rule applies there; nodes that no rule speaks of are empty."
           data={{ columns: ["Node", "Share of the time"], rows: () => coverage.nodes.map(({ node, share }) => [report.drawing?.nodes[node]?.name ?? "", percent(share)]), numeric: [1] }}
         >
-          <Ramp title="share of the time" from="0%" to="100%" />
-          <GraphDrawing drawing={report.drawing} shares={shares} shareText={(share) => `${percent(share)} of the time`} maxHeight={380} summary={`Drawing of the graph: rules apply at ${plural(coverage.nodes.length, "node")}.`} />
+          <Ramp title="share of the time" from="0 %" to="100 %" />
+          <GraphDrawing drawing={report.drawing} shares={shares} shareText={(share) => `${percent(share)} of the time`} maxHeight={400} summary={`Drawing of the graph: rules apply at ${plural(coverage.nodes.length, "node")}.`} />
         </Figure>
       )}
-      {coverage.places.length > 0 && (
-        <Figure title="Rules by place">
-          <PlaceCounts places={coverage.places} />
-        </Figure>
-      )}
+      {coverage.places.length > 1 && <PlaceCounts places={coverage.places} />}
     </div>
   );
 }
 
+const FIRST_PLACES = 12;
+
+/** How many rules apply where: places in order, or one sentence if it is the same everywhere. */
 function PlaceCounts({ places }: { places: { name: string; count: number }[] }) {
   const most = Math.max(1, ...places.map((place) => place.count));
+  const same = places.every((place) => place.count === most);
+  const named = places.slice(0, 4).map((place) => place.name);
   return (
-    <ul class="place-counts">
-      {places.slice(0, 24).map((place, at) => (
-        <li key={at}>
-          <span class="place-name" title={place.name} dir="auto">
-            {place.name}
-          </span>
-          <svg viewBox="0 0 100 8" height="8" width="100%" preserveAspectRatio="none" aria-hidden="true">
-            <rect width={(place.count / most) * 100} height="8" fill="var(--held)" opacity="0.75" />
-          </svg>
-          <span class="num small">{plural(place.count, "rule")}</span>
-        </li>
-      ))}
-    </ul>
+    <Figure
+      title="Rules by place"
+      {...(same ? { note: `${plural(most, "rule")} ${most === 1 ? "applies" : "apply"} at each of ${plural(places.length, "place")}: ${named.join(", ")}${places.length > 4 ? " and others" : ""}.` } : {})}
+      {...(same ? {} : { data: { columns: ["Place", "Rules"], rows: () => places.map((place) => [place.name, whole(place.count)]), numeric: [1] } })}
+    >
+      {!same && (
+        <ul class="place-counts">
+          {places.slice(0, FIRST_PLACES).map((place, at) => (
+            <li key={at}>
+              <span class="place-name" title={place.name} dir="auto">
+                {place.name}
+              </span>
+              <svg viewBox="0 0 100 8" height="8" width="100%" preserveAspectRatio="none" aria-hidden="true">
+                <rect width={(place.count / most) * 100} height="8" fill="var(--held)" opacity="0.75" />
+              </svg>
+              <span class="num small">{plural(place.count, "rule")}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Figure>
   );
 }

@@ -1,6 +1,6 @@
 // Laws and controls: what the plant always obeys, and what makes its actuators switch.
 import { useState } from "preact/hooks";
-import { percent, plural, whole } from "../format";
+import { percent, plural, sentence, whole } from "../format";
 import type { ControlRow, LawRow } from "../types";
 import { Evidence, Section, useShared } from "./parts";
 
@@ -61,17 +61,12 @@ function EvidenceToggle({ card }: { card: string | null }) {
 function LawItem({ law }: { law: LawRow }) {
   return (
     <li>
-      <p dir="auto">{law.sentence}</p>
+      <p dir="auto">{sentence(law.statement || law.sentence)}</p>
       <p class="muted small">
         Held in {whole(law.held)} of {plural(law.rows, "row")} ({percent(law.share, 2)}) at {law.places_held === law.places ? plural(law.places, "place") : `${whole(law.places_held)} of ${plural(law.places, "place")}`}
         {law.later_share !== null && `; ${percent(law.later_share, 2)} on the later part that it was not fitted on`}.
         {law.exceptions.length > 0 && ` Not at ${law.exceptions.slice(0, 6).join(", ")}${law.exceptions.length > 6 ? ` and ${law.exceptions.length - 6} more` : ""}.`}
       </p>
-      {law.statement && (
-        <p class="small">
-          <code dir="auto">{law.statement}</code>
-        </p>
-      )}
       <EvidenceToggle card={law.card} />
     </li>
   );
@@ -80,7 +75,7 @@ function LawItem({ law }: { law: LawRow }) {
 function ControlItem({ control }: { control: ControlRow }) {
   return (
     <li>
-      <p dir="auto">{control.sentence}</p>
+      <p dir="auto">{sentence(control.sentence)}</p>
       <EvidenceToggle card={control.card} />
     </li>
   );

@@ -4,7 +4,7 @@ import { Dumbbell, VerdictBar, verdictColour } from "../charts/Bars";
 import { Figure } from "../charts/Figure";
 import { GraphDrawing } from "../charts/GraphDrawing";
 import { ScoreChart, ShareChart } from "../charts/TimeCharts";
-import { number, percent, period, plural, moment, whole } from "../format";
+import { number, percent, period, plural, moment, sentence, whole } from "../format";
 import type { Alarm, Applied, Detected } from "../types";
 import { Section, useShared } from "./parts";
 
@@ -18,9 +18,9 @@ export function AppliedSection({ applied, at }: { applied: Applied; at: number }
     <Section id={`applied-${at}`} title={`On other data: ${applied.name}`} lead={`What became of the rules${when}.`}>
       {applied.sentences.length > 0 && (
         <ul class="statements">
-          {applied.sentences.map((sentence, index) => (
+          {applied.sentences.map((text, index) => (
             <li key={index} dir="auto">
-              {sentence}
+              {sentence(text)}
             </li>
           ))}
         </ul>
@@ -59,7 +59,7 @@ export function AppliedSection({ applied, at }: { applied: Applied; at: number }
             <tbody>
               {rules.map((rule) => (
                 <tr key={rule.id}>
-                  <td dir="auto">{rule.sentence}</td>
+                  <td dir="auto">{sentence(rule.sentence)}</td>
                   <td class="nowrap">
                     <svg width="10" height="10" viewBox="0 0 10 10" aria-hidden="true">
                       <circle cx="5" cy="5" r="4.5" fill={verdictColour(rule.verdict)} />
@@ -114,7 +114,7 @@ export function DetectedSection({ detected, at }: { detected: Detected; at: numb
                 <svg class="caret" width="10" height="10" viewBox="0 0 10 10" aria-hidden="true">
                   <path d="M3 1l4 4-4 4" fill="none" stroke="currentColor" stroke-width="1.6" />
                 </svg>
-                <span dir="auto">{one.sentence}</span>
+                <span dir="auto">{sentence(one.sentence)}</span>
               </button>
               <p class="muted small">
                 {period(one.start, one.end)} · score {number(one.score, 3)}
