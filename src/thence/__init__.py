@@ -62,6 +62,8 @@ if TYPE_CHECKING:
     from thence.readings.sensors import SensorData as SensorData
     from thence.refinement import refine as refine
     from thence.refinement.exceptions import exceptions as exceptions
+    from thence.report.run_report import RunReport as RunReport
+    from thence.report.run_report import report as report
     from thence.rules.constraints import Where as Where
     from thence.rules.item_text import parse_item as parse_item
     from thence.rules.items import Feature as Feature
@@ -129,7 +131,9 @@ _MODULES = MappingProxyType(
         "runs.configuration": ("Config",),
         "runs.inputs": ("read_system",),
         "runs.logic": ("find_controls", "find_laws"),
-        "runs.pipeline": ("mine",),
+        # As thence.runs.pipeline.mine, and then the report of the run.
+        "report.mining": ("mine",),
+        "report.run_report": ("RunReport", "report"),
         "runs.preparation": ("feature_table", "transactions"),
         "runs.run": ("Run", "load_run"),
         "tables.discretization": ("Discretizer",),

@@ -56,7 +56,8 @@ BUILT_IN_ONTOLOGY = "water"
 INPUT_FILES = ("sensors", "graph", "ontology", "binding")
 """The settings of ``[input]`` that name files."""
 # Written after the further files of a run, so a further file with such a name would be lost.
-_RESERVED = ("summary.json", "provenance.json", "discretizer.json")
+_RESERVED = ("summary.json", "provenance.json", "discretizer.json", "report.json", "report.html")
+_DEFAULT_FLAGS = (("force", False), ("report", True))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -406,11 +407,13 @@ class OutputConfig:
         path: The run folder.
         force: Replace a run that already exists there.
         also: Further files to write into the run folder, such as ``rules.md`` or ``rules.pmml``.
+        report: Whether to write ``report.html`` and ``report.json`` into the run folder.
     """
 
     path: str | None = None
     force: bool = False
     also: tuple[str, ...] = ()
+    report: bool = True
 
     def __post_init__(self) -> None:
         for name in self.also:
@@ -526,9 +529,8 @@ class Config:
             if name == "miner":
                 values = {"name": section.name, **values["settings"]}
             given = {key: value for key, value in values.items() if value is not None and value not in ({}, [])}
-            if given.get("force") is False:
-                # A flag that is not set needs no line.
-                del given["force"]
+            # A flag that has its default needs no line.
+            given = {key: value for key, value in given.items() if (key, value) not in _DEFAULT_FLAGS}
             if given:
                 out[name] = given
             if name == "input" and self.system:

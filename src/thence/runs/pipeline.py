@@ -98,6 +98,7 @@ def mine(
     seed: int | None = None,
     out: str | Path | None = None,
     force: bool = False,
+    report: bool | None = None,
     progress: str | bool | Progress = "auto",
     config: Config | None = None,
     **settings: Any,
@@ -139,6 +140,7 @@ def mine(
         seed: The random seed.
         out: The folder to write the run to, in one step when it is complete.
         force: Replace a run that already exists at ``out``.
+        report: Whether to add the report, ``report.html`` and ``report.json``, to the folder; it is by default.
         progress: ``"auto"`` (bars on a terminal), ``"on"``, ``"off"``, or a function.
         config: A configuration; the other keywords override its values.
         **settings: Settings of the miner.
@@ -166,7 +168,7 @@ def mine(
         discretize=given_values(base.discretize, bins=bins, scope=scope),
         refine=asked_refinement(refine, base.refine),
         logic=given_values(base.logic, laws=laws, controls=controls),
-        output=given_values(base.output, path=None if out is None else str(out), force=force or None),
+        output=given_values(base.output, path=None if out is None else str(out), force=force or None, report=report),
     )
     if asked.input.target is not None or (graph is None and binding is None and is_plain_table(sensors)):
         if any(part is not None for part in (graph, binding, ontology)):

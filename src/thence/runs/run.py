@@ -14,7 +14,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -22,7 +22,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import polars as pl
 
-from thence.atomic import INCOMPLETE, finish_first, new_folder
+from thence.atomic import INCOMPLETE, finish_first, new_file, new_folder
 from thence.controls.control import Control, Controls
 from thence.display.rules import run_html
 from thence.errors import ConfigError, InputError, MiningError, RunError, nearest
@@ -54,7 +54,7 @@ from thence.runs.reviews import (
 from thence.tables.discretization import Discretizer
 from thence.tables.transactions import FeatureTable, TransactionTable
 
-__all__ = ["FORMAT", "Model", "Run", "find_left_out", "load_run", "refuse_foreign"]
+__all__ = ["FORMAT", "Model", "Run", "add_note", "find_left_out", "load_run", "refuse_foreign"]
 
 Found = TypeVar("Found", Laws, Controls)
 
@@ -298,7 +298,7 @@ class Run:
             ConfigError: If the run does not have it.
         """
         if isinstance(what, (int, np.integer)):
-            self._require_rule(int(what))
+            self._require_rule(what)
             what = self.rules.rule(int(what))
         if not isinstance(what, (str, Rule, Law, Control)):
             raise ConfigError(f"a rule, a law, a control, a position or a key is needed, got {type(what).__name__}")
@@ -314,7 +314,7 @@ class Run:
             )
         return key, self.rules.rule(next(iter(at))).english
 
-    def _require_rule(self, rule: int) -> None:
+    def _require_rule(self, rule: Any) -> None:
         if isinstance(rule, bool) or not 0 <= rule < len(self.rules):
             raise ConfigError(f"there is no rule {rule!r}", hint=f"rules are numbered from 0 to {len(self.rules) - 1}")
 
@@ -325,7 +325,8 @@ class Run:
         logic = {key_of(one) for one in (*(self.laws or ()), *(self.controls or ()))}
         found = {key_of(self.rules.rule(number)) for number in reviews.at(self.rules)} | (logic & set(reviews))
         count = f"{len(reviews):,} review{'' if len(reviews) == 1 else 's'}"
-        return [f"{count} of the run that was replaced are kept; this run has what {len(found):,} of them are about"]
+        apply = "applies" if len(found) == 1 else "apply"
+        return [f"{count} of the run that was replaced kept; {len(found):,} of them {apply} to this run"]
 
     def __repr__(self) -> str:
         count = f"{len(self.rules):,} rule{'' if len(self.rules) == 1 else 's'}"
@@ -394,6 +395,20 @@ def find_left_out(run: Run, reviewed: str = "not-rejected", *, rules: bool = Tru
     named = (("rule", positions), ("law", laws), ("control", controls))
     notes = tuple(tell_left_out(len(found), noun, reviewed) for noun, found in named if found)
     return LeftOut(frozenset(positions), frozenset(laws), frozenset(controls), notes)
+
+
+def add_note(run: Run, note: str) -> Run:
+    """Return a run with one more note in its summary, in memory and, if it can be written, in its folder.
+
+    Args:
+        run: The run.
+        note: What to say, as a sentence.
+    """
+    noted = {**run.summary, "notes": [*run.summary["notes"], note]}
+    if run.path is not None:
+        with suppress(RunError), new_file(run.path / "summary.json") as draft:
+            _write_json(draft, noted)
+    return replace(run, summary=noted)
 
 
 def refuse_foreign(target: Path, *, force: bool, mark: str = "summary.json") -> None:
