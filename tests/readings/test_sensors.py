@@ -212,3 +212,16 @@ def test_report_merges_and_prints() -> None:
     assert str(ReadReport()) == "nothing to report"
     with pytest.raises(KeyError, match="unknown finding 'nonsense'"):
         done.count("nonsense")
+
+
+def test_sensor_data_can_be_pickled() -> None:
+    # Unpickling failed: the attributes of an immutable object could not be set.
+    import pickle
+
+    import thence as th
+
+    data = th.datasets.load("toy")
+    copy = pickle.loads(pickle.dumps(data))
+    assert copy.sensors.sensors == data.sensors.sensors
+    assert copy.sensors.to_polars().equals(data.sensors.to_polars())
+    assert dict(copy.graph.nodes) == dict(data.graph.nodes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -37,4 +38,5 @@ def explore(
     say(f"Explorer at {explorer.address} (Ctrl-C ends it)")
     if browser:
         open_browser(explorer.address)
-    explorer.serve()
+    with suppress(KeyboardInterrupt):
+        explorer.serve()

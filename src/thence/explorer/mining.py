@@ -83,7 +83,7 @@ def main(folder: str) -> int:
 
 def _end_with_parent() -> None:
     """End this process when nobody holds the other end of standard input any more."""
-    while sys.stdin.buffer.read(1):
+    while os.read(0, 1):  # not through sys.stdin, whose lock a thread must not hold at exit
         pass
     os._exit(1)
 

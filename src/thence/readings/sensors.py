@@ -142,6 +142,11 @@ class SensorData:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"SensorData is immutable; cannot set '{name}'")
 
+    def __setstate__(self, state: tuple[None, dict[str, object]]) -> None:
+        # What was pickled is given back; ``__setattr__`` would refuse it.
+        for name, value in state[1].items():
+            object.__setattr__(self, name, value)
+
     @classmethod
     def from_wide(
         cls,

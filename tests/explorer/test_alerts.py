@@ -1,0 +1,116 @@
+"""Alerts of a running monitor: added, torn, cut and replaced files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from thence.errors import InputError
+from thence.explorer.alerts import AlertFile, open_monitor
+from thence.monitor.alerts import Alert
+
+
+def line(number: int, message: str = "x") -> str:
+    return (
+        Alert(number, "drifted", "2024-01-02T00:00:00Z", message, {"rule": number, "places": ["P1"]}).to_json() + "\n"
+    )
+
+
+def test_alerts_are_read_as_they_are_added(tmp_path: Path) -> None:
+    path = tmp_path / "alerts.jsonl"
+    watched = open_monitor(path, 3)
+    assert watched.describe()["health"]["file"] == "does not exist yet"
+    path.write_text(line(1) + line(2)[:10])
+    page = watched.page(0)
+    assert [alert["id"] for alert in page["alerts"]] == [1]
+    with path.open("a") as file:
+        file.write(line(2)[10:] + line(3))
+    later = watched.page(page["last"])
+    assert [alert["id"] for alert in later["alerts"]] == [2, 3]
+    assert later["alerts"][0]["monitor"] == 3
+    assert later["alerts"][0]["time"] == 1_704_153_600_000
+    assert later["alerts"][0]["where"] == ["P1"]
+    assert "rule: 2" in later["alerts"][0]["evidence"]
+    assert watched.page(later["last"])["alerts"] == []
+    assert watched.describe()["alerts"] == 3
+    assert watched.describe()["health"]["drifted"] == "3"
+
+
+def test_a_file_that_is_cut_or_replaced_is_read_anew(tmp_path: Path) -> None:
+    path = tmp_path / "alerts.jsonl"
+    path.write_text(line(1) + line(2))
+    watched = AlertFile(0, "x", path)
+    last = watched.page(0)["last"]
+    path.write_text(line(3))
+    cut = watched.page(last)
+    assert [alert["evidence"][0] for alert in cut["alerts"]] == ["rule: 3"]
+    other = tmp_path / "new"
+    other.write_text(line(4) + line(5) + line(6))
+    other.replace(path)
+    assert len(watched.page(cut["last"])["alerts"]) == 3
+    path.unlink()
+    assert watched.page(0)["last"] == 6
+
+
+def test_lines_that_are_no_alerts_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "alerts.jsonl"
+    bad = [
+        "",
+        "nonsense",
+        "[]",
+        "{}",
+        '{"kind": "x", "time": 5, "message": "m"}',
+        "\xff",
+        "null",
+        '{"time": "2024-01-01"}',
+    ]
+    path.write_bytes("\n".join(bad).encode("latin-1") + b"\n" + line(1).encode())
+    watched = AlertFile(0, "x", path)
+    assert len(watched.page(0)["alerts"]) == 1
+    assert watched.describe()["health"]["lines that are no alerts"] == "7"
+
+
+@given(st.lists(st.one_of(st.binary(max_size=40), st.integers(1, 9).map(lambda n: line(n).encode())), max_size=8))
+def test_whatever_the_file_holds(tmp_path_factory: pytest.TempPathFactory, parts: list[bytes]) -> None:
+    path = tmp_path_factory.mktemp("alerts") / "alerts.jsonl"
+    watched = AlertFile(0, "x", path)
+    for part in parts:
+        with path.open("ab") as file:
+            file.write(part)
+        json.dumps(watched.page(0), allow_nan=False)
+    assert watched.describe()["alerts"] == len(watched.page(0)["alerts"])
+
+
+def test_alerts_that_are_too_old_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thence.explorer.alerts._MOST_KEPT", 3)
+    path = tmp_path / "alerts.jsonl"
+    path.write_text("".join(line(number) for number in range(1, 11)))
+    page = AlertFile(0, "x", path).page(2)
+    assert [alert["id"] for alert in page["alerts"]] == [8, 9, 10]
+    assert page["forgotten"] == 5
+
+
+def test_what_cannot_be_watched_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="neither"):
+        open_monitor(tmp_path, 0)
+    with pytest.raises(InputError, match="no such folder"):
+        open_monitor(tmp_path / "missing", 0)
+    with pytest.raises(InputError, match="no such folder"):
+        open_monitor(tmp_path / "missing" / "alerts.jsonl", 0)
+
+
+def test_the_state_of_a_monitor_is_described(tmp_path: Path) -> None:
+    from thence.monitor.store import Store
+
+    with Store(tmp_path) as store:
+        store.save({"rejected": {"late": 3}}, {})
+        watched = open_monitor(tmp_path, 0)
+        health = watched.describe()["health"]
+    assert health["messages rejected"] == "3"
+    assert "state saved" in health
+    (tmp_path / "state.npz").write_bytes(b"damaged")
+    assert watched.describe()["health"]["state"] == "cannot be read"
