@@ -40,7 +40,7 @@ export function GraphDrawing({ drawing, summary, highlight, shares, shareText, m
   const shift = pad + (inner - wide) / 2;
   const height = high + 2 * pad;
   const crowd = drawing.nodes.length;
-  const scale = Math.min(1.15, Math.max(0.5, Math.sqrt((wide * high) / (crowd + 1)) / 46));
+  const scale = Math.min(1.15, Math.max(0.5, Math.sqrt((wide * high) / (crowd + 1)) / 42));
   const rare = useMemo(() => new Set(drawing.groups.filter((group) => group.count * 12 < crowd).map((group) => group.name)), [drawing, crowd]);
   const placed: Placed[] = useMemo(
     () =>
@@ -93,7 +93,7 @@ export function GraphDrawing({ drawing, summary, highlight, shares, shareText, m
   return (
     <div class="plot graph" ref={ref}>
       <svg viewBox={`0 0 ${width} ${height}`} width={width} height={height} role="img" aria-label={summary} onPointerMove={move} onPointerLeave={() => setHover(null)}>
-        <path d={edges} fill="none" stroke="var(--line-strong)" stroke-width={Math.max(0.7, 1.1 * scale)} opacity={some && !shares ? 0.55 : 1} />
+        <path d={edges} fill="none" stroke="var(--faint)" stroke-width={Math.max(0.8, 1.1 * scale)} opacity={some && !shares ? 0.55 : 1} />
         {litEdges && <path d={litEdges} fill="none" stroke="var(--ink)" stroke-width="2.2" />}
         {order.map((at) => {
           const { node, x, y, r, colour } = placed[at] as Placed;

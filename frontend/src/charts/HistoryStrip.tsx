@@ -32,6 +32,8 @@ export function HistoryStrip({ history, shown }: { history: History; shown?: [nu
   const middles = applied.map((_, at) => ((edges[at] as number) + (edges[at + 1] ?? last)) / 2);
   const times = applied.reduce((sum, count) => sum + count, 0);
   const kept = held.reduce((sum, count) => sum + count, 0);
+  // Triangles on every second bar would hide the bars: then the colour on top says it alone.
+  const marked = applied.filter((count, at) => count > (held[at] ?? 0)).length <= Math.max(6, applied.length / 5);
   const describe = (at: number) =>
     `${period(edges[at] as number, edges[at + 1] ?? last)}: applied ${plural(applied[at] ?? 0, "time")}, held ${plural(held[at] ?? 0, "time")}`;
   const summary = `From ${period(first, last)} it applied ${plural(times, "time")} and held in ${percent(times ? kept / times : null)} of them.`;
@@ -51,7 +53,7 @@ export function HistoryStrip({ history, shown }: { history: History; shown?: [nu
             <g key={at}>
               {good > 0 && <rect x={from} width={wide} y={y(good)} height={base - y(good)} fill="var(--held)" opacity="0.75" />}
               {count > good && <rect x={from} width={wide} y={y(count)} height={Math.max(2, y(good) - y(count))} fill="var(--violated)" />}
-              {count > good && <path d={`M${from + wide / 2} ${y(count) - 9}l4 7h-8z`} fill="var(--violated)" />}
+              {marked && count > good && <path d={`M${from + wide / 2} ${y(count) - 9}l4 7h-8z`} fill="var(--violated)" />}
             </g>
           );
         })}

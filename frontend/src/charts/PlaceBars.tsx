@@ -7,7 +7,7 @@ export function PlaceBars({ places, total, shown = 8, onPlace, printing = false 
   const [all, setAll] = useState(false);
   if (places.length === 0) return null;
   const exceptions = places.filter((place) => place.exception).length;
-  const rows = all || printing ? places : places.slice(0, Math.max(shown, exceptions));
+  const rows = all && !printing ? places : places.slice(0, Math.max(shown, exceptions));
   return (
     <div class="places">
       <table class="table place-table">
@@ -54,7 +54,7 @@ export function PlaceBars({ places, total, shown = 8, onPlace, printing = false 
           Show {plural(places.length - rows.length, "more place")}
         </button>
       )}
-      {total > places.length && <p class="muted small">{plural(total, "place")} in all; {whole(places.length)} are listed.</p>}
+      {total > (printing ? rows : places).length && <p class="muted small">{plural(total, "place")} in all; {whole((printing ? rows : places).length)} are listed.</p>}
     </div>
   );
 }

@@ -58,7 +58,8 @@ export function Scatter({ points, lit, chosen, region, onChoose, onRegion, onHov
   const [left, right, top, bottom] = [48, width - 8, 12, height - 44];
   const x = linear(padded(extent(drawn.map((p) => p.x))), [left, right]);
   const y = linear(padded(extent(drawn.map((p) => p.y))), [bottom, top]);
-  const low = Math.min(0, ...drawn.map((p) => p.colour ?? 0));
+  const lowest = Math.min(0.9, ...drawn.flatMap((p) => (p.colour === null ? [] : [p.colour])));
+  const low = Math.max(-1, Math.floor(lowest * 10) / 10);
   const shade = (value: number | null) => (value === null ? "var(--bg)" : ramp((value - low) / (1 - low)));
   const place = (event: PointerEvent): [number, number] => {
     const box = (ref.current as HTMLDivElement).getBoundingClientRect();

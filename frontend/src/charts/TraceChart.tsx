@@ -57,7 +57,7 @@ function panelsOf(traces: Trace[], width: number): [Panel[], number] {
     const lines = 1 + (below ? 1 : 0) + (trace.bands.length > 0 ? 1 : 0);
     const states = trace.states.length;
     const height = states > 0 ? Math.min(6, Math.max(2, states)) * 20 : traces.length < 3 ? 104 : traces.length > 5 ? 58 : 74;
-    const from = top + lines * LINE + 6;
+    const from = top + lines * LINE + 9;
     const bottom = from + height;
     top = bottom + GAP;
     const domain: [number, number] = states > 0 ? [-0.6, states - 0.4] : domainOf(trace);
@@ -126,9 +126,11 @@ export interface TraceChartProps {
   violated: Stretch[];
   switches?: number[];
   summary: string;
+  /** What the row below the series is about: "rule", "law", "control". */
+  about?: string;
 }
 
-export function TraceChart({ traces, held, violated, switches = [], summary }: TraceChartProps) {
+export function TraceChart({ traces, held, violated, switches = [], summary, about = "rule" }: TraceChartProps) {
   const [ref, width] = useWidth<HTMLDivElement>();
   const [index, setIndex] = useState<number | null>(null);
   const hatch = useId();
@@ -183,7 +185,7 @@ export function TraceChart({ traces, held, violated, switches = [], summary }: T
         {verdicts && (
           <g>
             <text x={gutter - 8} y={rug + 12} text-anchor="end">
-              rule
+              {about}
             </text>
             {held.map((stretch, at) => (
               <rect key={at} {...span(stretch)} y={rug + 4} height={8} fill="var(--held)" />
@@ -238,7 +240,7 @@ function TracePanel({ panel, x, width, index }: { panel: Panel; x: Scale; width:
   const bands = trace.bands.length > 0;
   return (
     <g>
-      <text class="strong" x={0} y={top - 6 - LINE * ((bands ? 1 : 0) + (below ? 1 : 0))}>
+      <text class="strong" x={0} y={top - 9 - LINE * ((bands ? 1 : 0) + (below ? 1 : 0))}>
         {title}
         {role && !below && (
           <tspan class="role" dx="8">
@@ -247,12 +249,12 @@ function TracePanel({ panel, x, width, index }: { panel: Panel; x: Scale; width:
         )}
       </text>
       {below && (
-        <text x={0} y={top - 6 - (bands ? LINE : 0)}>
+        <text x={0} y={top - 9 - (bands ? LINE : 0)}>
           {role}
         </text>
       )}
       {bands && (
-        <text x={0} y={top - 6} class="band-text">
+        <text x={0} y={top - 9} class="band-text">
           {trace.bands.map((band, at) => (
             <tspan key={at} class={band.side} dx={at ? 10 : 0}>
               {shorten(bandText(band), Math.floor(room / trace.bands.length))}

@@ -77,7 +77,7 @@ export function EvidenceCard({ card, drawing, printing = false, level = 4, actio
                 </LegendItem>
               )}
             </Legend>
-            <TraceChart traces={card.traces} held={card.held} violated={card.violated} summary={summary} {...(card.switches ? { switches: card.switches } : {})} />
+            <TraceChart traces={card.traces} held={card.held} violated={card.violated} summary={summary} about={card.about} {...(card.switches ? { switches: card.switches } : {})} />
           </Figure>
         )}
         {card.history && (

@@ -1,11 +1,12 @@
 // What went in: kinds of sensors, gaps, and the graph.
+import { useContext } from "preact/hooks";
 import { Figure } from "../charts/Figure";
 import { GraphDrawing, groupColours } from "../charts/GraphDrawing";
 import { GapsChart } from "../charts/TimeCharts";
 import { Legend, LegendItem } from "../components/Legend";
 import { duration, number, percent, period, plural, whole } from "../format";
 import type { Drawing, Gaps, GraphSummary, Kind, SystemPart } from "../types";
-import { Section, useShared } from "./parts";
+import { LitContext, Section, useShared } from "./parts";
 
 export function Inputs() {
   const { report } = useShared();
@@ -163,7 +164,8 @@ function graphText(graph: GraphSummary): string {
 }
 
 function GraphFigure({ drawing, graph }: { drawing: Drawing; graph: GraphSummary | null }) {
-  const { lit, light } = useShared();
+  const { light } = useShared();
+  const lit = useContext(LitContext);
   const colours = groupColours(drawing);
   const with_sensors = drawing.nodes.filter((node) => node.sensors.length > 0).length;
   const text = graph ? graphText(graph) : plural(drawing.nodes.length, "node");

@@ -7,7 +7,7 @@ import type { Report } from "../types";
 import { Facts } from "./Facts";
 import { Inputs } from "./Inputs";
 import { MiningPart } from "./Mining";
-import { SharedContext } from "./parts";
+import { LitContext, SharedContext } from "./parts";
 import { Rules } from "./Rules";
 import { Statements } from "./Statements";
 import { AppliedSection, DetectedSection } from "./Work";
@@ -17,7 +17,16 @@ export function Page({ report }: { report: Report }) {
   const cards = useMemo(() => new Map(report.cards.map((card) => [card.key, card])), [report]);
   const [lit, setLit] = useState<ReadonlySet<string>>(new Set());
   const light = useCallback((nodes: readonly string[]) => setLit((now) => (now.size === 0 && nodes.length === 0 ? now : new Set(nodes))), []);
-  const shared = useMemo(() => ({ report, cards, printing, lit, light }), [report, cards, printing, lit, light]);
+  const shared = useMemo(() => ({ report, cards, printing, light }), [report, cards, printing, light]);
+  const content = useMemo(() => <Content report={report} />, [report]);
+  return (
+    <SharedContext.Provider value={shared}>
+      <LitContext.Provider value={lit}>{content}</LitContext.Provider>
+    </SharedContext.Provider>
+  );
+}
+
+function Content({ report }: { report: Report }) {
   const laws = report.laws.length > 0 ? (report.controls.length > 0 ? "Laws and controls" : "Laws") : "Controls";
   const links: [string, string][] = [
     ["facts", "Worth knowing"],
@@ -29,7 +38,7 @@ export function Page({ report }: { report: Report }) {
     ["mining", "How it was mined"],
   ];
   return (
-    <SharedContext.Provider value={shared}>
+    <>
       <a class="skip" href="#facts">
         To the content
       </a>
@@ -74,7 +83,7 @@ export function Page({ report }: { report: Report }) {
           Made {moment(report.made)} UTC with Thence {report.version}. All times are UTC. Every figure is a count of rows of the data.
         </p>
       </footer>
-    </SharedContext.Provider>
+    </>
   );
 }
 

@@ -9,10 +9,12 @@ export interface Shared {
   report: Report;
   cards: Map<string, Card>;
   printing: boolean;
-  /** Nodes that are highlighted in the drawing of the graph. */
-  lit: ReadonlySet<string>;
+  /** Highlight nodes in the drawing of the graph. */
   light: (nodes: readonly string[]) => void;
 }
+
+/** Nodes that are highlighted: a context of its own, so that pointing at a rule draws the graph again and nothing else. */
+export const LitContext = createContext<ReadonlySet<string>>(new Set());
 
 export const SharedContext = createContext<Shared | null>(null);
 
