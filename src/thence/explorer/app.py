@@ -35,6 +35,8 @@ _PAGE = "index.html"
 _MOST_ROWS = 500
 _MOST_EXPORTED = 100_000
 """Rules that are exported in a format with sentences; Parquet takes any number."""
+_MOST_CHOSEN = 2_000
+"""Rules that are exported one by one."""
 _SORTS = ("sort", "descending")
 _PAUSE = 0.5
 _MISSING = (
@@ -293,7 +295,7 @@ def _exported(opened: OpenRun, given: Parameters) -> tuple[bytes, str]:
     name = {"md": "markdown"}.get(given.text("format", "json").lower(), given.text("format", "json").lower())
     if name not in FORMATS:
         raise RequestError(f"there is no format '{name[:40]}'", hint=f"known: {', '.join(FORMATS)}", status=422)
-    chosen = given.texts("rule")
+    chosen = given.texts("rule", most=_MOST_CHOSEN)
     if chosen:
         found = np.array([opened.require_rule(as_integer("rule", text)) for text in chosen], np.int64)
     else:

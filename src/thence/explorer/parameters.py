@@ -63,15 +63,16 @@ class Parameters:
             raise RequestError(f"'{name}' was given {len(values)} times", hint="give it once", status=422)
         return _text(name, values[0])
 
-    def texts(self, name: str) -> tuple[str, ...]:
+    def texts(self, name: str, *, most: int = _MOST) -> tuple[str, ...]:
         """Return all texts of a parameter that may be repeated.
 
         Args:
             name: The parameter.
+            most: How often it may be given.
         """
         values = self._given.getlist(name)
-        if len(values) > _MOST:
-            raise RequestError(f"'{name}' may be given {_MOST} times, got {len(values)}", status=422)
+        if len(values) > most:
+            raise RequestError(f"'{name}' may be given {most:,} times, got {len(values):,}", status=422)
         return tuple(dict.fromkeys(_text(name, value) for value in values))
 
     def integer(self, name: str, default: int | None, *, low: int = 0, high: int = _LARGEST) -> int | None:
