@@ -10,6 +10,7 @@ import pytest
 
 from tests.detect.plant import plant
 from tests.helpers.commands import fail, succeed
+from thence.report.at_work import read_detected
 
 
 @pytest.fixture(scope="module")
@@ -47,10 +48,13 @@ def test_alarms_are_told_in_words(files: Path) -> None:
 def test_scores_picture_and_detector_are_written_and_the_detector_read_again(files: Path, tmp_path: Path) -> None:
     flags = ["--no-rules", "--retire-after", "never", "--json"]
     written = ["--scores", tmp_path / "s.csv", "--plot", tmp_path / "a.json", "--save", tmp_path / "d.json"]
+    written += ["--out", tmp_path / "found.json"]
     first = json.loads(succeed("detect", *options(files), "--normal", files / "normal.parquet", *flags, *written))
     assert first["detector"]["rules"] == 0 and first["alarms"]
     assert pl.read_csv(tmp_path / "s.csv").columns == ["time", "score", "alarm"]
     assert "J2" in (tmp_path / "a.json").read_text()
+    assert json.loads((tmp_path / "found.json").read_text()) == first
+    assert read_detected(tmp_path / "found.json", name="later")["alarms"][0]["located"]
     again = json.loads(succeed("detect", *options(files), "--detector", tmp_path / "d.json", "--json"))
     assert again["alarms"] == first["alarms"]
 
