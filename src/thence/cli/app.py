@@ -23,6 +23,7 @@ from thence.cli.hints import command_hint
 from thence.cli.job import with_job_options
 from thence.cli.mine import mine
 from thence.cli.monitor import monitor
+from thence.cli.report import report
 from thence.cli.reproduce import reproduce
 from thence.cli.review import review
 from thence.cli.screen import print_error
@@ -105,6 +106,7 @@ app.command("check", help="Read and check all inputs and report what 'mine' woul
     with_job_options(check)
 )
 app.command()(show)
+app.command()(report)
 app.command()(explore)
 app.command()(review)
 app.command()(export)

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from thence.cli.desktop import open_on_desktop, page_address
 from thence.cli.options import AsJson, Quiet
-from thence.cli.screen import console, facts_table, print_json, print_logic, print_rules, say
+from thence.cli.screen import console, facts_table, print_json, print_logic, print_rules, progress_bars, say
 from thence.runs.configuration import Config
 
 __all__ = ["SETTINGS", "demo"]
@@ -21,23 +22,33 @@ def demo(
     out: Annotated[
         Path | None, typer.Option(help="Run folder to write (default: runs/demo, which is replaced if it exists).")
     ] = None,
+    open_page: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open the report in the browser, if there is a desktop.")
+    ] = True,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Mine a simulated water network and print the ten best rules in plain English."""
-    from thence.cli.mine import summary_lines
+    """Mine a simulated water network, print the ten best rules in plain English, and open the report."""
+    from thence.cli.mine import summary_lines, write_report
     from thence.runs.pipeline import mine
 
     config = Config.from_mapping(SETTINGS)
     target = out or Path("runs") / "demo"
     say("Simulating the water network Net3, 28 days, and mining rules …", quiet=quiet or as_json)
-    run = mine(config=config, out=target, force=out is None, progress="off" if quiet or as_json else "auto")
+    with progress_bars(quiet=quiet or as_json) as progress:
+        run = mine(config=config, out=target, force=out is None, progress=progress)
+        run, page = write_report(run, progress=progress)
     if as_json:
         best = run.rules.top(_SHOWN)
-        print_json({"path": str(run.path), "summary": run.summary, "rules": [rule.english for rule in best]})
+        told = {"path": str(run.path), "report": None if page is None else str(page), "summary": run.summary}
+        print_json({**told, "rules": [rule.english for rule in best]})
     elif not quiet:
         screen = console()
         screen.print(facts_table(summary_lines(run)))
         print_logic(screen, run)
         print_rules(screen, run.rules, most=_SHOWN)
         say(f"\nThe run is in {run.path}. To see all its rules, run: thence show {target}")
+        if page is not None:
+            say(f"Report: {page_address(page)}")
+            if open_page:
+                open_on_desktop(page)

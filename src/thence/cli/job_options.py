@@ -640,6 +640,14 @@ _RESULTS = (
         help="Additional file in the run, such as rules.md; may be repeated.",
         panel=_RESULT,
     ),
+    JobOption(
+        name="report",
+        sets=("output.report",),
+        type=bool | None,
+        help="Write report.html and report.json into the run (default), or not.",
+        panel=_RESULT,
+        flag="--report/--no-report",
+    ),
 )
 
 JOB_OPTIONS: tuple[JobOption, ...] = (

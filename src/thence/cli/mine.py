@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from thence.cli.check import refuse_breaches
+from thence.cli.desktop import page_address
 from thence.cli.job import default_folder
-from thence.cli.screen import console, facts_table, number_notes, print_error, print_json, print_logic, print_rules, say
+from thence.cli.screen import (
+    console,
+    facts_table,
+    number_notes,
+    print_error,
+    print_json,
+    print_logic,
+    print_rules,
+    progress_bars,
+    say,
+)
 
 if TYPE_CHECKING:
+    from thence.progress import Progress
     from thence.runs.configuration import Config
     from thence.runs.run import Run
 
-__all__ = ["mine", "summary_lines"]
+__all__ = ["mine", "summary_lines", "write_report"]
 
 _SHOWN = 20
 
@@ -33,17 +46,36 @@ def mine(config: Config, *, as_json: bool, quiet: bool, strict: bool) -> None:
 
     if config.output.path is None:
         config = replace(config, output=replace(config.output, path=str(default_folder(config))))
-    run = run_config(config, progress="off" if quiet or as_json else "auto", check=refuse_breaches if strict else None)
+    with progress_bars(quiet=quiet or as_json) as progress:
+        run = run_config(config, progress=progress, check=refuse_breaches if strict else None)
+        run, page = write_report(run, progress=progress)
     if as_json:
-        print_json({"path": str(run.path), **run.summary})
+        print_json({"path": str(run.path), "report": None if page is None else str(page), **run.summary})
     elif not quiet:
-        _print_run(run)
+        _print_run(run, page)
     if run.interrupted:
         print_error(f"thence: {summary_lines(run)['state']}")
         raise typer.Exit(130)
 
 
-def _print_run(run: Run) -> None:
+def write_report(run: Run, *, progress: Progress) -> tuple[Run, Path | None]:
+    """Write the report of a run into its folder, and return the run and the page.
+
+    Args:
+        run: The run.
+        progress: Called with the progress.
+
+    Returns:
+        The run, and ``None`` for the page if the run wants none or it could not be made; then a note says why.
+    """
+    from thence.report.run_report import PAGE, add_report
+
+    run = add_report(run, progress=progress)
+    page = None if run.path is None else run.path / PAGE
+    return run, page if page is not None and page.is_file() else None
+
+
+def _print_run(run: Run, page: Path | None) -> None:
     screen = console()
     screen.print(facts_table(summary_lines(run)))
     print_logic(screen, run)
@@ -51,6 +83,8 @@ def _print_run(run: Run) -> None:
     if run.path is not None:
         more = len(run.rules) - shown
         say(f"\n{f'{more:,} more rules' if more > 0 else 'The run'}: thence show {run.path}")
+    if page is not None:
+        say(f"Report: {page_address(page)}")
 
 
 def summary_lines(run: Run) -> dict[str, str]:

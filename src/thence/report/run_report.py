@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import tempfile
 import webbrowser
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property, wraps
+from functools import cached_property
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import Any
 
 from thence.application.applied import Applied
 from thence.atomic import new_file
@@ -29,12 +29,10 @@ from thence.report.schema import Applied as AppliedPart
 from thence.report.schema import Detected, Report
 from thence.runs.run import Run, add_note
 
-__all__ = ["DATA", "PAGE", "RunReport", "add_report", "report", "with_report"]
+__all__ = ["DATA", "PAGE", "RunReport", "add_report", "report"]
 
 PAGE, DATA = "report.html", "report.json"
 """The files in a run folder."""
-
-P = ParamSpec("P")
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,20 +174,6 @@ def add_report(run: Run, *, progress: Progress | None = None) -> Run:
         # A report is a view of a run that is complete without it, so no failure may cost the run.
         return _without_report(run, f"{type(error).__name__}: {error}")
     return run
-
-
-def with_report(mine: Callable[P, Run]) -> Callable[P, Run]:
-    """Return a function that mines and then writes the report into the run folder.
-
-    Args:
-        mine: The function that mines.
-    """
-
-    @wraps(mine)
-    def mine_and_report(*args: P.args, **kwargs: P.kwargs) -> Run:
-        return add_report(mine(*args, **kwargs))
-
-    return mine_and_report
 
 
 def _without_report(run: Run, why: str) -> Run:
