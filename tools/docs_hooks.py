@@ -82,4 +82,4 @@ def inline_drawing(path: Path, alt: str) -> str | None:
         return None
     text = re.sub(r"<style>.*?</style>|<title>.*?</title>|<\?xml.*?\?>", "", text, flags=re.S).strip()
     text = text.replace("<svg ", f'<svg role="img" aria-label="{html.escape(html.unescape(alt))}" ', 1)
-    return f'<figure class="drawing">{text}</figure>'
+    return f'<figure class="drawing" tabindex="0">{text}</figure>'
