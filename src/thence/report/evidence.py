@@ -12,7 +12,6 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from thence.detect.paths import path_between
 from thence.graph.discovery import Carriers
 from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.graph.matching import GraphIndex
@@ -27,7 +26,8 @@ from thence.tables.transactions import TransactionTable
 
 __all__ = ["Evidence"]
 
-_MOST_BETWEEN = 6  # nodes of a path that is shown between two nodes
+_MOST_BETWEEN = 6  # nodes of a path that is shown between two nodes, its ends included
+_MOST_SEEN = 5_000  # nodes that are looked at for such paths
 _DISCOVERED = ("auto", "stars", "paths")
 
 
@@ -139,8 +139,28 @@ class Evidence:
             return []
         own = list(dict.fromkeys(node for node in nodes if node in graph))
         found = dict.fromkeys(own)
+        before = _nearby(graph, own[0], until=set(own)) if len(own) > 1 else {}
         for other in own[1:]:
-            path = path_between(graph, own[0], other)
-            if len(path) <= _MOST_BETWEEN:
-                found |= dict.fromkeys(path)
+            at = before.get(other, "")
+            while at:
+                found[at] = None
+                at = before[at]
         return list(found)
+
+
+def _nearby(graph: KnowledgeGraph, start: str, *, until: set[str]) -> dict[str, str]:
+    """The nodes within a few edges of a node, each with the one before it on a shortest path; "" before the first."""
+    before = {start: ""}
+    front, left = [start], until - {start}
+    for _ in range(_MOST_BETWEEN - 1):
+        reached = []
+        for here in front:
+            for other in graph.neighbours(here):
+                if other not in before:
+                    before[other] = here
+                    reached.append(other)
+        left = left.difference(reached)
+        if not left or len(before) > _MOST_SEEN:
+            break
+        front = reached
+    return before
