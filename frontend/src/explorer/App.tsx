@@ -239,7 +239,9 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
   useKeys({
     "/": () => {
       go({ view: "rules", pane: wide() ? place.pane : "filters" }, "replace");
-      window.setTimeout(() => searchField.current?.focus(), 0);
+      // On a narrow screen, or in another view, the field has yet to appear.
+      if (searchField.current?.offsetParent) searchField.current.focus();
+      else window.setTimeout(() => searchField.current?.focus(), 50);
     },
     j: () => step(1),
     k: () => step(-1),

@@ -19,6 +19,7 @@ interface Props {
 }
 
 const tall = 1000; // The height of the drawing in its own units.
+const margin = 44; // Room around the drawing for names, in pixels.
 const mostListed = 200;
 
 /** The elements of the drawing at their places. */
@@ -131,6 +132,19 @@ function resize(cy: cytoscape.Core, fitted: number): void {
   style.update();
 }
 
+/** Shows the whole drawing, whatever names are on it, and returns the zoom. */
+function fitTo(cy: cytoscape.Core, drawing: Drawing): number {
+  const xs = drawing.nodes.map((node) => node.x * tall * drawing.aspect);
+  const ys = drawing.nodes.map((node) => node.y * tall);
+  const range = (values: number[]): [number, number] => values.reduce<[number, number]>(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
+  const [[left, right], [top, bottom]] = [range(xs), range(ys)];
+  if (left > right) return 1;
+  const room = (size: number): number => Math.max(size - 2 * margin, 10);
+  const zoom = Math.min(room(cy.width()) / Math.max(right - left, 1), room(cy.height()) / Math.max(bottom - top, 1), 2);
+  cy.viewport({ zoom, pan: { x: cy.width() / 2 - ((left + right) / 2) * zoom, y: cy.height() / 2 - ((top + bottom) / 2) * zoom } });
+  return zoom;
+}
+
 /** Names nodes where there is room on the screen: what is open first, then what is lit, then nodes with sensors. */
 function name(cy: cytoscape.Core, fitted: number): void {
   const all = cy.nodes().length <= 80 || cy.zoom() > 3 * fitted;
@@ -176,8 +190,7 @@ export function GraphView({ drawing, lit, about, node, theme, onNode }: Props): 
     const cy = core.current;
     if (cy === null) return;
     cy.resize();
-    cy.fit(undefined, 32);
-    fitted.current = cy.zoom();
+    fitted.current = fitTo(cy, drawing);
     resize(cy, fitted.current);
     name(cy, fitted.current);
   };
@@ -202,8 +215,8 @@ export function GraphView({ drawing, lit, about, node, theme, onNode }: Props): 
       elements: elementsOf(drawing),
       style: styleOf(drawing),
       layout: { name: "preset" },
-      minZoom: 0.02,
-      maxZoom: 40,
+      minZoom: 0.001,
+      maxZoom: 100,
       autoungrabify: true,
       autounselectify: true,
       boxSelectionEnabled: false,

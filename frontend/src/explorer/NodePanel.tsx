@@ -23,10 +23,10 @@ export function NodePanel({ detail, nameOf, onNode, onSeries, onLaw, onControl, 
   if (detail.problem) return <ProblemNote problem={detail.problem} />;
   if (node === null) return <Waiting />;
   return (
-    <section class="node-panel" aria-label={`Node ${node.name}`}>
+    <section class="node-panel" aria-label={`Node ${nameOf(node.id)}`}>
       <header>
         <h3>
-          <bdi>{node.name}</bdi>
+          <bdi>{nameOf(node.id)}</bdi>
         </h3>
         <p class="muted small">{node.classes.join(", ")}</p>
         <button type="button" class="button plain" aria-label="Close the node" title="Close (Esc)" onClick={onClose}>

@@ -42,7 +42,7 @@ export function RuleText({ rule, children }: { rule: RuleRow; children?: Compone
         <span>
           support <span class="num">{percent(rule.support)}</span>
         </span>
-        <span>
+        <span class="lift">
           lift <span class="num">{fixed(rule.lift, 2)}</span>
         </span>
         <span>
