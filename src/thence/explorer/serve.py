@@ -179,6 +179,7 @@ def _bind(host: str, port: int) -> socket.socket:
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((plain, port))
+        bound.listen(128)  # a browser that is quicker than the server waits instead of failing
     except (OSError, OverflowError, UnicodeError) as error:
         bound.close()
         taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
