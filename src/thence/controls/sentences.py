@@ -58,18 +58,20 @@ def format_control(control: Control) -> str:
     return f"{_subject(control)} {_event(control)} {_cause(control)}{_together(control)}"
 
 
-def format_controls(controls: Sequence[Control]) -> list[str]:
+def format_controls(controls: Sequence[Control], *, counts: bool = True) -> list[str]:
     """Format controls, those of one actuator and one reading in one sentence, in the order of their thresholds.
 
     Args:
         controls: The controls, in the order in which they are to be read.
+        counts: Whether the sentences also say how often each control was seen.
     """
     lines = []
     for members in group_controls(controls):
         first, *others = sorted((controls[at] for at in members), key=lambda one: one.threshold)
-        text = f"{_subject(first)} {_event(first)} {_cause(first)}"
+        text = f"{_subject(first)} {_event(first)} {_cause(first, counts=counts)}"
         for other in others:
-            text += f"{',' if len(others) > 1 else ''} and {_event(other)} {_cause(other, again=True)}"
+            cause = _cause(other, again=True, counts=counts)
+            text += f"{',' if len(others) > 1 else ''} and {_event(other)} {cause}"
         lines.append(text + _together(first))
     return lines
 
@@ -118,24 +120,31 @@ def _names_a_point(place: str, kind: str) -> bool:
     return bool(words & _POINTS) or bool(words & set(kind.lower().split()))
 
 
-def _cause(control: Control, *, again: bool = False) -> str:
-    counts = control.tally
+def _cause(control: Control, *, again: bool = False, counts: bool = True) -> str:
     premise = "" if control.premise is None else f" {_premise(control.premise)}"
+    counted = f" ({_counts(control)})" if counts else ""
+    if control.sensor_feature is None:
+        return f"at {format_time(control.threshold)}{premise}{counted}"
+    unit = _unit(control.sensor_feature)
+    name = "it" if again else _reading(control.sensor_feature)
+    verb = "rises above" if control.direction == "above" else "falls below"
+    return f"when {name} {verb} {format_number(control.threshold)}{unit}{premise}{counted}"
+
+
+def _counts(control: Control) -> str:
+    """How often a control was seen, and how sure its threshold is."""
+    counts = control.tally
     times = f"{counts.explained:,} of {counts.switches:,} times"
     if control.sensor_feature is None:
         days = f"{counts.followed:,} of {counts.crossings:,} days"
-        rest = "" if counts.explained == counts.switches else f"; {times}"
-        return f"at {format_time(control.threshold)}{premise} ({days}{rest})"
-    unit = control.sensor_feature.unit
-    unit = f" {_UNITS.get(unit, unit)}" if unit else ""
-    name = "it" if again else _reading(control.sensor_feature)
-    verb = "rises above" if control.direction == "above" else "falls below"
+        return days if counts.explained == counts.switches else f"{days}; {times}"
     without = counts.crossings - counts.followed
     crossings = f"{counts.followed:,} of {counts.crossings:,} crossings" if without else "every crossing"
-    return (
-        f"when {name} {verb} {format_number(control.threshold)}{unit}{premise} "
-        f"({_interval_text(control, unit)}{times}, and at {crossings})"
-    )
+    return f"{_interval_text(control, _unit(control.sensor_feature))}{times}, and at {crossings}"
+
+
+def _unit(feature: Feature) -> str:
+    return f" {_UNITS.get(feature.unit, feature.unit)}" if feature.unit else ""
 
 
 def _premise(item: Item) -> str:

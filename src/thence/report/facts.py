@@ -7,10 +7,11 @@ first is told. The three take turns, so that the first lines show what was found
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 
 from thence.controls.control import Control, Controls
+from thence.controls.sentences import format_controls
 from thence.laws.law import Law
 from thence.laws.sentences import format_counts
 from thence.report.rows import told_together
@@ -74,19 +75,23 @@ def _control_facts(controls: Controls | None) -> list[Fact]:
         if actuator in told or place in told:
             continue
         told.update((actuator, place, *(other for control in own for other in control.together)))
-        (sentence,) = Controls(own).sentences
-        out.append(Fact(kind="control", id=members[0], sentence=sentence, figures=_later(own), card=None))
+        (sentence,) = format_controls(own, counts=False)
+        out.append(Fact(kind="control", id=members[0], sentence=sentence, figures=_control_figures(own), card=None))
     return out
 
 
-def _later(controls: Iterable[Control]) -> str:
-    """How the controls do on the later part of the data."""
-    explained = switches = 0
-    for control in controls:
-        explained, switches = explained + control.later.explained, switches + control.later.switches
-    if not switches:
-        return "no switch in the later part of the time"
-    return f"in the later part of the time {explained:,} of {switches:,} switches"
+def _control_figures(controls: Sequence[Control]) -> str:
+    """How many switches the controls explain, in all and later, and how many crossings are followed by a switch."""
+
+    def total(part: str, count: str) -> int:
+        return sum(int(getattr(getattr(control, part), count)) for control in controls)
+
+    text = f"{total('tally', 'explained'):,} of {total('tally', 'switches'):,} switches"
+    if total("later", "switches"):
+        text += f", {total('later', 'explained'):,} of {total('later', 'switches'):,} in the later part of the time"
+    if controls[0].sensor_feature is None:
+        return text
+    return f"{text}; {total('tally', 'followed'):,} of {total('tally', 'crossings'):,} crossings are followed by one"
 
 
 def _rule_facts(run: Run) -> list[Fact]:

@@ -18,6 +18,7 @@ from thence.readings.sensors import Sensor
 from thence.readings.windows import WindowedReadings
 from thence.report.numbers import finite, milliseconds, shorter
 from thence.report.schema import Count, Gaps, GapsRow, GraphSummary, Kind, SystemPart
+from thence.rules.english import format_unit
 
 __all__ = ["describe_graph", "describe_system", "draw_gaps", "stretch_edges"]
 
@@ -125,7 +126,7 @@ def _describe_kinds(readings: WindowedReadings) -> list[Kind]:
         out.append(
             Kind(
                 kind=kind,
-                unit=unit,
+                unit=format_unit(unit),
                 sensors=len(sensors),
                 readings=present,
                 missing=finite(1 - present / possible) if possible else None,
