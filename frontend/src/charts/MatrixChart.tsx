@@ -65,7 +65,7 @@ export function MatrixChart({ matrix, chosen, onChoose }: MatrixChartProps) {
       </div>
       <div class="legend matrix-legend">
         <span>larger: more rules (at most {plural(most, "rule")})</span>
-        {low < 1 && <Ramp title="best confidence" from={percent(low, 0)} to="100%" />}
+        {low < 1 && <Ramp title="best confidence" from={percent(low, 0)} to="100 %" />}
       </div>
     </div>
   );

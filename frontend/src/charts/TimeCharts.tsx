@@ -26,6 +26,7 @@ export function GapsChart({ gaps }: { gaps: Gaps }) {
   const mean = (row: { present: number[] }) => row.present.reduce((sum, share) => sum + share, 0) / Math.max(1, row.present.length);
   const worst = rows.reduce((a, b) => (mean(b) < mean(a) ? b : a));
   const summary = `Readings that are there, ${period(first, last)}. Least complete: ${worst.name} with ${percent(mean(worst))}.`;
+  const silent = silentStretches(gaps);
   const describe = (at: number) => {
     const low = rows.filter((row) => (row.present[at] ?? 1) < 1);
     const parts = low.slice(0, 6).map((row) => `${row.name} ${percent(row.present[at])}`);
@@ -34,6 +35,9 @@ export function GapsChart({ gaps }: { gaps: Gaps }) {
   return (
     <div class="plot" ref={ref}>
       <svg viewBox={`0 0 ${width} ${base + 24}`} width={width} height={base + 24} role="img" aria-label={summary}>
+        {silent.map(([from, to]) => (
+          <rect key={from} x={x(edges[from] as number)} width={x(edges[to] as number) - x(edges[from] as number)} y={0} height={base} fill="var(--line)" opacity="0.7" />
+        ))}
         {rows.map((row, at) => (
           <g key={at} transform={`translate(0 ${at * high})`}>
             {named && (
@@ -41,7 +45,8 @@ export function GapsChart({ gaps }: { gaps: Gaps }) {
                 {shorten(words(row.name), Math.max(4, Math.floor((gutter - 8) / 6.4)))}
               </text>
             )}
-            {runs(row.present).map(([from, to, share]) => {
+            {runs(row.present, silent).map(([from, to, share]) => {
+              if (share <= 0 && silent.some(([start, end]) => from >= start && to <= end)) return null;
               const left = x(edges[from] as number);
               const wide = Math.max(0.7, x(edges[to] as number) - left + 0.3);
               return (
@@ -77,13 +82,20 @@ export function GapsChart({ gaps }: { gaps: Gaps }) {
   );
 }
 
+/** The stretches in which no row has a reading, joined: positions of edges. */
+export function silentStretches({ rows, edges }: Gaps): [number, number][] {
+  const shares = edges.slice(1).map((_, at) => (rows.some((row) => (row.present[at] ?? 0) > 0) ? 1 : 0));
+  return runs(shares).flatMap(([from, to, share]) => (share === 0 ? [[from, to] as [number, number]] : []));
+}
+
 /** Neighbouring stretches with the same share as one: from, to, share in steps of a twentieth. */
-function runs(present: readonly number[]): [number, number, number][] {
+function runs(present: readonly number[], cuts: readonly [number, number][] = []): [number, number, number][] {
+  const ends = new Set(cuts.flat());
   const found: [number, number, number][] = [];
   present.forEach((value, at) => {
     const share = value <= 0 ? 0 : value >= 1 ? 1 : Math.min(0.95, Math.max(0.05, Math.round(value * 20) / 20));
     const before = found.at(-1);
-    if (before && before[2] === share) before[1] = at + 1;
+    if (before && before[2] === share && !ends.has(at)) before[1] = at + 1;
     else found.push([at, at + 1, share]);
   });
   return found;

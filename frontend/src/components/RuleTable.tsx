@@ -110,10 +110,12 @@ export function RuleDetail({ rule, children }: { rule: RuleRow; children?: Compo
             <dd dir="auto">{rule.places}</dd>
           </>
         )}
-        {rule.pattern && (
+        {rule.pattern && !rule.formal.includes(rule.pattern) && (
           <>
             <dt>Pattern</dt>
-            <dd dir="auto">{rule.pattern}</dd>
+            <dd>
+              <code dir="auto">{rule.pattern}</code>
+            </dd>
           </>
         )}
         {rule.likewise.length > 0 && (

@@ -2,7 +2,7 @@
 import { useContext } from "preact/hooks";
 import { Figure } from "../charts/Figure";
 import { GraphDrawing, groupColours } from "../charts/GraphDrawing";
-import { GapsChart } from "../charts/TimeCharts";
+import { GapsChart, silentStretches } from "../charts/TimeCharts";
 import { Legend, LegendItem } from "../components/Legend";
 import { duration, number, percent, period, plural, whole } from "../format";
 import type { Drawing, Gaps, GraphSummary, Kind, SystemPart } from "../types";
@@ -152,6 +152,11 @@ function GapsFigure({ gaps }: { gaps: Gaps }) {
         <LegendItem mark="line" colour="var(--violated)">
           missing
         </LegendItem>
+        {silentStretches(gaps).length > 0 && (
+          <LegendItem mark="area" colour="var(--line)">
+            no reading of any sensor
+          </LegendItem>
+        )}
       </Legend>
       <GapsChart gaps={gaps} />
     </Figure>
