@@ -181,7 +181,7 @@ def test_an_aggregate_is_the_series_of_the_neighbours(pipes: Run) -> None:
         card = cards.rule(position)
         assert card is not None
         for trace in card["traces"]:
-            if trace["name"] != "total flow of the Pipes that end there":
+            if trace["name"] != "the total flow of the Pipes that end there":
                 continue
             ending = [edge.source for edge in network(1).graph.in_edges(trace["node"], "ends_at")]  # type: ignore[union-attr]
             sensors = [id for id, node in network(1).binding.items() if node in ending and id in column]  # type: ignore[union-attr]
@@ -190,7 +190,7 @@ def test_an_aggregate_is_the_series_of_the_neighbours(pipes: Run) -> None:
             total = readings.values[start : start + len(trace["values"]), [column[id] for id in flows]].sum(axis=1)
             assert np.allclose([one for one in trace["values"] if one is not None], total, atol=0.01)
             assert set(ending) <= set(card["nodes"])
-            assert trace["role"] == f"at {trace['node']}: the {trace['name']}"
+            assert trace["role"] == trace["name"]
             checked += 1
     assert checked
 

@@ -194,19 +194,18 @@ def _band(
 
 def _term_series(evidence: Evidence, law: Law, term: Term, place: Places, frames: Ints) -> Series:
     ids = [id for _, id in sorted(place.sensors_of(((1, term),))[0]) if id in evidence.sensor_of]
-    name = format_term(term, place.pattern)
+    role = format_term(term, place.pattern)
     focus = place.ids[0]
-    if name.startswith("its "):
-        role = f"the {name.removeprefix('its ')} of {focus}"
-    elif name.startswith("the change of its "):
-        role = f"the change of the {name.removeprefix('the change of its ').replace(' per hour', '')} of {focus}"
-        role += " per hour"
-    else:
-        role = f"at {focus}: {name}"
+    if role.startswith("its "):
+        role = f"the {role.removeprefix('its ')} of {focus}"
+    elif role.startswith("the change of its "):
+        role = f"{role.replace('of its', 'of the', 1).removesuffix(' per hour')} of {focus} per hour"
     nodes = tuple(dict.fromkeys(evidence.node_of.get(id, "") for id in ids))
     unit = f"{term.unit}/h" if term.change and term.unit else term.unit
     values = place.series(term, frames)[:, 0]
     sensor = ids[0] if len(ids) == 1 else ""
+    # Of its own sensor a place shows the reading itself; everything else is named by what it is.
+    name = sensor if sensor and not term.role and not term.plus and not term.change else role
     return Series(name, sensor, term.name, unit, focus, role, values, (), tuple(filter(None, nodes)))
 
 

@@ -168,14 +168,14 @@ def star_series_of(evidence: Evidence, feature: Feature, pattern: Pattern, focus
     aggregate, _, of = feature.name.partition(" of ")
     if aggregate in ("value", "difference"):
         first, minus, second = of.partition(" minus ")
-        name = f"{what} of {first} minus that of {second}" if minus else f"{what} of {first}"
+        name = f"the {what} of {first} minus that of {second}" if minus else f"the {what} of {first}"
     else:
-        name = f"{aggregate} {what} of {of}"
+        name = f"the {aggregate} {what} of {of}"
     sensors = [sensor for group in members for sensor in group]
     nodes = _known(focus, *(evidence.node_of.get(sensor, "") for sensor in sensors))
     ranks = None if evidence.bins is None else evidence.bins.binnings.get(key)
     single = sensors[0] if len(sensors) == 1 else ""
-    return Series(name, single, feature.label, feature.unit, focus, f"at {focus}: the {name}", values, (), nodes, ranks)
+    return Series(name, single, feature.label, feature.unit, focus, name, values, (), nodes, ranks)
 
 
 def bands_of(item: Item, side: Side, series: Series, *, n_ranks: int = 0, held: npt.NDArray[np.bool_]) -> list[Band]:
