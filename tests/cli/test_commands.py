@@ -281,7 +281,7 @@ def test_show_refuses_what_is_not_a_whole_run(run: Path, tmp_path: Path) -> None
 def test_export_writes_every_format(suffix: str, run: Path, tmp_path: Path) -> None:
     target = tmp_path / f"rules.{suffix}"
     told = json.loads(succeed("export", run, "--to", target, "--top", "5", "--json"))
-    assert told == {"path": str(target), "format": find_format(target).name, "rules": 5}
+    assert told == {"path": str(target), "format": find_format(target).name, "rules": 5, "left_out": 0}
     assert target.stat().st_size > 0
 
 

@@ -151,7 +151,8 @@ def test_rules_are_selected_alike_in_python_and_on_the_command_line(command: str
         if name not in ("self", *ONLY_IN_PYTHON["filter"]):
             assert {"bounds": "--bound"}.get(name, f"--{name}") in options
     assert {"--top", "--by"} <= options
-    assert {field.name for field in fields(Selection)} - {"top", "by"} <= set(
+    # Reviews belong to the run: run.reviewed_rules(…).
+    assert {field.name for field in fields(Selection)} - {"top", "by", "reviewed"} <= set(
         inspect.signature(th.RuleSet.filter).parameters
     )
 

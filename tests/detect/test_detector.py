@@ -17,6 +17,8 @@ from thence.detect.detector import Detector, hold_out
 from thence.errors import ConfigError, InputError, RunError
 from thence.graph.system import System
 from thence.readings.windows import window
+from thence.runs.keys import law_key, rule_key
+from thence.runs.reviews import Review, Reviews
 
 LEAK = (2, 480, 959, 3.0)  # from day 10 to day 20
 
@@ -229,3 +231,17 @@ def test_gaps_and_missing_readings_raise_no_alarm(fitted: Detector) -> None:
     found = fitted.detect(holes)
     assert found.frame.height == 960 - 101
     assert found.frame["alarm"].mean() < 0.03
+
+
+def test_what_was_rejected_in_a_review_is_not_learned() -> None:
+    data = plant(30)
+    fitted = Detector(ranges=False).fit(data)
+    rules, laws, _ = fitted._known.checks
+    assert len(rules.rules) > 1 and len(laws.laws)
+    rejected = {rule_key(rules.rules.rule(0)): Review("rejected"), law_key(laws.laws[0]): Review("rejected")}
+    without = Detector(ranges=False).fit(data, reviews=Reviews(rejected))
+    assert rules.rules.rule(0) not in set(without._known.checks[0].rules)
+    assert law_key(laws.laws[0]) not in {law_key(law) for law in without._known.checks[1].laws}
+    assert any(note.startswith("1 law is left out, rejected in a review") for note in without.notes)
+    same = Detector(ranges=False).fit(data, reviews=Reviews(rejected), reviewed="all")
+    assert same.describe() == fitted.describe() and same.notes == fitted.notes

@@ -11,7 +11,7 @@ import typer
 
 from thence.atomic import new_file
 from thence.cli.job import with_input_options
-from thence.cli.options import AsJson, Quiet
+from thence.cli.options import AsJson, Quiet, Reviewed
 from thence.cli.screen import print_json, progress_bars, say
 from thence.errors import ConfigError
 from thence.runs.configuration import Config, EnrichConfig
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from thence.detect.detector import Detector
     from thence.graph.system import System
     from thence.progress import Progress
+    from thence.runs.reviews import Reviews
 
 __all__ = ["detect"]
 
@@ -69,6 +70,7 @@ def detect(
         Path | None,
         typer.Option(help="Write scores, alarms and reasons as JSON, for thence report.", show_default=False),
     ] = None,
+    reviewed: Reviewed = "not-rejected",
     top: Annotated[int, typer.Option("--top", "-n", min=0, help="Number of alarms to explain; 0 for all.")] = 3,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -89,6 +91,7 @@ def detect(
         "retire_after": None if retire_after == "never" else retire_after,
     }
     _check_one_normal(run, normal, normal_until, detector)
+    reviews = _reviews_of(run, reviewed)
     if scores is not None and scores.suffix.lower() not in (".parquet", ".csv"):
         raise ConfigError(f"scores cannot be written as '{scores.name}'", hint="end it in .parquet or .csv")
     with progress_bars(quiet=quiet or as_json) as progress:
@@ -99,7 +102,7 @@ def detect(
         else:
             before, later, more = _normal_and_later(run, source, normal, normal_until, progress)
             fitted = Detector(**{**settings, **{k: v for k, v in more.items() if settings[k] in (None, "auto", ())}})
-            fitted.fit(before, progress=progress)
+            fitted.fit(before, progress=progress, reviews=reviews, reviewed=reviewed)
     found = fitted.detect(later)
     if save is not None:
         fitted.save(save)
@@ -129,11 +132,25 @@ def _print(fitted: Detector, found: Any, *, top: int, quiet: bool) -> None:
         "held-out days",
         quiet=quiet,
     )
+    for note in fitted.notes:
+        if "in a review" in note:
+            say(note, quiet=quiet)
     say(str(found), quiet=quiet)
     # What lasts longest is told first: it is what an operator has to go and see.
     longest = sorted(found.alarms, key=lambda alarm: (alarm.first - alarm.last, alarm.start))
     for alarm in longest[: top or None]:
         say(f"\n{found.explain(alarm)}", quiet=quiet)
+
+
+def _reviews_of(run: Path | None, reviewed: str) -> Reviews | None:
+    """The reviews of the run, if there is one."""
+    if run is None:
+        if reviewed == "accepted":
+            raise ConfigError("--reviewed is about the reviews of a run, which is not given", hint="give a RUN")
+        return None
+    from thence.runs.run import load_run
+
+    return load_run(run).reviews
 
 
 def _check_one_normal(*given: Any) -> None:

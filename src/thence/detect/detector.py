@@ -29,10 +29,13 @@ from thence.progress import Progress, show_progress
 from thence.readings.durations import parse_duration
 from thence.readings.sensors import SensorData
 from thence.readings.windows import WindowedReadings
+from thence.rules.ruleset import RuleSet
 from thence.runs.configuration import Config, WindowsConfig
 from thence.runs.inputs import gather_system
+from thence.runs.keys import law_key
 from thence.runs.planning import plan
 from thence.runs.preparation import window_readings, window_text
+from thence.runs.reviews import Reviewed, Reviews, is_used, require_reviewed, select_reviewed, tell_left_out
 from thence.settings.numbers import require_integer
 from thence.tables.later import read_alike
 
@@ -55,6 +58,29 @@ class _Fitted:
     sensors: tuple[str, ...]
     notes: tuple[str, ...]
     system: AnySystem | None = None
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """Which of the statements that were found are used, given reviews."""
+
+    reviews: Reviews
+    reviewed: Reviewed
+
+    def laws(self, laws: Laws, notes: list[str]) -> Laws:
+        """The laws that are used; a note says how many are not."""
+        kept = tuple(law for law in laws if is_used(self.reviews.get(law_key(law)), self.reviewed))
+        if len(kept) < len(laws):
+            notes.append(tell_left_out(len(laws) - len(kept), "law", self.reviewed))
+        return replace(laws, laws=kept)
+
+    def rules(self, rules: RuleSet, notes: list[str]) -> RuleSet:
+        """The rules that are used; a note says how many are not."""
+        kept = select_reviewed(rules, self.reviews, self.reviewed)
+        if kept.all():
+            return rules
+        notes.append(tell_left_out(int((~kept).sum()), "rule", self.reviewed))
+        return rules.take(np.flatnonzero(kept))
 
 
 class Detector:
@@ -140,6 +166,8 @@ class Detector:
         *,
         ontology: Any = None,
         progress: str | bool | Progress = "off",
+        reviews: Reviews | None = None,
+        reviewed: Reviewed = "not-rejected",
     ) -> Detector:
         """Learn from normal readings, without leaks, faults or attacks.
 
@@ -149,10 +177,15 @@ class Detector:
             binding: A ``Binding``, a mapping from sensors to nodes, or whatever ``read_binding`` takes.
             ontology: An ``Ontology``, or whatever ``read_ontology`` takes.
             progress: ``"off"``, ``"auto"`` (bars on a terminal), ``"on"``, or a function.
+            reviews: The reviews of a run, such as ``run.reviews``; by default none. A detector learns rules and laws of
+                its own, and the review of a rule is about one that says exactly the same.
+            reviewed: Which rules and laws to use, given these reviews: ``"not-rejected"``, ``"accepted"`` or ``"all"``.
 
         Returns:
             The detector itself.
         """
+        require_reviewed(reviewed)
+        judge = _Judge(Reviews(), "all") if reviews is None else _Judge(reviews, reviewed)
         config = replace(Config(), windows=WindowsConfig(every=self.windows, derive=self.derive)).with_seed(self.seed)
         if self.enrich is not None:
             config = config.with_enrichment(self.enrich)
@@ -171,7 +204,7 @@ class Detector:
             )
         held_out = hold_out(readings)
         with show_progress(progress) as tell:
-            self._fitted = self._learn(readings, system, held_out, planned, miner, tell)
+            self._fitted = self._learn(readings, system, held_out, planned, miner, tell, judge)
         self._last = None
         return self
 
@@ -183,12 +216,14 @@ class Detector:
         config: Config,
         miner: BaseMiner,
         tell: Progress,
+        judge: _Judge,
     ) -> _Fitted:
         learn, check = take_frames(readings, ~held_out), take_frames(readings, held_out)
         notes: list[str] = []
         laws = LawChecks(Laws(()))
         if self.laws and system.graph is not None and system.binding is not None:
-            laws = LawChecks(search_laws(learn, system, progress=tell)).judged(check, system, most=_MOST_VIOLATED)
+            wanted = judge.laws(search_laws(learn, system, progress=tell), notes)
+            laws = LawChecks(wanted).judged(check, system, most=_MOST_VIOLATED)
         ranges = RangeChecks(())
         if self.ranges:
             ranges = RangeChecks.fit(learn, bins=self.range_bins, partners=self.range_partners)
@@ -196,6 +231,7 @@ class Detector:
         rules = _no_rules(config)
         if self.rules:
             found = RuleChecks.fit(learn, system, config, miner, progress=tell)
+            found = replace(found, rules=judge.rules(found.rules, notes))
             rules = found.judged(check, system, most=_MOST_VIOLATED, per_feature=_PER_FEATURE, max_rules=self.max_rules)
         if not (len(rules.rules) or len(laws.laws) or ranges.ranges):
             raise InputError(
@@ -414,7 +450,6 @@ def _sensors(number: int, what: str) -> str:
 
 
 def _no_rules(config: Config) -> RuleChecks:
-    from thence.rules.ruleset import RuleSet
     from thence.tables.discretization import Discretizer
 
     return RuleChecks(RuleSet.empty(), Discretizer(), config)

@@ -21,6 +21,8 @@ _HEADINGS = {
     "zhang": "Zhang",
     "lift": "lift",
 }
+_REVIEW = ("review", "review_note")
+"""The columns of reviews, if rules have any."""
 
 
 def write_csv(rules: RuleSet, path: Path, *, english: bool = True, separator: str = ",") -> None:
@@ -60,13 +62,16 @@ def _markdown(rules: RuleSet, *, limit: int | None, text: bool) -> Iterator[str]
     for note in rules.notes:
         yield f"\nNote: {_escaped(note)}."
     yield ""
-    yield f"| # | rule | {' | '.join(_HEADINGS.values())} |"
-    yield f"|--:|:--|{'--:|' * len(_HEADINGS)}"
+    reviews = [shown.extras[name] for name in _REVIEW if name in shown.extras]
+    further = " review | note |" if reviews else ""
+    yield f"| # | rule | {' | '.join(_HEADINGS.values())} |{further}"
+    yield f"|--:|:--|{'--:|' * len(_HEADINGS)}{':--|:--|' if reviews else ''}"
     values = [shown.measure(name) for name in _HEADINGS]
     for r, rule in enumerate(shown):
         words = _code(str(rule)) if text else _escaped(rule.english)
         numbers = " | ".join(f"{column[r]:.3f}" for column in values)
-        yield f"| {r + 1} | {words} | {numbers} |"
+        said = "".join(f" {_escaped(str(column[r]))} |" for column in reviews)
+        yield f"| {r + 1} | {words} | {numbers} |{said}"
     if len(shown) < len(rules):
         yield f"\n… and {len(rules) - len(shown):,} more."
 
