@@ -10,6 +10,7 @@ import re
 import resource
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -342,11 +343,19 @@ def job_pyaerial(*, sensors: int, tables: str, layers: list[int] | None, epochs:
     return {"seconds": seconds, "rules": len(found["rules"]), "coverage": coverage, "mb": peak_mb()}
 
 
-def exact_plant(*, sensors: int, zones: int | None, hops: int | None = None) -> Numbers:
+def exact_plant(*, sensors: int, zones: int | None, hops: int | None = None, device: str = "cpu") -> Numbers:
     """Count all rules with at most two antecedents, support 0.01 and confidence 0.8, without keeping them."""
     from thence.bitmaps import bits
     from thence.miners.exact.neighbourhoods import mine_near
     from thence.miners.exact.search import mine_exact
+
+    everywhere, nearby = mine_exact, mine_near
+    if device != "cpu":
+        from thence.miners.exact.device_near import mine_near_on_device
+        from thence.miners.exact.device_search import mine_on_device
+
+        everywhere = partial(mine_on_device, device=torch.device(device))
+        nearby = partial(mine_near_on_device, device=torch.device(device))
 
     def count(codes: NDArray[Any], near: Neighbours | None) -> int:
         bitmaps, present = bits.pack_codes(codes, cardinalities=[10] * codes.shape[1])
@@ -359,17 +368,17 @@ def exact_plant(*, sensors: int, zones: int | None, hops: int | None = None) -> 
             "min_confidence": "0.8",
         }
         if near is None:
-            return sum(len(block) for block in mine_exact(bitmaps, **wanted))
+            return sum(len(block) for block in everywhere(bitmaps, **wanted))
         every = np.ones(len(bitmaps), bool)
         allowed = {"near": near, "antecedent_ok": every, "consequent_ok": every, "max_rules": 1 << 60}
-        return sum(len(block) for block in mine_near(bitmaps, **allowed, **wanted))
+        return sum(len(block) for block in nearby(bitmaps, **allowed, **wanted))
 
     codes = plant(sensors, zones=zones)
     count(codes[:1000, :4], None)  # loads the compiled code
     near = None if hops is None else Neighbours.of(within(sensors, hops))
-    start = clock()
+    start = clock(device)
     found = count(codes, near)
-    return {"seconds": clock() - start, "rules": found, "mb": peak_mb()}
+    return {"seconds": clock(device) - start, "rules": found, "mb": peak_mb(device)}
 
 
 def aerial_plant(

@@ -210,21 +210,22 @@ def crossover(options: argparse.Namespace) -> None:
     store = Path(options.points) if options.points else None
     points: dict[str, dict[str, float]] = json.loads(store.read_text()) if store and store.exists() else {}
     gate = "mutual gate" if options.gate_by == "mutual" else "paper's gate"
-    exact, ours = points.setdefault("Exact", {}), points.setdefault(f"Aerial, {gate}, {machine(options.device)}", {})
+    name = machine(options.device)
+    exact = points.setdefault(f"Exact, {name}" if cuda else "Exact", {})
+    ours = points.setdefault(f"Aerial, {gate}, {name}", {})
     say("crossover: all pairs as antecedents on a made-up plant of eight zones; exact (support 0.01, confidence 0.8,")
     say("rules counted and not kept) against Aerial (similarity 0.8, the 100,000 most probable rules kept), " + gate)
     say(
         f"{'sensors':>8}{'exact s':>10}{'Aerial s':>10}{'train':>9}{'extract':>9}{'loss':>8}{'confidence':>12}{'MB':>7}"
     )
     memory, where = [], {"device": options.device, "gate_by": options.gate_by}
-    for sensors in (
-        (20, 40) if options.quick else (20, 40, 80, 160, 320, 640, 1000, *((2000,) if cuda or "mutual" in gate else ()))
-    ):
+    larger = (2000, 4000, 10_000) if cuda and "mutual" in gate else (2000,) if cuda or "mutual" in gate else ()
+    for sensors in (20, 40) if options.quick else (20, 40, 80, 160, 320, 640, 1000, *larger):
         key = str(sensors)
         # Exact mining grows with the third power: stop when the next size would take much more than ten minutes.
         smaller = [seconds for size, seconds in exact.items() if int(size) < sensors]
-        if not cuda and key not in exact and max(smaller, default=0.0) < 100:
-            found = measured("exact_plant", sensors=sensors, zones=ZONES)
+        if key not in exact and max(smaller, default=0.0) < (20 if cuda else 100):
+            found = measured("exact_plant", sensors=sensors, zones=ZONES, device=options.device)
             if "failed" not in found:
                 exact[key] = found["seconds"]
         found = measured("aerial_plant", sensors=sensors, zones=ZONES, hops=None, keep=KEPT, **where)
@@ -313,11 +314,11 @@ def scale(options: argparse.Namespace) -> None:
         found = measured("aerial_plant", sensors=sensors, zones=None, hops=8, keep=KEPT, **where)
         if "failed" in found:
             continue
-        exact = {} if cuda else measured("exact_plant", sensors=sensors, zones=None, hops=8)
+        exact = measured("exact_plant", sensors=sensors, zones=None, hops=8, device=options.device)
         say(
             f"{sensors:>8}{found['queries']:>13,}{found['train']:>11.1f}{found['extract']:>11.2f}"
             f"{found['loss']:>11.4f}{found['rules']:>11,}{found['confidence']:>11.3f}{found['mb']:>11.0f}"
-            + (f"{exact['seconds']:>11.2f}" if exact else "")
+            + (f"{exact['seconds']:>11.2f}" if "failed" not in exact else "")
         )
         points.append((sensors, found["train"], found["extract"], found["mb"]))
     if len(points) > 1:

@@ -39,7 +39,7 @@ def make_bitmaps(sensors: int, rows: int) -> dict[str, Any]:
     groups = max(sensors // 8, 1)
     base = rng.integers(0, BINS, (groups, rows), dtype=np.int16)
     codes = base[np.arange(sensors) * groups // sensors]
-    noisy = rng.random(codes.shape, dtype=np.float32) < 0.15
+    noisy = rng.random(codes.shape, dtype=np.float32) < 0.08
     codes = np.where(noisy, rng.integers(0, BINS, codes.shape, dtype=np.int16), codes)
     bitmaps, _ = pack_codes(codes.T, cardinalities=np.full(sensors, BINS))
     return {

@@ -134,12 +134,14 @@ def extract_top_rules(
     top, more, floor = RuleArrays.empty(wanted.max_antecedents), list[RuleArrays](), 0.0
     network, consequents = _prepare(model, wanted)
     for batch in _find_antecedents(network, wanted, progress):
-        threshold = wanted.consequent_threshold
+        threshold, raised = wanted.consequent_threshold, False
         if len(top) == k:
             # Results close to the threshold are computed in double precision but stored in single: leave room for both.
+            raised = floor - 2 * UNSURE > threshold
             threshold = max(threshold, floor - 2 * UNSURE)
             consequents = consequents.with_sketches(batch, threshold)
-        found = consequents.find(batch, threshold)
+        # Values close to a threshold that was raised are below the floor, so that nothing depends on them.
+        found = consequents.find(batch, threshold, settle=not raised)
         high = found.probability >= floor
         found = Consequents(found.rows[high], found.items[high], found.probability[high])
         if not len(found.rows):
@@ -158,6 +160,11 @@ def select_top_rules(chunks: Iterable[RuleArrays], *, k: int) -> RuleArrays:
     if not known:
         raise ConfigError("no chunks of rules were given")
     rules = RuleArrays.concat(known, max_antecedents=known[0].antecedents.shape[1])
+    if len(rules) > k > 0:
+        # Sorting takes longer than finding what is below the k-th.
+        least = np.partition(rules.probability, len(rules) - k)[len(rules) - k]
+        high = rules.probability >= least
+        rules = RuleArrays(rules.antecedents[high], rules.consequents[high], rules.probability[high])
     keys = (rules.consequents, *rules.antecedents.T[::-1], -rules.probability)
     order = np.lexsort(keys)[:k]
     return RuleArrays(rules.antecedents[order], rules.consequents[order], rules.probability[order])

@@ -26,8 +26,9 @@ __all__ = ["find_mutual_antecedents"]
 
 Means = NDArray[np.float32]
 
-FIRST_ITEMS, OTHER_ITEMS = 256, 2048
-"""Pairs are compared in tiles of this many first items × this many other items."""
+TILE = {"cpu": (256, 2048), "cuda": (4096, 16384)}
+"""Pairs are compared in tiles of this many first items × this many other items: a graphics processor starts few and
+large pieces of work. Among neighbours tiles are small everywhere, so that most of them need not be compared."""
 
 
 def find_mutual_antecedents(
@@ -69,11 +70,12 @@ def find_mutual_antecedents(
     if most == 1 or not len(singles):
         return
     kept, means, reached = [np.empty((0, 2), np.int64)], [np.empty(0, np.float32)], first.start
-    for features in _ranges(layout.feature_of_item[pair_gate.items], FIRST_ITEMS):
+    tile = TILE["cpu" if near is not None else network.device.type]
+    for features in _ranges(layout.feature_of_item[pair_gate.items], tile[0]):
         if most == 2 and features.start >= first.stop:
             break
         with full_precision():
-            pairs, mean = pair_gate.pairs(features, near)
+            pairs, mean = pair_gate.pairs(features, near, tile[1])
         if most > 2:
             kept.append(pairs)
             means.append(mean)
@@ -127,12 +129,15 @@ class _PairGate:
         rows = torch.from_numpy(np.flatnonzero(keep)).to(network.device)
         return _PairGate(network, gate, batch, allowed[keep], torch.cat(states)[rows], share[rows].log())
 
-    def pairs(self, features: range, near: Neighbours | None) -> tuple[Items, Means]:
-        """Return the pairs that pass and begin in a range of features, in lexicographic order, and their means."""
+    def pairs(self, features: range, near: Neighbours | None, width: int) -> tuple[Items, Means]:
+        """Return the pairs that pass and begin in a range of features, in lexicographic order, and their means.
+
+        They are compared with at most ``width`` other items at a time.
+        """
         owner = self.network.layout.feature_of_item[self.items]
         here = _span(owner, features)
         found, means = [np.empty((0, 2), np.int64)], [np.empty(0, np.float32)]
-        for others in _ranges(owner[here.start :], OTHER_ITEMS):
+        for others in _ranges(owner[here.start :], width):
             there = _span(owner, others)
             if near is not None and not _any_near(near, features, others):
                 continue

@@ -27,7 +27,7 @@ UNSURE = 5e-5
 FEW = 512
 """Up to this many states it is cheaper to copy the output rows for each than to sort the states by feature."""
 
-COPIED = 1 << 23
+COPIED = {"cpu": 1 << 23, "cuda": 1 << 28}
 """The most cells of such copies: features with hundreds of classes have large output rows."""
 
 
@@ -123,10 +123,14 @@ class QueryNetwork:
 
     def marked_probability(self, states: Tensor, items: NDArray[np.int64]) -> Tensor:
         """Return the probability of one item per state: its softmax within its own feature."""
+        room = COPIED[self.device.type] // (int(self.layout.cardinalities.max(initial=1)) * states.shape[1])
+        if self.device.type == "cuda" and len(items) > room > 0:
+            # A graphics processor copies fast, and sorting by feature would start small pieces of work.
+            pieces = [slice(low, low + room) for low in range(0, len(items), room)]
+            return torch.cat([self.marked_probability(states[piece], items[piece]) for piece in pieces])
         found = torch.empty(len(items), dtype=states.dtype, device=self.device)
         owners = self.layout.feature_of_item[items]
-        copied = len(items) * int(self.layout.cardinalities.max(initial=1)) * states.shape[1]
-        few = len(items) <= FEW and copied <= COPIED
+        few = len(items) <= room and (len(items) <= FEW or self.device.type == "cuda")
         kinds = self.layout.cardinalities[owners] if few else owners
         order = np.argsort(kinds, kind="stable")
         for part in np.split(order, np.flatnonzero(np.diff(kinds[order])) + 1) if len(order) else ():

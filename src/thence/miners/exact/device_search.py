@@ -30,10 +30,13 @@ __all__ = ["mine_on_device"]
 _CELLS = {"cuda": 1 << 29, "cpu": 1 << 22}
 # The counts of all pairs are kept if they need no more bytes than this.
 _PAIR_BYTES = {"cuda": 16 << 30, "cpu": 1 << 28}
+# The same for first items from which longer antecedents grow: their rules are put in order together.
+_GROWING = 1 << 22
 # 64-bit words that are gathered at once where single rules are counted.
 _WORDS = {"cuda": 1 << 27, "cpu": 1 << 22}
 
-_Found = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]
+_Found = tuple[Tensor, Tensor, Tensor]
+"""Antecedents, consequents and the four counts of rules, as 32-bit integers on the device."""
 
 
 def mine_on_device(
@@ -167,28 +170,31 @@ def _search(problem: SearchProblem, device: torch.device, block_rules: int) -> G
     step = _batch(task)
     if problem.max_antecedents > 1:
         # The antecedents that grow from a batch of first items are as many as its cells.
-        step = max(min(step, (1 << 24) // n_items), 1)
-    width = problem.max_antecedents
+        step = max(min(step, _GROWING // n_items), 1)
+    name = torch.tensor(np.append(problem.name, -1), device=device)
     for low in range(0, len(first), step):
         some = first[low : low + step, None]
-        parts = list(_visit(task, some, task.n_item[some[:, 0]]))
-        antecedents = np.concatenate([_padded(part[0], width) for part in parts])
-        consequents = np.concatenate([part[1] for part in parts])
-        counts = np.concatenate([part[2] for part in parts])
-        # The order of a depth-first search: an antecedent before the longer ones that begin with it.
-        order = np.lexsort((consequents, *antecedents.T[::-1]))
-        left = np.where(antecedents < 0, -1, problem.name[antecedents]).astype(np.int32)[order]
-        right, counts = problem.name[consequents][order], counts[order]
+        antecedents, consequents, counts = _in_order(
+            list(_visit(task, some, task.n_item[some[:, 0]])), problem.max_antecedents
+        )
+        left, right = name[antecedents].cpu().numpy(), name[consequents].cpu().numpy()
+        numbers = counts.cpu().numpy()
         progress = min(low + step, len(first)) / len(first)
         for start in range(0, max(len(right), 1), block_rules):
             piece = slice(start, start + block_rules)
-            yield RuleBlock(left[piece], right[piece], counts[piece], progress)
+            yield RuleBlock(left[piece], right[piece], numbers[piece].astype(np.int64), progress)
 
 
-def _padded(antecedents: NDArray[np.int32], width: int) -> NDArray[np.int32]:
-    out = np.full((len(antecedents), width), -1, np.int32)
-    out[:, : antecedents.shape[1]] = antecedents
-    return out
+def _in_order(parts: list[_Found], width: int) -> _Found:
+    """Join rules in the order of a depth-first search: an antecedent before the longer ones that begin with it."""
+    antecedents = torch.cat(
+        [torch.nn.functional.pad(part[0], (0, width - part[0].shape[1]), value=-1) for part in parts]
+    )
+    consequents, counts = torch.cat([part[1] for part in parts]), torch.cat([part[2] for part in parts])
+    order = torch.argsort(consequents, stable=True)
+    for column in range(width - 1, -1, -1):
+        order = order[torch.argsort(antecedents[order, column], stable=True)]
+    return antecedents[order], consequents[order], counts[order]
 
 
 def _visit(task: _Task, antecedents: Tensor, n_held: Tensor) -> Iterator[_Found]:
@@ -249,8 +255,7 @@ def _rules(task: _Task, chosen: Tensor, held: Tensor, counts: Tensor) -> tuple[T
     n_known = torch.full_like(held, problem.n_rows) if known is None else popcount_words(known)
     missing = int(problem.top_missing[problem.max_antecedents + 1 - chosen.shape[1]])
     floor = smallest_count((n_known - missing).clamp(min=problem.n_complete), problem.support_p, problem.support_q)
-    found = (chosen[row].int().cpu().numpy(), item.int().cpu().numpy(), table.cpu().numpy())
-    return floor.clamp(min=1), found
+    return floor.clamp(min=1), (chosen[row].int(), item.int(), table.int())
 
 
 def _intersect(bits: DeviceBits, members: Tensor) -> Tensor:
