@@ -24,6 +24,7 @@ import { AlertDetail, AlertList, Monitors, useAlerts } from "./Live";
 import { emptyQuery, narrowings, usePlace } from "./location";
 import type { FacetName, ListName, Pane, Query, Subject, Tab, View } from "./location";
 import { NodePanel } from "./NodePanel";
+import { Overview } from "./Overview";
 import { Nothing, ProblemNote, Waiting } from "./notes";
 import { sentence } from "./words";
 import { ReviewBar } from "./ReviewBar";
@@ -443,7 +444,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
                 </button>
               </p>
               <h2>
-                <bdi>{sentence((rule ?? law ?? control)?.sentence ?? "")}</bdi>
+                <bdi>{sentence(law?.statement ?? (rule ?? control)?.sentence ?? "")}</bdi>
               </h2>
               {rule !== null && (
                 <p class="muted small">
@@ -462,6 +463,13 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
                     {report.problem && <ProblemNote problem={report.problem} />}
                     {report.value === null && report.waiting && <Waiting />}
                     {report.value !== null && <WorthKnowing facts={report.value.facts} onOpen={openSubject} />}
+                    <Overview
+                      run={run.id}
+                      query={query}
+                      version={reviews.version}
+                      onOpen={(id) => openSubject({ about: "rule", id })}
+                      onBounds={(minSupport, minConfidence) => changeQuery({ ...query, minSupport, minConfidence })}
+                    />
                   </>
                 )}
                 {view !== "live" && (subject !== null || place.node !== null) && (

@@ -2,6 +2,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { fixed, percent, plural, whole } from "../format";
 import type { ControlRow, LawRow, RuleRow } from "../types";
+import { sentence } from "./words";
 
 function Row({ name, children }: { name: string; children: ComponentChildren }): JSX.Element {
   return (
@@ -126,11 +127,9 @@ export function LawDetails({ law }: { law: LawRow }): JSX.Element {
   return (
     <div class="details">
       <section>
-        <h3>Exactly</h3>
-        <p class="formal">
-          <code>
-            <bdi>{law.statement}</bdi>
-          </code>
+        <h3>With its figures</h3>
+        <p>
+          <bdi>{sentence(law.sentence)}</bdi>
         </p>
       </section>
       <section>

@@ -25,7 +25,7 @@ export function Laws({ laws, current, onOpen }: LawsProps): JSX.Element {
       {(law) => (
         <>
           <span class="sentence">
-            <bdi>{sentence(law.sentence)}</bdi>
+            <bdi>{sentence(law.statement)}</bdi>
           </span>
           <span class="measures">
             <ShareBar share={law.share} name="held in" />

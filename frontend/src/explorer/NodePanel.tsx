@@ -75,7 +75,7 @@ export function NodePanel({ detail, nameOf, onNode, onSeries, onLaw, onControl, 
           {node.laws.map((law) => (
             <li key={`law ${law.id}`}>
               <button type="button" class="link" onClick={() => onLaw(law.id)}>
-                <bdi>{sentence(law.sentence)}</bdi>
+                <bdi>{sentence(law.statement)}</bdi>
               </button>
             </li>
           ))}
