@@ -108,6 +108,12 @@ export function duration(seconds: number | null | undefined): string {
   return `${number(seconds / 86_400, 3)} days`;
 }
 
+/** How often something comes: "every minute", "every 5 min". */
+export function every(seconds: number): string {
+  const unit = { 1: "second", 60: "minute", 3600: "hour", 86400: "day", 604800: "week" }[seconds];
+  return unit ? `every ${unit}` : `every ${duration(seconds)}`;
+}
+
 /** A label of a time axis whose ticks are `step` milliseconds apart. */
 export function tickLabel(time: number, step: number): string {
   const date = new Date(time);

@@ -41,7 +41,7 @@ export function GraphDrawing({ drawing, summary, highlight, shares, shareText, m
   const height = high + 2 * pad;
   const crowd = drawing.nodes.length;
   const scale = Math.min(1.15, Math.max(0.5, Math.sqrt((wide * high) / (crowd + 1)) / 42));
-  const rare = useMemo(() => new Set(drawing.groups.filter((group) => group.count * 12 < crowd).map((group) => group.name)), [drawing, crowd]);
+  const rare = useMemo(() => new Set(drawing.groups.filter((group) => crowd > 80 && group.count * 12 < crowd).map((group) => group.name)), [drawing, crowd]);
   const placed: Placed[] = useMemo(
     () =>
       drawing.nodes.map((node) => ({

@@ -4,7 +4,7 @@ import { Figure } from "../charts/Figure";
 import { GraphDrawing, groupColours } from "../charts/GraphDrawing";
 import { GapsChart, silentStretches } from "../charts/TimeCharts";
 import { Legend, LegendItem } from "../components/Legend";
-import { duration, number, percent, period, plural, whole } from "../format";
+import { every, number, percent, period, plural, whole } from "../format";
 import type { Drawing, Gaps, GraphSummary, Kind, SystemPart } from "../types";
 import { LitContext, Section, useShared } from "./parts";
 
@@ -31,7 +31,7 @@ export function Inputs() {
 function leadOf(system: SystemPart): string {
   const parts = [`${plural(system.readings, "reading")} of ${plural(system.sensors, "sensor")}`];
   if (system.start !== null && system.end !== null) parts.push(`, ${period(system.start, system.end)}`);
-  if (system.step_seconds !== null) parts.push(`, one every ${duration(system.step_seconds)}`);
+  if (system.step_seconds !== null) parts.push(`, one ${every(system.step_seconds)}`);
   const sites = system.sites.length > 1 ? ` ${plural(system.sites.length, "site")}: ${system.sites.join(", ")}.` : "";
   return `${parts.join("")}.${sites}`;
 }

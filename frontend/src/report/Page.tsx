@@ -1,7 +1,7 @@
 // The page of a run.
 import { useCallback, useMemo, useState } from "preact/hooks";
 import { ThemeToggle } from "../components/ThemeToggle";
-import { duration, moment, period, whole } from "../format";
+import { every, moment, period, whole } from "../format";
 import { usePrinting } from "../hooks";
 import type { Report } from "../types";
 import { Facts } from "./Facts";
@@ -91,7 +91,7 @@ function Figures({ report }: { report: Report }) {
   const { system, mining } = report;
   const figures: [string, string, string][] = [];
   if (system) {
-    if (system.start !== null && system.end !== null) figures.push(["Period", period(system.start, system.end), system.step_seconds === null ? "" : `a reading every ${duration(system.step_seconds)}`]);
+    if (system.start !== null && system.end !== null) figures.push(["Period", period(system.start, system.end), system.step_seconds === null ? "" : `a reading ${every(system.step_seconds)}`]);
     figures.push(["Sensors", whole(system.sensors), `${whole(system.readings)} readings`]);
     if (system.graph) figures.push(["Graph", whole(system.graph.nodes), `nodes, ${whole(system.graph.edges)} edges`]);
   }
