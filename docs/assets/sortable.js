@@ -1,15 +1,16 @@
-// Tables with numbers: right-aligned, and sorted by a click (or Enter) on a heading: up, down, as written.
-// A cell is a number if it starts with one and what follows is the same in its whole column, or a unit with a size.
+// Tables with numbers: right-aligned, sorted by a click or Enter on a heading: up, down, as written.
+// A column has numbers if its cells start with one, followed by the same few letters or by a unit of known size.
 const SIZE = { ms: 1e-3, s: 1, min: 60, h: 3600, d: 86400, kB: 1e3, MB: 1e6, GB: 1e9, "%": 1, "×": 1 };
 const NUMBER = /^[\s~≈≤≥<>+]*([-−]?[\d,]*\.?\d+(?:e[-+]?\d+)?)\s*([^\d]*)/i;
 const MISSING = /^[\s–—-]*$/;
 
 function read(texts) {
   const found = texts.map((text) => (MISSING.test(text) ? null : NUMBER.exec(text)));
-  if (!found.some(Boolean) || found.some((match, i) => !match && !MISSING.test(texts[i]))) return null;
+  if (!found.some(Boolean) || texts.some((text, i) => !found[i] && !MISSING.test(text))) return null;
   const units = found.map((match) => (match ? match[2].trim().split(/[\s(/]/)[0] : ""));
-  const same = new Set(found.map((match) => match && match[2].trim()).filter((unit) => unit !== null)).size < 2;
-  if (!same && !units.every((unit) => !unit || !/^[\p{L}%×]/u.test(unit) || unit === "of" || unit in SIZE)) return null;
+  const rests = new Set(found.filter(Boolean).map((match) => match[2].trim()));
+  const same = rests.size === 1 && [...rests][0].length < 9;
+  if (!same && !units.every((unit) => !/^[\p{L}%×]/u.test(unit) || unit === "of" || unit in SIZE)) return null;
   return found.map((match, i) => match && +match[1].replace(/,/g, "").replace("−", "-") * (SIZE[units[i]] ?? 1));
 }
 
@@ -18,15 +19,21 @@ function prepare(table) {
   const body = table.tBodies[0];
   const rows = [...(body?.rows ?? [])];
   if (rows.length < 3 || rows.some((row) => row.cells.length !== heads.length)) return;
-  const columns = heads.map((_, c) => rows.map((row) => row.cells[c].textContent.trim()));
-  const numbers = columns.map(read);
+  const column = (_, c) => rows.map((row) => row.cells[c].textContent.trim());
+  const numbers = heads.map(column).map(read);
   if (!numbers.some(Boolean)) return;
+  let above = ""; // what an empty first cell stands for
+  for (const { cells: [cell] } of rows) {
+    if (cell.textContent.trim()) above = cell.textContent.trim();
+    else if (above) cell.append(Object.assign(document.createElement("i"), { textContent: above }));
+  }
+  const columns = heads.map(column);
   heads.forEach((head, c) => {
     if (numbers[c]) for (const cell of [head, ...rows.map((row) => row.cells[c])]) cell.dataset.number = "";
     if (!head.textContent.trim()) return;
     const button = document.createElement("button");
     button.type = "button";
-    button.title = "Sort by this column";
+    button.title = "Sort";
     button.append(...head.childNodes);
     head.append(button);
     button.addEventListener("click", () => {
@@ -34,11 +41,11 @@ function prepare(table) {
       for (const other of heads) other.removeAttribute("aria-sort");
       const sign = order === "descending" ? -1 : 1;
       const compare = (a, b) => {
-        if (!numbers[c]) return sign * columns[c][a].localeCompare(columns[c][b], "en", { numeric: true });
+        if (!numbers[c]) return sign * columns[c][a].localeCompare(columns[c][b], "en", { numeric: 1 });
         const [x, y] = [numbers[c][a], numbers[c][b]];
         return x === null || y === null ? (x === null) - (y === null) : sign * (x - y);
       };
-      const places = rows.map((_, i) => i);
+      const places = [...rows.keys()];
       if (order) head.setAttribute("aria-sort", order), places.sort(compare);
       body.append(...places.map((i) => rows[i]));
     });

@@ -119,6 +119,8 @@ def test_tables_are_sorted_with_the_keyboard(site: Path, open_page: OpenPage) ->
         (["−3", "2", "-10"], [2, 0, 1]),
         (["9 of 10", "10 of 10", "2 of 10"], [2, 0, 1]),
         (["ky10", "ky4", "net1"], [1, 0, 2]),
+        (["97 sensors, ≤ 2 items", "20 sensors, ≤ 3 items", "20 sensors, ≤ 2 items"], [2, 1, 0]),
+        (["Exact", "", "Aerial"], [2, 0, 1]),
     ],
 )
 def test_cells_are_sorted_by_what_they_say(
