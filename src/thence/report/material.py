@@ -125,7 +125,7 @@ def _if_same(material: Material) -> Material:
     recorded = _inputs_of(run).get("table_sha256")
     if recorded is None or (material.table is not None and hash_table(material.table) == recorded):
         return material
-    return Material(run, why="The data that the run names give another table today than the one that was mined.")
+    return Material(run, why="The data give another table today than the one that was mined, so they are not used.")
 
 
 def _names_inputs(config: Config) -> bool:
