@@ -5,6 +5,7 @@ import type { JSX } from "preact";
 import type { Drawing, DrawnNode } from "../types";
 import { plural, whole } from "../format";
 import { colourOf, coloursOf, shapes } from "./colours";
+import type { Colours } from "./colours";
 
 interface Props {
   drawing: Drawing;
@@ -24,9 +25,10 @@ const mostListed = 200;
 
 /** The elements of the drawing at their places. */
 export function elementsOf(drawing: Drawing): cytoscape.ElementDefinition[] {
+  const groups = new Map(drawing.groups.map((group, position) => [group.name, position]));
   const nodes = drawing.nodes.map((node, position) => ({
     group: "nodes" as const,
-    data: { id: `n${position}`, name: node.name, group: node.group, sensors: node.sensors.length },
+    data: { id: `n${position}`, name: node.name, group: groups.get(node.group) ?? -1, sensors: node.sensors.length },
     position: { x: node.x * tall * drawing.aspect, y: node.y * tall },
   }));
   const edges = drawing.edges.map((edge, position) => ({
@@ -53,43 +55,59 @@ export function search(nodes: readonly DrawnNode[], text: string): number[] {
   return ranked.sort((a, b) => a[0] - b[0] || a[1] - b[1]).map(([, position]) => position);
 }
 
-function styleOf(drawing: Drawing): cytoscape.StylesheetJson {
-  const colours = coloursOf();
-  const many = drawing.nodes.length > 300;
+/** Sizes of what is drawn, in the units of the drawing. */
+interface Sizes {
+  node: number;
+  lit: number;
+  hair: number;
+  pixel: number;
+}
+
+/** Sizes that stay readable at any zoom: nodes grow more slowly than the drawing, letters and lines hardly at all. */
+export function sizesAt(zoom: number, fitted: number, nodes: number): Sizes {
+  const spacing = (tall / Math.sqrt(Math.max(nodes, 12))) * fitted;
+  const growth = Math.min(Math.max(Math.sqrt(zoom / fitted), 0.7), 3);
+  const node = (Math.min(Math.max(spacing * 0.36, 4), 15) * growth) / zoom;
+  const hair = ((spacing < 16 ? 1 : 1.3) * Math.min(growth, 1.6)) / zoom;
+  return { node, lit: Math.max(node * 1.2, 9 / zoom), hair, pixel: 1 / zoom };
+}
+
+function styleOf(drawing: Drawing, colours: Colours, { node, lit, hair, pixel }: Sizes): cytoscape.StylesheetJson {
+  const square = (size: number): { width: number; height: number } => ({ width: size, height: size });
   const style: cytoscape.StylesheetJson = [
-    {
-      selector: "core",
-      style: { "active-bg-opacity": 0, "selection-box-opacity": 0 } as never,
-    },
+    { selector: "core", style: { "active-bg-opacity": 0, "selection-box-opacity": 0 } as never },
     {
       selector: "node",
       style: {
+        ...square(node * 0.72),
         "background-color": colours.quiet,
+        "background-opacity": 0.55,
         "border-width": 0,
-        "font-family": "Inter, system-ui, sans-serif",
         color: colours.text,
+        "font-family": "Inter, system-ui, sans-serif",
+        "font-size": 11.5 * pixel,
+        "text-margin-y": 3 * pixel,
         "text-outline-color": colours.surface,
-        "text-outline-width": 0,
         "text-valign": "bottom",
         "overlay-opacity": 0,
-        "background-opacity": 0.55,
       },
     },
     {
       selector: "edge",
       style: {
+        width: hair,
         "curve-style": "haystack",
         "haystack-radius": 0,
         "line-color": colours.line,
         "overlay-opacity": 0,
-        opacity: many ? 0.75 : 1,
+        opacity: drawing.nodes.length > 300 ? 0.75 : 1,
       },
     },
-    { selector: "node[sensors > 0]", style: { "background-opacity": 1, "z-index": 5 } },
+    { selector: "node[sensors > 0]", style: { ...square(node), "background-opacity": 1, "z-index": 5 } },
   ];
-  drawing.groups.forEach((group, position) => {
+  drawing.groups.forEach((_, position) => {
     style.push({
-      selector: `node[group = ${JSON.stringify(group.name)}]`,
+      selector: `node[group = ${position}]`,
       style: { "background-color": colourOf(colours, position), shape: shapes[position % shapes.length] as never },
     });
   });
@@ -98,38 +116,31 @@ function styleOf(drawing: Drawing): cytoscape.StylesheetJson {
     { selector: "edge.dim", style: { opacity: 0.6 } },
     {
       selector: "node.lit",
-      style: { "border-color": colours.strong, "border-opacity": 1, "background-opacity": 1, "z-index": 20 },
+      style: {
+        ...square(lit),
+        "border-color": colours.strong,
+        "border-opacity": 1,
+        "border-width": 1.6 * pixel,
+        "background-opacity": 1,
+        "z-index": 20,
+      },
     },
-    { selector: "edge.lit", style: { "line-color": colours.strong, opacity: 1, "z-index": 15 } },
+    { selector: "edge.lit", style: { width: 2 * pixel, "line-color": colours.strong, opacity: 1, "z-index": 15 } },
     {
       selector: "node.chosen",
-      style: { "border-color": colours.accent, "border-opacity": 1, "background-opacity": 1, opacity: 1, "z-index": 30 },
+      style: {
+        ...square(lit * 1.25),
+        "border-color": colours.accent,
+        "border-opacity": 1,
+        "border-width": 3 * pixel,
+        "background-opacity": 1,
+        opacity: 1,
+        "z-index": 30,
+      },
     },
-    { selector: "node.named", style: { label: "data(name)", "z-index": 25 } },
+    { selector: "node.named", style: { label: "data(name)", "text-outline-width": 2.4 * pixel, "z-index": 25 } },
   );
   return style;
-}
-
-/** Sizes that stay readable at any zoom: nodes grow more slowly than the drawing, letters and lines hardly at all. */
-function resize(cy: cytoscape.Core, fitted: number): void {
-  const zoom = cy.zoom();
-  const spacing = tall / Math.sqrt(Math.max(cy.nodes().length, 12));
-  const growth = Math.min(Math.max(Math.sqrt(zoom / fitted), 0.7), 3);
-  const node = (Math.min(Math.max(spacing * fitted * 0.36, 4), 15) * growth) / zoom;
-  const hair = (spacing * fitted < 16 ? 1 : 1.3) / zoom;
-  const style = cy.style() as unknown as {
-    selector: (text: string) => { style: (values: Record<string, number | string>) => unknown };
-    update: () => void;
-  };
-  style.selector("node").style({ width: node * 0.72, height: node * 0.72, "font-size": 11.5 / zoom, "text-margin-y": 3 / zoom });
-  style.selector("node[sensors > 0]").style({ width: node, height: node });
-  style.selector("edge").style({ width: hair * Math.min(growth, 1.6) });
-  const lit = Math.max(node * 1.2, 9 / zoom);
-  style.selector("node.lit").style({ width: lit, height: lit, "border-width": 1.6 / zoom });
-  style.selector("edge.lit").style({ width: 2 / zoom });
-  style.selector("node.chosen").style({ width: lit * 1.25, height: lit * 1.25, "border-width": 3 / zoom });
-  style.selector("node.named").style({ "text-outline-width": 2.4 / zoom });
-  style.update();
 }
 
 /** Shows the whole drawing, whatever names are on it, and returns the zoom. */
@@ -148,27 +159,30 @@ function fitTo(cy: cytoscape.Core, drawing: Drawing): number {
 /** Names nodes where there is room on the screen: what is open first, then what is lit, then nodes with sensors. */
 function name(cy: cytoscape.Core, fitted: number): void {
   const all = cy.nodes().length <= 80 || cy.zoom() > 3 * fitted;
-  const [wide, high] = [cy.width(), cy.height()];
+  const { x1, y1, x2, y2 } = cy.extent();
+  const pixel = 1 / cy.zoom();
   const rank = (node: cytoscape.NodeSingular): number =>
-    node.hasClass("chosen") ? 0 : node.hasClass("lit") ? 1 : all ? (Number(node.data("sensors")) > 0 ? 2 : 3) : 4;
-  const wanted = cy.nodes().toArray().map((node) => ({ node: node as cytoscape.NodeSingular, rank: rank(node as cytoscape.NodeSingular) }));
+    node.hasClass("chosen") ? 0 : node.hasClass("lit") ? 1 : Number(node.data("sensors")) > 0 ? 2 : 3;
+  const wanted = (all ? cy.nodes() : cy.nodes(".lit, .chosen"))
+    .map((node) => ({ node, rank: rank(node), ...node.position() }))
+    .filter(({ x, y }) => x >= x1 && x <= x2 && y >= y1 && y <= y2)
+    .sort((a, b) => a.rank - b.rank);
   const taken: [number, number, number, number][] = [];
   const named = new Set<string>();
-  for (const { node, rank: order } of wanted.filter((each) => each.rank < 4).sort((a, b) => a.rank - b.rank)) {
-    const { x, y } = node.renderedPosition();
-    if (x < 0 || y < 0 || x > wide || y > high) continue;
-    const half = String(node.data("name")).length * 3.3 + 3;
-    const top = y + node.renderedHeight() / 2;
-    const box: [number, number, number, number] = [x - half, top, x + half, top + 17];
+  for (const { node, rank: order, x, y } of wanted) {
+    const half = (String(node.data("name")).length * 3.3 + 3) * pixel;
+    const top = y + node.height() / 2;
+    const box: [number, number, number, number] = [x - half, top, x + half, top + 17 * pixel];
     if (order > 0 && taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1])) continue;
     taken.push(box);
     named.add(node.id());
     if (named.size >= 150) break;
   }
   cy.batch(() => {
-    cy.nodes().forEach((node) => {
-      node.toggleClass("named", named.has(node.id()) || node.hasClass("pointed"));
+    cy.nodes(".named").forEach((node) => {
+      if (!named.has(node.id()) && !node.hasClass("pointed")) node.removeClass("named");
     });
+    for (const id of named) cy.getElementById(id).addClass("named");
   });
 }
 
@@ -186,13 +200,26 @@ export function GraphView({ drawing, lit, about, node, theme, onNode }: Props): 
   );
   const found = useMemo(() => search(drawing.nodes, text), [drawing, text]);
 
+  const colours = useMemo(() => coloursOf(), [theme]);
+  const dressed = useRef<{ zoom: number; colours: Colours } | null>(null);
+  /** Sizes and names for the present zoom; a drawing that was only moved keeps its sizes. */
+  const dress = (cy: cytoscape.Core): void => {
+    const zoom = cy.zoom();
+    if (dressed.current?.zoom !== zoom || dressed.current.colours !== latestColours.current) {
+      cy.style(styleOf(drawing, latestColours.current, sizesAt(zoom, fitted.current, drawing.nodes.length)));
+      dressed.current = { zoom, colours: latestColours.current };
+    }
+    name(cy, fitted.current);
+  };
+  const latestColours = useRef(colours);
+  latestColours.current = colours;
+
   const fit = (): void => {
     const cy = core.current;
     if (cy === null) return;
     cy.resize();
     fitted.current = fitTo(cy, drawing);
-    resize(cy, fitted.current);
-    name(cy, fitted.current);
+    dress(cy);
   };
   const zoom = (factor: number): void => {
     const cy = core.current;
@@ -213,18 +240,17 @@ export function GraphView({ drawing, lit, about, node, theme, onNode }: Props): 
     const cy = cytoscape({
       container: box.current,
       elements: elementsOf(drawing),
-      style: styleOf(drawing),
       layout: { name: "preset" },
       minZoom: 0.001,
       maxZoom: 100,
       autoungrabify: true,
       autounselectify: true,
       boxSelectionEnabled: false,
-      hideEdgesOnViewport: drawing.edges.length > 3000,
-      textureOnViewport: drawing.nodes.length > 4000,
-      pixelRatio: "auto" as never,
+      hideEdgesOnViewport: drawing.edges.length > 10_000,
+      textureOnViewport: drawing.nodes.length > 400,
     });
     core.current = cy;
+    dressed.current = null;
     fit();
     cy.minZoom(fitted.current / 3);
     cy.maxZoom(Math.max(fitted.current * 40, 4));
@@ -232,10 +258,8 @@ export function GraphView({ drawing, lit, about, node, theme, onNode }: Props): 
     cy.on("viewport", () => {
       window.clearTimeout(timer);
       timer = window.setTimeout(() => {
-        if (cy.destroyed()) return;
-        resize(cy, fitted.current);
-        name(cy, fitted.current);
-      }, 80);
+        if (!cy.destroyed()) dress(cy);
+      }, 150);
     });
     cy.on("tap", (event) => {
       if (event.target === cy) tell.current(null);
@@ -267,12 +291,8 @@ export function GraphView({ drawing, lit, about, node, theme, onNode }: Props): 
   }, [drawing]);
 
   useEffect(() => {
-    const cy = core.current;
-    if (cy === null) return;
-    cy.style(styleOf(drawing));
-    resize(cy, fitted.current);
-    name(cy, fitted.current);
-  }, [theme, drawing]);
+    if (core.current !== null) dress(core.current);
+  }, [colours, drawing]);
 
   useEffect(() => {
     const cy = core.current;
@@ -299,7 +319,6 @@ export function GraphView({ drawing, lit, about, node, theme, onNode }: Props): 
     show(id);
     onNode(id);
   };
-  const colours = useMemo(() => coloursOf(), [theme]);
   const title = node === null ? "" : (drawing.nodes[positions.get(node) ?? -1]?.name ?? "");
   const summary =
     `Graph with ${plural(drawing.nodes.length, "node")} and ${plural(drawing.edges.length, "edge")}.` +
