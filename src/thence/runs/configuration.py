@@ -56,7 +56,10 @@ BUILT_IN_ONTOLOGY = "water"
 INPUT_FILES = ("sensors", "graph", "ontology", "binding")
 """The settings of ``[input]`` that name files."""
 # Written after the further files of a run, so a further file with such a name would be lost.
-_RESERVED = ("summary.json", "provenance.json", "discretizer.json", "report.json", "report.html")
+_RESERVED = (
+    *("summary.json", "provenance.json", "discretizer.json", "report.json", "report.html"),
+    *("laws.json", "controls.json", "places.parquet", "reviews.json"),
+)
 _DEFAULT_FLAGS = (("force", False), ("report", True))
 
 
