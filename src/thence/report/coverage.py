@@ -192,7 +192,8 @@ def _part(
     antecedents = [left[first[one]][left[first[one]] >= 0].astype(np.int64) for one in in_order.tolist()]
     own = [groups[one] for one in in_order.tolist()]
     if lifted is None:
-        of_rules = [_nodes_of_rules(rules, members) for members in own]
+        place_of, places = _places_of_items(rules)
+        of_rules = [_nodes_of_rules(rules, members, place_of, places) for members in own]
         names = list(dict.fromkeys(name for one in of_rules for name in one))
         return _Part(words, row_of, antecedents, own, names, None, of_rules, clocks)
     assert lifted.pattern is not None
@@ -203,14 +204,21 @@ def _part(
     return _Part(words, row_of, antecedents, own, list(number), matrix, [{} for _ in own], clocks)
 
 
-def _nodes_of_rules(rules: RuleSet, members: Ints) -> dict[str, int]:
+def _places_of_items(rules: RuleSet) -> tuple[Ints, list[str]]:
+    """The number of the node of each item, −1 for none; position −1 is that of no item. And the nodes."""
+    number: dict[str, int] = {}
+    named = (item.feature.place for item in rules.items)
+    own = [number.setdefault(name, len(number)) if name else -1 for name in named]
+    return np.array([*own, -1], np.int64), list(number)
+
+
+def _nodes_of_rules(rules: RuleSet, members: Ints, place_of: Ints, places: Sequence[str]) -> dict[str, int]:
     """The nodes that rules about single sensors speak of, each with the number of rules."""
-    out: dict[str, int] = {}
-    for number in members.tolist():
-        items = [*(int(item) for item in rules.antecedents[number] if item >= 0), int(rules.consequents[number])]
-        for name in {rules.items[item].feature.place for item in items} - {""}:
-            out[name] = out.get(name, 0) + 1
-    return out
+    items = np.column_stack([rules.antecedents[members], rules.consequents[members]])
+    rows = np.sort(place_of[items], axis=1)
+    rows[:, 1:][rows[:, 1:] == rows[:, :-1]] = -1  # a rule that names a node twice is one rule
+    found, counts = np.unique(rows[rows >= 0], return_counts=True)
+    return {places[at]: count for at, count in zip(found.tolist(), counts.tolist(), strict=True)}
 
 
 def _count_part(part: _Part, edges: Times) -> tuple[Ints, dict[str, Words], dict[str, int]]:
