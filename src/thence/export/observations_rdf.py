@@ -170,10 +170,10 @@ def _aggregates(
     carriers = Carriers.of(index, kinds, dict(binding or {}), patterns=patterns)
     foci = list(dict.fromkeys(names[0] for names in block.embeddings))
     numbers = np.array([index.number[name] for name in foci], np.int64)
-    for feature, rows, _, _ in star_series(block.pattern, numbers, readings, carriers):
+    for found in star_series(block.pattern, numbers, readings, carriers):
         for at, focus in enumerate(foci):
-            values = rows(at, at + 1)[0].tolist()
-            subject, predicate = _about(feature, {feature.subject: focus}, block, words)
+            values = found.rows(at, at + 1)[0].tolist()
+            subject, predicate = _about(found.feature, {found.feature.subject: focus}, block, words)
             yield subject, predicate, values
 
 

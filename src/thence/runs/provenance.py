@@ -91,12 +91,12 @@ def hash_table(table: TransactionTable | FeatureTable) -> str:
     if isinstance(table, FeatureTable):
         digest.update(repr([str(f) for f in table.features]).encode())
         digest.update(repr(table.categories).encode())
-        digest.update(np.ascontiguousarray(table.numbers).tobytes())
+        digest.update(np.ascontiguousarray(table.numbers).data)
         return digest.hexdigest()
     for block in table.blocks:
         digest.update(f"{block.n_frames} {block.n_embeddings} {block.pattern}".encode())
         for column in block.columns:
             digest.update(f"{column.feature} {[str(value) for value in column.values]} {column.minable}".encode())
-            digest.update(np.ascontiguousarray(column.codes).tobytes())
-            digest.update(np.ascontiguousarray(column.series).tobytes())
+            digest.update(np.ascontiguousarray(column.codes).data)
+            digest.update(np.ascontiguousarray(column.series).data)
     return digest.hexdigest()

@@ -45,7 +45,8 @@ def series(system: th.System, pattern: str) -> dict[str, tuple[np.ndarray, froze
     parsed = Pattern.parse(pattern)
     carriers = Carriers.of(index, {s.id: s.kind for s in readings.sensors}, dict(system.binding), patterns=[parsed])
     focus = np.array([index.number["n000"]])
-    return {f.name: (rows(0, 1)[0], f.reads) for f, rows, _, _ in star_series(parsed, focus, readings, carriers)}
+    found = star_series(parsed, focus, readings, carriers)
+    return {one.feature.name: (one.rows(0, 1)[0], one.feature.reads) for one in found}
 
 
 def test_they_have_a_mean_a_lowest_and_a_highest_but_no_total() -> None:

@@ -164,13 +164,14 @@ def _block(
     sites, site_of = _sites(readings, [index.ids[n] for n in rows[:, 0].tolist()])
     if pattern.is_star:
         focus = pattern.nodes[0].name
-        for feature, series, keys, pool in star_series(pattern, rows[:, 0], readings, carriers):
-            if site_of is not None:
-                series = _within(series, _frames_of(sites, site_of))
+        for found in star_series(pattern, rows[:, 0], readings, carriers):
+            series = found.rows if site_of is None else _within(found.rows, _frames_of(sites, site_of))
             if not any(_has_values(series(at, at + 1)) for at in range(len(rows))):
                 continue
-            encoded, meaning = encoder.encode(series, keys, pool)
-            lifted = replace(feature, relative=encoder.relative, place=focus, classes=_classes(pattern, focus, index))
+            encoded, meaning = encoder.encode(series, found.keys, found.pool, alike=found.alike)
+            lifted = replace(
+                found.feature, relative=encoder.relative, place=focus, classes=_classes(pattern, focus, index)
+            )
             columns.append(Column(lifted, meaning, encoded, np.arange(len(rows), dtype=np.int32)))
     columns = _distinct(columns)
     columns += _property_columns(pattern, rows, around, index, encoder, readings)

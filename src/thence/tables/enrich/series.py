@@ -21,9 +21,10 @@ from thence.tables.enrich.base import Frames, Rows
 from thence.tables.enrich.grounded import derived_unit, derived_values, minable_values
 from thence.time_names import STATE_PREFIX, parse_time_name
 
-__all__ = ["KindCodes", "SeriesEncoder", "encode_readings"]
+__all__ = ["KindCodes", "SeriesEncoder", "columns_as_rows", "encode_readings"]
 
 _ROWS = 64  # series that are in memory at a time, as numbers
+_FRAMES = 512  # frames of these that fit into the cache
 
 
 @dataclass(frozen=True)
@@ -77,33 +78,38 @@ class SeriesEncoder:
         bounds = [-np.inf, *(i / bins for i in range(1, bins)), np.inf]
         return tuple(Interval(low, high) for low, high in pairwise(bounds))
 
-    def encode(self, rows: Rows, keys: Sequence[str], pool: str) -> tuple[Codes, tuple[Value | Interval, ...]]:
+    def encode(
+        self, rows: Rows, keys: Sequence[str], pool: str, *, alike: Sequence[str] | None = None
+    ) -> tuple[Codes, tuple[Value | Interval, ...]]:
         """Encode series, each by its own ranks, or all by one binning.
 
         Args:
             rows: The series; with ranks, a few are asked for at a time, by several threads.
             keys: The key of the binning of each series, if codes are ranks.
             pool: The key of the common binning otherwise.
+            alike: The key of a series with the same numbers, or an empty string: its ranks need not be fitted again.
 
         Returns:
             The codes, and the bin of each code.
         """
         if self.relative:
-            return self._encode_ranks(rows, keys)
+            return self._encode_ranks(rows, keys, alike or [""] * len(keys))
         series = rows(0, len(keys))
         if pool not in self.binnings:
             self.binnings[pool] = self.discretizer.fit({pool: series[:, self.fit_frames]}).binnings[pool]
         binning = self.binnings[pool]
         return binning.encode(series), tuple(binning.values)
 
-    def _encode_ranks(self, rows: Rows, keys: Sequence[str]) -> tuple[Codes, tuple[Value | Interval, ...]]:
+    def _encode_ranks(
+        self, rows: Rows, keys: Sequence[str], alike: Sequence[str]
+    ) -> tuple[Codes, tuple[Value | Interval, ...]]:
         """Encode series by their ranks; a value that is frequent in one of them is named by the value in all.
 
         "The flow is 0" is true of every pump whose flow is 0, also of one that seldom stands still. A series that never
         changes has no ranks: its value counts where it is a frequent value of another series, and is missing otherwise.
         Which values are named depends on these series alone, not on others that share a binning with one of them.
         """
-        codes, own, done = self._fit_all(rows, keys)
+        codes, own, done = self._fit_all(rows, keys, alike)
         named = _ties_of(own.values())
         # Without names, the codes that were made with the ranks are those of the series.
         todo = np.array([key in own for key in keys], bool) & ~(done & (not len(named)))
@@ -133,7 +139,9 @@ class SeriesEncoder:
             codes[tied] = places[codes[tied] - bins]
         return codes
 
-    def _fit_all(self, rows: Rows, keys: Sequence[str]) -> tuple[Codes, dict[str, Binning], npt.NDArray[np.bool_]]:
+    def _fit_all(
+        self, rows: Rows, keys: Sequence[str], alike: Sequence[str]
+    ) -> tuple[Codes, dict[str, Binning], npt.NDArray[np.bool_]]:
         """Fit the ranks of series that have none from before.
 
         Returns:
@@ -143,6 +151,10 @@ class SeriesEncoder:
         """
         codes = np.full((len(keys), rows(0, 0).shape[1]), -1, np.int16)
         earlier = {key: known for key in keys if (known := self._own.get(key, self.binnings.get(key))) is not None}
+        for key, other in zip(keys, alike, strict=True):
+            # Ranks from before may be those of other numbers.
+            if key not in earlier and other in self._own and other not in self.discretizer.binnings:
+                earlier[key] = self._own[other]
         first: dict[str, int] = {}
         done = np.array([first.setdefault(key, row) == row or key in earlier for row, key in enumerate(keys)], bool)
         found: dict[int, Binning] = {}
@@ -237,8 +249,25 @@ def encode_readings(readings: WindowedReadings, encoder: SeriesEncoder) -> list[
     return out
 
 
+def columns_as_rows(values: npt.NDArray[np.float64], columns: Sequence[int]) -> npt.NDArray[np.float64]:
+    """Return some columns of a matrix as rows that lie in memory one after the other.
+
+    Args:
+        values: The matrix.
+        columns: The columns.
+
+    Examples:
+        >>> columns_as_rows(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), [2, 0]).tolist()
+        [[3.0, 6.0], [1.0, 4.0]]
+    """
+    out = np.empty((len(columns), len(values)))
+    for start in range(0, len(values), _FRAMES):
+        out[:, start : start + _FRAMES] = values[start : start + _FRAMES, columns].T
+    return out
+
+
 def _rows_of(values: npt.NDArray[np.float64], columns: Sequence[int]) -> Rows:
-    return lambda start, stop: np.ascontiguousarray(values[:, columns[start:stop]].T)
+    return lambda start, stop: columns_as_rows(values, columns[start:stop])
 
 
 def _derived_states(readings: WindowedReadings, kind: str, name: str, feature_name: str) -> KindCodes:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,16 +25,35 @@ from thence.graph.patterns import Pattern, StarRole
 from thence.readings.windows import WindowedReadings
 from thence.rules.items import Aspect, Feature, Role
 from thence.tables.enrich.base import Rows
+from thence.tables.enrich.series import columns_as_rows
 
-__all__ = ["series_at_focus", "star_series"]
+__all__ = ["StarSeries", "series_at_focus", "star_series"]
 
 FloatArray = npt.NDArray[np.float64]
 
 
+class StarSeries(NamedTuple):
+    """An aggregate around the foci of a star.
+
+    Args:
+        feature: What it observes.
+        rows: Its series by focus, computed when they are asked for, since matrices are large.
+        keys: The key of each series.
+        pool: The key of the common binning.
+        alike: The sensor that each series is the reading of, if it is the only one; otherwise an empty string.
+    """
+
+    feature: Feature
+    rows: Rows
+    keys: list[str]
+    pool: str
+    alike: list[str]
+
+
 def star_series(
     pattern: Pattern, focus: npt.NDArray[np.int64], readings: WindowedReadings, carriers: Carriers
-) -> Iterator[tuple[Feature, Rows, list[str], str]]:
-    """Yield the aggregated features of a star. Matrices are large, so series are computed when they are asked for.
+) -> Iterator[StarSeries]:
+    """Yield the aggregated features of a star.
 
     Args:
         pattern: The star.
@@ -42,7 +62,7 @@ def star_series(
         carriers: The nodes that carry sensors.
 
     Yields:
-        A feature, its series by focus, the key of each series, and the key of the common binning.
+        One aggregate after the other.
     """
     column = {sensor.id: i for i, sensor in enumerate(readings.numeric)}
     role_of = carriers.units.role_of if pattern.has_points else {}
@@ -56,7 +76,7 @@ def star_series(
     }
     overlaps = _overlaps(members)
 
-    def named(name: str, kind: str, series: Rows, *roles: StarRole) -> tuple[Feature, Rows, list[str], str]:
+    def named(name: str, kind: str, series: Rows, *roles: StarRole) -> StarSeries:
         feature = Feature(
             subject,
             Aspect.MEASUREMENT,
@@ -70,7 +90,8 @@ def star_series(
             f"{name.partition(' of ')[0]}({' − '.join('+'.join(members[role][at].sensors) for role in roles)})"
             for at in range(len(focus))
         ]
-        return feature, series, keys, f"{kind}.{name}"
+        only = [group.sensors[0] if len(group.sensors) == 1 else "" for group in members[roles[0]]]
+        return StarSeries(feature, series, keys, f"{kind}.{name}", only if len(roles) == 1 else [""] * len(focus))
 
     def rows_of(role: StarRole, aggregate: str) -> Rows:
         return lambda start, stop: _gather(members[role][start:stop], readings.values, column, aggregate)
@@ -190,7 +211,7 @@ def _gather(groups: Sequence[_Members], values: FloatArray, column: Mapping[str,
     alone = [at for at, group in enumerate(groups) if len(group.sensors) == 1 and (group.complete or not total)]
     if alone:
         # Whatever the aggregate of one reading is called, it is the reading.
-        out[alone] = values[:, [column[groups[at].sensors[0]] for at in alone]].T
+        out[alone] = columns_as_rows(values, [column[groups[at].sensors[0]] for at in alone])
     for at, group in enumerate(groups):
         if total and group.complete and not group.sensors:
             out[at] = 0.0
