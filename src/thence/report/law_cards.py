@@ -73,11 +73,12 @@ def make_law_card(evidence: Evidence, position: int) -> Card | None:
     factors = _factors(law, own)
     times = evidence.times_at(place)
     frames = np.arange(len(times))
-    is_known, applies, holds = (flags[:, 0] for flags in check_rows(law, own, frames, factors))
+    _, applies, holds = (flags[:, 0] for flags in check_rows(law, own, frames, factors))
     every = evidence.readings.every
+    series = _series(evidence, law, own, frames, factors)
+    is_known = np.logical_and.reduce([~np.isnan(one.series.values[: len(times)]) for one in series])
     period = choose_period(times, every, held=holds, violated=applies & ~holds, known=is_known)
     shown = slice(period.start, period.stop)
-    series = _series(evidence, law, own, frames, factors)
     nodes = evidence.linked([place, *(node for one in series for node in one.series.nodes)])
     return {
         "key": f"law-{position}",
