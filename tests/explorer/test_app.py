@@ -346,3 +346,14 @@ def test_keys_of_the_rows_are_those_of_the_rules(client: Client, runs: list[th.R
     rows = client.get("/api/runs/2/rules?limit=10").json()["rules"]
     keys = rule_keys(runs[2].rules)
     assert [int(row["key"], 16) for row in rows] == [int(keys[row["id"]]) for row in rows]
+
+
+def test_a_disk_that_is_full_is_said(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    row = client.get("/api/runs/1/rules?limit=1").json()["rules"][0]
+    monkeypatch.setattr("thence.explorer.open_run.save_reviews", fail)
+    answer = client.post("/api/runs/1/review", {"key": row["key"], "verdict": "accepted", "note": ""})
+    assert answer.status_code == 409
+    assert "No space left" in answer.json()["error"]

@@ -82,6 +82,12 @@ def create_app(state: State, token: str, *, host: str = "127.0.0.1") -> Any:
         assert isinstance(error, ThenceError)
         return problem(_as_problem(error))
 
+    @app.exception_handler(OSError)
+    async def report_disk(_: Request, error: Exception) -> Response:
+        assert isinstance(error, OSError)
+        reason = error.strerror or type(error).__name__
+        return problem(RequestError(f"a file cannot be read or written: {reason}", status=409))
+
     @app.exception_handler(HTTPException)
     async def unknown(_: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
@@ -225,7 +231,7 @@ def create_app(state: State, token: str, *, host: str = "127.0.0.1") -> Any:
         async def follow() -> AsyncIterator[str]:
             last, silent = after, 0.0
             yield "retry: 1000\n\n"
-            while not await request.is_disconnected():
+            while not state.closing.is_set() and not await request.is_disconnected():
                 page = await asyncio.to_thread(watched.page, last)
                 for alert in page["alerts"]:
                     last = alert["id"]

@@ -6,6 +6,7 @@ The server is started with a socket that is bound already, so that the address i
 from __future__ import annotations
 
 import errno
+import logging
 import socket
 import threading
 import time
@@ -22,6 +23,8 @@ from thence.runs.run import Run
 __all__ = ["Explorer", "explore"]
 
 _PATIENCE = 10.0
+_GRACE = 2
+"""Seconds that requests have to end."""
 
 
 class Explorer:
@@ -56,9 +59,21 @@ class Explorer:
         self._host, self._port = host, int(self._socket.getsockname()[1])
         app = create_app(state, self._token, host=host)
         config = uvicorn.Config(
-            app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=1, lifespan="off"
+            app,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=_GRACE,
+            lifespan="off",
         )
         self._server: Any = uvicorn.Server(config)
+        handle_exit = self._server.handle_exit
+
+        def end(sig: int, frame: Any) -> None:
+            self._ask_to_end()
+            handle_exit(sig, frame)
+
+        self._server.handle_exit = end
         self._thread: threading.Thread | None = None
 
     @property
@@ -88,10 +103,16 @@ class Explorer:
 
     def stop(self) -> None:
         """End the server and what runs in the background; may be called twice."""
+        self._ask_to_end()
         self._server.should_exit = True
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(_PATIENCE)
         self._close()
+
+    def _ask_to_end(self) -> None:
+        """Let live alerts end; a request that does not end in time is cut off, which needs no traceback."""
+        self._state.closing.set()
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
 
     def _close(self) -> None:
         self._state.close()

@@ -14,6 +14,7 @@ from thence.errors import ConfigError
 from thence.explorer.alerts import AlertFile, open_monitor
 from thence.explorer.comparison import compare_rules
 from thence.explorer.jobs import Jobs
+from thence.explorer.memo import Memo
 from thence.explorer.open_run import OpenRun
 from thence.explorer.schema import Comparison, Runs
 from thence.graph.sites import AnySystem
@@ -23,6 +24,7 @@ __all__ = ["MOST_CHANGES", "State", "open_state"]
 
 MOST_CHANGES = 200
 """Number of rules of each list of a comparison."""
+_MOST_COMPARED = 8
 
 
 class State:
@@ -43,7 +45,9 @@ class State:
         self._runs: list[OpenRun] = []
         self._monitors = list(monitors)
         self._lock = threading.Lock()
+        self._differences = Memo(_MOST_COMPARED)
         self.jobs = Jobs(self.add)
+        self.closing = threading.Event()
 
     def add(
         self, run: Run, *, name: str, saved: bool = True, system: AnySystem | None = None, load: bool = True
@@ -108,7 +112,10 @@ class State:
             b: The number of the second run.
         """
         before, after = self.run(a), self.run(b)
-        found = compare_rules(before.run.rules, after.run.rules, keys=(before.keys, after.keys))
+        # The rules of an open run stay as they are; reviews may change.
+        found = self._differences.get(
+            (a, b), lambda: compare_rules(before.run.rules, after.run.rules, keys=(before.keys, after.keys))
+        )
         listed = found.changed[:MOST_CHANGES]
         changes = zip(before.rows(listed[:, 0]), after.rows(listed[:, 1]), strict=True)
         return {
@@ -124,7 +131,8 @@ class State:
         }
 
     def close(self) -> None:
-        """End what runs in the background."""
+        """End what runs in the background: live alerts and searches."""
+        self.closing.set()
         self.jobs.close()
 
     def _free_name(self, name: str) -> str:
