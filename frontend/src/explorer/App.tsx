@@ -491,17 +491,20 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
                     <p>Its rules are about the columns of a table.</p>
                   </Nothing>
                 )}
-                {drawing.value !== null && <GraphView drawing={drawing.value} lit={lit} about={about} node={place.node} theme={theme} onNode={openNode} />}
-                {place.node !== null && (
-                  <NodePanel
-                    detail={node}
-                    nameOf={nameOf}
-                    onNode={openNode}
-                    onSeries={() => go({ tab: "evidence" })}
-                    onLaw={(id) => go({ subject: { about: "law", id }, list: "laws", tab: "evidence" })}
-                    onControl={(id) => go({ subject: { about: "control", id }, list: "controls", tab: "evidence" })}
-                    onClose={() => openNode(null)}
-                  />
+                {drawing.value !== null && (
+                  <GraphView drawing={drawing.value} lit={lit} about={about} node={place.node} theme={theme} onNode={openNode}>
+                    {place.node !== null && (
+                      <NodePanel
+                        detail={node}
+                        nameOf={nameOf}
+                        onNode={openNode}
+                        onSeries={() => go({ tab: "evidence" })}
+                        onLaw={(id) => go({ subject: { about: "law", id }, list: "laws", tab: "evidence" })}
+                        onControl={(id) => go({ subject: { about: "control", id }, list: "controls", tab: "evidence" })}
+                        onClose={() => openNode(null)}
+                      />
+                    )}
+                  </GraphView>
                 )}
               </>
             )}

@@ -1,7 +1,7 @@
 // The graph of the site: drawn once, then zoomed, searched and lit without being laid out again.
 import cytoscape from "cytoscape";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import type { Drawing, DrawnNode } from "../types";
 import { plural, whole } from "../format";
 import { colourOf, coloursOf, shapes } from "./colours";
@@ -17,10 +17,13 @@ interface Props {
   /** Changes whenever the colours of the page do. */
   theme: string;
   onNode: (id: string | null) => void;
+  /** What lies over the lower part of the drawing: the node that is open. */
+  children?: ComponentChildren;
 }
 
 const tall = 1000; // The height of the drawing in its own units.
 const margin = 44; // Room around the drawing for names, in pixels.
+const few = 24; // So many lit nodes are drawn large and named.
 const mostListed = 200;
 
 /** The elements of the drawing at their places. */
@@ -64,12 +67,12 @@ interface Sizes {
 }
 
 /** Sizes that stay readable at any zoom: nodes grow more slowly than the drawing, letters and lines hardly at all. */
-export function sizesAt(zoom: number, fitted: number, nodes: number): Sizes {
+export function sizesAt(zoom: number, fitted: number, nodes: number, lit: number): Sizes {
   const spacing = (tall / Math.sqrt(Math.max(nodes, 12))) * fitted;
   const growth = Math.min(Math.max(Math.sqrt(zoom / fitted), 0.7), 3);
   const node = (Math.min(Math.max(spacing * 0.36, 4), 15) * growth) / zoom;
   const hair = ((spacing < 16 ? 1 : 1.3) * Math.min(growth, 1.6)) / zoom;
-  return { node, lit: Math.max(node * 1.2, 9 / zoom), hair, pixel: 1 / zoom };
+  return { node, lit: Math.max(node * 1.2, (lit > few ? 6 : 9) / zoom), hair, pixel: 1 / zoom };
 }
 
 function styleOf(drawing: Drawing, colours: Colours, { node, lit, hair, pixel }: Sizes): cytoscape.StylesheetJson {
@@ -120,7 +123,7 @@ function styleOf(drawing: Drawing, colours: Colours, { node, lit, hair, pixel }:
         ...square(lit),
         "border-color": colours.strong,
         "border-opacity": 1,
-        "border-width": 1.6 * pixel,
+        "border-width": Math.min(1.6 * pixel, lit * 0.18),
         "background-opacity": 1,
         "z-index": 20,
       },
@@ -143,17 +146,26 @@ function styleOf(drawing: Drawing, colours: Colours, { node, lit, hair, pixel }:
   return style;
 }
 
-/** Shows the whole drawing, whatever names are on it, and returns the zoom. */
-function fitTo(cy: cytoscape.Core, drawing: Drawing): number {
-  const xs = drawing.nodes.map((node) => node.x * tall * drawing.aspect);
-  const ys = drawing.nodes.map((node) => node.y * tall);
+/** Shows some nodes of the drawing, whatever names are on it, and returns the zoom. */
+function fitTo(cy: cytoscape.Core, drawing: Drawing, nodes: readonly DrawnNode[], most: number): number {
+  const xs = nodes.map((node) => node.x * tall * drawing.aspect);
+  const ys = nodes.map((node) => node.y * tall);
   const range = (values: number[]): [number, number] => values.reduce<[number, number]>(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
   const [[left, right], [top, bottom]] = [range(xs), range(ys)];
   if (left > right) return 1;
   const room = (size: number): number => Math.max(size - 2 * margin, 10);
-  const zoom = Math.min(room(cy.width()) / Math.max(right - left, 1), room(cy.height()) / Math.max(bottom - top, 1), 2);
+  const zoom = Math.min(room(cy.width()) / Math.max(right - left, 1), room(cy.height()) / Math.max(bottom - top, 1), most);
   cy.viewport({ zoom, pan: { x: cy.width() / 2 - ((left + right) / 2) * zoom, y: cy.height() / 2 - ((top + bottom) / 2) * zoom } });
   return zoom;
+}
+
+/** Moves the drawing if a node lies outside, or where the description of the node covers it. */
+function reveal(cy: cytoscape.Core, position: number | undefined): void {
+  if (position === undefined) return;
+  const { x, y } = cy.getElementById(`n${position}`).renderedPosition();
+  const [wide, high] = [cy.width(), cy.height()];
+  const by = { x: x < 20 || x > wide - 20 ? wide / 2 - x : 0, y: y < 20 || y > high * 0.44 ? high * 0.28 - y : 0 };
+  if (by.x !== 0 || by.y !== 0) cy.panBy(by);
 }
 
 /** Names nodes where there is room on the screen: what is open first, then what is lit, then nodes with sensors. */
@@ -163,7 +175,7 @@ function name(cy: cytoscape.Core, fitted: number): void {
   const pixel = 1 / cy.zoom();
   const rank = (node: cytoscape.NodeSingular): number =>
     node.hasClass("chosen") ? 0 : node.hasClass("lit") ? 1 : Number(node.data("sensors")) > 0 ? 2 : 3;
-  const wanted = (all ? cy.nodes() : cy.nodes(".lit, .chosen"))
+  const wanted = (all ? cy.nodes() : cy.nodes(cy.nodes(".lit").length > few ? ".chosen" : ".lit, .chosen"))
     .map((node) => ({ node, rank: rank(node), ...node.position() }))
     .filter(({ x, y }) => x >= x1 && x <= x2 && y >= y1 && y <= y2)
     .sort((a, b) => a.rank - b.rank);
@@ -186,7 +198,7 @@ function name(cy: cytoscape.Core, fitted: number): void {
   });
 }
 
-export function GraphView({ drawing, lit, about, node, theme, onNode }: Props): JSX.Element {
+export function GraphView({ drawing, lit, about, node, theme, onNode, children }: Props): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const core = useRef<cytoscape.Core | null>(null);
   const fitted = useRef(1);
@@ -201,25 +213,34 @@ export function GraphView({ drawing, lit, about, node, theme, onNode }: Props): 
   const found = useMemo(() => search(drawing.nodes, text), [drawing, text]);
 
   const colours = useMemo(() => coloursOf(), [theme]);
-  const dressed = useRef<{ zoom: number; colours: Colours } | null>(null);
+  const dressed = useRef<{ zoom: number; colours: Colours; many: boolean } | null>(null);
   /** Sizes and names for the present zoom; a drawing that was only moved keeps its sizes. */
   const dress = (cy: cytoscape.Core): void => {
     const zoom = cy.zoom();
-    if (dressed.current?.zoom !== zoom || dressed.current.colours !== latestColours.current) {
-      cy.style(styleOf(drawing, latestColours.current, sizesAt(zoom, fitted.current, drawing.nodes.length)));
-      dressed.current = { zoom, colours: latestColours.current };
+    const many = latestLit.current.length > few;
+    const last = dressed.current;
+    if (last?.zoom !== zoom || last.colours !== latestColours.current || last.many !== many) {
+      const sizes = sizesAt(zoom, fitted.current, drawing.nodes.length, latestLit.current.length);
+      cy.style(styleOf(drawing, latestColours.current, sizes));
+      dressed.current = { zoom, colours: latestColours.current, many };
     }
     name(cy, fitted.current);
   };
   const latestColours = useRef(colours);
   latestColours.current = colours;
+  const latestLit = useRef(litNodes);
+  latestLit.current = litNodes;
 
   const fit = (): void => {
     const cy = core.current;
     if (cy === null) return;
     cy.resize();
-    fitted.current = fitTo(cy, drawing);
+    fitted.current = fitTo(cy, drawing, drawing.nodes, 2);
     dress(cy);
+  };
+  const approach = (): void => {
+    const nodes = litNodes.flatMap((position) => drawing.nodes[position] ?? []);
+    if (core.current !== null) fitTo(core.current, drawing, nodes, Math.max(fitted.current * 6, 1));
   };
   const zoom = (factor: number): void => {
     const cy = core.current;
@@ -310,7 +331,8 @@ export function GraphView({ drawing, lit, about, node, theme, onNode }: Props): 
       const position = node === null ? undefined : positions.get(node);
       if (position !== undefined) cy.getElementById(`n${position}`).removeClass("dim").addClass("chosen");
     });
-    name(cy, fitted.current);
+    dress(cy);
+    if (node !== null) reveal(cy, positions.get(node));
   }, [litNodes, node, drawing, theme]);
 
   const choose = (position: number): void => {
@@ -345,12 +367,20 @@ export function GraphView({ drawing, lit, about, node, theme, onNode }: Props): 
           <button type="button" class="button icon" aria-label="Zoom in" title="Zoom in" onClick={() => zoom(1.5)}>
             +
           </button>
-          <button type="button" class="button" onClick={fit}>
+          <button type="button" class="button" title="Show the whole graph" onClick={fit}>
             Fit
           </button>
+          {litNodes.length > 0 && (
+            <button type="button" class="button" title="Show the part that is lit" onClick={approach}>
+              Zoom to lit
+            </button>
+          )}
         </div>
       </div>
-      <div class="graph-box" ref={box} role="img" aria-label={summary} />
+      <div class="graph-stage">
+        <div class="graph-box" ref={box} role="img" aria-label={summary} />
+        {children}
+      </div>
       {about && <p class="graph-about">{about}</p>}
       <ul class="legend" aria-label="Classes of the nodes">
         {drawing.groups.map((group, position) => (
