@@ -164,8 +164,9 @@ def _fitted(report: Report) -> Report:
             report["rules_left_out"] += len(report["rules"]) - kept
             report["rules"] = report["rules"][:kept]
     _link(report)
-    if len(report["cards"]) < cards:
-        report["notes"].append(f"{cards - len(report['cards'])} evidence cards were too large for the page.")
+    lost = cards - len(report["cards"])
+    if lost:
+        report["notes"].append(f"{lost} evidence card{' was' if lost == 1 else 's were'} too large for the page.")
     if len(report["rules"]) < rules:
         report["notes"].append(
             f"The page shows the first {len(report['rules']):,} rules: more would make it too large."

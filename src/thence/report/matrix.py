@@ -53,21 +53,24 @@ def build_matrix(rules: RuleSet, *, most: int = MOST) -> Matrix:
     for cell, count in zip(cells.tolist(), counts.tolist(), strict=True):
         for one in {cell // len(known), cell % len(known)}:
             often[one] += count
-    kept = {one: at for at, (one, _) in enumerate(sorted(often.items(), key=lambda pair: (-pair[1], pair[0]))[:most])}
+    kept = {
+        one: at for at, (one, _) in enumerate(sorted(often.items(), key=lambda pair: (-pair[1], known[pair[0]]))[:most])
+    }
     confidence = rules.measure("confidence")
+    found = [
+        MatrixCell(
+            source=kept[cell // len(known)],
+            target=kept[cell % len(known)],
+            rules=count,
+            best=int(owners[at]),
+            confidence=finite(confidence[owners[at]]),
+        )
+        for cell, at, count in zip(cells.tolist(), first.tolist(), counts.tolist(), strict=True)
+        if cell // len(known) in kept and cell % len(known) in kept
+    ]
     return Matrix(
         quantities=[known[one] for one in kept],
-        cells=[
-            MatrixCell(
-                source=kept[cell // len(known)],
-                target=kept[cell % len(known)],
-                rules=count,
-                best=int(owners[at]),
-                confidence=finite(confidence[owners[at]]),
-            )
-            for cell, at, count in zip(cells.tolist(), first.tolist(), counts.tolist(), strict=True)
-            if cell // len(known) in kept and cell % len(known) in kept
-        ],
+        cells=sorted(found, key=lambda cell: (cell["source"], cell["target"])),
     )
 
 
