@@ -119,8 +119,8 @@ class Applied:
         interval of now; null where the data do not allow one); ``then_applied`` and ``applied`` (rows in which the rule
         applied); ``satisfied``, ``violated``, ``not_applicable`` and ``missing`` (rows now).
 
-        ``verdict`` is ``"no longer holds"``, ``"weaker"``, ``"holds"``, ``"too little data"``, ``"never applied"`` or
-        ``"not bound"``.
+        ``verdict`` is ``"no longer holds"``, ``"weaker"``, ``"holds"``, ``"too little data"``, ``"never applied"``,
+        ``"not bound"`` or ``"left out"`` (because of its review).
         """
         compared = self.compared
         satisfied, violated, not_applicable, missing = self.counts.T
@@ -156,9 +156,9 @@ class Applied:
             rule: A rule, to return one row per place of its pattern, with columns ``place``, ``site``, ``now``,
                 ``applied``, ``satisfied``, ``violated``, ``not_applicable`` and ``missing``. By default one row per
                 node and sensor that consequents of any rule read: ``node``, ``sensor``, ``applied``, ``violated``,
-                ``share``, ``then`` (the share there when the rules were mined, if the run is in memory or was counted
-                again) and ``expected`` (violations at that share, or at the confidence of the rules over all places if
-                it is not known). Places with most violations beyond what was expected come first.
+                ``share``, ``then`` (the share there when the rules were mined, if the run keeps its counts by place)
+                and ``expected`` (violations at that share, or at the confidence of the rules over all places if it is
+                not known). Places with most violations beyond what was expected come first.
         """
         if rule is not None:
             return self._places_of(rule)
