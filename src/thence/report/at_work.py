@@ -37,6 +37,8 @@ MOST_ALARMS = 200
 """Alarms that a part lists at most: the strongest."""
 _MARK = "applied.json"
 _FRAMES = ("rules", "places", "times", "not_bound", "laws", "controls")
+_LISTED = "rules that changed"  # they are in the list of rules
+_ONE_EACH = ("laws that changed", "controls that changed")
 _ORDER = {str(verdict): number for number, verdict in enumerate(Verdict)}
 
 
@@ -158,7 +160,8 @@ def _applied(told: _Told, most: int) -> AppliedPart:
     ]
     edges, held = _over_time(told.frames["times"], told.every)
     sections = tell_sections(cast(Told, told))
-    sentences = [f"{title}: {text}" for title, texts in sections.items() for text in texts]
+    sentences = [text for title in _ONE_EACH for text in sections.pop(title, [])]
+    sentences += [f"{title}: {'; '.join(texts)}" for title, texts in sections.items() if title != _LISTED]
     ends = [None, None] if told.period is None else [_milliseconds(moment) for moment in told.period]
     return {
         "name": told.name,
