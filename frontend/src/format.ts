@@ -55,7 +55,7 @@ export function percent(share: number | null | undefined, decimals = 1): string 
 
 /** A sentence of the library with a capital letter, if it begins with a common word and not with a name. */
 export function sentence(text: string): string {
-  return /^(for|if|while|when|whenever|where|the|in|at|its|a|an|all|every|each|no|some) /.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+  return /^(for|if|while|when|whenever|where|the|in|at|its|a|an|all|every|each|no|some|places|rules|laws) /.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
 }
 
 /** A name of the data with spaces in place of underscores, as sentences have it. */

@@ -3,7 +3,7 @@ import { useId, useMemo, useState } from "preact/hooks";
 import { useWidth } from "../hooks";
 import type { DrawnNode, Drawing } from "../types";
 import { Tip } from "./cursor";
-import { groupColour, linear, ramp } from "./scales";
+import { extent, groupColour, linear, ramp } from "./scales";
 
 export interface Placed {
   node: DrawnNode;
@@ -34,24 +34,29 @@ export function GraphDrawing({ drawing, summary, highlight, shares, shareText, m
   const colours = useMemo(() => groupColours(drawing), [drawing]);
   const pad = 14;
   const inner = width - 2 * pad;
-  const aspect = Math.min(4, Math.max(0.4, drawing.aspect || 1));
-  const high = Math.min(maxHeight, Math.max(140, inner / aspect));
-  const wide = Math.min(inner, high * aspect);
-  const shift = pad + (inner - wide) / 2;
-  const height = high + 2 * pad;
+  // The frame is no larger than what is drawn in it.
+  const [left, right] = useMemo(() => extent(drawing.nodes.map((node) => node.x)) ?? [0, 1], [drawing]);
+  const [top, bottom] = useMemo(() => extent(drawing.nodes.map((node) => node.y)) ?? [0, 1], [drawing]);
+  const aspect = drawing.aspect > 0 ? drawing.aspect : 1;
+  const [spanX, spanY] = [Math.max(right - left, 0.001), Math.max(bottom - top, 0.001)];
+  const high = Math.min(maxHeight / spanY, inner / spanX / aspect, 4 * maxHeight);
+  const wide = high * aspect;
+  const shift = pad + (inner - wide * (right - left)) / 2 - wide * left;
+  const fall = pad + 6 - high * top;
+  const height = high * (bottom - top) + 2 * (pad + 6);
   const crowd = drawing.nodes.length;
-  const scale = Math.min(1.15, Math.max(0.5, Math.sqrt((wide * high) / (crowd + 1)) / 42));
+  const scale = Math.min(1.15, Math.max(0.5, Math.sqrt((wide * spanX * Math.max(60, high * spanY)) / (crowd + 1)) / 42));
   const rare = useMemo(() => new Set(drawing.groups.filter((group) => crowd > 80 && group.count * 12 < crowd).map((group) => group.name)), [drawing, crowd]);
   const placed: Placed[] = useMemo(
     () =>
       drawing.nodes.map((node) => ({
         node,
         x: shift + node.x * wide,
-        y: pad + node.y * high,
+        y: fall + node.y * high,
         r: (node.sensors.length > 0 ? 5 : 2.8) * scale * (rare.has(node.group) ? 1.35 : 1),
         colour: colours.get(node.group) ?? groupColour(7),
       })),
-    [drawing, shift, wide, high, scale, colours, rare],
+    [drawing, shift, fall, wide, high, scale, colours, rare],
   );
   const some = highlight !== undefined && highlight.size > 0;
   const edges = useMemo(() => {
@@ -137,7 +142,7 @@ interface Label {
   x: number;
   y: number;
   text: string;
-  anchor: "start" | "end";
+  anchor: "start" | "end" | "middle";
 }
 
 /** Names of nodes where there is room for them; nodes that are highlighted or have sensors first. */
@@ -155,12 +160,19 @@ export function labelsOf(placed: readonly Placed[], width: number, wanted: (plac
     .forEach(({ one, at }) => {
       const text = one.node.name.length > 28 ? `${one.node.name.slice(0, 27)}…` : one.node.name;
       const wide = text.length * 6.2;
-      for (const side of ["start", "end"] as const) {
-        const x = side === "start" ? one.x + one.r + 4 : one.x - one.r - 4;
-        const box: [number, number, number, number] = side === "start" ? [x, one.y - 7, x + wide, one.y + 6] : [x - wide, one.y - 7, x, one.y + 6];
+      const gap = one.r + 4;
+      const spots: Label[] = [
+        { x: one.x + gap, y: one.y + 4, text, anchor: "start" },
+        { x: one.x - gap, y: one.y + 4, text, anchor: "end" },
+        { x: one.x, y: one.y + gap + 9, text, anchor: "middle" },
+        { x: one.x, y: one.y - gap - 1, text, anchor: "middle" },
+      ];
+      for (const spot of spots) {
+        const from = spot.anchor === "start" ? spot.x : spot.anchor === "end" ? spot.x - wide : spot.x - wide / 2;
+        const box: [number, number, number, number] = [from, spot.y - 11, from + wide, spot.y + 2];
         if (!free(box, at)) continue;
         taken.push(box);
-        labels.push({ x, y: one.y + 4, text, anchor: side });
+        labels.push(spot);
         return;
       }
     });

@@ -38,9 +38,12 @@ export function inRegion(x: number | null, y: number | null, region: Region | nu
   return region === null || (x !== null && y !== null && inRange(x, region.x) && inRange(y, region.y));
 }
 
+/** The range of an axis of shares: a little wider than the points, and never so narrow that rounding shows. */
 function padded(range: [number, number] | null): [number, number] {
-  const [low, high] = range ?? [0, 1];
-  const pad = (high - low || 0.02) * 0.06;
+  const [least, most] = range ?? [0, 1];
+  const spare = Math.max(0, 0.05 - (most - least));
+  const [low, high] = [Math.max(0, least - spare), most];
+  const pad = (high - low || 0.05) * 0.06;
   return [Math.max(0, low - pad), high + pad];
 }
 
@@ -144,7 +147,7 @@ export function Scatter({ points, lit, chosen, region, onChoose, onRegion, onHov
         >
           <g role="presentation" aria-hidden="true">
             <rect class="frame" x={left} y={top} width={Math.max(0, right - left)} height={bottom - top} fill="transparent" stroke="none" />
-            {numberTicks(y, 5).map(({ value, at, label }) => (
+            {numberTicks(y, 5).filter(({ value }) => value <= 1).map(({ value, at, label }) => (
               <g key={value} class="axis">
                 <line x1={left} x2={right} y1={at} y2={at} />
                 <text x={left - 8} y={at + 4} text-anchor="end">
@@ -152,7 +155,7 @@ export function Scatter({ points, lit, chosen, region, onChoose, onRegion, onHov
                 </text>
               </g>
             ))}
-            {numberTicks(x, width < 420 ? 4 : 6).map(({ value, at, label }) => (
+            {numberTicks(x, width < 420 ? 4 : 6).filter(({ value }) => value <= 1).map(({ value, at, label }) => (
               <g key={value} class="axis">
                 <line x1={at} x2={at} y1={top} y2={bottom + 4} />
                 <text x={at} y={bottom + 18} text-anchor="middle">

@@ -120,6 +120,13 @@ function stepOf(times: readonly number[]): number {
 
 const inside = (time: number, stretches: readonly Stretch[]) => stretches.some(({ start, end }) => time >= start && (time < end || time === start));
 
+/** Whether it held all the time: then the bar below says it, and shading would only dim the picture. */
+export function heldThroughout({ traces, held, violated }: { traces: Trace[]; held: Stretch[]; violated: Stretch[] }): boolean {
+  const times = traces[0]?.times ?? [];
+  const covered = held.reduce((sum, { start, end }) => sum + Math.max(0, end - start), 0);
+  return violated.length === 0 && times.length > 1 && covered > 0.97 * ((times.at(-1) as number) - (times[0] as number));
+}
+
 export interface TraceChartProps {
   traces: Trace[];
   held: Stretch[];
@@ -152,9 +159,7 @@ export function TraceChart({ traces, held, violated, switches = [], summary, abo
     const from = clip(start);
     return { x: from, width: Math.max(1.5, clip(Math.max(stop, start)) - from) };
   };
-  // Where it held all the time, the bar below says it, and shading would only dim the picture.
-  const covered = held.reduce((sum, { start, end: stop }) => sum + Math.max(0, stop - start), 0);
-  const throughout = violated.length === 0 && covered > 0.97 * (last - first);
+  const throughout = heldThroughout({ traces, held, violated });
   const verdict = (time: number) => (inside(time, violated) ? "violated" : inside(time, held) ? "held" : verdicts ? "does not apply" : "");
   const describe = (at: number) => {
     const time = times[at] as number;

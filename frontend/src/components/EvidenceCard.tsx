@@ -5,7 +5,7 @@ import { Figure } from "../charts/Figure";
 import { GraphPiece } from "../charts/GraphDrawing";
 import { HistoryStrip, historyRows } from "../charts/HistoryStrip";
 import { PlaceBars } from "../charts/PlaceBars";
-import { TraceChart, traceRows } from "../charts/TraceChart";
+import { TraceChart, heldThroughout, traceRows } from "../charts/TraceChart";
 import { period, plural, whole } from "../format";
 import type { Card, Drawing } from "../types";
 import { Legend, LegendItem } from "./Legend";
@@ -52,7 +52,7 @@ export function EvidenceCard({ card, drawing, printing = false, level = 4, actio
           >
             <Legend>
               {card.held.length > 0 && (
-                <LegendItem mark="area" colour="var(--held-soft)">
+                <LegendItem mark="area" colour={heldThroughout(card) ? "var(--held)" : "var(--held-soft)"}>
                   {subject} held
                 </LegendItem>
               )}

@@ -10,10 +10,14 @@ import { LitContext, Section, useShared } from "./parts";
 
 export function Inputs() {
   const { report } = useShared();
-  const { system, drawing } = report;
+  const { system, drawing, mining } = report;
   if (!system && !drawing) {
+    const table = mining.windows === "" && mining.transactions !== null;
+    const lead = table
+      ? `A table of ${plural(mining.transactions ?? 0, "row")}${mining.features === null ? "" : ` and ${plural(mining.features, "column")}`}, without sensors or a graph.`
+      : "The data behind this run are not at hand, so they are not shown.";
     return (
-      <Section id="inputs" title="What went in" lead="The data behind this run are not at hand, so they are not shown.">
+      <Section id="inputs" title="What went in" lead={lead}>
         {null}
       </Section>
     );

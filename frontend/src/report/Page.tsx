@@ -56,7 +56,7 @@ function Content({ report }: { report: Report }) {
         </div>
       </nav>
       <header class="page head">
-        <p class="over">What was learned from</p>
+        <p class="over">{report.system ? "What was learned from" : "What was learned"}</p>
         <h1 dir="auto">{report.title}</h1>
         <Figures report={report} />
       </header>
