@@ -162,7 +162,8 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
   const lit = useMemo<string[]>(() => {
     if (view === "live") {
       if (alert === null) return [];
-      const words = new Set(alert.where);
+      // The place of a lifted rule is a chain of nodes: "Pipe 1 – Junction 2".
+      const words = new Set(alert.where.flatMap((text) => [text, ...text.split(" – ")]));
       return (drawing.value?.nodes ?? []).filter((each) => words.has(each.id) || words.has(each.name) || each.sensors.some((sensor) => words.has(sensor))).map((each) => each.id);
     }
     if (subject === null) return [];

@@ -40,7 +40,7 @@ export function useJob(first: Job | null, onEnd: (job: Job) => void): Job | null
 export function JobBar({ job, onCancel, onClose }: { job: Job; onCancel: () => void; onClose: () => void }): JSX.Element {
   const running = job.state === "running";
   const titles: Record<Job["state"], string> = {
-    running: job.stage || "Mining again…",
+    running: job.stage === "" || job.stage === "start" ? "Starting the search…" : `${job.stage.charAt(0).toUpperCase()}${job.stage.slice(1)}…`,
     done: "Mined again.",
     failed: "The search failed.",
     cancelled: "The search was stopped.",

@@ -169,8 +169,10 @@ export function AlertList({ alerts, current, watched, onOpen }: ListProps): JSX.
                 </span>
                 {alert.where.length > 0 && (
                   <span class="measures">
-                    at <bdi>{alert.where.slice(0, 4).join(", ")}</bdi>
-                    {alert.where.length > 4 && ` and ${whole(alert.where.length - 4)} more`}
+                    <span>
+                      at <bdi>{alert.where.slice(0, 4).join(", ")}</bdi>
+                      {alert.where.length > 4 && ` and ${whole(alert.where.length - 4)} more`}
+                    </span>
                   </span>
                 )}
               </>
