@@ -37,9 +37,9 @@ export function StagesBar({ stages }: { stages: Stage[] }) {
 }
 
 const VERDICT_COLOURS: [RegExp, string][] = [
-  [/violat|fail|broken|worse|lost/i, "var(--c4)"],
+  [/no longer|weaker|violat|fail|broken|worse|lost/i, "var(--c4)"],
   [/hold|held|satisf|kept|same/i, "var(--c0)"],
-  [/few|little|not applicable|does not apply|unclear|undecided/i, "var(--c7)"],
+  [/few|little|never|not bound|left out|not applicable|does not apply|unclear|undecided/i, "var(--c7)"],
   [/missing/i, "var(--c6)"],
 ];
 
