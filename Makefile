@@ -36,7 +36,7 @@ docs-outputs: $(STAMP)
 # Needs node; writes the bundles that the package ships, and what they were made from.
 frontend: $(STAMP)
 	$(BIN)/python frontend/make_types.py
-	cd frontend && npm ci --no-audit --no-fund && npm run typecheck && npm run build
+	cd frontend && npm ci --no-audit --no-fund && npm run typecheck && npm test && npm run build
 
 # The optional groups that the tests need are all in [dev]; nothing of the system is required.
 $(STAMP): pyproject.toml constraints.txt

@@ -91,3 +91,8 @@ def test_types_check(modules: Path) -> None:
     command = ["node", "node_modules/typescript/bin/tsc", "--noEmit"]
     done = subprocess.run(command, cwd=modules, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout
+
+
+def test_functions_of_the_front_end(modules: Path) -> None:
+    done = subprocess.run(["npm", "test"], cwd=modules, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout
