@@ -357,3 +357,52 @@ def test_a_disk_that_is_full_is_said(client: Client, monkeypatch: pytest.MonkeyP
     answer = client.post("/api/runs/1/review", {"key": row["key"], "verdict": "accepted", "note": ""})
     assert answer.status_code == 409
     assert "No space left" in answer.json()["error"]
+
+
+def _sites() -> list[th.System]:
+    from dataclasses import replace
+
+    toy = th.datasets.load("toy")
+    return [replace(toy, name="north"), replace(toy, name="south")]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: th.mine(th.datasets.load("toy"), windows="1h", bins=3, enrich="existential", progress="off"),
+        lambda: th.mine(th.datasets.load("toy"), windows="1h", bins=3, enrich="none", progress="off"),
+        lambda: th.mine(
+            th.datasets.load("toy").sensors, windows="1h", bins=3, derive=["change", "hour"], progress="off"
+        ),
+        lambda: th.mine(_sites(), windows="1h", bins=3, progress="off"),
+        lambda: th.mine(
+            pl.DataFrame({"a": ["x", "y", None] * 9, "b": [1.5, 2.5, None] * 9}), refine=None, progress="off"
+        ),
+    ],
+    ids=["existential", "no graph used", "no graph", "sites", "table"],
+)
+def test_every_kind_of_run_can_be_explored(make: Any) -> None:
+    run = make()
+    state = State()
+    state.add(run, name="run", load=False).load()
+    client = Client(create_app(state, TOKEN))
+    page = client.get("/api/runs/0/rules?limit=500").json()
+    assert page["total"] == len(run.rules) > 0
+    for path in ("report", "drawing", "scatter", "export?format=csv"):
+        assert client.get(f"/api/runs/0/{path}").status_code == 200, path
+    drawing = client.get("/api/runs/0/drawing").json()
+    drawn = {node["id"] for node in drawing["nodes"]} if drawing else set()
+    for row in page["rules"][:10]:
+        places = client.get(f"/api/runs/0/places?rule={row['id']}").json()
+        assert places["nodes"] or places["why"]
+        assert set(places["nodes"]) <= drawn or not drawn
+        assert client.get(f"/api/runs/0/rules/{row['id']}/card").status_code in (200, 404)
+    for node in sorted(drawn):
+        assert client.get("/api/runs/0/node", params={"id": node}).status_code == 200
+    for sensor in () if run.readings is None else run.readings.sensors:
+        (series,) = client.get("/api/runs/0/series", params={"sensor": sensor.id}).json()["series"]
+        assert series["times"]
+    for facet in page["facets"]:
+        for choice in facet["choices"]:
+            found = client.get("/api/runs/0/rules", params={facet["name"]: choice["name"]}).json()
+            assert found["total"] == choice["count"]
