@@ -1,5 +1,5 @@
 // Tables with numbers: right-aligned, sorted by a click or Enter on a heading: up, down, as written.
-// A column has numbers if its cells start with one, followed by the same few letters or by a unit of known size.
+// A column has numbers if its cells start with one, then the same few letters or a known unit.
 const SIZE = { ms: 1e-3, s: 1, min: 60, h: 3600, d: 86400, kB: 1e3, MB: 1e6, GB: 1e9, "%": 1, "×": 1 };
 const NUMBER = /^[\s~≈≤≥<>+]*([-−]?[\d,]*\.?\d+(?:e[-+]?\d+)?)\s*([^\d]*)/i;
 const MISSING = /^[\s–—-]*$/;
