@@ -75,6 +75,7 @@ ONLY_ON_THE_COMMAND_LINE = {
     "--all": "refine=None",
     "--no-laws": "laws=False",
     "--no-controls": "controls=False",
+    "--no-report": "report=False",
     "--min-support": "setting of the miner",
     "--min-confidence": "setting of the miner",
     "--max-antecedents": "setting of the miner",
