@@ -7,7 +7,8 @@
 A made-up pipeline: junctions in a row, each with a pressure, joined by pipes with a flow each. What flows into a
 junction flows out, less a demand that is not measured; pressures fall along the way; every five-hundredth pipe has a
 pump that starts and stops by the pressure behind it. Everything runs with nothing but defaults (`th.mine`), each size
-in a process of its own. Seconds by stage, and peak memory.
+in a process of its own. Seconds by stage, seconds of both processors together, which say more than the clock on a busy
+machine, and peak memory; with several sizes, the power of the sensors with which processor time and memory grow.
 """
 
 from __future__ import annotations
@@ -72,12 +73,13 @@ def measure(sensors: int, frames: int) -> dict[str, object]:
 
     system = pipeline(sensors, frames)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    begin = time.perf_counter()
+    begin, cpu = time.perf_counter(), time.process_time()
     run = th.mine(system, progress="off")
     return {
         "sensors": sensors,
         "frames": frames,
         "seconds": time.perf_counter() - begin,
+        "cpu_seconds": time.process_time() - cpu,
         "stages": run.summary["seconds"],
         "rules": len(run.rules),
         "laws": run.summary.get("laws"),
@@ -100,8 +102,12 @@ def main() -> None:
     if given.one:
         print(json.dumps(measure(given.sensors[0], given.frames)))
         return
-    print("| sensors | frames | seconds | by stage | rules | laws | controls | GiB of the readings | peak GiB |")
-    print("|--:|--:|--:|---|--:|--:|--:|--:|--:|")
+    print(
+        "| sensors | frames | seconds | processor seconds | by stage | rules | laws | controls | GiB of the readings "
+        "| peak GiB |"
+    )
+    print("|--:|--:|--:|--:|---|--:|--:|--:|--:|--:|")
+    measured = []
     for sensors in given.sensors:
         command = [sys.executable, __file__, "--one", "--sensors", str(sensors), "--frames", str(given.frames)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -109,10 +115,25 @@ def main() -> None:
             sys.exit(done.stderr[-2000:])
         one = json.loads(done.stdout.splitlines()[-1])
         stages = ", ".join(f"{name} {spent:.1f}" for name, spent in one["stages"].items())
-        cells = [f"{one['sensors']:,}", f"{one['frames']:,}", f"{one['seconds']:.1f}", stages]
+        measured.append(one)
+        cells = [
+            f"{one['sensors']:,}",
+            f"{one['frames']:,}",
+            f"{one['seconds']:.1f}",
+            f"{one['cpu_seconds']:.1f}",
+            stages,
+        ]
         cells += [str(one[name]) for name in ("rules", "laws", "controls")]
         cells += [f"{one['gib_before']:.1f}", f"{one['gib']:.1f}"]
         print("| " + " | ".join(cells) + " |", flush=True)
+    if len(measured) > 1:
+        sizes = np.log([one["sensors"] for one in measured])
+        time_power, memory_power = (
+            np.polyfit(sizes, np.log([one[name] for one in measured]), 1)[0] for name in ("cpu_seconds", "gib")
+        )
+        print(
+            f"\nprocessor seconds grow with the power {time_power:.2f} of the sensors, memory with {memory_power:.2f}"
+        )
 
 
 if __name__ == "__main__":

@@ -136,3 +136,14 @@ def test_a_rule_about_the_quantities_of_a_balance_is_left_out() -> None:
     assert not any("net flow" in rule.english and "demand in n" in rule.english for rule in run.rules)
     assert run.summary["rules"] == len(run.rules)
     assert len(drop_implied(run.rules, Laws(()))) == len(run.rules)
+
+
+def test_a_run_says_that_laws_tell_it_all_only_if_no_rule_remains() -> None:
+    run = th.mine(th.datasets.load("net3", days=7), laws=False, progress="off")
+    laws = th.find_laws(th.datasets.load("net3", days=7), progress="off")
+    kept = drop_implied(run.rules, laws)
+    assert 0 < len(kept) < len(run.rules) and "no rule remains" not in kept.notes[-1]
+    told = {rule.english for rule in kept}
+    implied = run.rules.take(np.flatnonzero([rule.english not in told for rule in run.rules]))
+    nothing = drop_implied(implied, laws)
+    assert not len(nothing) and "no rule remains" in nothing.notes[-1] and "--no-laws" in nothing.notes[-1]

@@ -290,7 +290,7 @@ class _Cells:
         self._digests: dict[tuple[int, int], bytes] = {}
         self._series: dict[tuple[int, int], Ints] = {}
         width = max((encoded.bank.words.shape[1] for encoded in parts), default=1)
-        self._explained: dict[int, npt.NDArray[np.uint64]] = defaultdict(lambda: np.zeros(width, np.uint64))
+        self._explained = np.zeros((0, width), np.uint64)  # by the number of the series
 
     def new(self, rule: int, *, take: bool = False, alone: bool = False) -> float:
         """Count the readings that a rule explains and no earlier one does; one of an aggregate counts less.
@@ -318,12 +318,20 @@ class _Cells:
                 continue
             starts = np.flatnonzero(np.r_[True, np.diff(series[order]) > 0])
             joined = np.bitwise_or.reduceat(held[order], starts, axis=0)
-            for number, mask in zip(series[order[starts]].tolist(), joined, strict=True):
-                known = self._explained[number][: len(mask)]
-                total += worth * int(np.bitwise_count(mask if alone else mask & ~known).sum())
-                if take:
-                    known |= mask
+            numbers, width = series[order[starts]], joined.shape[1]
+            self._make_room()
+            added = joined if alone else joined & ~self._explained[numbers, :width]
+            total += worth * int(np.bitwise_count(added).sum(dtype=np.int64))
+            if take:
+                self._explained[numbers, :width] |= joined
         return total
+
+    def _make_room(self) -> None:
+        """Make a bitmap for each series that has a number."""
+        missing = len(self._numbers) - len(self._explained)
+        if missing > 0:
+            more = np.zeros((missing, self._explained.shape[1]), np.uint64)
+            self._explained = np.concatenate([self._explained, more])
 
     def readings_of(self, rule: int) -> Hashes:
         """Return the distinct sets of series that the features of a rule read, one hash per place."""

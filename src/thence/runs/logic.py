@@ -150,6 +150,8 @@ def drop_implied(rules: RuleSet, laws: Laws) -> RuleSet:
     count = int(implied.sum())
     which = "1 rule that follows from a law is" if count == 1 else f"{count} rules that follow from a law are"
     note = f"{which} left out"
+    if implied.all():
+        note += ", so that no rule remains: the laws tell it all (laws=False, or --no-laws, keeps the rules instead)"
     return replace(rules.take(np.flatnonzero(~implied)), notes=(*rules.notes, note))
 
 
