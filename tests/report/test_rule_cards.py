@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -291,3 +292,21 @@ def test_why_says_what_is_shown(pipes: Run) -> None:
     assert card is not None
     assert card["why"].endswith(".") and "window" in card["why"]
     assert card["key"] == "rule-0"
+
+
+def unordered(card: Card | None) -> dict[str, Any]:
+    """A card whose traces are in the order of their names; rules of a file have their conditions in another order."""
+    assert card is not None
+    traces = sorted(card["traces"], key=lambda trace: trace["name"])
+    return {**card, "traces": traces, "place": "", "nodes": sorted(card["nodes"]), "edges": sorted(card["edges"])}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_run_that_was_read_from_disk_has_the_same_cards(mode: str, tmp_path: Path) -> None:
+    config = th.Config.from_mapping({"input": {"dataset": "toy"}, "enrich": {"mode": mode}, "windows": {"every": "1h"}})
+    run = th.mine(config=config, out=tmp_path / "run", progress="off")
+    again = th.load_run(tmp_path / "run")
+    assert len(run.rules)
+    before, after = Cards(material_of(run)), Cards(material_of(again))
+    for position in range(len(run.rules)):
+        assert unordered(after.rule(position)) == unordered(before.rule(position))
