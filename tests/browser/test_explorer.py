@@ -393,6 +393,7 @@ def test_a_phone_shows_one_part_at_a_time(site: Site, check_access: Callable[[An
     page.locator(ITEM).first.click()
     page.locator(".subject h2").wait_for()
     assert not page.locator(".pane-list").is_visible()
+    page.wait_for_function("() => document.activeElement.matches('.pane-detail')")
     wait_ready(page)
     page.locator(".evidence .card").wait_for()
     assert overflow(page) == 0

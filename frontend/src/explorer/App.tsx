@@ -187,6 +187,13 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
     }
   }, [view, place.against, run.id]);
 
+  // On a narrow screen the focus follows the part that is shown; otherwise it would stay on what is hidden.
+  const shownPane = useRef(place.pane);
+  useEffect(() => {
+    if (shownPane.current !== place.pane && !wide() && !(document.activeElement instanceof HTMLInputElement))
+      document.querySelector<HTMLElement>(`.pane-${place.pane}`)?.focus({ preventScroll: true });
+    shownPane.current = place.pane;
+  }, [place.pane]);
   const wide = (): boolean => window.matchMedia("(min-width: 800px)").matches;
   const openSubject = useCallback((next: Subject, other = false): void => {
     go({ subject: next, other, ...(wide() ? {} : { pane: "detail" as const }) });
@@ -351,7 +358,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
         </div>
       )}
       <div class="panes">
-        <aside class="pane pane-filters" aria-label={view === "rules" ? "Filters" : view === "compare" ? "Comparison" : "Monitors"}>
+        <aside class="pane pane-filters" tabIndex={-1} aria-label={view === "rules" ? "Filters" : view === "compare" ? "Comparison" : "Monitors"}>
           {view === "rules" && (
             <Filters query={query} facets={page.value?.facets ?? []} nodeName={query.node === null ? null : nameOf(query.node)} searchRef={searchField} onChange={changeQuery} />
           )}
@@ -426,7 +433,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
             />
           )}
         </main>
-        <section class="pane pane-detail" aria-label="What is open">
+        <section class="pane pane-detail" tabIndex={-1} aria-label="What is open">
           {view === "live" && alert !== null && (
             <header class="subject">
               <p class="kicker">Alert: {alert.kind}</p>

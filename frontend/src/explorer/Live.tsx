@@ -16,16 +16,20 @@ export interface Alerts {
   /** The last one that came while the page was open, for a screen reader. */
   news: string;
   connected: boolean;
+  /** Alerts that came too, but are no longer shown. */
+  older: number;
   problem: ProblemError | null;
 }
 
+const none: Alerts = { alerts: [], news: "", connected: false, older: 0, problem: null };
+
 /** The alerts of a monitor: those it has, then each as it comes. */
 export function useAlerts(monitor: number | null): Alerts {
-  const [state, setState] = useState<Alerts>({ alerts: [], news: "", connected: false, problem: null });
+  const [state, setState] = useState<Alerts>(none);
   const seen = useRef(new Set<number>());
   useEffect(() => {
     seen.current = new Set();
-    setState({ alerts: [], news: "", connected: false, problem: null });
+    setState(none);
     if (monitor === null) return undefined;
     let source: EventSource | null = null;
     let ended = false;
@@ -33,16 +37,21 @@ export function useAlerts(monitor: number | null): Alerts {
       const fresh = alerts.filter((alert) => !seen.current.has(alert.id));
       for (const alert of fresh) seen.current.add(alert.id);
       if (fresh.length === 0) return;
-      setState((last) => ({
-        ...last,
-        alerts: [...fresh, ...last.alerts].sort((a, b) => b.id - a.id).slice(0, most),
-        news: news ? (fresh.at(-1)?.sentence ?? "") : last.news,
-      }));
+      setState((last) => {
+        const all = [...fresh, ...last.alerts].sort((a, b) => b.id - a.id);
+        return {
+          ...last,
+          alerts: all.slice(0, most),
+          older: last.older + Math.max(0, all.length - most),
+          news: news ? (fresh.at(-1)?.sentence ?? "") : last.news,
+        };
+      });
     };
     api.alerts(monitor).then(
       (page) => {
         if (ended) return;
         take(page.alerts, false);
+        setState((last) => ({ ...last, older: last.older + page.forgotten }));
         source = new EventSource(api.events(monitor, page.last));
         const connected = (yes: boolean) => () => setState((last) => ({ ...last, connected: yes }));
         source.addEventListener("open", connected(true));
@@ -178,6 +187,7 @@ export function AlertList({ alerts, current, watched, onOpen }: ListProps): JSX.
               </>
             )}
           </List>
+          {alerts.older > 0 && <p class="small muted pad">{plural(alerts.older, "older alert")} not shown; the file of the monitor has all.</p>}
         </>
       )}
     </>

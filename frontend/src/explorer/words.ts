@@ -1,6 +1,9 @@
 // Small matters of wording.
 
-/** A sentence with a capital at its start, if it starts with a word of ours and not with a name from the data. */
+const opening = /^(for every|for one|for the|if|the|when|in|at|some|every|a|an|no|whenever)\b/;
+
+/** A sentence as it is shown: a capital at its start, unless that is a name from the data, and "60 %" on one line. */
 export function sentence(text: string): string {
-  return /^(for every|for one|for the|if|the|when|in|at|some|every|a|an|no|whenever)\b/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+  const whole = text.replace(/(\d) %/g, "$1\u00a0%");
+  return opening.test(whole) ? whole.charAt(0).toUpperCase() + whole.slice(1) : whole;
 }
