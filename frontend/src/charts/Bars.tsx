@@ -74,18 +74,19 @@ export function VerdictBar({ verdicts }: { verdicts: Count[] }) {
   );
 }
 
-/** Confidence then and now, one line for each rule. */
-export function Dumbbell({ rule }: { rule: AppliedRule }) {
+/** Confidence then (ring) and now (dot, in the colour of the verdict), on a scale from `low` to 1. */
+export function Dumbbell({ rule, low = 0 }: { rule: AppliedRule; low?: number }) {
   const [ref, width] = useWidth<HTMLDivElement>(200);
-  const x = linear([0, 1], [7, width - 7]);
+  const x = linear([low, 1], [7, width - 7]);
   const { before, after } = rule;
+  const colour = verdictColour(rule.verdict);
   return (
     <div class="dumbbell" ref={ref}>
       <svg viewBox={`0 0 ${width} 18`} width={width} height="18" role="img" aria-label={`confidence ${fixed(before)} then, ${fixed(after)} now`}>
-        <line x1={x(0)} x2={x(1)} y1="9" y2="9" stroke="var(--line)" />
-        {before !== null && after !== null && <line x1={x(before)} x2={x(after)} y1="9" y2="9" stroke={after < before ? "var(--violated)" : "var(--held)"} stroke-width="2.5" />}
-        {before !== null && <circle cx={x(before)} cy="9" r="4.5" fill="var(--bg)" stroke="var(--muted)" stroke-width="2" />}
-        {after !== null && <circle cx={x(after)} cy="9" r="5" fill={before !== null && after < before ? "var(--violated)" : "var(--held)"} />}
+        <line x1={x(low)} x2={x(1)} y1="9" y2="9" stroke="var(--line)" />
+        {before !== null && after !== null && <line x1={x(before)} x2={x(after)} y1="9" y2="9" stroke={colour} stroke-width="2.5" />}
+        {before !== null && <circle cx={x(before)} cy="9" r="5" fill="var(--bg)" stroke="var(--muted)" stroke-width="1.8" />}
+        {after !== null && <circle cx={x(after)} cy="9" r="4" fill={colour} />}
       </svg>
     </div>
   );

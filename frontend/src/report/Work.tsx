@@ -3,6 +3,8 @@ import { useState } from "preact/hooks";
 import { Dumbbell, VerdictBar, verdictColour } from "../charts/Bars";
 import { Figure } from "../charts/Figure";
 import { GraphDrawing } from "../charts/GraphDrawing";
+import { Ramp } from "../charts/Ramp";
+import { extent } from "../charts/scales";
 import { ScoreChart, ShareChart } from "../charts/TimeCharts";
 import { number, percent, period, plural, moment, sentence, whole } from "../format";
 import type { Alarm, Applied, Detected } from "../types";
@@ -13,6 +15,9 @@ const FIRST = 20;
 export function AppliedSection({ applied, at }: { applied: Applied; at: number }) {
   const [all, setAll] = useState(false);
   const rules = all ? applied.rules : applied.rules.slice(0, FIRST);
+  // One scale for all: it begins at a round share below the lowest.
+  const [lowest] = extent(applied.rules.flatMap(({ before, after }) => [before, after])) ?? [0];
+  const low = Math.min(0.9, Math.floor(lowest * 10) / 10);
   const when = applied.start !== null && applied.end !== null ? `, ${period(applied.start, applied.end)}` : "";
   return (
     <Section id={`applied-${at}`} title={`On other data: ${applied.name}`} lead={`What became of the rules${when}.`}>
@@ -44,7 +49,7 @@ export function AppliedSection({ applied, at }: { applied: Applied; at: number }
           <table class="table then-now">
             <caption>
               <h3>Then and now</h3>
-              <p class="muted small">Confidence in the run (ring) and on these data (dot), from 0 to 1.</p>
+              <p class="muted small">Confidence in the run (ring) and on these data (dot), on a scale from {percent(low, 0)} to {percent(1)}.</p>
             </caption>
             <thead>
               <tr>
@@ -68,7 +73,7 @@ export function AppliedSection({ applied, at }: { applied: Applied; at: number }
                   </td>
                   <td>
                     <div class="pair">
-                      <Dumbbell rule={rule} />
+                      <Dumbbell rule={rule} low={low} />
                       <span class="small muted num">
                         {percent(rule.before)} → {percent(rule.after)}
                       </span>
@@ -116,14 +121,16 @@ export function DetectedSection({ detected, at }: { detected: Detected; at: numb
                 </svg>
                 <span dir="auto">{sentence(one.sentence)}</span>
               </button>
-              <p class="muted small">
-                {period(one.start, one.end)} · score {number(one.score, 3)}
-              </p>
+              {!/\bscore\b/.test(one.sentence) && (
+                <p class="muted small">
+                  {period(one.start, one.end)} · score {number(one.score, 3)}
+                </p>
+              )}
               {chosen === index && (
                 <ul class="notes">
                   {one.reasons.map((reason, place) => (
                     <li key={place} dir="auto">
-                      {reason}
+                      {sentence(reason)}
                     </li>
                   ))}
                 </ul>
@@ -156,6 +163,7 @@ function Located({ alarm }: { alarm: Alarm }) {
       note={`The most suspect part of the graph: ${drawing.nodes.find((node) => node.id === first)?.name ?? first}.`}
       data={{ columns: ["Node", "Weight"], rows: () => alarm.located.map(([node, weight]) => [String(node), number(Number(weight), 3)]), numeric: [1] }}
     >
+      <Ramp title="suspicion" from="none" to="highest" />
       <GraphDrawing drawing={drawing} shares={shares} shareText={(share) => `${percent(share)} of the highest suspicion`} highlight={new Set([first])} maxHeight={420} summary={`Drawing of the graph with the ${plural(shares.size, "most suspect node")} coloured.`} />
     </Figure>
   );
