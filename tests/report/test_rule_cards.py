@@ -310,3 +310,17 @@ def test_a_run_that_was_read_from_disk_has_the_same_cards(mode: str, tmp_path: P
     before, after = Cards(material_of(run)), Cards(material_of(again))
     for position in range(len(run.rules)):
         assert unordered(after.rule(position)) == unordered(before.rule(position))
+
+
+def test_events_of_some_sensor_show_one_with_the_event() -> None:
+    run = mined(world(3, frames=300, missing=0.0), enrich="existential", derive=["switch"], min_confidence=0.3)
+    chosen = [at for at in range(len(run.rules)) if run.rules.rule(at).consequent.feature.name == "switch"]
+    assert chosen and run.readings is not None
+    for position in chosen[:5]:
+        card = rule_card(material_of(run), position)
+        assert card is not None
+        check_card(run, position, card)
+        trace = next(one for one in card["traces"] if any(band["side"] == "then" for band in one["bands"]))
+        codes, values = run.readings.derived_states["switch"][trace["sensor"]]
+        wanted = run.rules.rule(position).consequent.feature.where[-1]
+        assert any(wanted.holds(value) for value in {values[code] for code in codes if code >= 0})  # type: ignore[arg-type]

@@ -25,10 +25,12 @@ from thence.report.evidence import Evidence
 from thence.report.periods import Chosen, add_up, choose_period, join_frames
 from thence.report.schema import Band, Card, History, PlaceShare, Trace
 from thence.report.traces import Series, Side, as_trace, bands_of, sensor_series, star_series_of
-from thence.rules.items import Aspect, Item, Role
+from thence.rules.items import Aspect, Interval, Item, Role, Value
 from thence.rules.ruleset import RuleSet
 from thence.tables.blocks import Block
+from thence.tables.enrich.grounded import derived_values
 from thence.tables.transactions import FeatureTable, TransactionTable
+from thence.time_names import STATE_PREFIX
 
 __all__ = ["make_rule_card", "place_shares"]
 
@@ -243,15 +245,24 @@ def _witness(evidence: Evidence, item: Item, shown: Bools) -> Series | None:
         found = sensor_series(evidence, sensor.id, name=feature.name)
         if found is None:
             continue
-        if found.states:
-            flags = np.array([*(reading.holds(state) for state in found.states), False], bool)
-            codes = np.where(np.isnan(found.values), -1, found.values).astype(np.int64)
-            hits = int((flags[codes] & shown).sum())
-        else:
-            hits = int((reading.mask(found.values) & shown).sum()) if reading.is_numeric else 0
+        hits = int((_satisfies(evidence, sensor.id, reading, found) & shown).sum())
         if best is None or hits > best[0]:
             best = hits, found
     return None if best is None else best[1]
+
+
+def _satisfies(evidence: Evidence, sensor: str, reading: Item, series: Series) -> Bools:
+    """In which frames a sensor satisfies the condition of a statement."""
+    name = reading.feature.name.removeprefix(STATE_PREFIX)
+    derived = evidence.readings.derived_states.get(name, {})
+    if sensor in derived:
+        codes: npt.NDArray[np.integer] = derived[sensor][0]
+        values: Sequence[Value | Interval] = derived_values(derived[sensor][1])
+    elif series.states:
+        codes, values = np.where(np.isnan(series.values), -1, series.values).astype(np.int64), series.states
+    else:
+        return reading.mask(series.values) if reading.is_numeric else np.zeros(len(series.values), bool)
+    return np.asarray(np.array([*(reading.holds(value) for value in values), False], bool)[codes])
 
 
 def _meets(evidence: Evidence, node: str, facts: Sequence[Item]) -> bool:

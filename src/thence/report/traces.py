@@ -212,6 +212,8 @@ def bands_of(item: Item, side: Side, series: Series, *, n_ranks: int = 0, held: 
         ranges = [_without_named(one, series.ranks, seen) for one in known] if len(known) == len(on_scale) else seen
         if len(ranges) == 1:
             text = f"{text} ({_told(ranges[0], series.unit)})"
+    # What is not one number or range, such as "not 0", is shown by what was read.
+    ranges = ranges or _observed(series.values, held)
     return [_band(side, text, low, high) for low, high in ranges] or [_band(side, text)]
 
 
