@@ -356,8 +356,11 @@ class Card(TypedDict):
     held: list[Stretch]
     violated: list[Stretch]
     history: History | None
+    """``None`` for a law of so many rows that they are not counted again."""
     places: list[PlaceShare]
+    """Exceptions first, then the places with most rows; at most 60. Empty for rules about the whole system."""
     n_places: int
+    """All places where it applies."""
     nodes: list[str]
     edges: list[list[str]]
     switches: NotRequired[list[int]]
@@ -407,6 +410,7 @@ class Detected(TypedDict):
     name: str
     times: list[int]
     score: list[float | None]
+    """Of very many windows, the highest score of each stretch that begins at a time."""
     threshold: float
     alarms: list[Alarm]
 
