@@ -43,6 +43,7 @@ Empty = Literal["drop", "keep"]
 EMPTY: tuple[Empty, ...] = get_args(Empty)
 
 MAX_CELLS = 2**31
+_COLUMNS, _PART = 64, 512  # sensors that are written at a time, and windows of these
 LEAST_MISSING = 0.1  # share of missing values at which the step of the readings is compared with the windows
 FloatArray = npt.NDArray[np.float64]
 StateColumns = dict[str, tuple[npt.NDArray[np.int32], tuple[str, ...]]]
@@ -374,15 +375,27 @@ def _window_numbers(
     from thence.readings.window_kernels import window_medians, window_series
 
     values = np.full((grid.n_windows, len(sensors)), np.nan)
+    columns: dict[int, FloatArray] = {}
     for series in iter_numbers(readings, ids, counts):
-        column = np.full(grid.n_windows, np.nan)
+        column = columns[series.position] = np.full(grid.n_windows, np.nan)
         if ops[series.position] == median:
             window_medians(series.times, series.values, grid.start, grid.length, column)
         else:
             window_series(series.times, series.values, grid.start, grid.length, ops[series.position], column)
-        values[:, series.position] = column
+        if len(columns) == _COLUMNS:
+            _write_columns(values, columns)
+            columns = {}
+    _write_columns(values, columns)
     _zero_counts(values, ops)
     return values, counts
+
+
+def _write_columns(values: FloatArray, columns: Mapping[int, FloatArray]) -> None:
+    """Write columns of a matrix, part by part: one after the other would go through all of its memory each time."""
+    if columns:
+        at, rows = list(columns), np.stack(list(columns.values()))
+        for start in range(0, len(values), _PART):
+            values[start : start + _PART, at] = rows[:, start : start + _PART].T
 
 
 def _window_in_one_pass(
