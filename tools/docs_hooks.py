@@ -21,7 +21,7 @@ IMAGE = re.compile(r'<p>\s*<img alt="(?P<alt>[^"]*)" src="(?P<source>[^"]*?img/[
 def on_page_markdown(markdown: str, *, page: Any, **_: object) -> str:
     """Put outputs below the blocks of a page, drop the comments before them, and rank guides first in the search."""
     if page.file.src_uri.startswith(("decisions/", "results/")):
-        page.meta.setdefault("search", {"boost": 0.4})
+        page.meta.setdefault("search", {"boost": 0.05})
     return with_plain_pipes(with_outputs(markdown, page=f"docs/{page.file.src_uri}"))
 
 
