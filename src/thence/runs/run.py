@@ -150,7 +150,6 @@ class Run:
         refuse_foreign(target, force=force)
         # The path does not decide the result, and a run folder may be moved.
         config = replace(self.config, output=replace(self.config.output, path=None, force=False))
-        kept, why_not = self._places_to_keep()
         done = finish_first(f"the run was saved: {target}")
         with done, _hold_reviews(target), new_folder(target, force=force) as folder:
             (folder / "config.toml").write_text(config.to_toml(), encoding="utf-8")
@@ -167,6 +166,7 @@ class Run:
             if self.model is not None:
                 (folder / _MODEL).mkdir()
                 self.model.save(folder / _MODEL)
+            kept, why_not = self._places_to_keep()
             if kept is not None:
                 write_places(kept, self.rules, folder / PLACES)
             carried = carry_reviews(folder, replaced=target if target.is_dir() else None, earlier=self.path)
