@@ -177,5 +177,7 @@ def _name(run: Run) -> str:
 
 
 def _prepare(opened: OpenRun) -> None:
-    opened.index.warm()
-    opened.load()
+    try:
+        opened.index.warm()
+    finally:
+        opened.load()
