@@ -135,6 +135,9 @@ def test_places_are_shown_in_the_graph(open_page: OpenPage, address: str) -> Non
     page = open_page(address)
     page.get_by_role("button", name="Show its places in the whole graph").first.click()
     assert "17 nodes highlighted" in page.locator("#graph").inner_text()
+    page.locator(".rule-table .unfold").nth(5).hover()
+    page.locator("h1").hover()
+    assert "17 nodes highlighted" in page.locator("#graph").inner_text()
     page.locator("#graph").get_by_role("button", name="Clear").click()
     assert "highlighted" not in page.locator("#graph").inner_text()
 

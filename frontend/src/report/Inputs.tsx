@@ -173,7 +173,7 @@ function graphText(graph: GraphSummary): string {
 }
 
 function GraphFigure({ drawing, graph }: { drawing: Drawing; graph: GraphSummary | null }) {
-  const { light } = useShared();
+  const { light, hint } = useShared();
   const lit = useContext(LitContext);
   const colours = groupColours(drawing);
   const with_sensors = drawing.nodes.filter((node) => node.sensors.length > 0).length;
@@ -208,7 +208,7 @@ function GraphFigure({ drawing, graph }: { drawing: Drawing; graph: GraphSummary
         {shown.size > 0 && (
           <p class="small no-print">
             <b>{plural(shown.size, "node")} highlighted.</b>{" "}
-            <button type="button" class="link" onClick={() => light([])}>
+            <button type="button" class="link" onClick={() => (light([]), hint([]))}>
               Clear
             </button>
           </p>

@@ -12,16 +12,23 @@ import { Rules } from "./Rules";
 import { Statements } from "./Statements";
 import { AppliedSection, DetectedSection } from "./Work";
 
+/** A set of nodes and a function that replaces it. */
+function useNodes(): [ReadonlySet<string>, (nodes: readonly string[]) => void] {
+  const [nodes, setNodes] = useState<ReadonlySet<string>>(new Set());
+  const replace = useCallback((next: readonly string[]) => setNodes((now) => (now.size === 0 && next.length === 0 ? now : new Set(next))), []);
+  return [nodes, replace];
+}
+
 export function Page({ report }: { report: Report }) {
   const printing = usePrinting();
   const cards = useMemo(() => new Map(report.cards.map((card) => [card.key, card])), [report]);
-  const [lit, setLit] = useState<ReadonlySet<string>>(new Set());
-  const light = useCallback((nodes: readonly string[]) => setLit((now) => (now.size === 0 && nodes.length === 0 ? now : new Set(nodes))), []);
-  const shared = useMemo(() => ({ report, cards, printing, light }), [report, cards, printing, light]);
+  const [lit, light] = useNodes();
+  const [hinted, hint] = useNodes();
+  const shared = useMemo(() => ({ report, cards, printing, light, hint }), [report, cards, printing, light, hint]);
   const content = useMemo(() => <Content report={report} />, [report]);
   return (
     <SharedContext.Provider value={shared}>
-      <LitContext.Provider value={lit}>{content}</LitContext.Provider>
+      <LitContext.Provider value={hinted.size > 0 ? hinted : lit}>{content}</LitContext.Provider>
     </SharedContext.Provider>
   );
 }

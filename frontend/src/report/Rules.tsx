@@ -16,7 +16,7 @@ import { Evidence, Section, nodesOf, useShared } from "./parts";
 const PAGE = 30;
 
 export function Rules() {
-  const { report, cards, light } = useShared();
+  const { report, cards, hint } = useShared();
   const { rules, matrix, mining } = report;
   const [filter, setFilter] = useState<Filter>(NO_FILTER);
   const [sort, setSort] = useState<Sort | null>(null);
@@ -38,7 +38,7 @@ export function Rules() {
   };
   const hover = (id: number | null) => {
     const rule = id === null ? undefined : rules.find((one) => one.id === id);
-    light(rule?.card ? nodesOf(cards.get(rule.card)) : []);
+    hint(rule?.card ? nodesOf(cards.get(rule.card)) : []);
   };
   if (rules.length === 0) {
     return (

@@ -9,8 +9,10 @@ export interface Shared {
   report: Report;
   cards: Map<string, Card>;
   printing: boolean;
-  /** Highlight nodes in the drawing of the graph. */
+  /** Highlight nodes in the drawing of the graph until others are. */
   light: (nodes: readonly string[]) => void;
+  /** Highlight nodes while something is pointed at; none brings back what was highlighted before. */
+  hint: (nodes: readonly string[]) => void;
 }
 
 /** Nodes that are highlighted: a context of its own, so that pointing at a rule draws the graph again and nothing else. */
