@@ -79,6 +79,12 @@ def test_comments_to_the_tests_are_left_out(hooks: ModuleType) -> None:
     assert page == "```sh\nthence demo\n```\n\n"
 
 
+def test_a_session_with_sentences_wraps(hooks: ModuleType) -> None:
+    page = hooks.with_outputs(f"```pycon\n>>> print(rule)\n{'word ' * 30}\n```\n", page=PAGE)
+    assert page.startswith("```{ .pycon .prose }\n>>> print")
+    assert 'class="prose highlight"' in rendered(page)
+
+
 def test_a_pipe_in_the_code_of_a_table_has_no_backslash(hooks: ModuleType) -> None:
     page = "| a | b |\n|---|---|\n| `x \\| y` | z \\| w |\n\nOutside `x \\| y`\n"
     assert "| `x | y` | z \\| w |" in hooks.with_plain_pipes(page)

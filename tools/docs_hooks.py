@@ -48,7 +48,8 @@ def with_outputs(markdown: str, *, page: str) -> str:
         block = block_of(found, page=page)
         key = output_key(block, seen)
         seen[key] = ""
-        return f"```{block.language}\n{block.text}```\n" + shown_output(outputs.get(key, ""), block)
+        style = "{ .pycon .prose }" if block.language == "pycon" and has_sentences(block.text) else block.language
+        return f"```{style}\n{block.text}```\n" + shown_output(outputs.get(key, ""), block)
 
     return BLOCK.sub(replace, markdown)
 
@@ -69,13 +70,18 @@ def shown_output(output: str, block: Block) -> str:
         return ""
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", output)), default=0))
     language = "console" if block.language == "sh" and output.startswith("$ ") else "text"
-    style = " .prose" if any(len(line) > WIDE for line in output.splitlines()) else ""
+    style = " .prose" if has_sentences(output) else ""
     fenced = f"{fence} {{ .{language} .output{style} }}\n{output}\n{fence}\n"
     count = output.count("\n") + 1
     if count > LONG:
         summary = f"<summary>Output ({count} lines)</summary>"
         return f'\n<details class="output" markdown="1">\n{summary}\n\n{fenced}\n</details>\n'
     return f'\n<p class="output-label">Output</p>\n\n{fenced}'
+
+
+def has_sentences(text: str) -> bool:
+    """Whether a line is longer than a terminal is wide: a sentence that may be broken, not a row of a table."""
+    return any(len(line) > WIDE for line in text.splitlines())
 
 
 def inline_drawing(path: Path, alt: str) -> str | None:
