@@ -7,7 +7,8 @@ export function PlaceBars({ places, total, shown = 8, onPlace, printing = false 
   const [all, setAll] = useState(false);
   if (places.length === 0) return null;
   const exceptions = places.filter((place) => place.exception).length;
-  const rows = all && !printing ? places : places.slice(0, Math.max(shown, exceptions));
+  // Exceptions come first: a few more are listed for them, and fewer on paper.
+  const rows = all && !printing ? places : places.slice(0, Math.max(printing ? 5 : shown, Math.min(12, exceptions)));
   return (
     <div class="places">
       <table class="table place-table">
