@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -98,8 +99,6 @@ class OpenRun:
         """The run with its data, as far as they are at hand now."""
         return self._material or Material(self.run, why="The data of the run are being read.")
 
-    # Rules
-
     @cached_property
     def keys(self) -> Keys:
         """The keys of the rules."""
@@ -182,17 +181,16 @@ class OpenRun:
         if not found:
             raise ConfigError(f"no rule of the run has the key '{key[:40]}'", hint="use the key of a rule of this run")
         rule = self.run.rules.rule(int(found[0]))
-        given = Review(verdict, note, sentence=rule.english)
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        given = Review(verdict, note, now, rule.english)
         with self._lock:
             if self.run.path is not None:
-                kept = save_reviews(self.run.path, {key: _now(given)})
+                kept = save_reviews(self.run.path, {key: given})
             else:
                 rest = {name: one for name, one in self._in_memory.items() if name != key}
-                self._in_memory = kept = Reviews(rest | ({key: _now(given)} if verdict or note else {}))
+                self._in_memory = kept = Reviews(rest | ({key: given} if verdict or note else {}))
         own = kept.get(key)
         return {"key": key, "review": None if own is None else {"verdict": own.verdict, "note": own.note}}
-
-    # Evidence and the graph
 
     def card(self, about: str, position: int) -> Card | None:
         """Return the evidence for a rule, a law or a control; ``None`` if its data are not at hand.
@@ -320,13 +318,6 @@ def _require(position: int, count: int, what: str) -> int:
 
 def _is_key(key: str) -> bool:
     return len(key) == 16 and all(sign in "0123456789abcdef" for sign in key)
-
-
-def _now(review: Review) -> Review:
-    from dataclasses import replace
-    from datetime import UTC, datetime
-
-    return replace(review, time=datetime.now(UTC).isoformat(timespec="seconds"))
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
