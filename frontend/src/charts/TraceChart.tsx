@@ -146,7 +146,9 @@ export function TraceChart({ traces, held, violated, switches = [], summary, abo
   const last = times.at(-1);
   if (first === undefined || last === undefined) return null;
   const step = stepOf(times);
-  const gutter = width < 480 ? 44 : 56;
+  // Room for the names of states, up to a point.
+  const names = traces.flatMap((trace) => trace.states.map((state) => state.length));
+  const gutter = Math.max(width < 480 ? 44 : 56, Math.min(width * 0.22, 110, Math.max(0, ...names) * 6.6 + 12));
   const x = linear([first, Math.max(last + (step < (last - first) ? step : 0), first + 1)], [gutter, width - 2]);
   const [panels, end] = panelsOf(traces, width);
   const verdicts = held.length > 0 || violated.length > 0;
@@ -238,7 +240,7 @@ function TracePanel({ panel, x, width, index }: { panel: Panel; x: Scale; width:
   const left = x.range[0];
   const right = x.range[1];
   const ticks = states
-    ? trace.states.slice(0, 6).map((state, at) => ({ value: at, at: y(at), label: shorten(state, Math.max(6, Math.floor(left / 7.5))) }))
+    ? trace.states.slice(0, 6).map((state, at) => ({ value: at, at: y(at), label: shorten(state, Math.max(6, Math.floor((left - 8) / 6.4))) }))
     : numberTicks(y, bottom - top > 90 ? 4 : 3);
   const value = index === null ? null : (trace.values[index] ?? null);
   const room = Math.max(12, Math.floor(width / LETTER));
