@@ -133,8 +133,8 @@ def _read(evidence: Evidence, sensor: str, name: str) -> tuple[Floats | None, tu
     readings = evidence.readings
     derived = readings.derived_states.get(name, {})
     if name and sensor in derived:
-        codes, names = derived[sensor]
-        return _as_numbers(codes), tuple(str(one) for one in names)
+        derived_codes, names = derived[sensor]
+        return _as_numbers(derived_codes), tuple(str(one) for one in names)
     column = evidence.column_of.get(sensor)
     if column is not None:
         values = readings.derived.get(name) if name else readings.values
