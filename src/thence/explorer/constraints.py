@@ -20,7 +20,7 @@ from thence.runs.configuration import Config, OutputConfig, RefineConfig
 
 __all__ = ["constrained_config"]
 
-_FIELDS: dict[str, type | tuple[type, ...]] = {
+_FIELDS: dict[str, type] = {
     "antecedent": dict,
     "consequent": dict,
     "min_support": float,
@@ -28,7 +28,7 @@ _FIELDS: dict[str, type | tuple[type, ...]] = {
     "max_antecedents": int,
     "most": int,
 }
-_SIDE: dict[str, type | tuple[type, ...]] = dict.fromkeys(("kinds", "classes", "features", "without"), list)
+_SIDE: dict[str, type] = dict.fromkeys(("kinds", "classes", "features", "without"), list)
 _LIMITS = {"min_support": (0.0, 1.0), "min_confidence": (0.0, 1.0), "max_antecedents": (1, 8), "most": (0, 10_000)}
 
 

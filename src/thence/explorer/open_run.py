@@ -75,8 +75,9 @@ class OpenRun:
             found = material_of(self.run, system=self._system)
         except Exception as error:
             found = Material(self.run, why=f"The data of the run cannot be read again ({type(error).__name__}).")
-        # What was made without the data is made again with them.
-        self._material, self._memo = found, Memo(_MOST_KEPT)
+        # What was made without the data is made again with them. The order matters: the new store sees the data.
+        self._material = found
+        self._memo = Memo(_MOST_KEPT)
 
     def describe(self) -> RunEntry:
         """Return the run as the explorer lists it."""
@@ -245,9 +246,9 @@ class OpenRun:
         Args:
             node: The id of the node.
         """
-        material = self.material
 
         def make() -> Mask:
+            material = self.material
             matching = self._memo.get("patterns", lambda: patterns_at(material.transactions))
             sensors = frozenset(sensors_at(material.system, node))
             return self.index.rules_about(node, sensors=sensors, patterns=matching.get(node, frozenset()))
