@@ -208,7 +208,7 @@ export function GraphPiece({ drawing, nodes, edges, highlight, summary }: GraphP
     // All places are drawn: keep where they are, to the same scale in both directions.
     const [cx, cy] = [(Math.min(...xs) + Math.max(...xs)) / 2, (Math.min(...ys) + Math.max(...ys)) / 2];
     const [padX, padY] = [70, 34];
-    const unit = Math.min((width - 2 * padX) / (spread(Math.min(...xs), Math.max(...xs)) * aspect), (height - 2 * padY) / spread(Math.min(...ys), Math.max(...ys)), (9 * width) / aspect);
+    const unit = Math.min((width - 2 * padX) / (spread(Math.min(...xs), Math.max(...xs)) * aspect), (height - 2 * padY) / spread(Math.min(...ys), Math.max(...ys)), ((there.length === 1 ? 2.5 : 9) * width) / aspect);
     const sx = (x: number) => width / 2 + (x - cx) * aspect * unit;
     const sy = (y: number) => height / 2 + (y - cy) * unit;
     for (const id of there) {
