@@ -134,7 +134,7 @@ def test_a_node_lists_its_rules_and_a_rule_lights_its_places(site: Site) -> None
     page.locator(".graph-box canvas").first.wait_for()
     page.get_by_text("Nodes as a list").click()
     page.locator(".node-list .link", has_text="AB").first.click()
-    page.locator(".node-panel h3").wait_for()
+    page.locator(".node-panel h2").wait_for()
     assert "flow_AB" in page.locator(".node-panel").inner_text()
     page.get_by_text("Rules that speak of").wait_for()
     page.wait_for_function("() => document.querySelector('.list')?.ariaBusy === 'false'")
@@ -154,7 +154,7 @@ def test_a_node_lists_its_rules_and_a_rule_lights_its_places(site: Site) -> None
     drawing = page.evaluate("fetch('api/runs/0/drawing').then((answer) => answer.json())")
     node = drawing["nodes"][-1]
     page.mouse.click(*_at(node, drawing, box))
-    page.locator(".node-panel h3", has_text=node["name"]).wait_for()
+    page.locator(".node-panel h2", has_text=node["name"]).wait_for()
 
 
 def _at(node: dict[str, Any], drawing: dict[str, Any], box: dict[str, float]) -> tuple[float, float]:

@@ -292,10 +292,17 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
   const shownSensors = place.node === null ? [] : (node.value?.sensors ?? []);
   return (
     <div class="explorer" data-pane={place.pane} data-view={view}>
-      <a class="skip" href="#" onClick={(event) => { event.preventDefault(); listPane.current?.focus(); }}>
-        To the list
-      </a>
       <header class="top">
+        <a
+          class="skip"
+          href="#"
+          onClick={(event) => {
+            event.preventDefault();
+            listPane.current?.focus();
+          }}
+        >
+          To the list
+        </a>
         <h1>
           <span class="brand">Thence</span>
           <span class="sr-only"> rule explorer</span>
@@ -480,8 +487,9 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
                     />
                   </>
                 )}
-                {view !== "live" && (subject !== null || place.node !== null) && (
-                  <Evidence run={home} card={card} drawing={drawing.value} sensors={shownSensors} subject={subject} />
+                {view !== "live" && subject === null && place.node !== null && node.problem && <ProblemNote problem={node.problem} />}
+                {view !== "live" && (subject !== null || node.value !== null) && (
+                  <Evidence run={home} card={card} drawing={drawing.value} sensors={shownSensors} nodeName={nameOf(place.node ?? "")} subject={subject} />
                 )}
               </>
             )}
@@ -605,7 +613,7 @@ function RunDetails({ run, report }: { run: RunEntry; report: Answer<Report> }):
   return (
     <div class="details">
       <section>
-        <h3>How “{run.name}” was mined</h3>
+        <h2>How “{run.name}” was mined</h2>
         <dl class="facts">
           {[["Enrichment", mining.enrichment], ["Windows", mining.windows], ["Bins", mining.bins], ["Miner", mining.miner], ...mining.settings].map(([name = "", value = ""]) => (
             <div key={name}>

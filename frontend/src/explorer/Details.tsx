@@ -33,19 +33,6 @@ export function RuleDetails({ rule, onRule }: { rule: RuleRow; onRule: (id: numb
   return (
     <div class="details">
       <section>
-        <h3>Exactly</h3>
-        <p class="formal">
-          <code>
-            <bdi>{rule.formal}</bdi>
-          </code>
-        </p>
-        {rule.pattern && (
-          <p class="small muted">
-            Pattern <code>{rule.pattern}</code>
-          </p>
-        )}
-      </section>
-      <section>
         <h3>Measures</h3>
         <dl class="facts">
           <Row name="Confidence">{percent(rule.confidence, 2)}</Row>
@@ -78,6 +65,14 @@ export function RuleDetails({ rule, onRule }: { rule: RuleRow; onRule: (id: numb
           .
         </p>
       )}
+      <section>
+        <h3>Exactly</h3>
+        <p class="formal">
+          <code>
+            <bdi>{rule.formal}</bdi>
+          </code>
+        </p>
+      </section>
       <p class="small muted">
         Rule {rule.id} of the run, key <code>{rule.key}</code>
       </p>

@@ -16,10 +16,11 @@ interface Props {
   drawing: Drawing | null;
   /** Sensors to show if nothing but a node is open. */
   sensors: readonly string[];
+  nodeName: string;
   subject: Subject | null;
 }
 
-export function Evidence({ run, card, drawing, sensors, subject }: Props): JSX.Element {
+export function Evidence({ run, card, drawing, sensors, nodeName, subject }: Props): JSX.Element {
   const own = card.value === null ? [] : sensorsOf(card.value, drawing);
   const shown = (subject === null ? sensors : own).filter(Boolean).slice(0, mostSeries);
   if (run.data === "loading") return <Waiting>The readings behind this run are being read; the evidence follows.</Waiting>;
@@ -39,9 +40,10 @@ export function Evidence({ run, card, drawing, sensors, subject }: Props): JSX.E
         </Nothing>
       )}
       {card.value !== null && <EvidenceCard card={card.value} drawing={drawing} level={3} />}
+      {subject === null && sensors.length === 0 && <Nothing title={`There is no sensor at ${nodeName}.`} />}
       {shown.length > 0 && (
         <section class="series-section">
-          <h3>{subject === null ? "Readings here" : "The series, at any time"}</h3>
+          {subject === null ? <h2>Readings at <bdi>{nodeName}</bdi></h2> : <h3>The series, at any time</h3>}
           <SeriesView run={run.id} sensors={shown} kinds={card.value?.traces.map((trace) => trace.kind) ?? []} held={card.value?.held ?? []} violated={card.value?.violated ?? []} />
         </section>
       )}

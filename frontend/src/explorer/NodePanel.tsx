@@ -25,9 +25,9 @@ export function NodePanel({ detail, nameOf, onNode, onSeries, onLaw, onControl, 
   return (
     <section class="node-panel" aria-label={`Node ${nameOf(node.id)}`}>
       <header>
-        <h3>
+        <h2>
           <bdi>{nameOf(node.id)}</bdi>
-        </h3>
+        </h2>
         <p class="muted small">{node.classes.join(", ")}</p>
         <button type="button" class="button plain" aria-label="Close the node" title="Close (Esc)" onClick={onClose}>
           ✕
