@@ -151,6 +151,7 @@ def test_flags_set_what_their_names_say(tmp_path: Path) -> None:
         "max_rules": 1000,
         "on_limit": "raise",
         "denominator": "present",
+        "device": "cpu",
     }
     assert (config.refine.top, config.refine.by, config.output.also) == (9, "lift", ("rules.md",))
     assert (config.input.start, config.input.end) == ("2024-01-01T06:00", "2024-01-02")
