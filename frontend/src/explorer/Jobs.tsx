@@ -49,7 +49,7 @@ export function JobBar({ job, onCancel, onClose }: { job: Job; onCancel: () => v
     <div class={`job ${job.state}`} role="status" aria-live="polite">
       <div class="job-text">
         <b>{titles[job.state]}</b>
-        {job.message && <span class="muted"> {job.message}</span>}
+        {job.message && job.message !== job.state && <span class="muted"> {job.message}</span>}
       </div>
       {running && (
         <progress max={1} {...(job.share === null ? {} : { value: job.share })} aria-label="Progress of the search">

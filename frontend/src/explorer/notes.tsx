@@ -23,8 +23,8 @@ export function Nothing({ title, children }: { title: string; children?: Compone
 export function ProblemNote({ problem }: { problem: ProblemError }): JSX.Element {
   return (
     <div class="note problem" role="alert">
-      <p class="note-title">{problem.message}</p>
-      {problem.hint && <p>{problem.hint}</p>}
+      <p class="note-title">{problem.message.charAt(0).toUpperCase() + problem.message.slice(1)}</p>
+      {problem.hint && <p>{problem.hint.charAt(0).toUpperCase() + problem.hint.slice(1)}</p>}
     </div>
   );
 }
