@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import re
 from collections.abc import Iterable
 from types import ModuleType
 
@@ -22,8 +23,14 @@ __all__ = [
     "RunError",
     "ThenceError",
     "nearest",
+    "quote",
     "require",
 ]
+
+LONGEST_NAME = 80  # characters of a name that a message quotes
+LONGEST_COMPARED, MOST_COMPARED = 200, 20_000  # of names that may have been meant
+# What changes a terminal or the direction of text, and halves of surrogate pairs, which no encoding can write.
+UNSAFE = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff"
 
 
 class ThenceError(Exception):
@@ -40,10 +47,10 @@ class ThenceError(Exception):
     """
 
     def __init__(self, message: str, *, where: str | None = None, hint: str | None = None) -> None:
-        self.message = message
-        self.where = where
-        self.hint = hint
-        super().__init__(message)
+        self.message = _escape(message, UNSAFE)
+        self.where = where if where is None else _escape(where, UNSAFE + "\\n\\t")
+        self.hint = hint if hint is None else _escape(hint, UNSAFE)
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         where = f"{self.where}: " if self.where else ""
@@ -106,6 +113,29 @@ def require(module: str, *, extra: str) -> ModuleType:
         ) from error
 
 
+def quote(name: object) -> str:
+    """Return a name that comes from data as it may stand in a message: quoted, escaped, and not too long.
+
+    Args:
+        name: The name.
+
+    Returns:
+        At most 80 of its characters, in quotes; line ends, terminal escapes and the like are written as ``\\n``,
+        ``\\x1b``.
+
+    Examples:
+        >>> print(quote("flow\\x1b[31m"), quote("n" * 1000)[-6:])
+        'flow\\x1b[31m' nnnn…'
+    """
+    text = str(name)
+    short = text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
+    return f"'{_escape(short, UNSAFE + chr(10) + chr(9))}'"
+
+
+def _escape(text: str, unsafe: str) -> str:
+    return re.sub(f"[{unsafe}]", lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
 def nearest(name: str, known: Iterable[str], *, say: str = "did you mean {}?") -> str | None:
     """Return a hint with the known name that is closest to a misspelt one.
 
@@ -121,5 +151,5 @@ def nearest(name: str, known: Iterable[str], *, say: str = "did you mean {}?") -
         >>> nearest("min_suport", ["min_support", "min_confidence"])
         "did you mean 'min_support'?"
     """
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return say.format(f"'{close[0]}'") if close else None
+    close = difflib.get_close_matches(name[:LONGEST_COMPARED], list(known)[:MOST_COMPARED], n=1, cutoff=0.6)
+    return say.format(quote(close[0])) if close else None
