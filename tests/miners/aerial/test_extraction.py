@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 from tests.miners.aerial.networks import as_rules, as_sets, lively
 from tests.miners.aerial.oracle import algorithm_1
 from thence.errors import ConfigError
-from thence.miners.aerial import consequents
 from thence.miners.aerial.autoencoder import initialise
-from thence.miners.aerial.consequents import ConsequentSearch
 from thence.miners.aerial.extraction import (
     RuleArrays,
     extract_itemsets,
@@ -143,25 +141,6 @@ def test_long_and_short_lists_of_states_give_the_same_probabilities(monkeypatch)
     monkeypatch.setattr("thence.miners.aerial.query_network.COPIED", {"cpu": 0})
     torch.testing.assert_close(frame.marked_probability(states, items), short)
     assert frame.marked_probability(states[:0], items[:0]).shape == (0,)
-
-
-@settings(max_examples=30)
-@given(st.integers(0, 10**6), st.sampled_from([0.5, 0.8, 0.99, 0.9999]))
-def test_half_precision_misses_no_class_above_the_threshold(seed, threshold):
-    rng = np.random.default_rng(seed)
-    model = lively([4] * 6 + [3] * 2, widths=(6, 3), seed=seed, spread=3.0)
-    network = QueryNetwork.of(model)
-    allowed = rng.random(network.layout.n_items) < 0.9
-    search = ConsequentSearch(network, allowed, None, 1 << 20)
-    items = np.sort(rng.choice(20, (40, 2)), axis=1)
-    states = network.states(items)
-    for block in search.blocks:
-        own = np.full((len(items), 1), -1)
-        whole = consequents._above(block, states, own, threshold, None)
-        half = consequents._above_in_half(block, states, own, threshold, None)
-        assert half[0].tolist() == whole[0].tolist()
-        assert half[1].tolist() == whole[1].tolist()
-        np.testing.assert_allclose(half[2], whole[2], atol=1e-6)
 
 
 def test_a_threshold_that_is_hit_exactly():

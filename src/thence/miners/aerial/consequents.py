@@ -9,7 +9,6 @@ combinations.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -30,9 +29,6 @@ Numbers = NDArray[np.int64]
 
 SHARED_CELLS = 1 << 20
 """From this many outputs on, the work is spread over threads."""
-
-AGAIN_CELLS = 1 << 28
-"""Output weights that are copied at a time where features are computed again."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,16 +68,6 @@ class _Block:
     weight: Tensor  # (classes * features, width)
     bias: Tensor
     ok: NDArray[np.bool_]  # (classes, features)
-
-    @cached_property
-    def half(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Weights and biases in half precision, and by how much a logit of each feature may then be wrong.
-
-        States lie between 0 and 1, so the rounding of states, weights, products and results adds up to less than 2⁻⁹
-        of the absolute weights and bias of an output.
-        """
-        size = (self.weight.abs().sum(dim=1) + self.bias.abs()).view(self.items.shape)
-        return self.weight.half(), self.bias.half(), size.amax(dim=0) * 2.0**-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,9 +186,7 @@ class ConsequentSearch:
         classes, count = block.items.shape
         position = np.full(layout.n_features, -1, np.int64)
         position[block.features] = np.arange(count)
-        search: Callable[..., Hits] = _above
-        if threshold - UNSURE >= 0.5:
-            search = _compiled if self.network.device.type == "cpu" else _above if settle else _above_in_half
+        search = _compiled if self.network.device.type == "cpu" and threshold - UNSURE >= 0.5 else _above
         shared = search is _compiled and len(rows) * classes * count >= SHARED_CELLS
 
         def ask(part: NDArray[np.int64]) -> Consequents:
@@ -301,36 +285,3 @@ def _above(block: _Block, states: Tensor, own: Numbers, threshold: float, _: Ske
         allowed = ok[code, feature]
         at, feature, code = at[allowed], feature[allowed], code[allowed]
     return at.cpu().numpy(), (code * count + feature).cpu().numpy(), share[at, feature].cpu().numpy()
-
-
-def _above_in_half(block: _Block, states: Tensor, own: Numbers, threshold: float, _: Sketch | None) -> Hits:
-    """Find the classes above a threshold of at least one half: first in half precision, what may be above it again.
-
-    Meant for high thresholds, which few features reach.
-    """
-    classes, count = block.items.shape
-    weight, bias, error = block.half
-    logits = torch.addmm(bias, states.half(), weight.T).view(len(states), classes, count)
-    highest = logits.amax(dim=1)
-    share = (logits - highest.unsqueeze(1)).exp_().sum(dim=1, dtype=torch.float32).reciprocal_()
-    # Two logits may be wrong in opposite directions; exponentials in half precision by less than one part in 2⁸.
-    loose = torch.sigmoid(_lead(threshold) - 2.0 * error) * (1.0 - 2.0**-8)
-    places = torch.from_numpy(np.where(own < 0, count, own)).to(logits.device)
-    free = torch.ones(len(states), count + 1, dtype=torch.bool, device=logits.device).scatter_(1, places, False)[:, :-1]
-    at, feature = torch.nonzero((share >= loose) & free, as_tuple=True)
-    del logits, highest, share, free
-    ok = torch.from_numpy(block.ok).to(states.device)
-    by_feature = block.weight.view(classes, count, -1), block.bias.view(classes, count)
-    parts: list[tuple[Tensor, Tensor, Tensor]] = []
-    step = max(1, AGAIN_CELLS // (classes * states.shape[1]))
-    for piece in (slice(low, low + step) for low in range(0, len(at), step)):
-        rows = by_feature[0][:, feature[piece]].transpose(0, 1)
-        exact = torch.bmm(rows, states[at[piece]].unsqueeze(-1)).squeeze(-1) + by_feature[1][:, feature[piece]].T
-        top, code = exact.max(dim=1)
-        value = (exact - top.unsqueeze(1)).exp_().sum(dim=1).reciprocal_()
-        keep = torch.nonzero((value > threshold) & ok[code, feature[piece]]).squeeze(1)
-        parts.append((at[piece][keep], (code * count + feature[piece])[keep], value[keep]))
-    if not parts:
-        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32)
-    row, cell, values = (torch.cat(column) for column in zip(*parts, strict=True))
-    return row.cpu().numpy(), cell.cpu().numpy(), values.cpu().numpy()
