@@ -22,6 +22,7 @@ from thence.rules.measures import MEASURES
 from thence.settings.toml import toml_text
 from thence.settings.typed import Location, build, check_keywords, find_refused, refuse_unknown
 from thence.settings.values import require_zone
+from thence.stores.urls import is_url, without_credentials
 from thence.tables.enrich import ENRICHMENTS, find_enrichment
 
 __all__ = [
@@ -541,8 +542,13 @@ class Config:
         return out
 
     def to_toml(self) -> str:
-        """Return the configuration as TOML, with every value in use written out."""
-        return toml_text(self.to_mapping())
+        """Return the configuration as TOML, with every value in use written out; credentials are left out."""
+        return toml_text(self.without_credentials().to_mapping())
+
+    def without_credentials(self) -> Config:
+        """Return the configuration with URLs of stores that hold no credentials."""
+        systems = tuple(_without_credentials(one) for one in self.system)
+        return replace(self, input=_without_credentials(self.input), system=systems)
 
     def check(self, *, place: Location | None = None) -> Config:
         """Check what only other modules know: the settings of the miner, the readers and the data set.
@@ -625,6 +631,16 @@ def _with_absolute_paths(given: Input, folder: Path) -> Input:
     return replace(given, **changed)
 
 
+def _without_credentials(given: Input) -> Input:
+    changed: dict[str, Any] = {}
+    for name in INPUT_FILES:
+        paths = getattr(given, name)
+        if paths is not None:
+            one = isinstance(paths, str)
+            changed[name] = without_credentials(paths) if one else tuple(map(without_credentials, paths))
+    return replace(given, **changed)
+
+
 def _listed_section(section: Any) -> dict[str, Any]:
     """A table of a list of tables, with its name first and what is not set left out."""
     values = {"name": section.name} | {f.name: _plain(getattr(section, f.name)) for f in fields(section)}
@@ -634,13 +650,16 @@ def _listed_section(section: Any) -> dict[str, Any]:
 def absolute_paths(name: str, given: Paths, folder: Path) -> Paths:
     """Return the paths of the input ``name``, relative ones starting at ``folder``.
 
-    The ontology of the package has a name instead of a path.
+    The ontology of the package has a name instead of a path, and a store has a URL.
 
     >>> absolute_paths("ontology", "water", Path("/data")), absolute_paths("sensors", "water", Path("/data"))
     ('water', '/data/water')
     """
     if not isinstance(given, str):
         return tuple(str(absolute_paths(name, one, folder)) for one in given)
+    if is_url(given):
+        scheme, _, path = given.partition(":///")
+        return f"{scheme}:///{folder / path}" if scheme == "duckdb" else given
     return given if name == "ontology" and given == BUILT_IN_ONTOLOGY else str(folder / given)
 
 

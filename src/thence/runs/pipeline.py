@@ -406,7 +406,7 @@ def _finish(
     provenance = {**environment(seed=config.seed), "inputs": inputs}
     final = replace(rules, facts={**rules.facts, "data_coverage": described["data_coverage"]})
     bins = table.discretizer if isinstance(table, TransactionTable) else None
-    return Run(final, config, summary, provenance, bins, None, table, model)
+    return Run(final, config.without_credentials(), summary, provenance, bins, None, table, model)
 
 
 class _Searched(NamedTuple):
