@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from thence.counting.recount import count_rules_of as count_rules_of
     from thence.detect.detector import Detector as Detector
     from thence.errors import BindingError as BindingError
+    from thence.errors import ClusterError as ClusterError
     from thence.errors import ConfigError as ConfigError
     from thence.errors import GraphError as GraphError
     from thence.errors import InputError as InputError
@@ -97,7 +98,7 @@ _MODULES = MappingProxyType(
         "counting.recount": ("count_rules_of",),
         "detect.detector": ("Detector",),
         "errors": (
-            *("BindingError", "ConfigError", "GraphError", "InputError", "MiningError"),
+            *("BindingError", "ClusterError", "ConfigError", "GraphError", "InputError", "MiningError"),
             *("MissingExtraError", "PatternError", "RunError", "ThenceError"),
         ),
         "estimators.classifier": ("RuleClassifier",),

@@ -14,6 +14,7 @@ from types import ModuleType
 
 __all__ = [
     "BindingError",
+    "ClusterError",
     "ConfigError",
     "GraphError",
     "InputError",
@@ -84,6 +85,10 @@ class MiningError(ThenceError):
 
 class RunError(ThenceError):
     """A run folder cannot be read or written, is incomplete, or is not a run folder."""
+
+
+class ClusterError(ThenceError):
+    """A cluster cannot be reached, was lost, or has another version of a package."""
 
 
 class MissingExtraError(ThenceError):
