@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from contextlib import AbstractContextManager
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thence.errors import BindingError, GraphError, InputError, guard_reading, nearest, quote
+from thence.errors import ConfigError, GraphError, InputError, door, nearest, quote
 
 HOSTILE = st.text(st.characters(codec=None), max_size=300)
 
@@ -50,38 +47,6 @@ def test_messages_have_a_bounded_size() -> None:
     assert lines[-2].strip() == "… and 29,942 more"
     assert lines[-1].strip() == "nothing was loaded"
     assert len(str(GraphError("x" * 9_000, where="y" * 9_000, hint="z" * 9_000))) < 3_100
-
-
-@pytest.mark.parametrize("raised", [KeyError("a"), RecursionError(), MemoryError(), OSError(36, "File name too long")])
-def test_whatever_a_library_raises_is_told_as_our_error(raised: BaseException) -> None:
-    with pytest.raises(GraphError, match=r"^plant\.json: cannot be read") as caught, _guarded():
-        raise raised
-    assert caught.value.__cause__ is raised
-
-
-def test_a_panic_is_told_as_our_error() -> None:
-    class PanicException(BaseException):  # as pyo3 raises it: not an Exception
-        pass
-
-    with pytest.raises(GraphError, match="PanicException: offset"), _guarded():
-        raise PanicException("offset + length <= self.length")
-
-
-@pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit])
-def test_ctrl_c_passes_the_guard(raised: type[BaseException]) -> None:
-    with pytest.raises(raised), _guarded():
-        raise raised
-
-
-def test_our_own_errors_pass_the_guard_unchanged() -> None:
-    own = BindingError("a")
-    with pytest.raises(BindingError) as caught, _guarded():
-        raise own
-    assert caught.value is own
-
-
-def _guarded() -> AbstractContextManager[None]:
-    return guard_reading(GraphError, where="plant.json")
 
 
 class Panic(BaseException):

@@ -24,7 +24,6 @@ __all__ = [
     "PatternError",
     "RunError",
     "ThenceError",
-    "guard_reading",
     "nearest",
     "quote",
     "require",
@@ -32,7 +31,6 @@ __all__ = [
 
 LONGEST_NAME = 80  # characters of a name that a message quotes
 MOST_LINES, LONGEST_LINE = 60, 1000  # lines of a message, and characters of a line
-LONGEST_REASON = 200  # characters of a foreign message
 LONGEST_COMPARED, MOST_COMPARED = 200, 20_000  # of names that may have been meant
 # What changes a terminal or the direction of text, and halves of surrogate pairs, which no encoding can write.
 UNSAFE = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff"
@@ -122,41 +120,6 @@ def require(module: str, *, extra: str) -> ModuleType:
         ) from error
 
 
-@contextmanager
-def door(
-    error: type[ThenceError], message: str = "cannot be read", *, where: str | None = None, hint: str | None = None
-) -> Iterator[None]:
-    """Turn whatever a library raises within the block into an error of ours; our own errors pass.
-
-    Panics of compiled libraries, which are no ``Exception``, are turned as well; interrupts are not.
-
-    Args:
-        error: The class of the error to raise.
-        message: What was wrong; the first line of the foreign message follows.
-        where: Where it was.
-        hint: What to do about it.
-
-    Examples:
-        >>> with door(InputError, where="a.csv"):
-        ...     int("x")
-        Traceback (most recent call last):
-        thence.errors.InputError: a.csv: cannot be read: invalid literal for int() with base 10: 'x'
-    """
-    try:
-        yield
-    except (ThenceError, KeyboardInterrupt, SystemExit, GeneratorExit):
-        raise
-    except BaseException as foreign:
-        why = "not enough memory" if isinstance(foreign, MemoryError) else _first_line(foreign)
-        raise error(f"{message}: {why}", where=where, hint=hint) from foreign
-
-
-def _first_line(error: BaseException) -> str:
-    """Return the beginning of the first line of an error message, or the name of the error if it has none."""
-    line = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__).strip()
-    return line if len(line) <= LONGEST_REASON else line[: LONGEST_REASON - 1] + "…"
-
-
 def quote(name: object) -> str:
     """Return a name that comes from data as it may stand in a message: quoted, escaped, and not too long.
 
@@ -174,49 +137,6 @@ def quote(name: object) -> str:
     text = str(name)
     short = text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
     return f"'{_escape(short, UNSAFE + chr(10) + chr(9))}'"
-
-
-@contextmanager
-def guard_reading(kind: type[ThenceError], *, where: str, hint: str | None = None) -> Iterator[None]:
-    """Turn whatever a library raises while a source is read into an error of ours; our own errors pass.
-
-    Panics of compiled libraries, which are no ``Exception``, are turned too. Ctrl-C is not.
-
-    Args:
-        kind: The class of the error.
-        where: The source, for the message.
-        hint: What to do about it.
-
-    Raises:
-        ThenceError: An error of this ``kind``.
-
-    Examples:
-        >>> try:
-        ...     with guard_reading(GraphError, where="plant.json"):
-        ...         raise KeyError("nodes")
-        ... except GraphError as error:
-        ...     print(error)
-        plant.json: cannot be read (KeyError: 'nodes') (check that the file is whole and of the format it is read as)
-    """
-    try:
-        yield
-    except (ThenceError, KeyboardInterrupt, SystemExit, GeneratorExit):
-        raise
-    except BaseException as error:
-        advice = hint or "check that the file is whole and of the format it is read as"
-        raise kind(f"cannot be read ({_reason(error)})", where=where, hint=advice) from error
-
-
-def _reason(error: BaseException) -> str:
-    """Why a source cannot be read, in a few words."""
-    if isinstance(error, RecursionError):
-        return "it is nested too deeply"
-    if isinstance(error, MemoryError):
-        return "it does not fit in memory"
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    first = next(iter(str(error).strip().splitlines()), "")
-    return f"{type(error).__name__}: {first[:200]}" if first else type(error).__name__
 
 
 def _shorten(text: str) -> str:
