@@ -24,6 +24,7 @@ __all__ = [
     "PatternError",
     "RunError",
     "ThenceError",
+    "door",
     "nearest",
     "quote",
     "require",
@@ -31,6 +32,7 @@ __all__ = [
 
 LONGEST_NAME = 80  # characters of a name that a message quotes
 MOST_LINES, LONGEST_LINE = 60, 1000  # lines of a message, and characters of a line
+LONGEST_REASON = 200  # characters of a foreign message
 LONGEST_COMPARED, MOST_COMPARED = 200, 20_000  # of names that may have been meant
 # What changes a terminal or the direction of text, and halves of surrogate pairs, which no encoding can write.
 UNSAFE = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff"
@@ -118,6 +120,46 @@ def require(module: str, *, extra: str) -> ModuleType:
             f"the package '{module.partition('.')[0]}' is needed but cannot be imported ({error})",
             hint=f"pip install 'thence[{extra}]'",
         ) from error
+
+
+@contextmanager
+def door(
+    error: type[ThenceError], message: str = "cannot be read", *, where: str | None = None, hint: str | None = None
+) -> Iterator[None]:
+    """Turn whatever a library raises within the block into an error of ours; our own errors pass.
+
+    Panics of compiled libraries, which are no ``Exception``, are turned as well; interrupts are not.
+
+    Args:
+        error: The class of the error to raise.
+        message: What was wrong; the first line of the foreign message follows.
+        where: Where it was.
+        hint: What to do about it.
+
+    Examples:
+        >>> with door(InputError, where="a.csv"):
+        ...     int("x")
+        Traceback (most recent call last):
+        thence.errors.InputError: a.csv: cannot be read: invalid literal for int() with base 10: 'x'
+    """
+    try:
+        yield
+    except (ThenceError, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as foreign:
+        raise error(f"{message}: {_reason(foreign)}", where=where, hint=hint) from foreign
+
+
+def _reason(error: BaseException) -> str:
+    """Why a source cannot be read: the beginning of the first line of a message, or the name of an error without."""
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if isinstance(error, MemoryError):
+        return "not enough memory"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    line = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__).strip()
+    return line if len(line) <= LONGEST_REASON else line[: LONGEST_REASON - 1] + "…"
 
 
 def quote(name: object) -> str:
