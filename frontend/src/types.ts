@@ -57,9 +57,11 @@ export interface Card {
 
 export interface ControlRow {
   id: number;
+  key: string;
   sentence: string;
   actuator: string;
   sensor: string;
+  review: Review | null;
   card: string | null;
 }
 
@@ -115,6 +117,7 @@ export interface Fact {
   id: number;
   sentence: string;
   figures: string;
+  review: Review | null;
   card: string | null;
 }
 
@@ -156,6 +159,7 @@ export interface Kind {
 
 export interface LawRow {
   id: number;
+  key: string;
   sentence: string;
   statement: string;
   rows: number;
@@ -165,6 +169,7 @@ export interface LawRow {
   places: number;
   places_held: number;
   exceptions: string[];
+  review: Review | null;
   card: string | null;
 }
 
@@ -391,6 +396,16 @@ export interface NodeDetail {
   laws: LawRow[];
   controls: ControlRow[];
   rules: number;
+}
+
+export interface Outline {
+  facts: Fact[];
+  laws: LawRow[];
+  controls: ControlRow[];
+  mining: Mining;
+  kinds: string[];
+  classes: string[];
+  notes: string[];
 }
 
 export interface Places {

@@ -294,6 +294,7 @@ def sample_report(*, rules: int = 120) -> Report:
                 "id": 0,
                 "sentence": "The inflow of a junction equals its outflow plus its demand, within 0.2 l/s.",
                 "figures": "in 4,031 of 4,031 hours, at 31 places",
+                "review": {"verdict": "accepted", "note": ""},
                 "card": "law-0",
             },
             {
@@ -301,6 +302,7 @@ def sample_report(*, rules: int = 120) -> Report:
                 "id": 0,
                 "sentence": "Pump 1 opens when the level of tank 3 falls below 17.1 m.",
                 "figures": "12 of 12 switches",
+                "review": None,
                 "card": "control-0",
             },
             {
@@ -308,6 +310,7 @@ def sample_report(*, rules: int = 120) -> Report:
                 "id": 0,
                 "sentence": rows[0]["sentence"] if rows else HOSTILE[0],
                 "figures": "in 291 of 300 hours",
+                "review": None,
                 "card": "rule-0",
             },
             {
@@ -315,6 +318,7 @@ def sample_report(*, rules: int = 120) -> Report:
                 "id": 4,
                 "sentence": f"A fact without evidence: {HOSTILE[1]}",
                 "figures": "",
+                "review": None,
                 "card": None,
             },
         ],
@@ -323,6 +327,7 @@ def sample_report(*, rules: int = 120) -> Report:
         "laws": [
             {
                 "id": 0,
+                "key": "a000000000000000",
                 "sentence": "The inflow of a junction equals its outflow plus its demand, within 0.2 l/s.",
                 "statement": "|inflow − outflow − demand| ≤ 0.2",
                 "rows": 40_000,
@@ -332,15 +337,18 @@ def sample_report(*, rules: int = 120) -> Report:
                 "places": 31,
                 "places_held": 30,
                 "exceptions": ["junction 2"],
+                "review": {"verdict": "accepted", "note": "as it must be"},
                 "card": "law-0",
             }
         ],
         "controls": [
             {
                 "id": 0,
+                "key": "b000000000000000",
                 "sentence": "Pump 1 opens when the level of tank 3 falls below 17.1 m.",
                 "actuator": "Pump 1",
                 "sensor": "L3",
+                "review": {"verdict": "rejected", "note": "switched by hand"},
                 "card": "control-0",
             }
         ],

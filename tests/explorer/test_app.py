@@ -111,6 +111,34 @@ def test_exports_hold_the_rules_of_the_filter(client: Client, runs: list[th.Run]
     assert client.get("/api/runs/2/export?format=exe").status_code == 422
 
 
+def test_many_ticked_rules_are_exported(client: Client, runs: list[th.Run]) -> None:
+    chosen = list(range(len(runs[2].rules)))[::-1]
+    assert len(chosen) > 100
+    answer = client.post("/api/runs/2/export", {"format": "parquet", "rules": chosen})
+    frame = pl.read_parquet(io.BytesIO(answer.content))
+    assert frame.height == len(chosen)
+    assert frame["confidence"].to_list() == runs[2].rules.measure("confidence")[chosen].tolist()
+    for rules in ([], [-1], [len(chosen)], [True], ["1"], [0.5], [0] * 5_001, 3, None):
+        assert 400 <= client.post("/api/runs/2/export", {"format": "csv", "rules": rules}).status_code < 500
+
+
+def test_laws_and_controls_are_reviewed_too(client: Client, runs: list[th.Run]) -> None:
+    outline = client.get("/api/runs/0/outline").json()
+    assert len(outline["laws"]) == len(runs[0].laws or ())
+    assert outline["mining"]["rules"] == len(runs[0].rules)
+    assert outline["kinds"] == sorted({one.kind for one in runs[0].readings.sensors if one.kind})
+    law = outline["laws"][0]
+    client.post("/api/runs/0/review", {"key": law["key"], "verdict": "accepted", "note": "x"})
+    again = client.get("/api/runs/0/outline").json()
+    assert again["laws"][0]["review"] == {"verdict": "accepted", "note": "x"}
+    assert client.get("/api/runs/0/rules?review=accepted").json()["total"] == 0
+    client.post("/api/runs/0/review", {"key": law["key"], "verdict": "rejected", "note": ""})
+    facts = client.get("/api/runs/0/outline").json()["facts"]
+    assert ("law", 0) not in [(fact["kind"], fact["id"]) for fact in facts]
+    client.post("/api/runs/0/review", {"key": law["key"], "verdict": "", "note": ""})
+    assert client.get("/api/runs/0/outline").json() == outline
+
+
 def test_reviews_are_kept_in_the_run_folder(client: Client, runs: list[th.Run]) -> None:
     from thence.runs.reviews import load_reviews
 
@@ -228,7 +256,14 @@ segments = st.one_of(
 )
 templates = st.sampled_from(
     [
-        *("/api/runs", "/api/runs/{}/report", "/api/runs/{}/rules", "/api/runs/{}/scatter", "/api/runs/{}/drawing"),
+        *(
+            "/api/runs",
+            "/api/runs/{}/outline",
+            "/api/runs/{}/report",
+            "/api/runs/{}/rules",
+            "/api/runs/{}/scatter",
+            "/api/runs/{}/drawing",
+        ),
         *("/api/runs/{}/rules/{}/card", "/api/runs/{}/laws/{}/card", "/api/runs/{}/controls/{}/card"),
         *("/api/runs/{}/places", "/api/runs/{}/node", "/api/runs/{}/series", "/api/compare", "/api/runs/{}/export"),
         *("/api/jobs/{}", "/api/monitors/{}/alerts", "/static/{}", "/{}", "/api/{}/{}", "/"),
@@ -300,7 +335,7 @@ bodies = st.one_of(
 
 
 @fuzz
-@given(st.sampled_from(["review", "mine", "save", "nothing"]), st.sampled_from(["0", "1", "9", "x"]), bodies)
+@given(st.sampled_from(["review", "mine", "save", "export", "nothing"]), st.sampled_from(["0", "1", "9", "x"]), bodies)
 def test_no_body_makes_it_fail(state: State, end: str, run: str, body: bytes) -> None:
     client = Client(create_app(state, TOKEN))
     started: list[Any] = []

@@ -15,7 +15,8 @@ from thence.report.rows import control_rows, law_rows, rule_rows, told_together
 from thence.rules.items import Feature, Item
 from thence.rules.measures import Counts
 from thence.rules.ruleset import Rule, RuleSet
-from thence.runs.reviews import Review, rule_key
+from thence.runs.keys import control_key, law_key, rule_key
+from thence.runs.reviews import Review
 from thence.runs.run import Run
 
 
@@ -94,6 +95,14 @@ def test_laws_and_controls(water: Run) -> None:
     assert all(row["held"] <= row["rows"] for row in laws)
     controls = control_rows(water.controls or ())
     assert [row["sentence"] for row in controls] == [control.english for control in water.controls or ()]
+    assert [row["key"] for row in (*laws, *controls)] == [
+        *map(law_key, water.laws or ()),
+        *map(control_key, water.controls or ()),
+    ]
+    said = {laws[0]["key"]: Review("accepted", "seen"), controls[0]["key"]: Review("rejected")}
+    assert law_rows(water.laws or (), reviews=said)[0]["review"] == {"verdict": "accepted", "note": "seen"}
+    assert control_rows(water.controls or (), reviews=said)[0]["review"] == {"verdict": "rejected", "note": ""}
+    assert all(row["review"] is None for row in (*laws, *controls))
 
 
 def test_the_matrix_counts_each_rule_in_each_of_its_cells(digest: Run) -> None:
@@ -133,6 +142,22 @@ def test_facts_are_few_and_about_different_things(water: Run) -> None:
     # Pipe 330 and Pump 335 switch at the same moments: one sentence tells of both.
     assert len(pumps) == len(set(pumps))
     assert sum("335" in fact["sentence"] for fact in facts if fact["kind"] == "control") <= 1
+
+
+def test_what_was_rejected_is_no_fact(water: Run) -> None:
+    facts = choose_facts(water)
+    keys = {
+        "law": [law_key(law) for law in water.laws or ()],
+        "control": [control_key(control) for control in water.controls or ()],
+        "rule": [rule_key(rule) for rule in water.rules],
+    }
+    first = {kind: next(fact for fact in facts if fact["kind"] == kind) for kind in keys}
+    said = {keys[kind][fact["id"]]: Review("rejected") for kind, fact in first.items()}
+    told = choose_facts(water, reviews=said)
+    assert not {(fact["kind"], fact["id"]) for fact in told} & {(kind, fact["id"]) for kind, fact in first.items()}
+    kept = choose_facts(water, reviews={keys["law"][first["law"]["id"]]: Review("accepted")})
+    assert kept[0]["review"] == {"verdict": "accepted", "note": ""}
+    assert [fact["sentence"] for fact in kept] == [fact["sentence"] for fact in facts]
 
 
 def test_without_rules_there_are_no_facts() -> None:

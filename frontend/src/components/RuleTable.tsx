@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { Fragment } from "preact";
 import { fixed, number, percent, plural, sentence, whole } from "../format";
 import type { RuleRow } from "../types";
+import { ReviewBadge } from "./ReviewBadge";
 import { countsText, MEASURES, type Measure, type Sort } from "./rules";
 
 /** A measure as text. */
@@ -59,7 +60,7 @@ export function RuleTable({ rules, sort, onSort, open, onOpen, onHover, detail }
                     </svg>
                     <span dir="auto">{sentence(rule.sentence)}</span>
                   </button>
-                  {rule.review && rule.review.verdict !== "" && <span class={`badge ${rule.review.verdict === "accepted" ? "good" : "bad"}`}>{rule.review.verdict}</span>}
+                  <ReviewBadge review={rule.review} />
                 </td>
                 {MEASURES.map(({ name }) => (
                   <td key={name} class={`num measure ${name}`}>

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ThemeToggle } from "../components/ThemeToggle";
 import { plural, whole } from "../format";
-import type { Alert, Card, Comparison, Drawing, Job, MineRequest, NodeDetail, Places, Report, Review, RulePage, RuleRow, RunEntry, Runs } from "../types";
+import type { Alert, Card, Comparison, Drawing, Job, MineRequest, NodeDetail, Outline, Places, Review, RulePage, RuleRow, RunEntry, Runs } from "../types";
 import { problemOf, useAnswer } from "./answers";
 import type { Answer } from "./answers";
 import { api } from "./api";
@@ -29,6 +29,7 @@ import { Nothing, ProblemNote, Waiting } from "./notes";
 import { sentence } from "./words";
 import { ReviewBar } from "./ReviewBar";
 import { useReviews } from "./reviews";
+import type { Reviewable } from "./reviews";
 import { perPage, Rules } from "./Rules";
 import { Tabs } from "./Tabs";
 
@@ -39,6 +40,9 @@ const tabNames: readonly (readonly [Tab, string])[] = [
   ["graph", "Graph"],
   ["details", "Details"],
 ];
+
+/** Names, unless there are none. */
+const named = (names: string[] | undefined): string[] | undefined => (names && names.length > 0 ? names : undefined);
 
 /** The runs that are open; asked for again while the readings of one are still being read. */
 function useRuns(): { runs: Runs | null; problem: ProblemError | null; refresh: () => Promise<void> } {
@@ -109,7 +113,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
   // A rule that only the other run has is looked at there.
   const home = place.other && place.against !== null ? (runs.runs.find((each) => each.id === place.against) ?? run) : run;
 
-  const report = useAnswer<Report>(() => api.report(run.id), [run.id, run.data]);
+  const outline = useAnswer<Outline>(() => api.outline(run.id), [run.id, run.data, reviews.version], { keep: true });
   const drawing = useAnswer<Drawing | null>(() => api.drawing(run.id), [run.id, run.data], { keep: true });
   const page = useAnswer<RulePage>(
     (signal) => api.rules(run.id, query, place.page * perPage, perPage, signal),
@@ -154,8 +158,9 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
     { keep: true },
   );
   const rule = listed ?? (subject?.about === "rule" ? (asked.value?.rules.find((each) => each.id === subject.id) ?? null) : null);
-  const law = subject?.about === "law" ? (report.value?.laws.find((each) => each.id === subject.id) ?? null) : null;
-  const control = subject?.about === "control" ? (report.value?.controls.find((each) => each.id === subject.id) ?? null) : null;
+  const law = subject?.about === "law" ? (outline.value?.laws.find((each) => each.id === subject.id) ?? null) : null;
+  const control = subject?.about === "control" ? (outline.value?.controls.find((each) => each.id === subject.id) ?? null) : null;
+  const opened: Reviewable | null = rule ?? law ?? control;
 
   const names = useMemo(() => new Map((drawing.value?.nodes ?? []).map((each) => [each.id, each.name])), [drawing.value]);
   const nameOf = (id: string): string => names.get(id) ?? id;
@@ -213,7 +218,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
     setSelected(next);
   };
   const review = (next: Review): void => {
-    if (rule !== null) reviews.review(home.id, rule, next);
+    if (opened !== null && subject !== null) reviews.review(home.id, opened, subject.about, next);
   };
 
   // Steps through whatever list is shown; over the end of a page to the next one.
@@ -234,7 +239,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
       return;
     }
     const aboutWhat = ({ rules: "rule", laws: "law", controls: "control" } as const)[place.list];
-    const rows: readonly { id: number }[] = (place.list === "rules" ? page.value?.rules : report.value?.[place.list]) ?? [];
+    const rows: readonly { id: number }[] = (place.list === "rules" ? page.value?.rules : outline.value?.[place.list]) ?? [];
     const at = subject?.about === aboutWhat ? rows.findIndex((each) => each.id === subject.id) : -1;
     const next = rows[at < 0 ? 0 : at + by];
     if (next !== undefined) go({ subject: { about: aboutWhat, id: next.id }, other: false }, "replace");
@@ -256,9 +261,9 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
     k: () => step(-1),
     ArrowDown: () => step(1),
     ArrowUp: () => step(-1),
-    a: () => rule && review({ verdict: rule.review?.verdict === "accepted" ? "" : "accepted", note: rule.review?.note ?? "" }),
-    r: () => rule && review({ verdict: rule.review?.verdict === "rejected" ? "" : "rejected", note: rule.review?.note ?? "" }),
-    n: () => rule && setWriting(true),
+    a: () => opened && review({ verdict: opened.review?.verdict === "accepted" ? "" : "accepted", note: opened.review?.note ?? "" }),
+    r: () => opened && review({ verdict: opened.review?.verdict === "rejected" ? "" : "rejected", note: opened.review?.note ?? "" }),
+    n: () => opened && setWriting(true),
     u: () => reviews.undo(),
     x: () => rule && choose(rule.id, !selected.has(rule.id)),
     "1": tab("evidence"),
@@ -409,13 +414,13 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
                   onQuery={changeQuery}
                 />
               )}
-              {place.list !== "rules" && report.problem && <ProblemNote problem={report.problem} />}
-              {place.list !== "rules" && report.value === null && report.waiting && <Waiting />}
-              {place.list === "laws" && report.value !== null && (
-                <Laws laws={report.value.laws} current={subject?.about === "law" ? subject.id : null} onOpen={(id) => openSubject({ about: "law", id })} />
+              {place.list !== "rules" && outline.problem && <ProblemNote problem={outline.problem} />}
+              {place.list !== "rules" && outline.value === null && outline.waiting && <Waiting />}
+              {place.list === "laws" && outline.value !== null && (
+                <Laws laws={outline.value.laws} current={subject?.about === "law" ? subject.id : null} onOpen={(id) => openSubject({ about: "law", id })} />
               )}
-              {place.list === "controls" && report.value !== null && (
-                <Controls controls={report.value.controls} current={subject?.about === "control" ? subject.id : null} onOpen={(id) => openSubject({ about: "control", id })} />
+              {place.list === "controls" && outline.value !== null && (
+                <Controls controls={outline.value.controls} current={subject?.about === "control" ? subject.id : null} onOpen={(id) => openSubject({ about: "control", id })} />
               )}
             </>
           )}
@@ -449,7 +454,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
               </h2>
             </header>
           )}
-          {view !== "live" && (rule ?? law ?? control) !== null && (
+          {view !== "live" && opened !== null && (
             <header class="subject">
               <p class="kicker">
                 {subject?.about === "rule" ? "Rule" : subject?.about === "law" ? "Law" : "Control"}
@@ -466,7 +471,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
                   In {whole(rule.n_both)} of {plural(rule.n_antecedent, "row")} in which the condition holds{rule.places && <bdi>; {rule.places}</bdi>}
                 </p>
               )}
-              {rule !== null && <ReviewBar rule={rule} writing={writing} saved={home.saved} onWriting={setWriting} onReview={review} />}
+              {opened !== null && subject !== null && <ReviewBar of={opened} noun={subject.about} writing={writing} saved={home.saved} onWriting={setWriting} onReview={review} />}
             </header>
           )}
           <Tabs label="What is shown" id="detail" tabs={tabNames} current={place.tab} onChange={(name) => go({ tab: name })}>
@@ -475,9 +480,9 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
                 {view === "live" && (alert === null ? <Nothing title="Choose an alert to see its evidence." /> : <AlertDetail alert={alert} />)}
                 {view !== "live" && subject === null && place.node === null && (
                   <>
-                    {report.problem && <ProblemNote problem={report.problem} />}
-                    {report.value === null && report.waiting && <Waiting />}
-                    {report.value !== null && <WorthKnowing facts={report.value.facts} onOpen={openSubject} />}
+                    {outline.problem && <ProblemNote problem={outline.problem} />}
+                    {outline.value === null && outline.waiting && <Waiting />}
+                    {outline.value !== null && <WorthKnowing facts={outline.value.facts} onOpen={openSubject} />}
                     <Overview
                       run={run.id}
                       query={query}
@@ -530,7 +535,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
                 {law !== null && <LawDetails law={law} />}
                 {control !== null && <ControlDetails control={control} />}
                 {view === "live" && alert !== null && <AlertDetail alert={alert} />}
-                {view !== "live" && (rule ?? law ?? control) === null && <RunDetails run={run} report={report} />}
+                {view !== "live" && opened === null && <RunDetails run={run} outline={outline} />}
               </>
             )}
           </Tabs>
@@ -571,8 +576,8 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
       {open === "constraint" && (
         <ConstraintDialog
           runName={run.name}
-          kinds={report.value?.system?.kinds.map((kind) => kind.kind) ?? choices("kind")}
-          classes={(report.value?.system?.graph?.classes.map((each) => each.name) ?? choices("class")).slice(0, 16)}
+          kinds={named(outline.value?.kinds) ?? choices("kind")}
+          classes={(named(outline.value?.classes) ?? choices("class")).slice(0, 16)}
           onMine={mine}
           onClose={() => setOpen(null)}
         />
@@ -606,10 +611,10 @@ function SaveButton({ run, onSaved }: { run: RunEntry; onSaved: () => Promise<vo
   );
 }
 
-function RunDetails({ run, report }: { run: RunEntry; report: Answer<Report> }): JSX.Element {
-  if (report.problem) return <ProblemNote problem={report.problem} />;
-  if (report.value === null) return <Waiting />;
-  const { mining, notes } = report.value;
+function RunDetails({ run, outline }: { run: RunEntry; outline: Answer<Outline> }): JSX.Element {
+  if (outline.problem) return <ProblemNote problem={outline.problem} />;
+  if (outline.value === null) return <Waiting />;
+  const { mining, notes } = outline.value;
   return (
     <div class="details">
       <section>

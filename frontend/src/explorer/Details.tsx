@@ -140,6 +140,9 @@ export function LawDetails({ law }: { law: LawRow }): JSX.Element {
         </dl>
       </section>
       <Texts title="Exceptions" texts={law.exceptions} />
+      <p class="small muted">
+        Law {law.id} of the run, key <code>{law.key}</code>
+      </p>
     </div>
   );
 }
@@ -155,6 +158,9 @@ export function ControlDetails({ control }: { control: ControlRow }): JSX.Elemen
           <bdi>{control.sensor}</bdi>
         </Row>
       </dl>
+      <p class="small muted">
+        Control {control.id} of the run, key <code>{control.key}</code>
+      </p>
     </div>
   );
 }

@@ -1,6 +1,7 @@
 // The evidence tab: the card of what is open, and the series behind it to zoom into.
 import type { JSX } from "preact";
 import { EvidenceCard } from "../components/EvidenceCard";
+import { ReviewBadge } from "../components/ReviewBadge";
 import type { Card, Drawing, Fact, RunEntry } from "../types";
 import type { Answer } from "./answers";
 import type { Subject } from "./location";
@@ -84,7 +85,7 @@ export function WorthKnowing({ facts, onOpen }: WorthProps): JSX.Element {
                   <bdi>{sentence(fact.sentence)}</bdi>
                 </span>
                 <span class="muted small">
-                  {fact.kind !== "rule" && <span class="badge plain">{fact.kind}</span>} {fact.figures}
+                  {fact.kind !== "rule" && <span class="badge plain">{fact.kind}</span>} {fact.figures} <ReviewBadge review={fact.review} />
                 </span>
               </button>
             </li>

@@ -1,11 +1,15 @@
 // The laws and the controls of a run as lists.
 import type { JSX } from "preact";
+import { ReviewBadge } from "../components/ReviewBadge";
 import { plural, whole } from "../format";
 import type { ControlRow, LawRow } from "../types";
 import { List } from "./List";
 import { Nothing } from "./notes";
+import type { Reviewable } from "./reviews";
 import { sentence } from "./words";
 import { ShareBar } from "./RuleItem";
+
+const rejected = ({ review }: Reviewable): string => (review?.verdict === "rejected" ? "rejected" : "");
 
 interface LawsProps {
   laws: readonly LawRow[];
@@ -21,7 +25,7 @@ export function Laws({ laws, current, onOpen }: LawsProps): JSX.Element {
       </Nothing>
     );
   return (
-    <List label="Laws" items={laws} keyOf={(law) => law.id} current={laws.findIndex((law) => law.id === current)} onOpen={(law) => onOpen(law.id)}>
+    <List label="Laws" items={laws} keyOf={(law) => law.id} current={laws.findIndex((law) => law.id === current)} onOpen={(law) => onOpen(law.id)} classOf={rejected}>
       {(law) => (
         <>
           <span class="sentence">
@@ -33,6 +37,7 @@ export function Laws({ laws, current, onOpen }: LawsProps): JSX.Element {
               at <span class="num">{whole(law.places_held)}</span> of {plural(law.places, "place")}
             </span>
             {law.exceptions.length > 0 && <span class="badge bad">{plural(law.exceptions.length, "exception")}</span>}
+            <ReviewBadge review={law.review} />
           </span>
         </>
       )}
@@ -60,6 +65,7 @@ export function Controls({ controls, current, onOpen }: ControlsProps): JSX.Elem
       keyOf={(control) => control.id}
       current={controls.findIndex((control) => control.id === current)}
       onOpen={(control) => onOpen(control.id)}
+      classOf={rejected}
     >
       {(control) => (
         <>
@@ -70,6 +76,7 @@ export function Controls({ controls, current, onOpen }: ControlsProps): JSX.Elem
             <span>
               <bdi>{control.sensor}</bdi> → <bdi>{control.actuator}</bdi>
             </span>
+            <ReviewBadge review={control.review} />
           </span>
         </>
       )}

@@ -1,7 +1,7 @@
 // The keys, and the export of rules: two small dialogs.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { plural } from "../format";
+import { plural, whole } from "../format";
 import { problemOf } from "./answers";
 import { api } from "./api";
 import type { ProblemError } from "./api";
@@ -15,9 +15,9 @@ const keys: readonly [string[], string][] = [
   [["k", "↑"], "Previous in the list"],
   [["Enter"], "Open what has the focus"],
   [["x"], "Tick the rule for export"],
-  [["a"], "Accept the rule, or take that back"],
-  [["r"], "Reject the rule, or take that back"],
-  [["n"], "Write a note on the rule"],
+  [["a"], "Accept what is open, or take that back"],
+  [["r"], "Reject what is open, or take that back"],
+  [["n"], "Write a note on it"],
   [["u"], "Undo the last review"],
   [["1", "2", "3"], "Evidence, graph, details"],
   [["Esc"], "Close what is open"],
@@ -55,7 +55,7 @@ const formats: readonly [string, string][] = [
   ["parquet", "Parquet, for data frames"],
 ];
 
-const mostTicked = 100;
+const mostTicked = 5000;
 
 interface ExportProps {
   run: number;
@@ -107,7 +107,7 @@ export function ExportDialog({ run, query, total, selected, onClose }: ExportPro
       </fieldset>
       {problem !== null && <ProblemNote problem={problem} />}
       {ids.length > mostTicked && (
-        <p class="small">At most {mostTicked} ticked rules go into a file; take a filter instead, or tick fewer.</p>
+        <p class="small">At most {whole(mostTicked)} ticked rules go into a file; take a filter instead, or tick fewer.</p>
       )}
       <div class="buttons end">
         <button type="button" class="button" onClick={onClose}>

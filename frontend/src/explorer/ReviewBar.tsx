@@ -1,10 +1,13 @@
-// What a person says of a rule: accept, reject, a note.
+// What a person says of a rule, a law or a control: accept, reject, a note.
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Review, RuleRow } from "../types";
+import type { Review } from "../types";
+import type { Reviewable } from "./reviews";
 
 interface Props {
-  rule: RuleRow;
+  of: Reviewable;
+  /** What it is: a rule, a law or a control. */
+  noun: string;
   /** Whether the note is being written. */
   writing: boolean;
   saved: boolean;
@@ -12,19 +15,19 @@ interface Props {
   onReview: (review: Review) => void;
 }
 
-export function ReviewBar({ rule, writing, saved, onWriting, onReview }: Props): JSX.Element {
-  const verdict = rule.review?.verdict ?? "";
-  const note = rule.review?.note ?? "";
+export function ReviewBar({ of, noun, writing, saved, onWriting, onReview }: Props): JSX.Element {
+  const verdict = of.review?.verdict ?? "";
+  const note = of.review?.note ?? "";
   const [text, setText] = useState(note);
   const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => setText(note), [rule.key, note, writing]);
+  useEffect(() => setText(note), [of.key, note, writing]);
   useEffect(() => {
     if (writing) field.current?.focus();
   }, [writing]);
   const decide = (wanted: "accepted" | "rejected"): void => onReview({ verdict: verdict === wanted ? "" : wanted, note });
   return (
     <div class="review">
-      <div class="buttons" role="group" aria-label="Review of the rule">
+      <div class="buttons" role="group" aria-label={`Review of the ${noun}`}>
         <button type="button" class="button accept" aria-pressed={verdict === "accepted"} aria-keyshortcuts="a" onClick={() => decide("accepted")}>
           ✓ {verdict === "accepted" ? "Accepted" : "Accept"} <kbd aria-hidden="true">a</kbd>
         </button>
@@ -55,8 +58,8 @@ export function ReviewBar({ rule, writing, saved, onWriting, onReview }: Props):
             class="input"
             rows={3}
             maxLength={2000}
-            aria-label="Note on the rule"
-            placeholder="What should others know about this rule?"
+            aria-label={`Note on the ${noun}`}
+            placeholder={`What should others know about this ${noun}?`}
             value={text}
             onInput={(event) => setText(event.currentTarget.value)}
             onKeyDown={(event) => {

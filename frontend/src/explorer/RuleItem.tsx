@@ -1,19 +1,9 @@
 // One rule of a list: its sentence, how sure it is, and what people said of it.
 import type { ComponentChildren, JSX } from "preact";
+import { ReviewBadge } from "../components/ReviewBadge";
 import { fixed, percent } from "../format";
-import type { Review, RuleRow } from "../types";
+import type { RuleRow } from "../types";
 import { sentence } from "./words";
-
-export function ReviewBadge({ review }: { review: Review | null }): JSX.Element | null {
-  if (review === null) return null;
-  return (
-    <>
-      {review.verdict === "accepted" && <span class="badge good">✓ accepted</span>}
-      {review.verdict === "rejected" && <span class="badge bad">✕ rejected</span>}
-      {review.note && <span class="badge plain" title={review.note}>note</span>}
-    </>
-  );
-}
 
 /** A share as a short bar with its number; the number says it, the bar shows it. */
 export function ShareBar({ share, name }: { share: number | null; name: string }): JSX.Element {

@@ -7,9 +7,9 @@ import type {
   Job,
   MineRequest,
   NodeDetail,
+  Outline,
   Places,
   Problem,
-  Report,
   Reviewed,
   ReviewRequest,
   RulePage,
@@ -84,8 +84,12 @@ async function answered(url: string, options: RequestInit = {}): Promise<Respons
   throw new ProblemError(problem);
 }
 
-function post<T>(path: string, body: unknown): Promise<T> {
-  return answer<T>(address(path), {
+async function post<T>(path: string, body: unknown): Promise<T> {
+  return (await (await posted(path, body)).json()) as T;
+}
+
+function posted(path: string, body: unknown): Promise<Response> {
+  return answered(address(path), {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(body),
@@ -96,7 +100,7 @@ const subjects = { rule: "rules", law: "laws", control: "controls" } as const;
 
 export const api = {
   runs: (): Promise<Runs> => answer(address("runs")),
-  report: (run: number): Promise<Report> => answer(address(`runs/${run}/report`)),
+  outline: (run: number): Promise<Outline> => answer(address(`runs/${run}/outline`)),
   drawing: (run: number): Promise<Drawing | null> => answer(address(`runs/${run}/drawing`)),
   rules: (run: number, query: Query, offset: number, limit: number, signal: AbortSignal): Promise<RulePage> =>
     answer(address(`runs/${run}/rules`, { ...parametersOf(query), offset, limit }), { signal }),
@@ -131,8 +135,10 @@ export const api = {
   events: (monitor: number, after: number): string => address(`monitors/${monitor}/events`, { after: String(after) }),
   /** A file with the rules of a query, or with the given rules if there are any. */
   exported: async (run: number, format: string, query: Query, ids: readonly number[]): Promise<{ data: Blob; name: string }> => {
-    const chosen = ids.length > 0 ? { rule: ids.map(String) } : parametersOf(query);
-    const response = await answered(address(`runs/${run}/export`, { format, ...chosen }));
+    const response =
+      ids.length > 0
+        ? await posted(`runs/${run}/export`, { format, rules: ids })
+        : await answered(address(`runs/${run}/export`, { format, ...parametersOf(query) }));
     const name = /filename="([\w.-]+)"/.exec(response.headers.get("content-disposition") ?? "")?.[1] ?? "rules";
     return { data: await response.blob(), name };
   },

@@ -1,9 +1,15 @@
-// Reviews of rules: told to the server, shown at once, and undone on request.
+// Reviews of rules, laws and controls: told to the server, shown at once, and undone on request.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import type { Review, RuleRow } from "../types";
+import type { Review } from "../types";
 import { problemOf } from "./answers";
 import { api } from "./api";
 import type { ProblemError } from "./api";
+
+/** What can be reviewed: a rule, a law or a control. */
+export interface Reviewable {
+  key: string;
+  review: Review | null;
+}
 
 interface Step {
   run: number;
@@ -12,8 +18,8 @@ interface Step {
 }
 
 export interface Reviews {
-  /** Says something of a rule. */
-  review: (run: number, rule: RuleRow, review: Review) => void;
+  /** Says something of a rule, a law or a control. */
+  review: (run: number, of: Reviewable, noun: string, review: Review) => void;
   undo: () => void;
   /** What was done last, in words; empty after a while. */
   told: string;
@@ -27,9 +33,9 @@ export interface Reviews {
 const nothing: Review = { verdict: "", note: "" };
 const shownFor = 8000;
 
-function words(before: Review, after: Review): string {
+function words(noun: string, before: Review, after: Review): string {
   if (after.verdict !== before.verdict)
-    return after.verdict === "accepted" ? "Rule accepted." : after.verdict === "rejected" ? "Rule rejected." : "Verdict taken back.";
+    return after.verdict === "" ? "Verdict taken back." : `${noun.charAt(0).toUpperCase()}${noun.slice(1)} ${after.verdict}.`;
   return after.note ? "Note kept." : "Note removed.";
 }
 
@@ -56,13 +62,13 @@ export function useReviews(): Reviews {
       return false;
     }
   }, []);
-  const review = useCallback((run: number, rule: RuleRow, after: Review): void => {
-    const before = rule.review ?? nothing;
+  const review = useCallback((run: number, of: Reviewable, noun: string, after: Review): void => {
+    const before = of.review ?? nothing;
     if (before.verdict === after.verdict && before.note === after.note) return;
-    void send(run, rule.key, after).then((kept) => {
+    void send(run, of.key, after).then((kept) => {
       if (!kept) return;
-      setSteps((last) => [...last, { run, key: rule.key, before }]);
-      setTold(words(before, after));
+      setSteps((last) => [...last, { run, key: of.key, before }]);
+      setTold(words(noun, before, after));
     });
   }, []);
   const undo = useCallback((): void => {

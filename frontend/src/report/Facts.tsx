@@ -1,5 +1,6 @@
 // Worth knowing: the few sentences that come first, each with its evidence.
 import { useState } from "preact/hooks";
+import { ReviewBadge } from "../components/ReviewBadge";
 import { sentence } from "../format";
 import type { Fact } from "../types";
 import { Evidence, Section, useShared } from "./parts";
@@ -39,6 +40,7 @@ function FactItem({ fact, start }: { fact: Fact; start: boolean }) {
       </p>
       <p class="fact-figures">
         <span dir="auto">{fact.figures}</span>
+        <ReviewBadge review={fact.review} />
         {card !== null && (
           <button type="button" class="link no-print" aria-expanded={open} onClick={() => setOpen(!open)}>
             {open ? "Hide the evidence" : "See the evidence"}

@@ -1,7 +1,8 @@
 // Laws and controls: what the plant always obeys, and what makes its actuators switch.
 import { useState } from "preact/hooks";
+import { ReviewBadge } from "../components/ReviewBadge";
 import { percent, plural, sentence, whole } from "../format";
-import type { ControlRow, LawRow } from "../types";
+import type { ControlRow, LawRow, Review } from "../types";
 import { Evidence, Section, useShared } from "./parts";
 
 const FIRST = 12;
@@ -58,15 +59,26 @@ function EvidenceToggle({ card }: { card: string | null }) {
   );
 }
 
+/** What a person said of a law or a control, with the note in full. */
+function Reviewed({ review }: { review: Review | null }) {
+  if (review === null) return null;
+  return (
+    <p class="small">
+      <ReviewBadge review={{ verdict: review.verdict, note: "" }} /> {review.note && <span dir="auto">{review.note}</span>}
+    </p>
+  );
+}
+
 function LawItem({ law }: { law: LawRow }) {
   return (
-    <li>
+    <li class={law.review?.verdict === "rejected" ? "rejected" : ""}>
       <p dir="auto">{sentence(law.statement || law.sentence)}</p>
       <p class="muted small">
         Held in {whole(law.held)} of {plural(law.rows, "row")} ({percent(law.share, 2)}) at {law.places_held === law.places ? plural(law.places, "place") : `${whole(law.places_held)} of ${plural(law.places, "place")}`}
         {law.later_share !== null && `; ${percent(law.later_share, 2)} on the later part that it was not fitted on`}.
         {law.exceptions.length > 0 && ` Not at ${law.exceptions.slice(0, 6).join(", ")}${law.exceptions.length > 6 ? ` and ${law.exceptions.length - 6} more` : ""}.`}
       </p>
+      <Reviewed review={law.review} />
       <EvidenceToggle card={law.card} />
     </li>
   );
@@ -74,8 +86,9 @@ function LawItem({ law }: { law: LawRow }) {
 
 function ControlItem({ control }: { control: ControlRow }) {
   return (
-    <li>
+    <li class={control.review?.verdict === "rejected" ? "rejected" : ""}>
       <p dir="auto">{sentence(control.sentence)}</p>
+      <Reviewed review={control.review} />
       <EvidenceToggle card={control.card} />
     </li>
   );

@@ -10,12 +10,13 @@ import asyncio
 import json
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from thence.errors import ConfigError, MiningError, ThenceError, require
 from thence.explorer.open_run import OpenRun
@@ -30,13 +31,15 @@ from thence.runs.reviews import with_reviews
 
 __all__ = ["create_app"]
 
+Ints = npt.NDArray[np.int64]
+
 _STATIC = {"explorer.js": "text/javascript; charset=utf-8", "explorer.css": "text/css; charset=utf-8"}
 _PAGE = "index.html"
 _MOST_ROWS = 500
 _MOST_EXPORTED = 100_000
 """Rules that are exported in a format with sentences; Parquet takes any number."""
 _MOST_CHOSEN = 2_000
-"""Rules that are exported one by one."""
+"""Rules that an address can name."""
 _SORTS = ("sort", "descending")
 _PAUSE = 0.5
 _MISSING = (
@@ -124,15 +127,24 @@ def create_app(state: State, token: str, *, host: str = "127.0.0.1") -> Any:
                 Parameters(request.query_params, ())
                 numbers = [as_integer(name, request.path_params[name]) for name in names]
                 body = await body_of(request)
-                return answer(await asyncio.to_thread(make, body, *numbers))
+                made = await asyncio.to_thread(make, body, *numbers)
+                return made if isinstance(made, Response) else answer(made)
 
             app.add_route(path, handle, methods=["POST"])
 
         return serve
 
+    def file(data: bytes, name: str) -> Response:
+        headers = {"content-disposition": f'attachment; filename="{name}"'}
+        return Response(data, headers=headers, media_type="application/octet-stream")
+
     @get("/api/runs", ())
     def runs(_: Parameters) -> Any:
         return state.describe()
+
+    @get("/api/runs/{run}/outline", (), "run")
+    def outline(_: Parameters, run: int) -> Any:
+        return state.run(run).outline()
 
     @get("/api/runs/{run}/report", (), "run")
     def report(_: Parameters, run: int) -> Any:
@@ -192,9 +204,16 @@ def create_app(state: State, token: str, *, host: str = "127.0.0.1") -> Any:
 
     @get("/api/runs/{run}/export", (*FILTERS, *_SORTS, "format", "rule"), "run")
     def export(given: Parameters, run: int) -> Any:
-        data, name = _exported(state.run(run), given)
-        headers = {"content-disposition": f'attachment; filename="{name}"'}
-        return Response(data, headers=headers, media_type="application/octet-stream")
+        opened = state.run(run)
+        named = [as_integer("rule", text) for text in given.texts("rule", most=_MOST_CHOSEN)]
+        found = _chosen(opened, named) if named else _found(opened, given)
+        return file(*_exported(opened, given.text("format"), found))
+
+    @post("/api/runs/{run}/export", "run")
+    def export_chosen(body: dict[str, Any], run: int) -> Any:
+        wanted = read_mapping(body, {"format": str, "rules": list[int]})
+        opened, named = state.run(run), _needed(wanted.get("rules") or None, "rules")
+        return file(*_exported(opened, wanted.get("format", ""), _chosen(opened, named)))
 
     @post("/api/runs/{run}/review", "run")
     def review(body: dict[str, Any], run: int) -> Any:
@@ -296,18 +315,24 @@ def _rule_page(opened: OpenRun, given: Parameters) -> RulePage:
     return {"total": len(found), "offset": offset, "rules": rows, "facets": facets, "milliseconds": spent}
 
 
-def _exported(opened: OpenRun, given: Parameters) -> tuple[bytes, str]:
-    """The rules of a filter, or those that were selected, as a file and its name."""
-    name = {"md": "markdown"}.get(given.text("format", "json").lower(), given.text("format", "json").lower())
+def _chosen(opened: OpenRun, named: Sequence[int]) -> Ints:
+    """The positions that a client named, each once."""
+    return np.array([opened.require_rule(position) for position in dict.fromkeys(named)], np.int64)
+
+
+def _found(opened: OpenRun, given: Parameters) -> Ints:
+    """The positions of the rules of a filter."""
+    mask, _, _ = opened.select(given.rule_filter())
+    down = given.boolean("descending", default=True)
+    return opened.index.positions(mask, sort=given.text("sort"), descending=down)
+
+
+def _exported(opened: OpenRun, format_name: str, found: Ints) -> tuple[bytes, str]:
+    """Rules as a file and its name."""
+    wanted = format_name.lower() or "json"
+    name = {"md": "markdown"}.get(wanted, wanted)
     if name not in FORMATS:
         raise RequestError(f"there is no format '{name[:40]}'", hint=f"known: {', '.join(FORMATS)}", status=422)
-    chosen = given.texts("rule", most=_MOST_CHOSEN)
-    if chosen:
-        found = np.array([opened.require_rule(as_integer("rule", text)) for text in chosen], np.int64)
-    else:
-        mask, _, _ = opened.select(given.rule_filter())
-        down = given.boolean("descending", default=True)
-        found = opened.index.positions(mask, sort=given.text("sort"), descending=down)
     if len(found) > _MOST_EXPORTED and name != "parquet":
         raise RequestError(
             f"{len(found):,} rules are too many for {name}, which takes {_MOST_EXPORTED:,}",

@@ -18,14 +18,15 @@ import numpy.typing as npt
 from thence.errors import ConfigError, MiningError, nearest
 from thence.explorer.graph_view import MOST_NEIGHBOURS, node_properties, patterns_at, places_of, sensors_at
 from thence.explorer.memo import Memo
+from thence.explorer.outline import outline_of
 from thence.explorer.rule_index import RuleFilter, RuleIndex
-from thence.explorer.schema import NodeDetail, Places, Reviewed, RunEntry, Scatter
+from thence.explorer.schema import NodeDetail, Outline, Places, Reviewed, RunEntry, Scatter
 from thence.graph.sites import AnySystem
 from thence.report.cards import Cards
 from thence.report.material import Material, material_of
 from thence.report.rows import control_rows, law_rows, rule_rows
 from thence.report.schema import Card, Drawing, Report, RuleRow
-from thence.runs.keys import Keys, key_text, rule_keys
+from thence.runs.keys import Keys, control_key, is_key, key_text, law_key, rule_keys
 from thence.runs.reviews import REVIEWS, Review, Reviews, load_reviews, save_reviews
 from thence.runs.run import Run
 
@@ -168,22 +169,18 @@ class OpenRun:
         }
 
     def review(self, key: str, verdict: Any, note: str) -> Reviewed:
-        """Keep what a person says of a rule.
+        """Keep what a person says of a rule, a law or a control.
 
         Args:
-            key: The key of the rule.
+            key: Its key.
             verdict: ``"accepted"``, ``"rejected"`` or an empty string.
             note: A note; an empty one removes an earlier one.
 
         Raises:
-            ConfigError: If no rule of the run has the key, or the review is not valid.
+            ConfigError: If nothing in the run has the key, or the review is not valid.
         """
-        found = np.flatnonzero(self.keys == np.uint64(int(key, 16))).tolist() if _is_key(key) else []
-        if not found:
-            raise ConfigError(f"no rule of the run has the key '{key[:40]}'", hint="use the key of a rule of this run")
-        rule = self.run.rules.rule(int(found[0]))
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        given = Review(verdict, note, now, rule.english)
+        given = Review(verdict, note, now, self._sentence_of(key))
         with self._lock:
             if self.run.path is not None:
                 kept = save_reviews(self.run.path, {key: given})
@@ -224,6 +221,10 @@ class OpenRun:
         if system is None or system.graph is None:
             return None
         return self._memo.get("drawing", lambda: draw(system, most=MOST_NODES))
+
+    def outline(self) -> Outline:
+        """Return what the first page of the run needs."""
+        return outline_of(self.material, reviews=self.reviews)
 
     def report(self) -> Report:
         """Return the report of the run, without evidence cards and with few rules."""
@@ -285,10 +286,28 @@ class OpenRun:
             "properties": node_properties(system, node),
             "sensors": list(sensors_at(system, name)),
             "neighbours": list(system.graph.neighbours(name))[:MOST_NEIGHBOURS],
-            "laws": [row for row in law_rows(laws) if row["id"] in own_laws],
-            "controls": [row for row in control_rows(controls) if row["id"] in own_controls],
+            "laws": [row for row in law_rows(laws, reviews=self.reviews) if row["id"] in own_laws],
+            "controls": [row for row in control_rows(controls, reviews=self.reviews) if row["id"] in own_controls],
             "rules": int(self.rules_about(name).sum()),
         }
+
+    @cached_property
+    def _statements(self) -> dict[str, str]:
+        """The sentences of laws and controls by key."""
+        laws = {law_key(law): law.english for law in self.run.laws or ()}
+        return {control_key(control): control.english for control in self.run.controls or ()} | laws
+
+    def _sentence_of(self, key: str) -> str:
+        """The sentence of the rule, law or control with a key."""
+        if key in self._statements:
+            return self._statements[key]
+        found = np.flatnonzero(self.keys == np.uint64(int(key, 16))).tolist() if is_key(key) else []
+        if not found:
+            raise ConfigError(
+                f"no rule, law or control of the run has the key '{key[:40]}'",
+                hint="use the key of a rule, law or control of this run",
+            )
+        return self.run.rules.rule(int(found[0])).english
 
     @cached_property
     def _entries(self) -> list[list[int]]:
@@ -315,10 +334,6 @@ def _require(position: int, count: int, what: str) -> int:
     if not 0 <= position < count:
         raise ConfigError(f"there is no {what} {position}", hint=f"the run has {count:,}, counted from 0")
     return position
-
-
-def _is_key(key: str) -> bool:
-    return len(key) == 16 and all(sign in "0123456789abcdef" for sign in key)
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:

@@ -18,6 +18,7 @@ __all__ = ["Parameters", "as_integer", "read_json", "read_mapping"]
 _LONGEST = 2_000
 _MOST = 100
 _MOST_WORDS = 20
+_MOST_NUMBERS = 5_000
 _LARGEST = 1 << 53
 """Integers up to this one are exact in JavaScript."""
 
@@ -180,21 +181,23 @@ def read_json(body: bytes) -> dict[str, Any]:
     return data
 
 
-_TITLES: dict[type, str] = {
+_TITLES: dict[Any, str] = {
     str: "a string",
     int: "an integer",
     float: "a number",
     list: "a list of strings",
+    list[int]: f"a list of at most {_MOST_NUMBERS:,} integers from 0",
     dict: "an object",
 }
 
 
-def read_mapping(data: Mapping[str, Any], kinds: Mapping[str, type]) -> dict[str, Any]:
+def read_mapping(data: Mapping[str, Any], kinds: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a mapping whose types are known, or raise.
 
     Args:
         data: What was sent.
-        kinds: The known fields with their types: a string, integer, number, list of strings, or mapping.
+        kinds: The known fields with their types: a string, integer, number, mapping, list of strings
+            or of integers.
 
     Examples:
         >>> read_mapping({"most": 5.0}, {"most": int})
@@ -209,9 +212,12 @@ def read_mapping(data: Mapping[str, Any], kinds: Mapping[str, type]) -> dict[str
     return out
 
 
-def _typed(name: str, value: Any, kind: type) -> Any:
+def _typed(name: str, value: Any, kind: Any) -> Any:
     """A value of a body, if it has the type that is expected."""
-    if kind in (int, float):
+    if kind == list[int]:
+        if isinstance(value, list) and len(value) <= _MOST_NUMBERS and all(map(_is_position, value)):
+            return value
+    elif kind in (int, float):
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if number and not abs(value) <= _LARGEST:
             raise RequestError(f"'{name}' must be a finite number", status=422)
@@ -223,6 +229,10 @@ def _typed(name: str, value: Any, kind: type) -> Any:
             raise RequestError(f"'{name}' must be a list of at most {_MOST} strings", status=422)
         return value
     raise RequestError(f"'{name}' must be {_TITLES[kind]}", status=422)
+
+
+def _is_position(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= _LARGEST
 
 
 def _text(name: str, value: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-from thence.report.schema import ControlRow, Count, LawRow, Review, RuleRow
+from thence.report.schema import ControlRow, Count, Fact, LawRow, Mining, Review, RuleRow
 
 __all__ = [
     "Alert",
@@ -20,6 +20,7 @@ __all__ = [
     "MineRequest",
     "Monitor",
     "NodeDetail",
+    "Outline",
     "Places",
     "Problem",
     "ReviewRequest",
@@ -67,6 +68,21 @@ class Runs(TypedDict):
     version: str
     runs: list[RunEntry]
     monitors: list[Monitor]
+
+
+class Outline(TypedDict):
+    """What the first page of a run needs."""
+
+    facts: list[Fact]
+    laws: list[LawRow]
+    controls: list[ControlRow]
+    mining: Mining
+    kinds: list[str]
+    """The kinds of sensors; empty if the readings are not at hand."""
+    classes: list[str]
+    """The classes of nodes, the most frequent first; empty if the graph is not at hand."""
+    notes: list[str]
+    """What is not at hand, and why."""
 
 
 class Facet(TypedDict):
@@ -199,10 +215,10 @@ class Saved(TypedDict):
 
 
 class ReviewRequest(TypedDict):
-    """A verdict on a rule; an empty verdict and an empty note take the review back."""
+    """A verdict on a rule, a law or a control; an empty verdict and an empty note take the review back."""
 
     key: str
-    """The key of a rule of the run."""
+    """Its key."""
     verdict: Literal["accepted", "rejected", ""]
     note: str
 

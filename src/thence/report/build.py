@@ -6,7 +6,6 @@ Puts the parts together and keeps the whole small enough for a page; each part i
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Iterable
 from importlib.metadata import version
@@ -23,10 +22,10 @@ from thence.report.facts import choose_facts
 from thence.report.inputs import describe_system
 from thence.report.material import Material
 from thence.report.matrix import build_matrix
-from thence.report.numbers import finite
+from thence.report.method import describe_mining
 from thence.report.rows import control_rows, law_rows, rule_rows, told_together
 from thence.report.schema import Applied as AppliedPart
-from thence.report.schema import Card, Detected, Mining, Report, Stage
+from thence.report.schema import Card, Detected, Report
 from thence.runs.reviews import load_reviews
 from thence.runs.run import Run
 
@@ -98,12 +97,12 @@ def build_report(
         run=_name(run),
         system=system,
         drawing=drawing,
-        mining=_describe_mining(run),
-        facts=choose_facts(run),
+        mining=describe_mining(run),
+        facts=choose_facts(run, reviews=reviews),
         rules=rows,
         rules_left_out=len(run.rules) - shown,
-        laws=law_rows(run.laws or ()),
-        controls=control_rows(run.controls or ()),
+        laws=law_rows(run.laws or (), reviews=reviews),
+        controls=control_rows(run.controls or (), reviews=reviews),
         matrix=build_matrix(run.rules),
         coverage=coverage,
         cards=[],
@@ -176,56 +175,3 @@ def _fitted(report: Report) -> Report:
 
 def _size(part: Any) -> int:
     return len(json.dumps(part, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace"))
-
-
-def _describe_mining(run: Run) -> Mining:
-    summary, config = run.summary, run.config
-    return Mining(
-        enrichment=str(summary["enrichment"]),
-        windows="" if config.input.target is not None else _spaced(config.windows.every),
-        bins=_describe_bins(run),
-        miner=str(summary["miner"]),
-        settings=_describe_settings(run),
-        transactions=summary["n_transactions"],
-        features=summary["n_features"],
-        items=summary["n_items"],
-        rules=len(run.rules),
-        rules_found=int(summary["rules_found"]),
-        data_coverage=finite(summary["data_coverage"]),
-        complete=run.complete,
-        stages=[Stage(name=name, seconds=round(float(spent), 3)) for name, spent in summary["seconds"].items()],
-        notes=[str(note) for note in summary["notes"]],
-    )
-
-
-def _spaced(length: str) -> str:
-    """A duration as people write it: ``30 min`` for ``30min``."""
-    return re.sub(r"(?<=[0-9])(?=[a-z])", " ", length)
-
-
-def _describe_bins(run: Run) -> str:
-    if run.discretizer is None:
-        return "none: the miner finds its own intervals"
-    chosen = run.config.discretize
-    per = "each sensor" if chosen.scope == "sensor" else "each kind of sensor"
-    return f"{run.discretizer.bins} for {per}, by {chosen.method}"
-
-
-def _describe_settings(run: Run) -> list[list[str]]:
-    """Name and value of the settings of the miner and of the refinement, in words."""
-    out = [[name.replace("_", " "), _worded(value)] for name, value in run.config.miner.settings.items()]
-    steps = run.config.refine.steps
-    if steps:
-        out += [[f"refine: {name.replace('_', ' ')}", _worded(value)] for name, value in steps.items() if value != {}]
-    out.append(["seed", str(run.config.seed)])
-    return out
-
-
-def _worded(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if value is None:
-        return "not set"
-    if isinstance(value, (list, tuple)):
-        return ", ".join(_worded(one) for one in value)
-    return f"{value:,}" if isinstance(value, int) else str(value)

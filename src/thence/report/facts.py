@@ -1,24 +1,27 @@
 """The few sentences worth knowing: the first laws, controls and rules that are about different things.
 
 Laws, controls and rules are in the order of their runs, the most informative first; of two about the same thing the
-first is told. The three take turns, so that the first lines show what was found of each. Must not count anything.
+first is told, and none that a person rejected. The three take turns, so that the first lines show what was found of
+each. Must not count anything.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 
 from thence.controls.control import Control, Controls
 from thence.controls.sentences import format_controls
 from thence.laws.law import Law
 from thence.laws.sentences import format_counts
-from thence.report.rows import told_together
+from thence.report.rows import review_of, told_together
 from thence.report.schema import Fact
 from thence.rules.items import Aspect, Feature, Role
 from thence.rules.ruleset import RuleSet
 from thence.runs.configuration import AUTO
+from thence.runs.keys import control_key, law_key, rule_key
+from thence.runs.reviews import Review
 from thence.runs.run import Run
 
 __all__ = ["choose_facts", "figures_of_rule"]
@@ -29,12 +32,13 @@ _LOOKED_AT = 200
 """Rules that are looked at for facts."""
 
 
-def choose_facts(run: Run, *, most: int = MOST) -> list[Fact]:
+def choose_facts(run: Run, *, most: int = MOST, reviews: Mapping[str, Review] | None = None) -> list[Fact]:
     """Return the sentences worth knowing, at most ``most`` of them.
 
     Args:
         run: The run.
         most: The largest number of sentences.
+        reviews: What people said, by key.
 
     Examples:
         >>> import thence as th
@@ -43,29 +47,41 @@ def choose_facts(run: Run, *, most: int = MOST) -> list[Fact]:
         >>> fact["kind"], fact["sentence"] == run.rules.rule(fact["id"]).english
         ('rule', True)
     """
-    laws = _law_facts(run.laws or ())[:_MOST_LAWS]
-    controls = _control_facts(run.controls)[:_MOST_CONTROLS]
-    rules = _rule_facts(run)[: most - len(laws) - len(controls)]
+    said = reviews or {}
+    laws = _law_facts(run.laws or (), said)[:_MOST_LAWS]
+    controls = _control_facts(run.controls, said)[:_MOST_CONTROLS]
+    rules = _rule_facts(run, said)[: most - len(laws) - len(controls)]
     turns = [fact for turn in zip_longest(laws, controls, rules) for fact in turn if fact is not None]
     return turns[:most]
 
 
-def _law_facts(laws: Iterable[Law]) -> list[Fact]:
+def _is_rejected(key: str, reviews: Mapping[str, Review]) -> bool:
+    return key in reviews and reviews[key].verdict == "rejected"
+
+
+def _law_facts(laws: Iterable[Law], reviews: Mapping[str, Review]) -> list[Fact]:
     out, told = [], set()
     for number, law in enumerate(laws):
+        key = law_key(law)
+        if _is_rejected(key, reviews):
+            continue
         condition = "" if law.condition is None else law.condition.form
         about = (frozenset(term.name for term in law.terms), condition)
         if about not in told:
             told.add(about)
-            out.append(Fact(kind="law", id=number, sentence=law.statement, figures=format_counts(law), card=None))
+            review = review_of(key, reviews)
+            figures = format_counts(law)
+            fact = Fact(kind="law", id=number, sentence=law.statement, figures=figures, review=review, card=None)
+            out.append(fact)
     return out
 
 
-def _control_facts(controls: Controls | None) -> list[Fact]:
+def _control_facts(controls: Controls | None, reviews: Mapping[str, Review]) -> list[Fact]:
     """The changes of one actuator that depend on one reading, in one sentence; an actuator is told once."""
     groups: dict[tuple[str, str], list[int]] = {}
     for number, control in enumerate(controls or ()):
-        groups.setdefault((control.actuator, control.sensor), []).append(number)
+        if not _is_rejected(control_key(control), reviews):
+            groups.setdefault((control.actuator, control.sensor), []).append(number)
     out: list[Fact] = []
     told: set[str] = set()
     for (actuator, _), members in groups.items():
@@ -76,7 +92,12 @@ def _control_facts(controls: Controls | None) -> list[Fact]:
             continue
         told.update((actuator, place, *(other for control in own for other in control.together)))
         (sentence,) = format_controls(own, counts=False)
-        out.append(Fact(kind="control", id=members[0], sentence=sentence, figures=_control_figures(own), card=None))
+        # A sentence of several controls has a review only if they all have the same one.
+        said = [review_of(control_key(control), reviews) for control in own]
+        review = said[0] if all(one == said[0] for one in said) else None
+        figures = _control_figures(own)
+        fact = Fact(kind="control", id=members[0], sentence=sentence, figures=figures, review=review, card=None)
+        out.append(fact)
     return out
 
 
@@ -94,12 +115,15 @@ def _control_figures(controls: Sequence[Control]) -> str:
     return f"{text}; {total('tally', 'followed'):,} of {total('tally', 'crossings'):,} crossings are followed by one"
 
 
-def _rule_facts(run: Run) -> list[Fact]:
+def _rule_facts(run: Run, reviews: Mapping[str, Review]) -> list[Fact]:
     rules = run.rules
     out: list[Fact] = []
     told: list[frozenset[str]] = []
     for entry in told_together(rules, most=_LOOKED_AT):
         rule = rules.rule(entry[0])
+        key = rule_key(rule) if reviews else ""
+        if _is_rejected(key, reviews):
+            continue
         features = [item.feature for item in (*rule.antecedent, rule.consequent)]
         about = frozenset(_subject(one) for one in features if one.aspect is Aspect.MEASUREMENT)
         # A rule about single sensors adds nothing if all of them have been told of.
@@ -107,7 +131,9 @@ def _rule_facts(run: Run) -> list[Fact]:
             continue
         told.append(about)
         figures = figures_of_rule(rules, entry[0], rows=_rows_of(run))
-        out.append(Fact(kind="rule", id=entry[0], sentence=rule.english, figures=figures, card=None))
+        review = review_of(key, reviews)
+        fact = Fact(kind="rule", id=entry[0], sentence=rule.english, figures=figures, review=review, card=None)
+        out.append(fact)
     return out
 
 

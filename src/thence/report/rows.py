@@ -18,10 +18,10 @@ from thence.report.schema import ControlRow, LawRow, Review, RuleRow
 from thence.rules.english import format_clause
 from thence.rules.items import Aspect, Item, Role
 from thence.rules.ruleset import RuleSet
+from thence.runs.keys import control_key, law_key, rule_key
 from thence.runs.reviews import Review as Reviewed
-from thence.runs.reviews import rule_key
 
-__all__ = ["control_rows", "kinds_of", "law_rows", "rule_rows", "told_together"]
+__all__ = ["control_rows", "kinds_of", "law_rows", "review_of", "rule_rows", "told_together"]
 
 _MEASURES = {"support": "support", "confidence": "confidence", "lift": "lift", "zhang": "zhang"}
 _MEASURES |= {"coverage": "rule_coverage"}
@@ -90,7 +90,7 @@ def rule_rows(
                 n_consequent=int(counts.n_consequent[at]),
                 n_both=int(counts.n_both[at]),
                 places=rules.places_text(number),
-                review=_review(key, reviews),
+                review=review_of(key, reviews),
                 card=None,
             )
         )
@@ -129,11 +129,12 @@ def kinds_of(items: Iterable[Item]) -> list[str]:
     return sorted({one.label or one.subject for one in read} - {""})
 
 
-def law_rows(laws: Iterable[Law]) -> list[LawRow]:
+def law_rows(laws: Iterable[Law], *, reviews: Mapping[str, Reviewed] | None = None) -> list[LawRow]:
     """Return laws as rows.
 
     Args:
         laws: The laws, in their order.
+        reviews: What people said of laws, by key.
 
     Examples:
         >>> law_rows([])
@@ -142,6 +143,7 @@ def law_rows(laws: Iterable[Law]) -> list[LawRow]:
     return [
         LawRow(
             id=number,
+            key=key,
             sentence=law.english,
             statement=law.statement,
             rows=law.rows,
@@ -151,28 +153,50 @@ def law_rows(laws: Iterable[Law]) -> list[LawRow]:
             places=law.places,
             places_held=law.places_held,
             exceptions=[one.place for one in law.exceptions],
+            review=review_of(key, reviews),
             card=None,
         )
         for number, law in enumerate(laws)
+        for key in [law_key(law)]
     ]
 
 
-def control_rows(controls: Iterable[Control]) -> list[ControlRow]:
+def control_rows(controls: Iterable[Control], *, reviews: Mapping[str, Reviewed] | None = None) -> list[ControlRow]:
     """Return controls as rows.
 
     Args:
         controls: The controls, in their order.
+        reviews: What people said of controls, by key.
 
     Examples:
         >>> control_rows([])
         []
     """
     return [
-        ControlRow(id=number, sentence=one.english, actuator=one.actuator, sensor=one.sensor, card=None)
+        ControlRow(
+            id=number,
+            key=key,
+            sentence=one.english,
+            actuator=one.actuator,
+            sensor=one.sensor,
+            review=review_of(key, reviews),
+            card=None,
+        )
         for number, one in enumerate(controls)
+        for key in [control_key(one)]
     ]
 
 
-def _review(key: str, reviews: Mapping[str, Reviewed] | None) -> Review | None:
+def review_of(key: str, reviews: Mapping[str, Reviewed] | None) -> Review | None:
+    """Return what was said of something, if anything.
+
+    Args:
+        key: The key of the rule, law or control.
+        reviews: The reviews by key.
+
+    Examples:
+        >>> review_of("a2f7948fbaa200d3", {"a2f7948fbaa200d3": Reviewed("accepted", "seen")})
+        {'verdict': 'accepted', 'note': 'seen'}
+    """
     found = None if reviews is None else reviews.get(key)
     return None if found is None else Review(verdict=found.verdict, note=found.note)

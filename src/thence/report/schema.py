@@ -172,7 +172,7 @@ class Mining(TypedDict):
 
 
 class Review(TypedDict):
-    """What a person said of a rule."""
+    """What a person said of a rule, a law or a control."""
 
     verdict: Literal["accepted", "rejected", ""]
     note: str
@@ -219,6 +219,8 @@ class LawRow(TypedDict):
     """A law of the plant."""
 
     id: int
+    key: str
+    """What identifies the law in every run."""
     sentence: str
     statement: str
     rows: int
@@ -228,6 +230,7 @@ class LawRow(TypedDict):
     places: int
     places_held: int
     exceptions: list[str]
+    review: Review | None
     card: str | None
 
 
@@ -235,9 +238,12 @@ class ControlRow(TypedDict):
     """What makes an actuator switch."""
 
     id: int
+    key: str
+    """What identifies the control in every run."""
     sentence: str
     actuator: str
     sensor: str
+    review: Review | None
     card: str | None
 
 
@@ -249,6 +255,7 @@ class Fact(TypedDict):
     sentence: str
     figures: str
     """How sure it is, in words: "in 4,031 of 4,031 hours, at 31 places"."""
+    review: Review | None
     card: str | None
 
 
