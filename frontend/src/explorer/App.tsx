@@ -372,7 +372,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
       <div class="panes">
         <aside class="pane pane-filters" tabIndex={-1} aria-label={view === "rules" ? "Filters" : view === "compare" ? "Comparison" : "Monitors"}>
           {view === "rules" && (
-            <Filters query={query} facets={page.value?.facets ?? []} nodeName={query.node === null ? null : nameOf(query.node)} searchRef={searchField} onChange={changeQuery} />
+            <Filters query={query} facets={page.value?.facets ?? []} total={page.value?.total ?? 0} nodeName={query.node === null ? null : nameOf(query.node)} searchRef={searchField} onChange={changeQuery} />
           )}
           {view === "compare" && (
             <CompareChooser runs={runs.runs} run={run.id} against={place.against} comparison={comparison} part={part} onAgainst={(id) => go({ against: id, subject: null })} onPart={(next) => { setPart(next); go({ pane: "list" }, "replace"); }} />

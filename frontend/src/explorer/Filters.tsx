@@ -19,12 +19,14 @@ const few = 6;
 interface Props {
   query: Query;
   facets: readonly Facet[];
+  /** The number of rules that fit. */
+  total: number;
   nodeName: string | null;
   searchRef: RefObject<HTMLInputElement | null>;
   onChange: (query: Query, how: "push" | "replace") => void;
 }
 
-export function Filters({ query, facets, nodeName, searchRef, onChange }: Props): JSX.Element {
+export function Filters({ query, facets, total, nodeName, searchRef, onChange }: Props): JSX.Element {
   const known = new Map(facets.map((facet) => [facet.name, facet]));
   const toggle = (name: FacetName, choice: string): void => {
     const chosen = query.facets[name] ?? [];
@@ -84,7 +86,9 @@ export function Filters({ query, facets, nodeName, searchRef, onChange }: Props)
       {facetNames.map((name) => {
         const facet = known.get(name);
         const chosen = query.facets[name] ?? [];
-        if (facet === undefined || (facet.choices.length === 0 && chosen.length === 0)) return null;
+        // A single choice that every rule has narrows nothing.
+        const idle = facet === undefined || facet.choices.length === 0 || (facet.choices.length === 1 && facet.choices[0]?.count === total);
+        if (facet === undefined || (idle && chosen.length === 0)) return null;
         return <Choices key={name} title={titles[name]} facet={facet} chosen={chosen} onToggle={(choice) => toggle(name, choice)} />;
       })}
     </form>

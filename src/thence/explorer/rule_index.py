@@ -18,6 +18,7 @@ import numpy.typing as npt
 from thence.errors import ConfigError, nearest
 from thence.explorer.item_facets import SIGNED, ItemFacets
 from thence.explorer.memo import Memo
+from thence.explorer.pattern_names import name_patterns
 from thence.explorer.schema import Facet
 from thence.rules.bounds import is_within
 from thence.rules.measures import MEASURES
@@ -130,12 +131,8 @@ class RuleIndex:
 
     @cached_property
     def patterns(self) -> list[str]:
-        """The name of each pattern: its words, or its text where several have the same words; the last is of none."""
-        words = [place or text for text, place in self.rules.patterns]
-        named = [
-            word if words.count(word) == 1 else text for word, (text, _) in zip(words, self.rules.patterns, strict=True)
-        ]
-        return [*named, WHOLE_SYSTEM]
+        """The name of each pattern in words; the last is that of none."""
+        return [*name_patterns(self.rules.patterns), WHOLE_SYSTEM]
 
     @cached_property
     def _left(self) -> list[npt.NDArray[np.int32]]:
@@ -215,8 +212,9 @@ class RuleIndex:
         """Return the choices of every facet with their numbers of rules.
 
         Of kinds, classes and properties a rule can have several, and a further choice narrows the rules: the numbers
-        are those of the rules that remain. Of the other facets a rule has one choice, and a further one widens: the
-        numbers are those of the rules that meet all other conditions.
+        are those of the rules that remain. A class that every rule of the run has narrows nothing, and is listed only
+        if it is chosen. Of the other facets a rule has one choice, and a further one widens: the numbers are those of
+        the rules that meet all other conditions.
 
         Args:
             mask: The rules that meet all conditions.
@@ -377,7 +375,18 @@ class RuleIndex:
         names, choices, groups = self._choices[facet]
         sizes = np.bincount(group if mask.all() else group[mask], minlength=len(rows))
         counts = np.bincount(choices, weights=sizes[groups], minlength=len(names)).astype(np.int64)
+        if facet == "class":
+            counts[[at for at in self._common_classes if names[at] not in wanted.cls]] = 0
         return _facet(facet, names, counts.tolist(), wanted)
+
+    @cached_property
+    def _common_classes(self) -> list[int]:
+        """The classes that every rule has, by their numbers."""
+        group, rows = self._groups
+        names, choices, groups = self._choices["class"]
+        sizes = np.bincount(group, minlength=len(rows))
+        counts = np.bincount(choices, weights=sizes[groups], minlength=len(names))
+        return [int(at) for at in np.flatnonzero(counts == len(self))]
 
     def _single_facet(self, facet: str, mask: Mask, wanted: RuleFilter, reviewed: Mapping[int, str] | None) -> Facet:
         if facet == "review":
