@@ -148,7 +148,7 @@ def test_plain_english() -> None:
     )
     assert rule.english == (
         "if the flow sensor in Pipe 28 (length 843–895 m) reads 23.04–31.1 m³/h, "
-        "then the pressure in j is in its highest fifth"
+        "then the pressure of j is in its highest fifth"
     )
     between = Item.among(rank, Interval(0.1, 0.2))
     assert "between its 10th and 20th percentile" in Rule((between,), between.negated()).english
@@ -160,9 +160,9 @@ def test_plain_english() -> None:
 @pytest.mark.parametrize(
     ("label", "name", "text"),
     [
-        ("", "", "the reading in r"),
-        ("valve", "state", "the valve state in r"),
-        ("flow", "change", "the change of the flow in r"),
+        ("", "", "the reading of r"),
+        ("valve", "state", "the valve state of r"),
+        ("flow", "change", "the change of the flow of r"),
     ],
 )
 def test_readings_of_a_variable_always_have_a_noun(label: str, name: str, text: str) -> None:

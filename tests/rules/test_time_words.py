@@ -26,33 +26,33 @@ CASES = {
     "the flow sensor in Pipe 1 read 2–4 m³/h half an hour ago": Item.is_(flow("lag:30min"), Interval(2, 4)),
     "the flow sensor in Pipe 1 read at least 4 m³/h a day ago": Item.is_(flow("lag:1d"), Interval(4, math.inf)),
     "the status sensor in Pump 335 read open 1 hour 30 minutes ago": Item.is_(status("lag:1h30min"), "open"),
-    "the status in Pump 335 switches to open": Item.is_(status("switch"), "open"),
-    "the status in Pump 335 switches to closed or open": Item.among(status("switch"), ["open", "closed"]),
-    "the status in Pump 335 switches": Item.is_(status("switch"), False).negated(),
-    "the status in Pump 335 does not switch": Item.is_(status("switch"), False),
-    "the flow in Pipe 1 becomes 0": Item.is_(flow("switch:0"), "0"),
-    "the flow in Pipe 1 stops being 0": Item.is_(flow("switch:0"), "not 0"),
-    "the flow in Pipe 1 becomes 0 or stops being 0": Item.is_(flow("switch:0"), False).negated(),
-    "the status in Pump 335 switches to 0": Item.is_(status("switch"), "0"),
-    "the status in Pump 335 switches to a state other than e": Item.among(status("switch"), ["e", False], negated=True),
-    "the status in Pump 335 has been open for 2–4 h": Item.is_(status("duration:open"), Interval(2, 4)),
-    "the status in Pump 335 has been open for less than 30 min": Item.is_(
+    "the status of Pump 335 switches to open": Item.is_(status("switch"), "open"),
+    "the status of Pump 335 switches to closed or open": Item.among(status("switch"), ["open", "closed"]),
+    "the status of Pump 335 switches": Item.is_(status("switch"), False).negated(),
+    "the status of Pump 335 does not switch": Item.is_(status("switch"), False),
+    "the flow of Pipe 1 becomes 0": Item.is_(flow("switch:0"), "0"),
+    "the flow of Pipe 1 stops being 0": Item.is_(flow("switch:0"), "not 0"),
+    "the flow of Pipe 1 becomes 0 or stops being 0": Item.is_(flow("switch:0"), False).negated(),
+    "the status of Pump 335 switches to 0": Item.is_(status("switch"), "0"),
+    "the status of Pump 335 switches to a state other than e": Item.among(status("switch"), ["e", False], negated=True),
+    "the status of Pump 335 has been open for 2–4 h": Item.is_(status("duration:open"), Interval(2, 4)),
+    "the status of Pump 335 has been open for less than 30 min": Item.is_(
         status("duration:open"), Interval(-math.inf, 0.5)
     ),
-    "the status in Pump 335 has been open for 10–30 min": Item.is_(status("duration:open"), Interval(1 / 6, 0.5)),
-    "the status in Pump 335 has been open for 30 min to 2 h": Item.is_(status("duration:open"), Interval(0.5, 2)),
-    "the status in Pump 335 has been open for at least 2 days": Item.is_(
+    "the status of Pump 335 has been open for 10–30 min": Item.is_(status("duration:open"), Interval(1 / 6, 0.5)),
+    "the status of Pump 335 has been open for 30 min to 2 h": Item.is_(status("duration:open"), Interval(0.5, 2)),
+    "the status of Pump 335 has been open for at least 2 days": Item.is_(
         status("duration:open"), Interval(48, math.inf)
     ),
-    "the status in Pump 335 is open": Item.is_(status("duration:open"), False).negated(),
-    "the status in Pump 335 is not open": Item.is_(status("duration:open"), False),
-    "the flow in Pipe 1 has been other than 0 for 8–24 h": Item.is_(flow("duration:not 0"), Interval(8, 24)),
-    "within the next 30 minutes the status in Pump 335 switches to open": Item.is_(
+    "the status of Pump 335 is open": Item.is_(status("duration:open"), False).negated(),
+    "the status of Pump 335 is not open": Item.is_(status("duration:open"), False),
+    "the flow of Pipe 1 has been other than 0 for 8–24 h": Item.is_(flow("duration:not 0"), Interval(8, 24)),
+    "within the next 30 minutes the status of Pump 335 switches to open": Item.is_(
         status("within:30min:to:open"), True
     ),
-    "within the next hour the status in Pump 335 is open at some time": Item.is_(status("within:1h:is:open"), True),
-    "within the next hour the status in Pump 335 is never open": Item.is_(status("within:1h:is:open"), False),
-    "within the next 5 minutes the flow in Pipe 1 does not become 0": Item.is_(flow("within:5min:to:0"), False),
+    "within the next hour the status of Pump 335 is open at some time": Item.is_(status("within:1h:is:open"), True),
+    "within the next hour the status of Pump 335 is never open": Item.is_(status("within:1h:is:open"), False),
+    "within the next 5 minutes the flow of Pipe 1 does not become 0": Item.is_(flow("within:5min:to:0"), False),
 }
 
 
@@ -69,10 +69,10 @@ def test_a_rule_with_a_switch_says_when() -> None:
     level = Feature("l", label="level", place="Tank 1", unit="m")
     low = Item.is_(level, Interval(-math.inf, 5.2))
     said = format_rule([Item.is_(status("switch"), "open")], low)
-    assert said == "when the status in Pump 335 switches to open, then the level sensor in Tank 1 reads below 5.2 m"
+    assert said == "when the status of Pump 335 switches to open, then the level sensor in Tank 1 reads below 5.2 m"
     assert format_rule([low], Item.is_(status("within:1h:to:open"), True)) == (
         "if the level sensor in Tank 1 reads below 5.2 m, "
-        "then within the next hour the status in Pump 335 switches to open"
+        "then within the next hour the status of Pump 335 switches to open"
     )
 
 
@@ -82,8 +82,8 @@ def test_variables_and_some_sensor() -> None:
     pump = Feature("g", name="switch", label="status", role=Role.VARIABLE, place="q")
     given = [Item.is_(flow, Interval(0, 0.2)), Item.is_(size, Interval(1, 2)), Item.is_(pump, "on")]
     assert format_rule(given[:2], given[2], "for every Pump p") == (
-        "for every Pump p: if the flow in p (length 1–2 m) was in its lowest fifth an hour ago, "
-        "then the status in q switches to on"
+        "for every Pump p: if the flow of p (length 1–2 m) was in its lowest fifth an hour ago, "
+        "then the status of q switches to on"
     )
     for name, value, some, no in (
         ("switch", "on", "the status in some Pump switches to on", "the status in no Pump switches to on"),

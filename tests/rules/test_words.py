@@ -186,10 +186,10 @@ def test_a_property_that_is_called_like_a_reading_is_told_apart() -> None:
     wide = Item.among(Feature("t", Aspect.PROPERTY, "diameter", role=Role.VARIABLE, unit="m"), Interval(1, 2))
     other = Item.is_(Feature("p", label="flow", role=Role.VARIABLE, place="p"), 0.0)
     high = Item.compare(level, ">=", 2.0)
-    assert format_rule([recorded], high) == "if t has recorded level 3–4 m, then the level in t is at least 2 m"
-    assert format_rule([recorded], other) == "if t has level 3–4 m, then the flow in p is 0"
+    assert format_rule([recorded], high) == "if t has recorded level 3–4 m, then the level of t is at least 2 m"
+    assert format_rule([recorded], other) == "if t has level 3–4 m, then the flow of p is 0"
     assert format_rule([high, recorded, wide], other) == (
-        "if the level in t (recorded level 3–4 m, diameter 1–2 m) is at least 2 m, then the flow in p is 0"
+        "if the level of t (recorded level 3–4 m, diameter 1–2 m) is at least 2 m, then the flow of p is 0"
     )
 
 
@@ -232,9 +232,9 @@ def test_a_property_beside_an_aggregate_is_not_said_of_its_nodes() -> None:
     given = [Item.compare(near, ">=", 40.0), Item.compare(demand, "<", 0.2)]
     assert format_rule(given, Item.compare(own, ">=", 38.0)) == (
         "if the mean pressure of the 3 nearest Junctions with a pressure sensor is at least 40 m"
-        " and j has base demand below 0.2 m³/h, then the pressure in j is at least 38 m"
+        " and j has base demand below 0.2 m³/h, then the pressure of j is at least 38 m"
     )
     assert format_rule([*given, Item.compare(own, "<", 50.0)], Item.compare(own, ">=", 38.0)) == (
         "if the mean pressure of the 3 nearest Junctions with a pressure sensor is at least 40 m"
-        " and the pressure in j (base demand below 0.2 m³/h) is below 50 m, then the pressure in j is at least 38 m"
+        " and the pressure of j (base demand below 0.2 m³/h) is below 50 m, then the pressure of j is at least 38 m"
     )

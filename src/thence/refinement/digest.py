@@ -420,7 +420,7 @@ def _select(rules: RuleSet, cells: _Cells, worth: Floats, candidates: Ints, at_m
 def _is_new(rule: int, features: Sequence[object], cells: _Cells, about: dict[object, Hashes | None]) -> bool:
     """Whether no rule of another pattern was told about the same series; what each rule is about is remembered.
 
-    "The pressure of the Node it ends at" of a Link and "the pressure in j" where a Pipe ends at j are the same series.
+    "The pressure of the Node it ends at" of a Link and "the pressure of j" where a Pipe ends at j are the same series.
     """
     if features[rule] not in about:
         own = cells.readings_of(rule)

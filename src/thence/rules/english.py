@@ -343,17 +343,17 @@ def _measurement(item: Item, context: str) -> str:
 
 
 def _reading_of(feature: Feature) -> str:
-    """Name what a sensor reads: ``the status in Pump 1`` switches, its sensor does not."""
+    """Name what a sensor reads: ``the status of Pump 1`` switches, its sensor does not."""
     if feature.role is Role.VARIABLE:
         return _variable_reading(feature)
     kind = feature.label.replace("_", " ")
     if not feature.place or not kind or _names_a_point(feature.place, kind):
         return _sensor_name(feature)
-    return f"the {kind} in {feature.place}"
+    return f"the {kind} of {feature.place}"
 
 
 def _variable_reading(feature: Feature) -> str:
-    """Format a reading of a variable: ``the flow in p``, or ``the total flow of the Pipes that end there``."""
+    """Format a reading of a variable: ``the flow of p``, or ``the total flow of the Pipes that end there``."""
     kind = feature.label.replace("_", " ") or "reading"
     if feature.reads:
         aggregate, _, members = feature.name.partition(" of ")
@@ -363,7 +363,7 @@ def _variable_reading(feature: Feature) -> str:
         return f"the {kind} of {members}" if aggregate == "value" else f"the {aggregate} {kind} of {members}"
     change = "change of the " if feature.name == "change" else ""
     state = " state" if feature.name == "state" or feature.name.startswith(STATE_PREFIX) else ""
-    return f"the {change}{kind}{state} in {feature.place or feature.subject}"
+    return f"the {change}{kind}{state} of {feature.place or feature.subject}"
 
 
 def _statement(item: Item) -> str:

@@ -56,7 +56,7 @@ def test_a_hub_is_counted_in_both_directions(order: tuple[str, ...]) -> None:
     (counts,) = [
         c
         for rule, c in rules.items()
-        if rule.english.endswith("if the temperature in p is hot, then the temperature in q is hot")
+        if rule.english.endswith("if the temperature of p is hot, then the temperature of q is hot")
     ]
     # From the hub 12 of 12 rows, towards it 12 of 19.
     assert counts == (60, 31, 31, 24)

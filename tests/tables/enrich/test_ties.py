@@ -60,7 +60,7 @@ def test_a_rule_says_that_the_pump_is_off() -> None:
     table = lifted(plant())
     rules = th.refine(th.Exact(min_support=0.05, min_confidence=0.95, max_antecedents=1).mine(table), table)
     sentences = [rule.english.split(": ")[1] for rule in rules]
-    assert any(sentence.endswith("then the flow in p is 0 m³/h") for sentence in sentences)
+    assert any(sentence.endswith("then the flow of p is 0 m³/h") for sentence in sentences)
     for rule in rules:
         for item in (*rule.antecedent, rule.consequent):
             assert str(th.parse_item(str(item))) == str(item)
@@ -87,7 +87,7 @@ def test_all_ranks_together_are_any_other_value() -> None:
     rules = recount(np.array([[0], [1]]), np.array([3, 3]), table)
     (merged,) = merge_intervals(rules, table)
     assert str(merged.antecedent[0]) == "(?f:flow).rank ≠ '0'"
-    assert merged.english.startswith("if the flow in p is not 0 m³/h, then")
+    assert merged.english.startswith("if the flow of p is not 0 m³/h, then")
 
 
 def test_later_readings_are_coded_like_the_first() -> None:

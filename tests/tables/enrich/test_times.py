@@ -196,8 +196,8 @@ def test_states_and_numbers_of_one_kind_have_features_of_their_own() -> None:
     made = th.transactions(data, graph, {"number": "R", "state": "R"}, windows="1h", derive=DERIVE, **options)
     assert len(set(made.features)) == made.n_features
     earlier = {f.name: format_clause(c.item(0)) for b in made.blocks for c in b.columns for f in [c.feature]}
-    assert earlier["lag:1h"] == "the valve in a was below 2 an hour ago"
-    assert earlier["state:lag:1h"] == "the valve state in a was off an hour ago"
+    assert earlier["lag:1h"] == "the valve of a was below 2 an hour ago"
+    assert earlier["state:lag:1h"] == "the valve state of a was off an hour ago"
 
 
 def test_switches_on_a_plain_table_find_the_control() -> None:
