@@ -1,0 +1,72 @@
+"""Whatever a file or an option holds, it is read or refused with an error of Thence: no other exception, no hang."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.campaign import defects, run, table
+from tests.fuzz.targets import KEPT, MISBEHAVED, OPTIONS, TARGETS, kept_jobs, plan
+from tests.fuzz.watch import GOOD, judge, watch, write_case
+
+CASES, MANY, SHARDS = 2_000, 100_000, 40
+WITHOUT_OPTIONS = {"command": b'["show", "RUN"]', "reader options": b"{}"}
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is watched in /proc")
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_the_cases_that_mutations_start_from_are_read(name: str, tmp_path: Path) -> None:
+    for number, files in enumerate(TARGETS[name].seeds()):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        more = {OPTIONS: WITHOUT_OPTIONS[name]} if name in WITHOUT_OPTIONS else {}
+        write_case({**files, **more}, folder)
+        assert judge(TARGETS[name].read, folder) == ("read", ""), list(files)
+
+
+def test_a_case_depends_on_its_number_alone() -> None:
+    for name, target in TARGETS.items():
+        assert target.case(name, 7) == target.case(name, 7), name
+        assert len({str(target.case(name, number)) for number in range(20)}) > 10, name
+
+
+def test_the_watch_sees_each_defect_and_goes_on() -> None:
+    outcomes = list(watch([(name, 0, 2) for name in MISBEHAVED], seconds=1.5))
+    assert [outcome.target.rpartition(" ")[2] for outcome in outcomes] == [outcome.kind for outcome in outcomes]
+    assert len(outcomes) == 2 * len(MISBEHAVED)
+
+
+def test_a_campaign_goes_on_where_it_ended(tmp_path: Path) -> None:
+    first = run(300, out=tmp_path, only=["graph csv"])
+    times = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    assert run(300, out=tmp_path, only=["graph csv"]) == first
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == times
+    assert f"| graph csv | {len(first)} |" in table(first)
+
+
+def test_plans_have_the_cases_that_were_asked_for() -> None:
+    assert sum(last - first for _, first, last in plan(CASES)) == CASES
+    assert sum(last - first for _, first, last in plan(MANY)) == MANY
+
+
+def test_cases_that_were_defects_once() -> None:
+    outcomes = list(watch(kept_jobs()))
+    assert all(outcome.target.startswith(KEPT) for outcome in outcomes) and len(outcomes) > 20
+    assert not [outcome for outcome in outcomes if outcome.kind not in GOOD]
+
+
+def test_two_thousand_cases() -> None:
+    outcomes = run(CASES)
+    assert len(outcomes) == CASES
+    assert not defects(outcomes), table(outcomes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_a_hundred_thousand_cases(shard: int, tmp_path: Path) -> None:
+    """With THENCE_FUZZ_OUT, outcomes are kept in that folder and a second call goes on."""
+    outcomes = run(MANY, shard=shard, shards=SHARDS, out=Path(os.environ.get("THENCE_FUZZ_OUT", tmp_path)))
+    assert not defects(outcomes), table(outcomes)
