@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from thence.graph.ontology import Ontology as Ontology
     from thence.graph.patterns import Pattern as Pattern
     from thence.graph.system import System as System
+    from thence.integrity.verify import Verification as Verification
+    from thence.integrity.verify import verify as verify
     from thence.miners.aerial.miner import Aerial as Aerial
     from thence.miners.baselines.arm_ae import ARMAE as ARMAE
     from thence.miners.baselines.exhaustive import FPGrowth as FPGrowth
@@ -115,6 +117,7 @@ _MODULES = MappingProxyType(
         "graph.ontology": ("Ontology",),
         "graph.patterns": ("Pattern",),
         "graph.system": ("System",),
+        "integrity.verify": ("Verification", "verify"),
         "miners.aerial.miner": ("Aerial",),
         "miners.baselines.arm_ae": ("ARMAE",),
         "miners.baselines.exhaustive": ("FPGrowth", "HMine"),

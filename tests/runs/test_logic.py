@@ -80,6 +80,9 @@ def test_a_damaged_file_of_a_run_is_an_error(run: th.Run, tmp_path: Path) -> Non
     path = run.save(tmp_path / "copy").path
     assert path is not None
     (path / "laws.json").write_text('{"laws": [{"form": "equal"}], "notes": []}', encoding="utf-8")
+    with pytest.raises(RunError, match="its checksum does not match"):
+        th.load_run(path)
+    (path / "manifest.json").unlink()  # as earlier versions wrote runs
     with pytest.raises(RunError, match="cannot be read"):
         th.load_run(path)
 

@@ -163,6 +163,10 @@ def test_a_damaged_file_is_an_error_that_says_what_to_do(run: Run, tmp_path: Pat
             "nulls": lambda: frame.with_columns(n=pl.lit(None, pl.Int64)),
         }[damage]()
         changed.write_parquet(path)
+    with pytest.raises(RunError, match="its checksum does not match"):
+        load_run(tmp_path / "a").places()
+    # As earlier versions wrote runs.
+    (tmp_path / "a" / "manifest.json").unlink()
     with pytest.raises(RunError, match="counts by place cannot be read") as found:
         load_run(tmp_path / "a").places()
     assert "delete it" in str(found.value)

@@ -28,6 +28,7 @@ from thence.cli.reproduce import reproduce
 from thence.cli.review import review
 from thence.cli.screen import print_error
 from thence.cli.show import show
+from thence.cli.verify import verify
 from thence.errors import ThenceError
 
 __all__ = ["app"]
@@ -116,4 +117,5 @@ app.command()(monitor)
 app.command()(generalise)
 app.command()(compare)
 app.command()(reproduce)
+app.command()(verify)
 app.add_typer(datasets.app, name="datasets")

@@ -13,7 +13,7 @@ from html import escape
 from importlib import resources
 from pathlib import Path
 
-from thence.atomic import new_file
+from thence.integrity.manifest import new_listed_file
 from thence.report.schema import Report
 
 __all__ = ["page_html", "write_page"]
@@ -77,7 +77,7 @@ def write_page(report: Report, path: str | Path) -> Path:
         RunError: If the file cannot be written.
     """
     target = Path(path)
-    with new_file(target) as draft:
+    with new_listed_file(target) as draft:
         draft.write_text(page_html(report), encoding="utf-8", newline="\n")
     return target
 

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from thence.application.applied import Applied
-from thence.atomic import new_file
 from thence.detect.detection import Detection
 from thence.display.html import notes, panel, remark
 from thence.errors import ConfigError, ThenceError
 from thence.graph.sites import AnySystem
+from thence.integrity.manifest import drop_listed_file, new_listed_file
 from thence.progress import Progress, show_progress
 from thence.report.build import CARDS, RULES, build_report
 from thence.report.material import material_of
@@ -179,8 +179,8 @@ def add_report(run: Run, *, progress: Progress | None = None) -> Run:
 def _without_report(run: Run, why: str) -> Run:
     assert run.path is not None
     for name in (DATA, PAGE):
-        with suppress(OSError):
-            (run.path / name).unlink(missing_ok=True)
+        with suppress(ThenceError):
+            drop_listed_file(run.path / name)
     return add_note(run, f"the report was not written ({why}): thence report makes it again")
 
 
@@ -191,7 +191,7 @@ def _listed(given: Any) -> list[Any]:
 
 def _write_data(data: Report, target: Path) -> Path:
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    with new_file(target) as draft:
+    with new_listed_file(target) as draft:
         # Half of a pair of surrogates, which a file name may hold, is written as an escape.
         draft.write_bytes(text.encode("utf-8", "backslashreplace") + b"\n")
     return target

@@ -7,7 +7,6 @@ is refused with the nearest valid one and its line in the file. ``docs/guide/com
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
@@ -19,6 +18,7 @@ from thence.errors import ConfigError, PatternError, nearest
 from thence.export import find_format
 from thence.rules.extra_columns import columns_from
 from thence.rules.measures import MEASURES
+from thence.settings.documents import parse_toml, read_text
 from thence.settings.toml import toml_text
 from thence.settings.typed import Location, build, check_keywords, find_refused, refuse_unknown
 from thence.settings.values import require_zone
@@ -59,7 +59,7 @@ INPUT_FILES = ("sensors", "graph", "ontology", "binding")
 # Written after the further files of a run, so a further file with such a name would be lost.
 _RESERVED = (
     *("summary.json", "provenance.json", "discretizer.json", "report.json", "report.html"),
-    *("laws.json", "controls.json", "places.parquet", "reviews.json"),
+    *("laws.json", "controls.json", "places.parquet", "reviews.json", "manifest.json"),
 )
 _DEFAULT_FLAGS = (("force", False), ("report", True))
 
@@ -501,16 +501,8 @@ class Config:
             check: Also check the settings of the miner, the readers and the data set.
         """
         path = Path(path)
-        try:
-            text = path.read_text(encoding="utf-8")
-        except OSError as error:
-            raise ConfigError(f"cannot be read ({error.strerror or error})", where=str(path)) from error
-        except UnicodeDecodeError as error:
-            raise ConfigError("the file is not UTF-8 text", where=str(path)) from error
-        try:
-            data = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise ConfigError(f"invalid TOML: {error}", where=str(path)) from error
+        text = read_text(path, error=ConfigError)
+        data = parse_toml(text, where=str(path), error=ConfigError)
         place = Location(str(path), text)
         config = _build(data, place)._relative_to(path.parent.absolute())
         return config.check(place=place) if check else config

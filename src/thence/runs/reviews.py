@@ -1,7 +1,8 @@
 """Reviews: what people said of the rules, laws and controls of a run, in ``reviews.json`` in its folder.
 
 A review belongs to the key of a rule (``thence.runs.keys``). The file is replaced in one step, by one process at a
-time; entries that this version does not know are kept. This module stores and selects; it judges nothing.
+time; entries that this version does not know are kept. It carries its own checksum. This module stores and selects; it
+judges nothing.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import numpy.typing as npt
 
 from thence.atomic import new_file
 from thence.errors import ConfigError, RunError, nearest
+from thence.integrity.checksums import require_seal, seal
 from thence.rules.ruleset import RuleSet
 from thence.runs.keys import is_key, key_text, rule_key, rule_keys
 
@@ -31,6 +33,7 @@ if sys.platform != "win32":
     import fcntl
 
 __all__ = [
+    "LOCK",
     "REVIEWED",
     "REVIEWS",
     "LeftOut",
@@ -57,12 +60,14 @@ Reviewed = Literal["not-rejected", "accepted", "all"]
 
 REVIEWS = "reviews.json"
 """The file in a run folder."""
+LOCK = "reviews.lock"
+"""The file that a process holds while it changes the reviews."""
 REVIEWED: tuple[Reviewed, ...] = get_args(Reviewed)
 """Which rules to use: those that were not rejected, those that were accepted, or all."""
 _VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-_LOCK = "reviews.lock"
 _MARK, _VERSION = "thence reviews", 1
 _LONGEST_NOTE = 10_000
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _PATIENCE, _PAUSE = 30.0, 0.02
 
 
@@ -267,7 +272,7 @@ def write_reviews(path: Path, data: Mapping[str, Any]) -> None:
         path: The file.
         data: What the file holds.
     """
-    ordered = {**data, "reviews": dict(sorted(data["reviews"].items()))}
+    ordered = seal({**data, "reviews": dict(sorted(data["reviews"].items()))})
     with new_file(path) as draft:
         draft.write_text(json.dumps(ordered, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
@@ -318,11 +323,12 @@ def hold_reviews(folder: str | Path) -> Iterator[None]:
     Raises:
         RunError: If the folder cannot be written, or another process does not let go of it within 30 seconds.
     """
-    path = Path(folder) / _LOCK
+    path = Path(folder) / LOCK
     end = time.monotonic() + _PATIENCE
     while True:
         try:
-            file = path.open("a")
+            # A link would let a foreign run folder choose the file that is opened.
+            file = os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NO_LINK, 0o666), "a")
         except OSError as error:
             raise RunError(
                 f"reviews cannot be written ({error.strerror or error})",
@@ -362,6 +368,8 @@ def _is_still(path: Path, handle: int) -> bool:
 
 def _parse(path: Path) -> tuple[dict[str, Any], Reviews]:
     """The content of the file as it is, and the reviews in it."""
+    if path.is_symlink():
+        raise _damaged(path, "is a symbolic link")
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -370,12 +378,18 @@ def _parse(path: Path) -> tuple[dict[str, Any], Reviews]:
         raise _damaged(path, f"cannot be read ({error})") from error
     try:
         data = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _damaged(path, f"is not valid JSON ({error})") from error
     if not isinstance(data, dict) or data.get("format") != _MARK or not isinstance(data.get("reviews"), dict):
         raise _damaged(path, "is not a file of reviews")
     if not isinstance(version := data.get("version"), int) or version > _VERSION:
         raise RunError("the reviews are from a newer version of Thence", where=str(path), hint="update Thence")
+    require_seal(
+        data,
+        where=str(path),
+        hint="restore a copy, or rename the file to start without reviews; "
+        "if the change is yours, delete the entry 'sha256'",
+    )
     known = {}
     for key, entry in data["reviews"].items():
         if not isinstance(entry, dict) or not is_key(key):

@@ -3,7 +3,8 @@
 The folder holds ``config.toml``, ``rules.parquet``, ``rules.json``, ``summary.json``, ``provenance.json``,
 ``discretizer.json`` (the bins, so that later data are cut at the same edges), ``laws.json`` and ``controls.json`` if
 these were searched, ``places.parquet`` (the counts of lifted rules by place), ``model/`` if the miner learned one, and
-``reviews.json`` once somebody has reviewed a rule.
+``reviews.json`` once somebody has reviewed a rule. ``manifest.json`` has the checksums of all of these but of
+``reviews.json``, which carries its own; a file is compared with its checksum before it is used.
 This module writes and reads run folders; it neither mines nor counts.
 """
 
@@ -22,12 +23,14 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import polars as pl
 
-from thence.atomic import INCOMPLETE, finish_first, new_file, new_folder
+from thence.atomic import INCOMPLETE, finish_first, new_folder
 from thence.controls.control import Control, Controls
 from thence.display.rules import run_html
-from thence.errors import ConfigError, InputError, MiningError, RunError, nearest
+from thence.errors import ConfigError, InputError, MiningError, RunError, nearest, quote
 from thence.export import read_rules, write_rules
 from thence.graph.sites import AnySystem
+from thence.integrity.checksums import parse_record
+from thence.integrity.manifest import CheckedFolder, new_listed_file, write_manifest
 from thence.laws.law import Law, Laws
 from thence.readings.windows import WindowedReadings
 from thence.refinement.exceptions import exceptions, exceptions_among
@@ -36,6 +39,8 @@ from thence.runs.configuration import Config
 from thence.runs.keys import is_key, key_of
 from thence.runs.places import PLACES, Places, count_run_places, read_places, why_not_kept, write_places
 from thence.runs.reviews import (
+    LOCK,
+    REVIEWS,
     LeftOut,
     Review,
     Reviewed,
@@ -51,6 +56,7 @@ from thence.runs.reviews import (
     tell_left_out,
     with_reviews,
 )
+from thence.runs.summaries import FORMAT, require_summary
 from thence.tables.discretization import Discretizer
 from thence.tables.transactions import FeatureTable, TransactionTable
 
@@ -58,16 +64,16 @@ __all__ = ["FORMAT", "Model", "Run", "add_note", "find_left_out", "load_run", "r
 
 Found = TypeVar("Found", Laws, Controls)
 
-FORMAT = 1
 _FILES = ("config.toml", "rules.parquet", "rules.json", "provenance.json", "summary.json")
 _BINS = "discretizer.json"
 _MODEL = "model"
 _LAWS, _CONTROLS = "laws.json", "controls.json"
 _MOST_JSON_RULES = 100_000
-_SUMMARY_KEYS = (
-    *("complete", "interrupted", "rules", "rules_found", "mean_support", "mean_rule_coverage", "mean_confidence"),
-    *("mean_zhang", "data_coverage", "n_transactions", "n_features", "n_items", "miner", "enrichment", "notes"),
-    "seconds",
+_AGAIN = "mine again"
+_FOREIGN = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
+_NO_CHECKSUMS = (
+    "the run has no checksums, since an earlier version wrote it: changes to its files are not noticed"
+    " (mine again, or save it again, to add them)"
 )
 
 
@@ -129,9 +135,20 @@ class Run:
 
     @property
     def model_path(self) -> Path | None:
-        """The folder of the model, if there is one."""
-        folder = None if self.path is None else self.path / _MODEL
-        return folder if folder is not None and folder.is_dir() else None
+        """The folder of the model, if there is one.
+
+        Raises:
+            RunError: If a file of the model is missing, or was changed after it was written.
+        """
+        if self.path is None:
+            return None
+        checked = CheckedFolder.open(self.path, again=_AGAIN)
+        listed = [] if checked.manifest is None else [name for name in checked.manifest.files if _in_model(name)]
+        checked.refuse_link(_MODEL)
+        for name in listed:
+            checked.require(name)
+        folder = self.path / _MODEL
+        return folder if folder.is_dir() else None
 
     def save(self, path: str | Path, *, force: bool = False) -> Run:
         """Write the run folder in one step, and return the run with its path.
@@ -170,10 +187,12 @@ class Run:
             if kept is not None:
                 write_places(kept, self.rules, folder / PLACES)
             carried = carry_reviews(folder, replaced=target if target.is_dir() else None, earlier=self.path)
-            notes = [*self.summary["notes"], *why_not, *self._tell_carried(carried, target)]
+            earlier = [note for note in self.summary["notes"] if note != _NO_CHECKSUMS]
+            notes = [*earlier, *why_not, *self._tell_carried(carried, target)]
             seconds = {**self.summary["seconds"], "write": round(time.perf_counter() - begin, 4)}
             summary = {**self.summary, "notes": list(dict.fromkeys(notes)), "seconds": seconds}
             _write_json(folder / "summary.json", summary)
+            write_manifest(folder, leave_out=(REVIEWS, LOCK))
         return replace(self, path=target, config=config, summary=summary)
 
     def exceptions(self) -> pl.DataFrame:
@@ -219,8 +238,9 @@ class Run:
         """Return the counts of lifted rules by place, or ``None`` if they are neither in memory nor in the folder."""
         if isinstance(self.table, TransactionTable):
             return count_run_places(self.rules, self.table)
-        if self.path is not None and (self.path / PLACES).is_file():
-            return read_places(self.path / PLACES)
+        kept = None if self.path is None else CheckedFolder.open(self.path, again=_AGAIN).find(PLACES)
+        if kept is not None:
+            return read_places(kept)
         lifted = self.rules.pattern_of is not None and bool((self.rules.pattern_of >= 0).any())
         return None if lifted else Places({})
 
@@ -406,7 +426,7 @@ def add_note(run: Run, note: str) -> Run:
     """
     noted = {**run.summary, "notes": [*run.summary["notes"], note]}
     if run.path is not None:
-        with suppress(RunError), new_file(run.path / "summary.json") as draft:
+        with suppress(RunError), new_listed_file(run.path / "summary.json") as draft:
             _write_json(draft, noted)
     return replace(run, summary=noted)
 
@@ -431,7 +451,8 @@ def load_run(path: str | Path) -> Run:
         path: The folder.
 
     Raises:
-        RunError: If the folder does not exist, is not a run, or was not written completely.
+        RunError: If the folder does not exist, is not a run, or was not written completely, or if a file was changed
+            after it was written.
 
     Examples:
         >>> import tempfile, thence as th
@@ -442,57 +463,51 @@ def load_run(path: str | Path) -> Run:
     """
     folder = Path(path).absolute()
     _require_whole(folder)
-    summary = _read_json(folder / "summary.json")
-    _require_summary(summary, folder / "summary.json")
+    files = CheckedFolder.open(folder, again=_AGAIN)
+    summary = require_summary(_read_json(files, "summary.json"), where=str(folder / "summary.json"))
+    if files.manifest is None:
+        summary = {**summary, "notes": [*summary["notes"], _NO_CHECKSUMS]}
     try:
-        rules = read_rules(folder / "rules.parquet")
+        rules = read_rules(files.require("rules.parquet"))
     except InputError as error:
-        raise RunError(f"the rules cannot be read: {error.message}", where=str(folder)) from error
-    config = Config.from_toml(folder / "config.toml", check=False)
+        raise RunError(f"the rules cannot be read: {error.message}", where=str(folder), hint=_AGAIN) from error
+    config = Config.from_toml(files.require("config.toml"), check=False)
     return Run(
         replace(rules, ordered=True, grouped="also_known_as" in rules.extras and config.refine.by is None),
         config,
         summary,
-        _read_json(folder / "provenance.json"),
-        _read_bins(folder / _BINS),
+        _read_json(files, "provenance.json"),
+        _read_bins(files),
         folder,
-        laws=_read_logic(folder / _LAWS, Laws.from_dict),
-        controls=_read_logic(folder / _CONTROLS, Controls.from_dict),
+        laws=_read_logic(files, _LAWS, Laws.from_dict),
+        controls=_read_logic(files, _CONTROLS, Controls.from_dict),
     )
 
 
-def _read_logic(path: Path, build: Callable[..., Found]) -> Found | None:
+def _read_logic(files: CheckedFolder, name: str, build: Callable[..., Found]) -> Found | None:
     """The laws or the controls of a run, ``None`` if they were not searched."""
-    if not path.is_file():
+    if not files.has(name):
         return None
-    data = _read_json(path)
+    data = _read_json(files, name)
     try:
         return build(data)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise RunError(
-            f"cannot be read: {error}", where=str(path), hint="the file was changed or damaged; mine again"
-        ) from error
+    except _FOREIGN as error:
+        raise _unreadable(files.folder / name, error) from error
 
 
-def _require_summary(summary: Any, path: Path) -> None:
-    """Raise unless a summary has a known format and every entry."""
-    if not isinstance(summary, dict) or not isinstance(version := summary.get("format", 0), int) or version > FORMAT:
-        raise RunError(
-            "the summary has an unknown format", where=str(path), hint="the run may be from a newer version of Thence"
-        )
-    missing = [name for name in _SUMMARY_KEYS if name not in summary]
-    if missing:
-        raise RunError(f"the summary lacks {', '.join(missing)}", where=str(path), hint="run again")
-
-
-def _read_bins(path: Path) -> Discretizer | None:
-    if not path.is_file():
+def _read_bins(files: CheckedFolder) -> Discretizer | None:
+    if not files.has(_BINS):
         return None
-    data = _read_json(path)
+    data = _read_json(files, _BINS)
     try:
         return Discretizer.from_dict(data)
-    except (KeyError, TypeError, ValueError, AttributeError, ConfigError) as error:
-        raise RunError(f"not the bins of a run ({error!r})", where=str(path)) from error
+    except (*_FOREIGN, ConfigError) as error:
+        raise _unreadable(files.folder / _BINS, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> RunError:
+    reason = f"{quote(error.args[0])} is missing" if isinstance(error, KeyError) else quote(error)[1:-1]
+    return RunError(f"cannot be read: {reason}", where=str(path), hint="the file was changed or damaged; mine again")
 
 
 def _require_whole(folder: Path) -> None:
@@ -531,8 +546,9 @@ def _finite(value: Any) -> Any:
     return [_finite(inner) for inner in value] if isinstance(value, (list, tuple)) else value
 
 
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RunError(f"cannot be read ({error})", where=str(path)) from error
+def _read_json(files: CheckedFolder, name: str) -> dict[str, Any]:
+    return parse_record(files.read(name), where=str(files.folder / name), hint=_AGAIN)
+
+
+def _in_model(name: str) -> bool:
+    return name.startswith(f"{_MODEL}/")

@@ -1,0 +1,84 @@
+"""The summary of a run, as ``summary.json`` holds it: which entries it has, and of which types. Must not read files."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from thence.errors import RunError, quote
+
+__all__ = ["FORMAT", "require_summary"]
+
+FORMAT = 1
+_FLAGS = ("complete", "interrupted")
+_COUNTS = ("rules", "rules_found")
+_SIZES = ("n_transactions", "n_features", "n_items")
+_SHARES = ("mean_support", "mean_rule_coverage", "mean_confidence", "mean_zhang", "data_coverage")
+_NAMES = ("miner", "enrichment")
+_KEYS = (*_FLAGS, *_COUNTS, *_SHARES, *_SIZES, *_NAMES, "notes", "seconds")
+
+
+def require_summary(summary: Any, *, where: str) -> dict[str, Any]:
+    """Return a summary that was read, once every entry has been found to be what it must be.
+
+    Args:
+        summary: The summary.
+        where: The file, for messages.
+
+    Raises:
+        RunError: If the format is unknown, or an entry is missing or of another type.
+
+    Examples:
+        >>> require_summary({"format": 1}, where="summary.json")
+        Traceback (most recent call last):
+        thence.errors.RunError: summary.json: the summary lacks complete, interrupted, rules, … (mine again)
+    """
+    if not isinstance(summary, dict) or not _is_count(version := summary.get("format", 0)) or version > FORMAT:
+        raise RunError(
+            "the summary has an unknown format", where=where, hint="the run may be from a newer version of Thence"
+        )
+    missing = [name for name in _KEYS if name not in summary]
+    if missing:
+        listed = ", ".join(missing[:3]) + (", …" if len(missing) > 3 else "")
+        raise RunError(f"the summary lacks {listed}", where=where, hint="mine again")
+    for name, expected in _find_wrong(summary):
+        given = quote(repr(summary[name]))[1:-1]
+        raise RunError(
+            f"'{name}' must be {expected}, got {given}", where=where, hint="the file was changed or damaged; mine again"
+        )
+    return summary
+
+
+def _find_wrong(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The entries of another type than they must have, with what they must be."""
+    notes, seconds = summary["notes"], summary["seconds"]
+    return [
+        *((name, "true or false") for name in _FLAGS if not isinstance(summary[name], bool)),
+        *((name, "an integer of at least 0") for name in _COUNTS if not _is_count(summary[name])),
+        *(
+            (name, "an integer of at least 0, or null")
+            for name in _SIZES
+            if summary[name] is not None and not _is_count(summary[name])
+        ),
+        *(
+            (name, "a number from -1 to 1, or null")
+            for name in _SHARES
+            if summary[name] is not None and not (_is_number(summary[name]) and abs(summary[name]) <= 1 + 1e-9)
+        ),
+        *((name, "a string") for name in _NAMES if not isinstance(summary[name], str)),
+        *([] if isinstance(notes, list) and all(isinstance(n, str) for n in notes) else [("notes", "strings")]),
+        *(
+            []
+            if isinstance(seconds, dict) and all(map(_is_number, seconds.values()))
+            else [("seconds", "numbers by stage")]
+        ),
+    ]
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
