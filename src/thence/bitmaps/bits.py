@@ -47,6 +47,7 @@ __all__ = [
     "pack_codes",
     "pack_mask",
     "popcount",
+    "read_only",
     "run_threads",
     "split_range",
     "unpack",
@@ -173,6 +174,16 @@ def as_kernel_array(array: ArrayLike, dtype: Any) -> NDArray[Any]:
     view = np.ascontiguousarray(array, dtype=dtype).view()
     view.flags.writeable = False
     return view
+
+
+def read_only(part: Any) -> Any:
+    """Return an array as ``as_kernel_array`` does, with its own dtype; anything else stays as it is.
+
+    Examples:
+        >>> read_only(np.zeros(0)).flags.writeable, read_only(3)
+        (False, 3)
+    """
+    return as_kernel_array(part, part.dtype) if isinstance(part, np.ndarray) else part
 
 
 def split_range(total: int, pieces: int, *, least: int = 1) -> list[tuple[int, int]]:

@@ -9,7 +9,10 @@ This module works on plain arrays only and must not compute measures.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -21,14 +24,14 @@ from thence.bitmaps.bits import (
     Words,
     as_kernel_array,
     common_count,
-    default_threads,
     full_mask,
     helper,
     kernel,
-    run_threads,
+    read_only,
     split_range,
 )
 from thence.bitmaps.intersections import ABSENT, advance, clear, equal, sort_antecedents
+from thence.cluster.executors import Executor, LocalExecutor
 
 __all__ = [
     "BLOCK_WORDS",
@@ -45,8 +48,11 @@ Ints = npt.NDArray[np.int64]
 BLOCK_WORDS = 512
 """Number of words of each bitmap that are counted at once, so that they stay in the cache."""
 
-# Each thread keeps, per rule, a bitmap of the frames in which the rule holds in some embedding; this bounds them.
-_FRAME_BYTES = 1 << 26
+# Each task keeps, per rule, a bitmap of the frames in which the rule holds in some embedding; this bounds them.
+_FRAME_BYTES = 1 << 25
+# Embeddings are counted in spans of at least so many and in at most so many spans. They do not depend on the number of
+# threads or machines, because the last digit of a sum of confidences depends on the order of its terms.
+_LEAST_SPAN, _MOST_SPANS = 16, 64
 
 
 @dataclass(frozen=True)
@@ -249,8 +255,11 @@ def count_embeddings(
     consequents: npt.NDArray[np.int32],
     denominator: str = "present",
     threads: int | None = None,
+    executor: Executor | None = None,
 ) -> EmbeddingCounts:
     """Count rules over all frames × embeddings of a bank.
+
+    The counts do not depend on where they are made, down to the last digit.
 
     Args:
         bank: The bitmaps.
@@ -259,6 +268,7 @@ def count_embeddings(
         denominator: ``"present"`` counts a rule over the rows in which all its features are present, ``"all"`` over
             all rows.
         threads: Maximum number of threads; by default one per processor.
+        executor: Where to count; by default in threads of this process.
 
     Returns:
         The counts, in the order of the rules.
@@ -269,9 +279,13 @@ def count_embeddings(
         return EmbeddingCounts(np.zeros((n_rules, 4), np.int64), none, none, none, zero, zero, zero)
     order, left, right = sort_rules(bank, antecedents, consequents)
     rules = select_rules(bank, left, right, complete=bank.is_complete or denominator == "all")
-    workers = threads or default_threads()
     limit = max(1, _FRAME_BYTES // (8 * max(bank.words.shape[1], 1)))
-    parts = [_count_some(bank, rules, slice(low, low + limit), workers) for low in range(0, n_rules, limit)]
+    spans = split_range(bank.n_embeddings, _MOST_SPANS, least=_LEAST_SPAN)
+    starts = range(0, n_rules, limit)
+    tasks = [(low, min(low + limit, n_rules), *span) for low in starts for span in spans]
+    runner = LocalExecutor(threads) if executor is None or executor.is_local else executor
+    with closing(runner.map(_count_part, tasks, shared=(rules, bank.n_frames))) as counted:
+        parts = [_add_spans(islice(counted, len(spans))) for _ in starts]
     back = np.empty(n_rules, np.int64)
     back[order] = np.arange(n_rules)
 
@@ -285,26 +299,34 @@ def count_embeddings(
     )
 
 
-def _count_some(bank: Bank, rules: BankRules, chosen: slice, workers: int) -> EmbeddingCounts:
-    some = rules._replace(antecedents=rules.antecedents[chosen], consequents=rules.consequents[chosen])
-    n_rules, width = len(some.consequents), bank.words.shape[1]
+def _count_part(shared: tuple[BankRules, int], task: tuple[int, int, int, int]) -> EmbeddingCounts:
+    """Count some of the rules over a span of embeddings; ``frames`` are bitmaps here."""
+    (rules, n_frames), (low, high, first, last) = shared, task
+    # An empty array may have become writable on its way to another machine: a kernel would be compiled for it.
+    rules = BankRules(*map(read_only, rules))
+    some = rules._replace(antecedents=rules.antecedents[low:high], consequents=rules.consequents[low:high])
+    n_rules, width = high - low, rules.words.shape[1]
+    counts = np.zeros((n_rules, 4), np.int64)
+    frames = np.zeros((n_rules, width), np.uint64)
+    holds, applies = np.zeros(n_rules, np.int64), np.zeros(n_rules, np.int64)
+    lowest, total, squares = np.ones(n_rules), np.zeros(n_rules), np.zeros(n_rules)
+    _count_span(some, n_frames, first, last, counts, frames, holds, applies, lowest, total, squares)
+    return EmbeddingCounts(counts, frames, holds, applies, lowest, total, squares)  # type: ignore[arg-type]
 
-    def work(span: tuple[int, int]) -> EmbeddingCounts:
-        counts = np.zeros((n_rules, 4), np.int64)
-        frames = np.zeros((n_rules, width), np.uint64)
-        holds, applies = np.zeros(n_rules, np.int64), np.zeros(n_rules, np.int64)
-        lowest, total, squares = np.ones(n_rules), np.zeros(n_rules), np.zeros(n_rules)
-        _count_span(some, bank.n_frames, *span, counts, frames, holds, applies, lowest, total, squares)
-        return EmbeddingCounts(counts, frames, holds, applies, lowest, total, squares)  # type: ignore[arg-type]
 
-    parts = run_threads(work, split_range(bank.n_embeddings, workers), threads=workers)
-    seen = np.bitwise_or.reduce([part.frames for part in parts])
-    return EmbeddingCounts(
-        np.sum([part.counts for part in parts], axis=0, dtype=np.int64).reshape(n_rules, 4),
-        np.bitwise_count(seen.view(np.uint64)).sum(axis=1, dtype=np.int64),
-        np.sum([part.embeddings for part in parts], axis=0, dtype=np.int64).reshape(n_rules),
-        np.sum([part.applicable for part in parts], axis=0, dtype=np.int64).reshape(n_rules),
-        np.min([part.confidence_low for part in parts], axis=0),
-        np.sum([part.confidence_sum for part in parts], axis=0),
-        np.sum([part.confidence_squares for part in parts], axis=0),
-    )
+def _add_spans(parts: Iterator[EmbeddingCounts]) -> EmbeddingCounts:
+    """Add the counts of successive spans in their order, keeping no more than their sum."""
+    first = next(parts)
+    counts, seen = first.counts.copy(), first.frames.view(np.uint64).copy()
+    holds, applies = first.embeddings.copy(), first.applicable.copy()
+    lowest, total, squares = first.confidence_low, first.confidence_sum.copy(), first.confidence_squares.copy()
+    for part in parts:
+        counts += part.counts
+        seen |= part.frames.view(np.uint64)
+        holds += part.embeddings
+        applies += part.applicable
+        lowest = np.minimum(lowest, part.confidence_low)
+        total += part.confidence_sum
+        squares += part.confidence_squares
+    frames = np.bitwise_count(seen).sum(axis=1, dtype=np.int64)
+    return EmbeddingCounts(counts, frames, holds, applies, lowest, total, squares)

@@ -10,6 +10,7 @@ This module counts; it must not compute measures, test rules or select them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -17,10 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.bitmaps.bank import Bank
-from thence.bitmaps.bits import Words, n_words, pack_mask, popcount, unpack
-from thence.bitmaps.counts import count_rules, cover_rows
+from thence.bitmaps.bits import Words, n_words, pack_mask, popcount, split_range, unpack
+from thence.bitmaps.counts import RuleCounts, count_rules, cover_rows
 from thence.bitmaps.embedding_counts import EmbeddingCounts, count_embeddings
 from thence.bitmaps.stretch_counts import StretchCounts, count_in_stretches
+from thence.cluster.executors import Executor
 from thence.counting.countable import find_countable
 from thence.errors import MiningError
 from thence.rules.extra_columns import EXTRA_COLUMNS, columns_from
@@ -59,6 +61,7 @@ def recount(
     denominator: str = "present",
     notes: Sequence[str] = (),
     counts: Counts | None = None,
+    executor: Executor | None = None,
 ) -> RuleSet:
     """Count rules that are given as item numbers of one block.
 
@@ -72,6 +75,7 @@ def recount(
             all rows.
         notes: Notes of the rule set.
         counts: The counts, if the caller has already made them with the same kernels (as the exact miner does).
+        executor: Where to count; by default in threads of this process.
 
     Returns:
         A rule set with exact counts, in the order given.
@@ -90,7 +94,7 @@ def recount(
     right = np.asarray(consequents, np.int32)
     columns = dict(extras or {})
     if counts is None:
-        counts, supports = _count_items(part.bank, left, right, denominator, lifted=part.is_lifted)
+        counts, supports = _count_items(part.bank, left, right, denominator, lifted=part.is_lifted, executor=executor)
         columns |= supports
     used = np.unique(np.concatenate([left[left >= 0], right]))
     renumber = np.full(part.n_items + 1, -1, np.int32)
@@ -121,26 +125,45 @@ def _facts(table: Table) -> dict[str, Any]:
 
 
 def _count_items(
-    bank: Bank, left: Indices, right: Indices, denominator: str, *, lifted: bool
+    bank: Bank,
+    left: Indices,
+    right: Indices,
+    denominator: str,
+    *,
+    lifted: bool,
+    executor: Executor | None = None,
 ) -> tuple[Counts, dict[str, npt.NDArray[Any]]]:
     if not lifted:
         bitmaps, present, n_rows = bank.flat()
-        counted = count_rules(
-            bitmaps,
-            n_rows=n_rows,
-            antecedents=left,
-            consequents=right,
-            present=present,
-            feature_of_item=bank.column_of_item,
-            denominator=denominator,  # type: ignore[arg-type]
-        )
+        known = {"present": present, "feature_of_item": bank.column_of_item, "denominator": denominator}
+        if executor is None or executor.is_local:
+            counted = count_rules(bitmaps, n_rows=n_rows, antecedents=left, consequents=right, **known)  # type: ignore[arg-type]
+        else:
+            counted = _count_on(executor, {"bitmaps": bitmaps, "n_rows": n_rows, **known}, left, right)
         return Counts(*counted, n_rows=np.asarray(n_rows)), {}
     # Time is counted per site: the same frame number is another time at another site.
     sites = [site for site in bank.sites() if site.n_embeddings]
-    parts = [count_embeddings(s, antecedents=left, consequents=right, denominator=denominator) for s in sites]
+    parts = [
+        count_embeddings(site, antecedents=left, consequents=right, denominator=denominator, executor=executor)
+        for site in sites
+    ]
     found = _add_sites(parts, len(right))
     frames = sum(site.n_frames for site in sites)
     return Counts.from_matrix(found.counts, n_rows=bank.n_rows), _supports(found, frames, bank.n_embeddings)
+
+
+def _count_on(executor: Executor, shared: Mapping[str, Any], left: Indices, right: Indices) -> RuleCounts:
+    """Count rules on an executor, some of them in each task; the bitmaps are sent once."""
+    tasks = [(left[low:high], right[low:high]) for low, high in split_range(len(right), 16 * executor.workers)]
+    with closing(executor.map(_count_some, tasks, shared=shared)) as counted:
+        parts = list(counted)
+    none = np.zeros(0, np.int64)
+    n, held, followed, both = (np.concatenate([none, *(part[at] for part in parts)]) for at in range(4))
+    return n, held, followed, both
+
+
+def _count_some(shared: Mapping[str, Any], task: tuple[Indices, Indices]) -> RuleCounts:
+    return count_rules(**shared, antecedents=task[0], consequents=task[1], threads=1)
 
 
 def _add_sites(parts: Sequence[EmbeddingCounts], n_rules: int) -> EmbeddingCounts:

@@ -14,6 +14,7 @@ from dataclasses import fields, is_dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
+from thence.cluster.executors import Executor
 from thence.errors import ConfigError, nearest
 from thence.miners.neighbours import require_near
 from thence.progress import Progress, silent
@@ -27,7 +28,16 @@ from thence.tables.transactions import TransactionTable
 if TYPE_CHECKING:
     from thence.graph.knowledge_graph import KnowledgeGraph
 
-__all__ = ["MINERS", "BaseMiner", "Miner", "TrainableMiner", "as_miner", "make_miner", "miner_names", "settings_of"]
+__all__ = [
+    "MINERS",
+    "BaseMiner",
+    "Miner",
+    "TrainableMiner",
+    "as_miner",
+    "make_miner",
+    "miner_names",
+    "settings_of",
+]
 
 MINERS: Registry[Any] = Registry(
     "miner",
@@ -84,6 +94,8 @@ class BaseMiner(ABC):
     - ``exhaustive``: whether it finds every rule within its thresholds.
     - ``order_free``: whether the order of columns does not matter although it is not exhaustive.
     - ``columns``: the extra columns that it adds to its rules.
+    - ``spreads``: whether it can spread its work over a cluster; then ``mine``, or ``extract`` of a miner that learns a
+      model, also takes an ``executor``.
 
     The other attributes are settings that refinement and the pipeline read; a miner that has the setting overrides it.
     """
@@ -94,6 +106,7 @@ class BaseMiner(ABC):
     exhaustive: ClassVar[bool] = False
     order_free: ClassVar[bool] = False
     columns: ClassVar[tuple[str, ...]] = ()
+    spreads: ClassVar[bool] = False
 
     if TYPE_CHECKING:
 
@@ -137,20 +150,51 @@ class BaseMiner(ABC):
     def mine(self, table: Any, *, progress: Progress = silent) -> RuleSet:
         """Return the rules that this miner finds in a table, with exact counts."""
 
-    def mine_with_model(self, table: Any, *, progress: Progress = silent) -> tuple[RuleSet, Any]:
+    def mine_with_model(
+        self, table: Any, *, progress: Progress = silent, executor: Executor | None = None
+    ) -> tuple[RuleSet, Any]:
         """Return the rules, and the model behind them if the miner learns one.
 
         Args:
             table: The table to mine.
             progress: Called as mining advances.
+            executor: Where the work is done; by default in this process.
 
         Returns:
             The rules, and the trained model or ``None``.
+
+        Raises:
+            ConfigError: If the executor is a cluster and the miner cannot use one.
         """
+        where = self.require_executor(executor)
         if isinstance(self, TrainableMiner):
             model = self.train(table, progress=progress)
-            return self.extract(model, table, progress=progress), model
-        return self.mine(table, progress=progress), None
+            return self.extract(model, table, progress=progress, **where), model
+        return self.mine(table, progress=progress, **where), None
+
+    def require_executor(self, executor: Executor | None) -> dict[str, Any]:
+        """Return the keywords that tell this miner where to work: none if that is this process.
+
+        Args:
+            executor: Where the work is to be done.
+
+        Raises:
+            ConfigError: If the executor is a cluster and the miner cannot use one.
+        """
+        if executor is None or executor.is_local:
+            return {}
+        if not self.spreads:
+            raise ConfigError(
+                f"the miner '{self.name}' cannot be spread over a cluster",
+                hint="use the executor 'local', or the miner 'exact' or 'aerial'",
+            )
+        device = getattr(self, "device", "cpu")
+        if not str(device).startswith("cpu"):
+            raise ConfigError(
+                f"device '{device}' is a processor of this machine, but the executor is a cluster",
+                hint="use the device 'cpu', or the executor 'local'",
+            )
+        return {"executor": executor}
 
     def within(self, table: Any, graph: KnowledgeGraph | None) -> BaseMiner:
         """Return this miner with ``near`` given as a number of hops replaced by the neighbourhoods in a table.
@@ -226,7 +270,10 @@ class _Adapter(BaseMiner):
     def mine(self, table: Any, *, progress: Progress = silent) -> RuleSet:
         return self.inner.mine(table, progress=progress)
 
-    def mine_with_model(self, table: Any, *, progress: Progress = silent) -> tuple[RuleSet, Any]:
+    def mine_with_model(
+        self, table: Any, *, progress: Progress = silent, executor: Executor | None = None
+    ) -> tuple[RuleSet, Any]:
+        self.require_executor(executor)
         if isinstance(self.inner, TrainableMiner):
             model = self.inner.train(table, progress=progress)
             return self.inner.extract(model, table, progress=progress), model

@@ -27,6 +27,7 @@ from thence.settings.numbers import require_integer
 __all__ = [
     "ItemsetArrays",
     "RuleArrays",
+    "estimate_queries",
     "extract_itemsets",
     "extract_rules",
     "extract_top_rules",
@@ -198,7 +199,7 @@ def split_search(model: Autoencoder, *, count: int, search: SearchSettings | Non
         One search per part, each limited to a range of first features. Together they find the rules of the whole.
     """
     wanted = SearchSettings() if search is None else search
-    weights = _estimate_queries(model.layout, wanted)
+    weights = estimate_queries(model.layout, wanted)
     total = np.cumsum(weights)
     if not len(total) or total[-1] == 0:
         return []
@@ -225,7 +226,7 @@ def _find_antecedents(
     """Stream the combinations that pass the gate, and report progress."""
     layout = network.layout
     first = range(layout.n_features) if wanted.first_features is None else wanted.first_features
-    weights = _estimate_queries(layout, wanted)
+    weights = estimate_queries(layout, wanted)
     total, asked = int(weights[first.start : first.stop].sum()), 0
     common: dict[str, Any] = {
         "antecedent_ok": np.ones(layout.n_items, np.bool_) if wanted.antecedent_ok is None else wanted.antecedent_ok,
@@ -257,7 +258,7 @@ def _check(layout: Layout, wanted: SearchSettings) -> None:
         )
 
 
-def _estimate_queries(layout: Layout, wanted: SearchSettings) -> NDArray[np.float64]:
+def estimate_queries(layout: Layout, wanted: SearchSettings) -> NDArray[np.float64]:
     """Estimate how many queries begin with each feature: exact for one and two antecedents."""
     ok = wanted.antecedent_ok
     items = layout.feature_of_item if ok is None else layout.feature_of_item[ok]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from thence.cluster.executors import Executor
 from thence.counting.assurance import assured, require_assurance
 from thence.counting.recount import recount
 from thence.errors import ConfigError, MiningError
@@ -98,6 +99,7 @@ class Aerial(BaseMiner):
 
     name: ClassVar[str] = "aerial"
     columns: ClassVar[tuple[str, ...]] = ("probability", "assured_confidence")
+    spreads: ClassVar[bool] = True
 
     similarity: float = 0.8
     consequent_similarity: float | None = None
@@ -206,19 +208,24 @@ class Aerial(BaseMiner):
             neighbours=near,
         )
 
-    def mine(self, table: TransactionTable, *, progress: Progress = silent) -> RuleSet:
+    def mine(
+        self, table: TransactionTable, *, progress: Progress = silent, executor: Executor | None = None
+    ) -> RuleSet:
         """Train a network and return its rules, with exact counts.
 
         Args:
             table: A discretized table.
             progress: Called as training and extraction advance.
+            executor: Where to extract and count, with the same rules; the network is trained in this process.
 
         Raises:
+            ConfigError: If ``device`` is not ``"cpu"`` and the executor is a cluster.
             MissingExtraError: If torch is not installed.
             MiningError: If the table is of another kind, or training diverges.
         """
         require_codes(table, self.name)
-        return self.extract(self.train(table, progress=progress), table, progress=progress)
+        self.require_executor(executor)
+        return self.extract(self.train(table, progress=progress), table, progress=progress, executor=executor)
 
     def train(
         self, table: TransactionTable, *, start: AerialModel | None = None, progress: Progress = silent
@@ -303,22 +310,32 @@ class Aerial(BaseMiner):
         """
         return self.train(table, start=model, progress=progress)
 
-    def extract(self, model: AerialModel, table: TransactionTable, *, progress: Progress = silent) -> RuleSet:
+    def extract(
+        self,
+        model: AerialModel,
+        table: TransactionTable,
+        *,
+        progress: Progress = silent,
+        executor: Executor | None = None,
+    ) -> RuleSet:
         """Return the rules of a trained model, counted exactly on a table.
 
         Args:
             model: The model.
             table: A table with the features, categories and bins of the model.
             progress: Called as extraction advances.
+            executor: Where to extract and count, with the same rules; by default in this process.
 
         Raises:
+            ConfigError: If ``device`` is not ``"cpu"`` and the executor is a cluster.
             MissingExtraError: If torch is not installed.
             MiningError: If the table does not match the model.
         """
         require_codes(table, self.name)
         require_torch(extra="aerial")
+        self.require_executor(executor)
         model.require_blocks(table)
-        parts = [self._extract_block(model, table, at, progress) for at in range(len(table.blocks))]
+        parts = [self._extract_block(model, table, at, progress, executor) for at in range(len(table.blocks))]
         notes = [block.reason for block in model.blocks if block.reason is not None]
         if not parts:
             return RuleSet.empty("the table has no rows to mine", *table.notes)
@@ -395,8 +412,10 @@ class Aerial(BaseMiner):
             )
         return None
 
-    def _extract_block(self, model: AerialModel, table: TransactionTable, at: int, progress: Progress) -> RuleSet:
-        from thence.miners.aerial.extraction import RuleArrays, extract_rules, extract_top_rules
+    def _extract_block(
+        self, model: AerialModel, table: TransactionTable, at: int, progress: Progress, executor: Executor | None
+    ) -> RuleSet:
+        from thence.miners.aerial.parts import extract_in_parts
 
         block, learned = table.blocks[at], model.blocks[at]
         if learned.network is None:
@@ -410,11 +429,7 @@ class Aerial(BaseMiner):
             progress("extracting", asked, total, f"{asked:,} queries")
 
         network = learned.network.to(find_device(self.device))
-        if self.top_k is not None:
-            found = extract_top_rules(network, k=self.top_k, search=search, progress=tell)
-        else:
-            chunks = extract_rules(network, search=search, progress=tell)
-            found = RuleArrays.concat(chunks, max_antecedents=self.max_antecedents)
+        found = extract_in_parts(network, k=self.top_k, search=search, progress=tell, executor=executor)
         back = np.append(items, -1).astype(np.int32)
         antecedents = back[found.antecedents]
         if (np.diff(columns) < 0).any():
@@ -425,6 +440,7 @@ class Aerial(BaseMiner):
             table,
             block=at,
             extras={"probability": found.probability.astype(np.float64)},
+            executor=executor,
         )
 
     def _sides(self, block: Block, items: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.bitmaps.bits import needs_compiling
+from thence.cluster.executors import Executor
 from thence.counting.recount import recount
 from thence.errors import ConfigError, nearest
 from thence.miners.base import BaseMiner
@@ -24,6 +25,7 @@ from thence.miners.exact.estimate import require_room, search_input, suggest_set
 from thence.miners.exact.kernels import continue_search, count_pairs_of
 from thence.miners.exact.neighbourhoods import mine_near
 from thence.miners.exact.search import RuleBlock, mine_exact
+from thence.miners.exact.spread import spread_exact, spread_near
 from thence.miners.neighbours import near_columns
 from thence.miners.torch_runtime import find_device, is_on_cpu, require_device, require_torch
 from thence.progress import FIRST_RUN, Progress, silent
@@ -79,6 +81,7 @@ class Exact(BaseMiner):
 
     name: ClassVar[str] = "exact"
     exhaustive: ClassVar[bool] = True
+    spreads: ClassVar[bool] = True
 
     max_antecedents: int = 2
     min_support: float = 0.01
@@ -120,7 +123,9 @@ class Exact(BaseMiner):
         """
         return suggest_settings(table, self, given=given)
 
-    def mine(self, table: TransactionTable, *, progress: Progress = silent) -> RuleSet:
+    def mine(
+        self, table: TransactionTable, *, progress: Progress = silent, executor: Executor | None = None
+    ) -> RuleSet:
         """Return all rules of a table that meet the thresholds, with exact counts.
 
         An interrupted search returns the rules found so far, with a note.
@@ -128,16 +133,19 @@ class Exact(BaseMiner):
         Args:
             table: A discretized table.
             progress: Called as the search advances.
+            executor: Where to search and count, with the same rules; by default in threads of this process.
 
         Raises:
+            ConfigError: If ``device`` is not ``"cpu"`` and the executor is a cluster.
             MiningError: If the table is of another kind, its bitmaps need too much memory, or the search would find
                 more than ``max_rules`` rules.
         """
         require_codes(table, self.name)
+        self.require_executor(executor)
         parts: list[RuleSet] = []
         room = self.max_rules
         for at in range(len(table.blocks)):
-            found = self._mine_block(table, at, room, progress)
+            found = self._mine_block(table, at, room, progress, executor)
             parts.append(found)
             room -= len(found)
             if found.ending is not Ending.COMPLETE:
@@ -149,7 +157,9 @@ class Exact(BaseMiner):
             return replace(RuleSet.empty(*self._why_empty(table), facts=parts[0].facts), ending=rules.ending)
         return rules.filter(bounds=self.bounds) if self.bounds else rules
 
-    def _mine_block(self, table: TransactionTable, at: int, room: int, progress: Progress) -> RuleSet:
+    def _mine_block(
+        self, table: TransactionTable, at: int, room: int, progress: Progress, executor: Executor | None
+    ) -> RuleSet:
         block = table.blocks[at]
         inputs = search_input(self, block)
         found: list[RuleBlock] = []
@@ -158,7 +168,7 @@ class Exact(BaseMiner):
         # The rules of earlier blocks were within the limit, or the question was asked there.
         unasked = self.on_limit == "raise" and self.max_rules - room <= self.max_rules * _ASK_AFTER
         trivial = trivial_pairs(block)
-        search = self._search(at, len(block.columns))
+        search = self._search(at, len(block.columns), executor)
         bounds = {"min_support": self.min_support, "min_confidence": self.min_confidence, "max_rules": room}
         label = f"mining {at + 1}/{len(table.blocks)}" if len(table.blocks) > 1 else "mining"
         n_rules = 0
@@ -192,13 +202,24 @@ class Exact(BaseMiner):
         # A lifted block is recounted, because its rules also need their supports over frames and embeddings.
         own = None if block.is_lifted else Counts.from_matrix(counts, n_rows=inputs["n_rows"])
         rules = recount(
-            antecedents, consequents, table, block=at, counts=own, notes=notes, denominator=self.denominator
+            antecedents,
+            consequents,
+            table,
+            block=at,
+            counts=own,
+            notes=notes,
+            denominator=self.denominator,
+            executor=executor,
         )
         return replace(rules, ending=ending)
 
-    def _search(self, at: int, n_columns: int) -> Callable[..., Generator[RuleBlock]]:
+    def _search(self, at: int, n_columns: int, executor: Executor | None) -> Callable[..., Generator[RuleBlock]]:
         """The search for the rules of a block, where it was asked for."""
         near = None if self.near is None else near_columns(self.near, at, n_columns)
+        if executor is not None and not executor.is_local:
+            if near is None:
+                return partial(spread_exact, executor=executor)
+            return partial(spread_near, executor=executor, near=near)
         if is_on_cpu(self.device):
             return mine_exact if near is None else partial(mine_near, near=near)
         require_torch(extra="aerial")

@@ -31,6 +31,7 @@ def mine_near(
     consequent_ok: NDArray[np.bool_],
     present: NDArray[np.uint64] | None = None,
     max_rules: int,
+    first_features: range | None = None,
     **thresholds: Any,
 ) -> Generator[RuleBlock]:
     """Find the rules of ``mine_exact`` whose features are all neighbours of each other.
@@ -43,6 +44,7 @@ def mine_near(
         consequent_ok: For each item, whether it may be a consequent.
         present: One bitmap per feature of the rows in which it is not missing.
         max_rules: The search ends after this many rules.
+        first_features: Only rules whose first feature is one of these; all by default.
         **thresholds: Further arguments of ``mine_exact``.
 
     Yields:
@@ -65,7 +67,7 @@ def mine_near(
         "consequent_ok": consequent_ok,
         **thresholds,
     }
-    for first in range(near.n_features):
+    for first in range(near.n_features) if first_features is None else first_features:
         for block in mine_around(first, near=near, bitmaps=bitmaps, present=present, **shared):
             capped = len(block) > room
             head = slice(room if capped else None)

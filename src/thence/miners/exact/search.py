@@ -59,7 +59,16 @@ from thence.miners.exact.kernels import (
 )
 from thence.rules.bounds import as_fraction, exact_threshold
 
-__all__ = ["RuleBlock", "Search", "cap_blocks", "mine_exact", "prepare_search"]
+__all__ = [
+    "RuleBlock",
+    "Search",
+    "cap_blocks",
+    "finds_pairs_only",
+    "mine_exact",
+    "prepare_search",
+    "select_pairs",
+    "split_runs",
+]
 
 # Pair counts are stored for up to this many frequent items (256 MB); with more, only the bound n(P, i) prunes.
 _MAX_PAIR_ITEMS = 8192
@@ -234,8 +243,8 @@ def mine_exact(
     if block_rules < 1:
         raise ConfigError(f"block_rules must be at least 1, got {block_rules}")
     workers = threads or default_threads()
-    if max_antecedents == 1 and len(problem.pairs) and not len(problem.present):
-        blocks = _select_pairs(problem, block_rules=block_rules)
+    if finds_pairs_only(problem):
+        blocks = select_pairs(problem, block_rules=block_rules)
     else:
         blocks = _stream(problem, block_rules=block_rules, workers=workers)
     return blocks if max_rules is None else cap_blocks(blocks, max_rules)
@@ -365,7 +374,12 @@ def _count_pairs(problem: SearchProblem, threads: int | None) -> NDArray[np.int3
     return as_kernel_array(pairs, np.int32)
 
 
-def _select_pairs(problem: SearchProblem, *, block_rules: int) -> Generator[RuleBlock, None, None]:
+def finds_pairs_only(problem: SearchProblem) -> bool:
+    """Return whether the counts of pairs are all that a search needs, so that nothing is left to search."""
+    return problem.max_antecedents == 1 and len(problem.pairs) > 0 and not len(problem.present)
+
+
+def select_pairs(problem: SearchProblem, *, block_rules: int) -> Generator[RuleBlock, None, None]:
     """Yield the rules with one antecedent, which are pairs of items, in the order of the search.
 
     The counts of all pairs are known, so nothing is left to search and no further kernel has to be compiled.
@@ -387,7 +401,7 @@ def _select_pairs(problem: SearchProblem, *, block_rules: int) -> Generator[Rule
             yield RuleBlock(antecedents, consequents, counts[some], progress=min(low + _TILE, n_items) / n_items)
 
 
-def _split_runs(problem: SearchProblem, workers: int) -> list[tuple[int, int]]:
+def split_runs(problem: SearchProblem, workers: int) -> list[tuple[int, int]]:
     """Split the first items into runs of about equal work; an early item has more later items than a late one."""
     n_items, width = len(problem.name), problem.bitmaps.shape[1]
     leading = problem.antecedent_ok.astype(np.float64)
@@ -402,7 +416,7 @@ def _split_runs(problem: SearchProblem, workers: int) -> list[tuple[int, int]]:
 
 def _stream(problem: SearchProblem, *, block_rules: int, workers: int) -> Generator[RuleBlock, None, None]:
     """Yield blocks in the order of their first items, while later runs are searched ahead by at most one block each."""
-    runs = deque(_split_runs(problem, workers))
+    runs = deque(split_runs(problem, workers))
     workers = min(workers, len(runs))
     n_items = len(problem.name)
     stop = threading.Event()
