@@ -21,6 +21,7 @@ from thence.errors import InputError, nearest
 from thence.readings.findings import Finding
 from thence.readings.frames import is_categorical
 from thence.readings.losses import MAX_LOSS, advise_repair, refuse_large_loss
+from thence.readings.usable_times import datetime_to_us
 
 __all__ = [
     "KEEP_LAST",
@@ -351,9 +352,8 @@ def time_to_utc(dtype: pl.DataType, source: str) -> pl.Expr:
     """Return the expression that converts a ``time`` column of this type to UTC microseconds; naive means UTC."""
     if not isinstance(dtype, pl.Datetime):
         raise InputError(f"column 'time' must hold datetimes, got {dtype}", where=source, hint="use th.read_sensors")
-    time = pl.col("time")
-    zoned = time.dt.replace_time_zone("UTC") if dtype.time_zone is None else time.dt.convert_time_zone("UTC")
-    return zoned.dt.cast_time_unit("us")
+    time = datetime_to_us(pl.col("time"), dtype.time_unit)
+    return time.dt.replace_time_zone("UTC") if dtype.time_zone is None else time.dt.convert_time_zone("UTC")
 
 
 def require_columns(columns: Collection[str], needed: Iterable[str], source: str) -> None:

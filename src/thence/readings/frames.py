@@ -1,6 +1,6 @@
 """Lazy frames: column types, collecting, and reading in batches.
 
-Errors of polars and of the file system become an ``InputError`` that names the source. Nothing here knows sensors or
+Whatever polars or the file system raises becomes an ``InputError`` that names the source. Nothing here knows sensors or
 decides what a column means.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from thence.errors import InputError
+from thence.errors import InputError, door
 
 __all__ = ["collect", "first_line", "is_categorical", "is_text", "iter_batches"]
 
@@ -36,10 +36,8 @@ def collect(lazy: pl.LazyFrame, *, source: str) -> pl.DataFrame:
     Raises:
         InputError: If the data cannot be read to the end; it names ``source``.
     """
-    try:
+    with door(InputError, where=source):
         return lazy.collect(engine="streaming")
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"cannot be read: {first_line(error)}", where=source) from error
 
 
 def iter_batches(lazy: pl.LazyFrame, *, rows: int, ordered: bool, source: str) -> Iterator[pl.DataFrame]:
@@ -54,7 +52,5 @@ def iter_batches(lazy: pl.LazyFrame, *, rows: int, ordered: bool, source: str) -
     Raises:
         InputError: If the data cannot be read to the end.
     """
-    try:
+    with door(InputError, where=source):
         yield from lazy.collect_batches(chunk_size=rows, maintain_order=ordered, lazy=True)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"cannot be read: {first_line(error)}", where=source) from error

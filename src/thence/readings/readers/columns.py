@@ -148,6 +148,8 @@ def _bad_time_error(
             "ambiguous times as the earlier one and to drop those that do not exist",
         )
     hint = advise(f"pass time_format, or {drop}")
+    if options.time_format is not None and "%Y" in options.time_format:
+        hint += "; %Y is a year of four digits, %y one of two"
     if isinstance(raw, str) and (zone := re.search(r"\d ?([A-Z]{2,5})$", raw)):
         hint = f"pass time_format='%Y-%m-%d %H:%M {zone[1]}' or the like, and the time zone as timezone='Europe/Berlin'"
     return InputError(f"column '{roles.time}': '{raw}' is not a time", where=table.at(row), hint=hint)

@@ -30,6 +30,13 @@ from thence.readings.readers.dates import (
 )
 from thence.readings.readers.table import ReadOptions
 from thence.readings.readers.writings import Writing, offsets_of, quick_format
+from thence.readings.usable_times import (
+    FIRST_MICROSECOND,
+    LAST_MICROSECOND,
+    date_to_us,
+    datetime_to_us,
+    usable,
+)
 
 __all__ = ["TimeReader", "check_format", "choose_time_reader"]
 
@@ -108,12 +115,12 @@ def choose_time_reader(
         options = replace(options, time_format="s")
     if isinstance(dtype, pl.Datetime):
         if dtype.time_zone is not None:
-            utc = raw.dt.convert_time_zone("UTC").dt.cast_time_unit("us")
+            utc = datetime_to_us(raw, dtype.time_unit).dt.convert_time_zone("UTC")
             notes = () if dtype.time_zone == "UTC" else (f"times converted from {dtype.time_zone} to UTC",)
             return TimeReader(utc, utc, naive=False, notes=notes)
-        return _naive(raw.dt.cast_time_unit("us"), options)
+        return _naive(datetime_to_us(raw, dtype.time_unit), options)
     if dtype == pl.Date:
-        return _naive(raw.cast(pl.Datetime("us")), options)
+        return _naive(date_to_us(raw), options)
     if dtype.is_numeric():
         if options.time_format is not None and options.time_format not in (*UNIX_UNITS, *ORDERS):
             return _given(_figures(raw, dtype, options.time_format), options.time_format, options)
@@ -162,15 +169,17 @@ def _unix(raw: pl.Expr, sample: pl.Series, options: ReadOptions, column: str, wh
         notes = (f"times read as Unix times in {unit}",)
     factor = UNIX_UNITS[unit]
     if factor >= 1 and sample.dtype.is_integer():
-        micros = raw.cast(pl.Int64) * int(factor)
+        whole = raw.cast(pl.Int64, strict=False)  # null, as what is no time: it would not fit after the multiplication
+        held = whole.is_between(FIRST_MICROSECOND // int(factor), LAST_MICROSECOND // int(factor))
+        micros = pl.when(held).then(whole) * int(factor)
     elif sample.dtype.is_integer():
-        micros = raw.cast(pl.Int64) // 1000
+        micros = raw.cast(pl.Int64, strict=False) // 1000
     else:
         number = raw.cast(pl.Float64, strict=False).fill_nan(None)
         micros = (number * factor).round().cast(pl.Int64, strict=False)
         if sample.dtype == pl.String and unit == "ns":  # more digits than a float can hold
             micros = pl.coalesce(raw.cast(pl.Int64, strict=False) // 1000, micros)
-    utc = micros.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
+    utc = usable(micros.cast(pl.Datetime("us"))).dt.replace_time_zone("UTC")
     return TimeReader(utc, utc, naive=False, notes=notes)
 
 
@@ -205,7 +214,7 @@ def _figures(raw: pl.Expr, dtype: pl.DataType, time_format: str) -> pl.Expr:
 
 
 def _given(raw: pl.Expr, time_format: str, options: ReadOptions) -> TimeReader:
-    parsed = _strptime(raw, time_format)
+    parsed = usable(_strptime(raw, time_format))
     if re.search(r"%#?:*z", time_format):
         return TimeReader(parsed, parsed, naive=False)
     if re.search(r"(?<!%)%s", time_format):  # Unix times are UTC

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from thence.readings.readers.dates import ORDERS, plain_clock
+from thence.readings.usable_times import usable
 
 __all__ = ["Writing", "offsets_of", "quick_format"]
 
@@ -30,7 +31,6 @@ CLOCK = re.compile(
 CLOCKS = ("%H:%M:%S%.f", "%H:%M", "%I:%M:%S%.f %p", "%I:%M %p", "")
 OFFSET = r"(?i):\d{2}(?:\.\d+)?(?: [ap]m)?([+-]\d{2}(?::?\d{2})?)$"
 MIDNIGHT = r" 24:00(?::00(?:\.0+)?)?"  # the end of the day
-FIRST_YEAR = 1000  # %Y reads 07 as the year 7
 TIME, NAIVE = pl.Datetime("us", "UTC"), pl.Datetime("us")
 
 
@@ -144,13 +144,16 @@ def _read_in(cells: pl.Series, form: str | None) -> pl.DataFrame:
     if form is None:
         return pl.DataFrame({"plain": nothing, "utc": nothing.dt.replace_time_zone("UTC")})
     read = cells.str.to_datetime(form, time_unit="us", strict=False)
-    if (early := read.dt.year() < FIRST_YEAR).any():
-        read = read.set(early.fill_null(False), None)
+    read = _usable(read)  # %Y reads 07 as the year 7
     if form.endswith("z"):
         return pl.DataFrame({"plain": nothing, "utc": read})
     if form.endswith(("Z", "UTC", "GMT")):
         return pl.DataFrame({"plain": nothing, "utc": read.dt.replace_time_zone("UTC")})
     return pl.DataFrame({"plain": read, "utc": nothing.dt.replace_time_zone("UTC")})
+
+
+def _usable(times: pl.Series) -> pl.Series:
+    return pl.select(usable(pl.lit(times))).to_series()
 
 
 def _first_fit(text: pl.Series, chosen: pl.Series, formats: Sequence[str]) -> pl.Series:
@@ -161,7 +164,7 @@ def _first_fit(text: pl.Series, chosen: pl.Series, formats: Sequence[str]) -> pl
     for form in formats:
         if not at.len():
             break
-        read = text.gather(at).str.to_datetime(form, time_unit="us", strict=False)
+        read = _usable(text.gather(at).str.to_datetime(form, time_unit="us", strict=False))
         out = out.scatter(at, read)
         at = at.filter(read.is_null())
     return out
