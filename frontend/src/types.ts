@@ -318,6 +318,10 @@ export interface Alert {
   sentence: string;
   where: string[];
   evidence: string[];
+  run: number | null;
+  rule: number | null;
+  key: string;
+  says: string;
 }
 
 export interface AlertPage {

@@ -99,7 +99,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
   const [place, go] = usePlace();
   const theme = useThemeName();
   const run = runs.runs.find((each) => each.id === place.run) ?? (runs.runs[0] as RunEntry);
-  const { query, view, subject } = place;
+  const { query, view } = place;
   const reviews = useReviews();
   const [open, setOpen] = useState<Open>(null);
   const [writing, setWriting] = useState(false);
@@ -111,7 +111,13 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
   const searchField = useRef<HTMLInputElement>(null);
   const listPane = useRef<HTMLElement>(null);
   // A rule that only the other run has is looked at there.
-  const home = place.other && place.against !== null ? (runs.runs.find((each) => each.id === place.against) ?? run) : run;
+  const homeId = view === "live" ? (alert?.run ?? run.id) : place.other && place.against !== null ? place.against : run.id;
+  const home = runs.runs.find((each) => each.id === homeId) ?? run;
+  // What the evidence is of: in the live view, the rule of the alert.
+  const subject = useMemo<Subject | null>(
+    () => (view !== "live" ? place.subject : alert === null || alert.rule === null || alert.run === null ? null : { about: "rule", id: alert.rule }),
+    [view, alert, place.subject?.about, place.subject?.id],
+  );
 
   const outline = useAnswer<Outline>(() => api.outline(run.id), [run.id, run.data, reviews.version], { keep: true });
   const drawing = useAnswer<Drawing | null>(() => api.drawing(run.id), [run.id, run.data], { keep: true });
@@ -144,7 +150,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
 
   // The rule that is open: from the list, from the comparison, or asked for by its number.
   const listed = useMemo<RuleRow | null>(() => {
-    if (subject?.about !== "rule") return null;
+    if (view === "live" || subject?.about !== "rule") return null;
     const compared = comparison.value;
     if (view === "compare" && compared !== null) {
       const rows = place.other ? compared.lost : [...compared.gained, ...compared.changed.map((change) => change.other)];
@@ -153,8 +159,8 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
     return page.value?.rules.find((rule) => rule.id === subject.id) ?? null;
   }, [key, page.value, comparison.value, view, place.other]);
   const asked = useAnswer<RulePage>(
-    subject?.about === "rule" && listed === null && !page.waiting ? (signal) => api.rules(home.id, emptyQuery, subject.id, 1, signal) : null,
-    [home.id, key, listed === null, page.waiting, reviews.version],
+    view !== "live" && subject?.about === "rule" && listed === null && !page.waiting ? (signal) => api.rules(home.id, emptyQuery, subject.id, 1, signal) : null,
+    [home.id, key, view, listed === null, page.waiting, reviews.version],
     { keep: true },
   );
   const rule = listed ?? (subject?.about === "rule" ? (asked.value?.rules.find((each) => each.id === subject.id) ?? null) : null);
@@ -167,6 +173,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
   const lit = useMemo<string[]>(() => {
     if (view === "live") {
       if (alert === null) return [];
+      if (alert.where.length === 0) return places.value?.nodes ?? [];
       // The place of a lifted rule is a chain of nodes: "Pipe 1 – Junction 2".
       const words = new Set(alert.where.flatMap((text) => [text, ...text.split(" – ")]));
       return (drawing.value?.nodes ?? []).filter((each) => words.has(each.id) || words.has(each.name) || each.sensors.some((sensor) => words.has(sensor))).map((each) => each.id);
@@ -217,6 +224,11 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
     else next.delete(id);
     setSelected(next);
   };
+  /** Opens the rule that an alert is about, if an open run has it. */
+  const openRuleOf = ({ run: of, rule: id }: Alert): (() => void) | null =>
+    of === null || id === null
+      ? null
+      : () => go({ run: of, view: "rules", list: "rules", query: of === run.id ? query : emptyQuery, page: 0, node: null, subject: { about: "rule", id }, other: false, ...(wide() ? {} : { pane: "detail" as const }) });
   const review = (next: Review): void => {
     if (opened !== null && subject !== null) reviews.review(home.id, opened, subject.about, next);
   };
@@ -273,6 +285,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
     Escape: () => {
       if (writing) setWriting(false);
       else if (!wide() && place.pane !== "list") go({ pane: "list" });
+      else if (view === "live") setAlert(null);
       else if (subject !== null) go({ subject: null });
       else if (place.node !== null) openNode(null);
     },
@@ -477,7 +490,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
           <Tabs label="What is shown" id="detail" tabs={tabNames} current={place.tab} onChange={(name) => go({ tab: name })}>
             {place.tab === "evidence" && (
               <>
-                {view === "live" && (alert === null ? <Nothing title="Choose an alert to see its evidence." /> : <AlertDetail alert={alert} />)}
+                {view === "live" && (alert === null ? <Nothing title="Choose an alert to see its evidence." /> : <AlertDetail alert={alert} onRule={openRuleOf(alert)} />)}
                 {view !== "live" && subject === null && place.node === null && (
                   <>
                     {outline.problem && <ProblemNote problem={outline.problem} />}
@@ -493,7 +506,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
                   </>
                 )}
                 {view !== "live" && subject === null && place.node !== null && node.problem && <ProblemNote problem={node.problem} />}
-                {view !== "live" && (subject !== null || node.value !== null) && (
+                {(subject !== null || (view !== "live" && node.value !== null)) && (
                   <Evidence run={home} card={card} drawing={drawing.value} sensors={shownSensors} nodeName={nameOf(place.node ?? "")} subject={subject} />
                 )}
               </>
@@ -531,10 +544,10 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
             )}
             {place.tab === "details" && (
               <>
-                {rule !== null && <RuleDetails rule={rule} onRule={(id) => openSubject({ about: "rule", id }, place.other)} />}
+                {view !== "live" && rule !== null && <RuleDetails rule={rule} onRule={(id) => openSubject({ about: "rule", id }, place.other)} />}
                 {law !== null && <LawDetails law={law} />}
                 {control !== null && <ControlDetails control={control} />}
-                {view === "live" && alert !== null && <AlertDetail alert={alert} />}
+                {view === "live" && alert !== null && <AlertDetail alert={alert} onRule={openRuleOf(alert)} />}
                 {view !== "live" && opened === null && <RunDetails run={run} outline={outline} />}
               </>
             )}
@@ -587,7 +600,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
 }
 
 function litText(view: View, alert: Alert | null, subject: Subject | null, places: Answer<Places>, lit: readonly string[]): string {
-  if (view === "live") return alert !== null && lit.length > 0 ? "Lit: where the alert is." : "";
+  if (view === "live") return alert === null || lit.length === 0 ? "" : alert.where.length > 0 ? "Lit: where the alert is." : "Lit: the places of the rule of the alert.";
   if (subject === null) return "";
   if (subject.about !== "rule") return lit.length > 0 ? `Lit: the place of the evidence.` : "";
   if (places.value === null) return "";

@@ -194,8 +194,8 @@ export function AlertList({ alerts, current, watched, onOpen }: ListProps): JSX.
   );
 }
 
-/** The evidence of an alert. */
-export function AlertDetail({ alert }: { alert: Alert }): JSX.Element {
+/** The evidence of an alert; the rule that it is about can be opened if an open run has it. */
+export function AlertDetail({ alert, onRule }: { alert: Alert; onRule: (() => void) | null }): JSX.Element {
   return (
     <div class="details">
       <p class="muted small num">{moment(alert.time)}</p>
@@ -206,7 +206,14 @@ export function AlertDetail({ alert }: { alert: Alert }): JSX.Element {
           </li>
         ))}
       </ul>
-      {alert.evidence.length === 0 && <p class="muted">The alert came without further evidence.</p>}
+      {onRule !== null && (
+        <p>
+          <button type="button" class="link" onClick={onRule}>
+            Open the rule
+          </button>
+        </p>
+      )}
+      {alert.evidence.length === 0 && onRule === null && <p class="muted">The alert came without further evidence.</p>}
     </div>
   );
 }

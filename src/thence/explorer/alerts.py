@@ -13,12 +13,12 @@ import zlib
 from collections import Counter, deque
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
 
 from thence.errors import InputError
+from thence.explorer.alert_text import read_alert
 from thence.explorer.schema import Alert, AlertPage, Monitor
 
 __all__ = ["AlertFile", "open_monitor"]
@@ -28,7 +28,6 @@ _SNAPSHOT = "state.npz"
 _MOST_KEPT = 10_000
 _MOST_AT_ONCE = 1_000
 _LARGEST_READ = 1 << 24
-_LONGEST = 2_000
 
 
 class AlertFile:
@@ -118,8 +117,8 @@ class AlertFile:
         if not line.strip():
             return
         try:
-            alert = _alert(json.loads(line.decode("utf-8")), number=self._read + 1, monitor=self.number)
-        except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
+            alert = read_alert(json.loads(line.decode("utf-8")), number=self._read + 1, monitor=self.number)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
             self._rejected += 1
             return
         self._read += 1
@@ -154,48 +153,6 @@ def open_monitor(path: str | Path, number: int) -> AlertFile:
         )
     state = given.parent if (given.parent / _SNAPSHOT).is_file() else None
     return AlertFile(number, given.name if given.stem == "alerts" and state is None else given.stem, given, state=state)
-
-
-def _alert(data: Any, *, number: int, monitor: int) -> Alert:
-    """An alert of the file as the explorer shows it."""
-    time = datetime.fromisoformat(str(data["time"]).replace("Z", "+00:00"))
-    if time.tzinfo is None:
-        raise ValueError("no time zone")
-    where = [*_texts(data.get("places")), *_texts(data.get("nodes")), *_texts(data.get("located"))]
-    skip = {"alert", "kind", "time", "message", "places", "nodes", "located"}
-    evidence = [*_texts(data.get("reasons"))]
-    evidence += [
-        f"{name.replace('_', ' ')}: {value}"
-        for name, value in data.items()
-        if name not in skip and isinstance(value, (str, int, float)) and not isinstance(value, bool)
-    ]
-    return {
-        "id": number,
-        "monitor": monitor,
-        "time": round(time.timestamp() * 1000),
-        "kind": str(data["kind"])[:_LONGEST],
-        "sentence": str(data["message"])[:_LONGEST],
-        "where": [text[:_LONGEST] for text in dict.fromkeys(where)],
-        "evidence": [text[:_LONGEST] for text in evidence],
-    }
-
-
-def _texts(value: Any) -> list[str]:
-    """A list of texts, or of records that begin with a text."""
-    if not isinstance(value, list):
-        return []
-    out = []
-    for one in value:
-        first = (
-            one[0]
-            if isinstance(one, list) and one
-            else next(iter(one.values()), None)
-            if isinstance(one, dict)
-            else one
-        )
-        if isinstance(first, str):
-            out.append(first)
-    return out
 
 
 def _snapshot_facts(folder: Path | None) -> dict[str, str]:

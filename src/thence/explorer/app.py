@@ -238,11 +238,11 @@ def create_app(state: State, token: str, *, host: str = "127.0.0.1") -> Any:
 
     @get("/api/monitors/{monitor}/alerts", ("after",), "monitor")
     def alerts(given: Parameters, monitor: int) -> Any:
-        return state.monitor(monitor).page(given.integer("after", 0) or 0)
+        return state.alerts(monitor, given.integer("after", 0) or 0)
 
     async def events(request: Request) -> Response:
         given = Parameters(request.query_params, ("after",))
-        watched = state.monitor(as_integer("monitor", request.path_params["monitor"]))
+        watched = state.monitor(as_integer("monitor", request.path_params["monitor"])).number
         # A browser that connects again says what it had last.
         resumed = request.headers.get("last-event-id", "")
         after = as_integer("after", resumed) if resumed else given.integer("after", 0) or 0
@@ -251,7 +251,7 @@ def create_app(state: State, token: str, *, host: str = "127.0.0.1") -> Any:
             last, silent = after, 0.0
             yield "retry: 1000\n\n"
             while not state.closing.is_set() and not await request.is_disconnected():
-                page = await asyncio.to_thread(watched.page, last)
+                page = await asyncio.to_thread(state.alerts, watched, last)
                 for alert in page["alerts"]:
                     last = alert["id"]
                     yield f"id: {last}\ndata: {json.dumps(alert, ensure_ascii=True, allow_nan=False)}\n\n"

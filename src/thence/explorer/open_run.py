@@ -106,6 +106,25 @@ class OpenRun:
         """The keys of the rules."""
         return rule_keys(self.run.rules)
 
+    @cached_property
+    def _by_key(self) -> tuple[Keys, npt.NDArray[np.int64]]:
+        """The keys in order, and the rule of each."""
+        order = np.argsort(self.keys, kind="stable")
+        return self.keys[order], order
+
+    def position_of(self, key: str) -> int | None:
+        """Return the position of the rule with a key; of several with the same key, the first.
+
+        Args:
+            key: The key.
+        """
+        if not is_key(key) or not len(self.run.rules):
+            return None
+        keys, order = self._by_key
+        wanted = np.uint64(int(key, 16))
+        at = int(np.searchsorted(keys, wanted))
+        return int(order[at]) if at < len(keys) and keys[at] == wanted else None
+
     @property
     def reviews(self) -> Reviews:
         """What people said of the rules."""
@@ -301,13 +320,13 @@ class OpenRun:
         """The sentence of the rule, law or control with a key."""
         if key in self._statements:
             return self._statements[key]
-        found = np.flatnonzero(self.keys == np.uint64(int(key, 16))).tolist() if is_key(key) else []
-        if not found:
+        found = self.position_of(key)
+        if found is None:
             raise ConfigError(
                 f"no rule, law or control of the run has the key '{key[:40]}'",
                 hint="use the key of a rule, law or control of this run",
             )
-        return self.run.rules.rule(int(found[0])).english
+        return self.run.rules.rule(found).english
 
     @cached_property
     def _entries(self) -> list[list[int]]:

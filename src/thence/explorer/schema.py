@@ -253,6 +253,14 @@ class Alert(TypedDict):
     sentence: str
     where: list[str]
     evidence: list[str]
+    run: int | None
+    """The open run that has the rule that it is about, if one has."""
+    rule: int | None
+    """The position of that rule."""
+    key: str
+    """The key of the rule, if the monitor names it."""
+    says: str
+    """The sentence of the rule, if the monitor gives it."""
 
 
 class AlertPage(TypedDict):

@@ -16,7 +16,7 @@ from thence.explorer.comparison import compare_rules
 from thence.explorer.jobs import Jobs
 from thence.explorer.memo import Memo
 from thence.explorer.open_run import OpenRun
-from thence.explorer.schema import Comparison, Runs
+from thence.explorer.schema import Alert, AlertPage, Comparison, Runs
 from thence.graph.sites import AnySystem
 from thence.runs.run import Run, load_run
 
@@ -96,6 +96,16 @@ class State:
             )
         return self._monitors[number]
 
+    def alerts(self, monitor: int, after: int) -> AlertPage:
+        """Return the alerts of a monitor after a given one, with the rules of open runs that they are about.
+
+        Args:
+            monitor: The number of the monitor.
+            after: The id of the last alert that is known; 0 for all.
+        """
+        page = self.monitor(monitor).page(after)
+        return {**page, "alerts": [self._with_rule(alert) for alert in page["alerts"]]}
+
     def describe(self) -> Runs:
         """Return what is open."""
         return {
@@ -134,6 +144,17 @@ class State:
         """End what runs in the background: live alerts and searches."""
         self.closing.set()
         self.jobs.close()
+
+    def _with_rule(self, alert: Alert) -> Alert:
+        """The alert with its rule: by the key; without one, by the number, if the rule there says the same."""
+        for opened in self._runs:
+            found = opened.position_of(alert["key"])
+            number, rules = alert["rule"], opened.run.rules
+            if found is None and not alert["key"] and number is not None and number < len(rules):
+                found = number if rules.rule(number).english == alert["says"] else None
+            if found is not None:
+                return {**alert, "run": opened.number, "rule": found}
+        return {**alert, "run": None, "rule": None}
 
     def _free_name(self, name: str) -> str:
         taken = {run.name for run in self._runs}

@@ -16,6 +16,7 @@ from typing import Any
 from thence.monitor.health import DRIFTED, HOLDS, MISSING, SILENT, Change
 from thence.readings.steps import format_duration
 from thence.rules.ruleset import RuleSet
+from thence.runs.keys import rule_key
 
 __all__ = ["Alert", "format_time", "tell_change", "tell_violation"]
 
@@ -112,7 +113,7 @@ def tell_change(
     now = change.satisfied / used if used else math.nan
     period = format_duration(block * min(change.blocks, n_blocks))
     name = f"Rule {change.rule + 1}"
-    details: dict[str, Any] = {"rule": change.rule + 1, "sentence": rule.english}
+    details: dict[str, Any] = {"rule": change.rule + 1, "key": rule_key(rule), "sentence": rule.english}
     numbers = {
         "confidence_mined": round(then, 6),
         "confidence_now": round(now, 6),
@@ -160,10 +161,11 @@ def tell_violation(
         n_places: Number of these places.
         number: Number of the alert.
     """
-    sentence = rules.rule(rule).english
+    watched = rules.rule(rule)
+    sentence = watched.english
     more = f" and {n_places - _NAMED} more" if n_places > _NAMED else ""
     where = f" at {', '.join(places[:_NAMED])}{more}" if places else ""
-    details: dict[str, Any] = {"rule": rule + 1, "sentence": sentence}
+    details: dict[str, Any] = {"rule": rule + 1, "key": rule_key(watched), "sentence": sentence}
     if places:
         details |= {"places": list(places[:_NAMED]), "n_places": n_places}
     message = f"Rule {rule + 1} is violated{where} from {format_time(start)} on: {sentence}."
