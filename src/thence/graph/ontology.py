@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
-from typing import Any
+from typing import Any, TypeVar
 
 from thence.errors import GraphError, nearest
 from thence.graph.knowledge_graph import KnowledgeGraph
@@ -19,6 +19,7 @@ from thence.graph.records import Edge, Node
 
 __all__ = ["ADMINISTRATIVE", "Breach", "Ontology", "Relation"]
 
+Single = TypeVar("Single", str, bool)
 ADMINISTRATIVE = frozenset(
     {
         *("iri", "label", "prefLabel", "altLabel", "comment", "definition", "description", "title", "seeAlso"),
@@ -191,27 +192,42 @@ class Ontology:
                 return frozenset()
             return frozenset(value)
 
+        def single(part: str, entry: str, key: str, kind: type[Single]) -> Single:
+            value = entries[part][entry].get(key, kind())
+            if not isinstance(value, kind):
+                wanted = "true or false" if kind is bool else "a string"
+                problems.append(f"'{part}.{entry}.{key}' must be {wanted}, got {value!r}")
+                return kind()
+            return value
+
         classes = {entry: names("classes", entry, "parents") for entry in entries["classes"]}
         relations = {
             entry: Relation(
                 names("relations", entry, "domain"),
                 names("relations", entry, "range"),
                 names("relations", entry, "parents"),
-                inverse=str(content.get("inverse", "")),
-                symmetric=bool(content.get("symmetric", False)),
+                inverse=single("relations", entry, "inverse", str),
+                symmetric=single("relations", entry, "symmetric", bool),
             )
-            for entry, content in entries["relations"].items()
+            for entry in entries["relations"]
         }
         properties = {entry: names("properties", entry, "owners") for entry in entries["properties"]}
+        units = {e: single("properties", e, "unit", str) for e, c in entries["properties"].items() if "unit" in c}
+        deprecated = {
+            e: single("classes", e, "deprecated", str) for e, c in entries["classes"].items() if "deprecated" in c
+        }
+        name = schema.get("name", where)
+        if not isinstance(name, str):
+            problems.append(f"'name' must be a string, got {name!r}")
         if problems:
             raise GraphError("\n  ".join(["the schema is not valid:", *problems]), where=where)
         return cls(
             classes,
             relations,
             properties,
-            name=str(schema.get("name", where)),
-            units={p: str(c["unit"]) for p, c in entries["properties"].items() if "unit" in c},
-            deprecated={c: str(e["deprecated"]) for c, e in entries["classes"].items() if "deprecated" in e},
+            name=name,
+            units=units,
+            deprecated=deprecated,
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import it.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
@@ -19,6 +20,7 @@ __all__ = ["VALUE_RULE", "DatedValue", "Edge", "Moment", "Node", "Value", "as_in
 
 Value: TypeAlias = str | float | int | bool
 Moment: TypeAlias = str | date | datetime
+_LARGEST = int(sys.float_info.max)
 VALUE_RULE = "must be a string, a finite number or a boolean"
 """What ``is_value`` checks, for messages."""
 
@@ -139,4 +141,6 @@ def is_value(value: object) -> bool:
         >>> is_value(2.5), is_value(float("nan")), is_value([1])
         (True, False, False)
     """
+    if isinstance(value, int) and abs(value) > _LARGEST:
+        return False
     return isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))

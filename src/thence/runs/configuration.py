@@ -33,6 +33,7 @@ __all__ = [
     "Config",
     "DiscretizeConfig",
     "EnrichConfig",
+    "ExecutorConfig",
     "InputConfig",
     "MinerConfig",
     "OutputConfig",
@@ -431,6 +432,27 @@ class OutputConfig:
                 raise ConfigError(f"'also' names '{name}': {error.message}", hint=error.hint) from error
 
 
+@dataclass(frozen=True, kw_only=True)
+class ExecutorConfig:
+    """Where the work is done. The rules are the same everywhere.
+
+    Args:
+        name: ``"local"`` for this machine, ``"ray"`` for a Ray cluster.
+        address: The address of the head of the cluster, such as ``"10.0.0.4:6379"``; by default that in the environment
+            variable ``RAY_ADDRESS``, or else the cluster to which this machine belongs.
+    """
+
+    name: str = "local"
+    address: str | None = None
+
+    def __post_init__(self) -> None:
+        from thence.cluster.opening import require_executor
+
+        require_executor(self.name, self.address)
+
+
+_DEFAULT_EXECUTOR = ExecutorConfig()
+
 _SECTIONS: dict[str, type] = {
     "input": InputConfig,
     "windows": WindowsConfig,
@@ -440,6 +462,7 @@ _SECTIONS: dict[str, type] = {
     "refine": RefineConfig,
     "logic": LogicConfig,
     "output": OutputConfig,
+    "executor": ExecutorConfig,
 }
 
 
@@ -458,6 +481,7 @@ class Config:
         refine: Which rules are kept, and in which order.
         logic: What is searched beside rules: laws and controls.
         output: Where the run is written.
+        executor: Where the work is done.
 
     Examples:
         >>> config = Config.from_mapping({"windows": {"every": "1h"}, "miner": {"name": "exact", "min_support": 0.05}})
@@ -478,6 +502,7 @@ class Config:
     refine: RefineConfig = field(default_factory=RefineConfig)
     logic: LogicConfig = field(default_factory=LogicConfig)
     output: OutputConfig = field(default_factory=OutputConfig)
+    executor: ExecutorConfig = field(default_factory=ExecutorConfig)
 
     def __post_init__(self) -> None:
         if not isinstance(self.seed, Integral) or isinstance(self.seed, bool) or self.seed < 0:
@@ -527,7 +552,7 @@ class Config:
             given = {key: value for key, value in values.items() if value is not None and value not in ({}, [])}
             # A flag that has its default needs no line.
             given = {key: value for key, value in given.items() if (key, value) not in _DEFAULT_FLAGS}
-            if given:
+            if given and section != _DEFAULT_EXECUTOR:
                 out[name] = given
             if name == "input" and self.system:
                 out["system"] = [_listed_section(one) for one in self.system]

@@ -13,9 +13,10 @@ from typing import Any
 
 from thence.errors import ConfigError
 
-__all__ = ["LARGEST_SEED", "require_integer", "require_number", "require_seed", "require_share"]
+__all__ = ["LARGEST_SEED", "is_within_floats", "require_integer", "require_number", "require_seed", "require_share"]
 
 LARGEST_SEED = 2**64 - 1
+_LONGEST = 80
 
 
 def require_integer(name: str, value: Any, *, least: int = 1, most: int | None = None) -> None:
@@ -36,22 +37,46 @@ def require_integer(name: str, value: Any, *, least: int = 1, most: int | None =
     is_integer = isinstance(value, Integral) and not isinstance(value, bool)
     if not is_integer or value < least or (most is not None and value > most):
         bounds = f">= {least}" if most is None else f"from {least} to {most}"
-        raise ConfigError(f"{name} must be an integer {bounds}, got {value!r}")
+        raise ConfigError(f"{name} must be an integer {bounds}, got {_shown(value)}")
 
 
 def require_number(name: str, value: Any) -> None:
     """Raise a ``ConfigError`` unless the ``value`` of the setting ``name`` is a finite number."""
-    if not isinstance(value, (Real, Decimal)) or isinstance(value, bool) or not math.isfinite(value):
-        raise ConfigError(f"{name} must be a finite number, got {value!r}")
+    is_number = isinstance(value, (Real, Decimal)) and not isinstance(value, bool)
+    if not is_number or not is_within_floats(value) or not math.isfinite(value):
+        raise ConfigError(f"{name} must be a finite number, got {_shown(value)}")
 
 
 def require_share(name: str, value: Any) -> None:
     """Raise a ``ConfigError`` unless the ``value`` of the setting ``name`` is a number from 0 to 1."""
     require_number(name, value)
     if not 0 <= value <= 1:
-        raise ConfigError(f"{name} must lie between 0 and 1, got {value!r}")
+        raise ConfigError(f"{name} must lie between 0 and 1, got {_shown(value)}")
 
 
 def require_seed(value: Any) -> None:
     """Raise a ``ConfigError`` unless ``value`` is an integer from 0 to ``LARGEST_SEED``."""
     require_integer("seed", value, least=0, most=LARGEST_SEED)
+
+
+def is_within_floats(value: Any) -> bool:
+    """Whether a number can be converted to a float; integers of 400 digits cannot.
+
+    >>> is_within_floats(10**300), is_within_floats(10**400)
+    (True, False)
+    """
+    try:
+        float(value)
+    except (OverflowError, ValueError):
+        return False
+    return True
+
+
+def _shown(value: Any) -> str:
+    """A value in a message, of bounded length."""
+    try:
+        text = repr(value)
+    except ValueError:
+        # An integer with more digits than Python writes.
+        return "a number with thousands of digits"
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

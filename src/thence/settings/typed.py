@@ -15,6 +15,7 @@ from numbers import Integral, Real
 from typing import Any, TypeVar
 
 from thence.errors import ConfigError, nearest
+from thence.settings.numbers import is_within_floats
 from thence.settings.toml import line_of
 
 __all__ = ["Location", "build", "check_keywords", "check_types", "find_refused", "refuse_unknown"]
@@ -209,7 +210,7 @@ def _convert(value: Any, annotation: Any) -> tuple[bool, Any]:
         inner = {key: _convert(member, arguments[1]) for key, member in value.items()}
         return all(matches for matches, _ in inner.values()), {key: converted for key, (_, converted) in inner.items()}
     if annotation is float:
-        matches = isinstance(value, Real) and not isinstance(value, bool)
+        matches = isinstance(value, Real) and not isinstance(value, bool) and is_within_floats(value)
         return matches, float(value) if matches else value
     if annotation is int:
         return isinstance(value, Integral) and not isinstance(value, bool), value

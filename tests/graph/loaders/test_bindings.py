@@ -60,7 +60,7 @@ def test_json(tmp_path: Path) -> None:
     file.write_text("3", encoding="utf-8")
     assert "this JSON is not a binding" in message(file)
     file.write_text("{\n", encoding="utf-8")
-    assert "line 2: not valid JSON" in message(file)
+    assert "line 2, column 1: not valid JSON" in message(file)
 
 
 def test_the_format_is_the_suffix_or_given(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from thence.errors import BindingError, GraphError
+from thence.errors import BindingError, GraphError, door, quote
 from thence.graph.loaders.loader import (
     Loader,
     LoadOptions,
@@ -58,6 +58,8 @@ __all__ = [
     "read_graph",
     "read_ontology",
 ]
+
+_DAMAGED = "check that the file is whole, and of the format that it is read as"
 
 Source: TypeAlias = "str | Path | Sequence[str | Path]"
 
@@ -138,12 +140,15 @@ def read_graph(
     if not isinstance(source, str | Path | list | tuple):
         for _, loader in iterate_loaders(LOADERS):
             if loader.accepts is not None and loader.convert is not None and loader.accepts(source):
-                graph: KnowledgeGraph = loader.convert(source, options)
+                with door(GraphError, where=f"{type(source).__name__} object"):
+                    graph: KnowledgeGraph = loader.convert(source, options)
                 return graph
     paths = _existing_paths(source)
     name = format or _choose_graph_format(paths)
     loader = load_loader(LOADERS, name)
-    read: KnowledgeGraph = loader.read(paths if loader.several else only_path(paths, name), options)
+    chosen = paths if loader.several else only_path(paths, name)
+    with door(GraphError, where=_listed(chosen), hint=_DAMAGED):
+        read: KnowledgeGraph = loader.read(chosen, options)
     return read
 
 
@@ -181,7 +186,9 @@ def read_ontology(source: Source, *, format: str | None = None) -> Ontology:
     # After the ontology of the package come single files, then all files of a format that reads several together.
     for loader in sorted(files, key=lambda loader: loader.several):
         groups = [files[loader]] if loader.several else [[path] for path in files[loader]]
-        parts += [loader.read(group, LoadOptions(format)) for group in groups]
+        for group in groups:
+            with door(GraphError, where=_listed(group), hint=_DAMAGED):
+                parts.append(loader.read(group, LoadOptions(format)))
     return parts[0].merged(*parts[1:]) if len(parts) > 1 else parts[0]
 
 
@@ -221,7 +228,8 @@ def read_binding(source: Source, *, format: str | None = None, sensor: str = "se
     loader = load_loader(BINDING_LOADERS, names.pop())
     if names or not loader.several:
         paths = only_path(paths, "a binding")
-    binding: Binding = loader.read(paths, LoadOptions(format, sensor=sensor, node=node))
+    with door(BindingError, where=_listed(paths), hint=_DAMAGED):
+        binding: Binding = loader.read(paths, LoadOptions(format, sensor=sensor, node=node))
     return binding
 
 
@@ -229,13 +237,24 @@ def _existing_paths(source: Any) -> list[Path]:
     listed = [source] if isinstance(source, str | Path) else list(source) if isinstance(source, Iterable) else None
     if listed is None or not all(isinstance(entry, str | Path) for entry in listed):
         raise GraphError(f"cannot read from {type(source).__name__}", hint="pass a path, a list of paths, or a graph")
-    paths = [Path(entry).expanduser() for entry in listed]
+    paths = [Path(entry) for entry in listed]
+    if "" in listed:
+        raise GraphError("the path is empty", hint="pass a path or a list of paths")
     if not paths:
         raise GraphError("no file given", hint="pass a path or a list of paths")
-    missing = [str(path) for path in paths if not path.exists()]
+    for at, path in enumerate(paths):
+        # A name that is too long, or of a user that does not exist.
+        with door(GraphError, where=quote(path)[1:-1], hint="check the path"):
+            paths[at] = path.expanduser()
+            paths[at].exists()
+    missing = [quote(path)[1:-1] for path in paths if not path.exists()]
     if missing:
         raise GraphError(f"no such file or folder: {', '.join(missing)}", hint="check the path")
     return paths
+
+
+def _listed(paths: Sequence[Path]) -> str:
+    return ", ".join(map(str, paths[:3])) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
 
 
 def _choose_graph_format(paths: list[Path]) -> str:

@@ -5,18 +5,18 @@ This module returns bindings as written; ``Binding.check`` compares them with se
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from thence.errors import BindingError, GraphError
+from thence.errors import BindingError, GraphError, quote
 from thence.graph.binding import Binding
 from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.graph.loaders.loader import Loader, LoadOptions
 from thence.graph.loaders.tables import read_csv_table
 from thence.graph.loaders.triples import SUFFIXES
 from thence.graph.name_rules import find_devices, find_identifiers, find_series_references
+from thence.settings.documents import parse_json, read_text
 
 __all__ = ["CSV", "JSON", "REFERENCES", "from_graph", "read_csv", "read_json", "read_references"]
 
@@ -48,15 +48,11 @@ def read_json(paths: Sequence[Path], options: LoadOptions) -> Binding:
             content.setdefault(key, value)
         return content
 
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=keep_repeated)
-    except json.JSONDecodeError as error:
-        raise BindingError(f"not valid JSON: {error.msg}", where=f"{path}, line {error.lineno}") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise BindingError(f"cannot be read ({error})", where=str(path)) from error
+    text = read_text(path, error=BindingError)
+    content = parse_json(text, where=str(path), error=BindingError, make=keep_repeated)
     if isinstance(content, dict):
         items = (*content.items(), *repeated)
-        return _bind_pairs(((f"key '{key}'", key, value) for key, value in items), where=str(path))
+        return _bind_pairs(((f"key {quote(key)}", key, value) for key, value in items), where=str(path))
     if isinstance(content, list) and all(isinstance(entry, dict) for entry in content):
         entries = enumerate(content)
         return _bind_pairs(
@@ -107,7 +103,7 @@ def _bind_pairs(pairs: Iterable[tuple[str, Any, Any]], *, where: str) -> Binding
         if not isinstance(sensor, str) or not isinstance(node, str) or not sensor or not node:
             problems.append(f"{place}: sensor and node must be non-empty strings, got {sensor!r} and {node!r}")
         elif bound.setdefault(sensor, node) != node:
-            problems.append(f"{place}: sensor '{sensor}' is bound to '{node}' and to '{bound[sensor]}'")
+            problems.append(f"{place}: sensor {quote(sensor)} is bound to {quote(node)} and to {quote(bound[sensor])}")
     if problems:
         raise BindingError("\n  ".join(["the binding is not valid:", *problems]), where=where)
     return Binding(bound)

@@ -10,13 +10,17 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
-from thence.errors import GraphError, nearest
+from thence.errors import GraphError, nearest, quote
 from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.graph.records import VALUE_RULE, DatedValue, Edge, Node, Value, as_instant, is_value
 
-__all__ = ["Draft", "as_labels", "as_plain_value", "is_history"]
+__all__ = ["MISSING_WORDS", "Draft", "as_labels", "as_plain_value", "is_history"]
+
+Record = TypeVar("Record", Node, Edge)
+MISSING_WORDS = frozenset({"na", "n/a", "nan", "null", "none", "#n/a"})
+"""What stands for a missing value among numbers, in lower case."""
 
 
 @dataclass
@@ -70,13 +74,17 @@ class Draft:
         try:
             moment = as_instant(start)
         except GraphError as error:
-            self.problems.append(f"{place}: {subject}, '{name}': {error}")
+            self.problems.append(f"{place}: {quote(subject)[1:-1]}, {quote(name)}: {error}")
             return
         except (AttributeError, TypeError):
-            self.problems.append(f"{place}: {subject}, '{name}': 'from' must be a date, got {start!r}")
+            self.problems.append(
+                f"{place}: {quote(subject)[1:-1]}, {quote(name)}: 'from' must be a date, got {_show(start)}"
+            )
             return
         if value is not None and not is_value(value):
-            self.problems.append(f"{place}: {subject}, '{name}': value {VALUE_RULE}, got {value!r}")
+            self.problems.append(
+                f"{place}: {quote(subject)[1:-1]}, {quote(name)}: value {VALUE_RULE}, got {_show(value)}"
+            )
             return
         self.dated.append((DatedValue(subject, name, moment, value), place))
 
@@ -94,7 +102,9 @@ class Draft:
             elif is_value(value):
                 static[name] = value
             elif value is not None:
-                self.problems.append(f"{place}: {subject}: property '{name}' {VALUE_RULE}, got {raw!r}")
+                self.problems.append(
+                    f"{place}: {quote(subject)[1:-1]}: property {quote(name)} {VALUE_RULE}, got {_show(raw)}"
+                )
         return static
 
     def graph(self) -> KnowledgeGraph:
@@ -103,7 +113,7 @@ class Draft:
         places: dict[str, str] = {}
         for node, place in self.nodes:
             if node.id in places:
-                problems.append(f"{place}: duplicate node id '{node.id}' (first at {places[node.id]})")
+                problems.append(f"{place}: duplicate node id {quote(node.id)} (first at {places[node.id]})")
             places.setdefault(node.id, place)
         node_ids = frozenset(places)
         edges: list[Edge] = []
@@ -113,15 +123,17 @@ class Draft:
                     # Suggestions search all ids, which is too slow for thousands of problems.
                     advice = nearest(end, node_ids) if len(problems) < 25 else None
                     advice = f" ({advice})" if advice else ""
-                    problems.append(f"{place}: edge '{edge.id}' refers to '{end}', which is not a node{advice}")
+                    problems.append(
+                        f"{place}: edge {quote(edge.id)} refers to {quote(end)}, which is not a node{advice}"
+                    )
             if edge.id in places and position in self.unnamed:
                 edge = replace(edge, id=_number_name(edge.id, places))
             elif edge.id in places:
-                problems.append(f"{place}: duplicate id '{edge.id}' (first at {places[edge.id]})")
+                problems.append(f"{place}: duplicate id {quote(edge.id)} (first at {places[edge.id]})")
             places.setdefault(edge.id, place)
             edges.append(edge)
         problems += [
-            f"{place}: dated value of '{item.property}': '{item.subject}' is not a node or edge"
+            f"{place}: dated value of {quote(item.property)}: {quote(item.subject)} is not a node or edge"
             for item, place in self.dated
             if item.subject not in places
         ]
@@ -130,13 +142,37 @@ class Draft:
             raise GraphError("\n  ".join([count, *problems, "correct these; nothing was loaded"]), where=self.where)
         try:
             return KnowledgeGraph(
-                [node for node, _ in self.nodes],
-                edges,
+                _without_words([node for node, _ in self.nodes]),
+                _without_words(edges),
                 dated=[item for item, _ in self.dated],
                 property_units=self.property_units,
             )
         except GraphError as error:
             raise GraphError(error.message, where=self.where, hint=error.hint) from error
+
+
+def _without_words(records: list[Record]) -> list[Record]:
+    """The records without words for missing values of properties that are numbers elsewhere."""
+    numeric: set[str] = set()
+    words: set[str] = set()
+    for record in records:
+        for name, value in record.properties.items():
+            if isinstance(value, str):
+                if value.strip().lower() in MISSING_WORDS:
+                    words.add(name)
+            elif not isinstance(value, bool):
+                numeric.add(name)
+    mixed = numeric & words
+    if not mixed:
+        return records
+
+    def is_missing(name: str, value: Value) -> bool:
+        return name in mixed and isinstance(value, str) and value.strip().lower() in MISSING_WORDS
+
+    return [
+        replace(record, properties={n: v for n, v in record.properties.items() if not is_missing(n, v)})
+        for record in records
+    ]
 
 
 def _number_name(name: str, taken: Mapping[str, str]) -> str:
@@ -155,6 +191,11 @@ def as_plain_value(value: Any) -> Any:
     if callable(item) and not isinstance(value, str | int | float) and getattr(value, "shape", None) == ():
         value = item()
     return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _show(value: Any) -> str:
+    """A value in a message: strings in quotes, others as Python writes them, both of bounded length."""
+    return quote(value) if isinstance(value, str) else quote(repr(value))[1:-1]
 
 
 def is_history(value: Any) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 
 from thence.errors import GraphError, require
 from thence.graph.knowledge_graph import KnowledgeGraph
-from thence.graph.loaders.epanet_text import explain_failure, find_duplicates, read_text
+from thence.graph.loaders.epanet_text import explain_failure, find_duplicates, find_long_rows, read_text
 from thence.graph.loaders.loader import Loader, LoadOptions
 from thence.graph.records import Edge, Node, Value
 
@@ -43,6 +43,9 @@ def read(paths: Sequence[Path], options: LoadOptions) -> KnowledgeGraph:
     (path,) = paths
     wntr = require("wntr", extra="water")
     text = read_text(path)
+    long_rows = find_long_rows(text)
+    if long_rows:
+        raise GraphError("\n  ".join(["EPANET file cannot be read:", *long_rows]), where=str(path))
     try:
         model = _load_model(wntr, path, text)
     except Exception as error:
@@ -53,7 +56,10 @@ def read(paths: Sequence[Path], options: LoadOptions) -> KnowledgeGraph:
         raise GraphError("\n  ".join(["duplicate names, of which WNTR keeps the last:", *duplicates]), where=str(path))
     if not model.num_nodes:
         raise GraphError("no junction, reservoir or tank in this EPANET file", where=str(path), hint="check the path")
-    return from_model(model)
+    try:
+        return from_model(model)
+    except GraphError as error:
+        raise GraphError(error.message, where=str(path), hint=error.hint) from error
 
 
 def _load_model(wntr: ModuleType, path: Path, text: str) -> Any:

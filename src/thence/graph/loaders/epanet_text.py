@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from thence.errors import GraphError, nearest
+from thence.errors import GraphError, nearest, quote
 
-__all__ = ["explain_failure", "find_duplicates", "read_text"]
+__all__ = ["explain_failure", "find_duplicates", "find_long_rows", "read_text"]
 
 _SECTIONS = (
     *("TITLE", "JUNCTIONS", "RESERVOIRS", "TANKS", "PIPES", "PUMPS", "VALVES", "EMITTERS", "CURVES", "PATTERNS"),
@@ -24,6 +24,9 @@ _NODE_SECTIONS = ("JUNCTIONS", "RESERVOIRS", "TANKS")
 _LINK_SECTIONS = ("PIPES", "PUMPS", "VALVES")
 # The smallest number of fields in a row, and the positions of the fields that must be numbers.
 _MIN_FIELDS = {"JUNCTIONS": 1, "RESERVOIRS": 1, "TANKS": 2, "PIPES": 3, "PUMPS": 3, "VALVES": 5}
+# The largest number of fields: of a row with more, WNTR takes the status of the row before.
+_MAX_FIELDS = {"TANKS": 9, "PIPES": 8}
+_PIPE_STATES = ("OPEN", "CLOSED", "CV")
 _NUMBERS: dict[str, tuple[int, ...]] = {
     "JUNCTIONS": (1, 2),
     "RESERVOIRS": (1,),
@@ -56,7 +59,27 @@ def read_text(path: Path) -> str:
         except UnicodeDecodeError:
             # EPANET for Windows writes in the code page of the machine; Latin-1 decodes every byte.
             text = raw.decode("latin-1")
-    return "".join(map(_complete_section_name, text.splitlines(keepends=True)))
+    return "".join(_complete_lines(text.splitlines(keepends=True)))
+
+
+def _complete_lines(lines: list[str]) -> Iterator[str]:
+    """The lines with full section names, and with the loss coefficient of a pipe before its status."""
+    section = ""
+    for line in lines:
+        complete = _complete_section_name(line)
+        if complete.lstrip().startswith("["):
+            section = complete.strip().strip("[]").upper()
+        elif section == "PIPES":
+            content, mark, comment = complete.partition(";")
+            fields = content.split()
+            if len(fields) == 7 and fields[6].upper() in _PIPE_STATES:
+                # EPANET allows either; WNTR takes the seventh field for the coefficient.
+                complete = f"{' '.join([*fields[:6], '0', fields[6]])} {mark}{comment or _line_end(content)}"
+        yield complete
+
+
+def _line_end(line: str) -> str:
+    return line[len(line.rstrip("\r\n")) :]
 
 
 def _complete_section_name(line: str) -> str:
@@ -77,6 +100,21 @@ def explain_failure(path: Path, text: str, error: Exception) -> GraphError:
 def find_duplicates(text: str) -> list[str]:
     """Return the names in ``text`` that two nodes or two links share, with their lines."""
     return list(_find_duplicates(list(_rows(text))))
+
+
+def find_long_rows(text: str) -> list[str]:
+    """Return the rows of ``text`` that have more fields than EPANET reads, with their lines."""
+    return list(_find_long_rows(list(_rows(text))))
+
+
+def _find_long_rows(rows: list[tuple[int, str, list[str]]]) -> Iterator[str]:
+    for number, section, fields in rows:
+        if len(fields) > (most := _MAX_FIELDS.get(section, len(fields))):
+            name, extra = quote(fields[0]), quote(" ".join(fields[most:]))
+            yield (
+                f"line {number}: [{section}] row of {name} has {len(fields)} fields, at most {most} are read: "
+                f"remove {extra}, or begin a comment with ';'"
+            )
 
 
 def _find_duplicates(rows: list[tuple[int, str, list[str]]]) -> Iterator[str]:
@@ -114,6 +152,7 @@ def _find_problems(text: str) -> Iterator[str]:
             advice = nearest(name.upper(), _SECTIONS)
             yield f"line {number}: unknown section [{name}]" + (f" ({advice})" if advice else "")
     yield from _find_duplicates(rows)
+    yield from _find_long_rows(rows)
     for number, section, fields in rows:
         if section not in _MIN_FIELDS:
             continue

@@ -3,7 +3,8 @@
 ``key`` elements give names and types to the attributes. The attribute ``labels`` (else ``label``, else ``type``, or the
 one named by the caller) holds the labels, all others are properties. Neo4j's ``<node labels=":Pump">`` is supported.
 From yEd drawings, the text on a node becomes its ``name`` and the text on an edge its label, unless attributes give
-them. Nested graphs (yEd groups), ports and hyperedges are refused.
+them. Nested graphs (yEd groups), ports and hyperedges are refused, as are attributes that are given twice or hold
+other elements, and entities of XML that name another file or entity. ``NaN``, ``n/a`` and the like are missing numbers.
 """
 
 from __future__ import annotations
@@ -15,26 +16,32 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-from thence.errors import GraphError
+from thence.errors import GraphError, door, quote
 from thence.graph.knowledge_graph import KnowledgeGraph
-from thence.graph.loaders.draft import Draft
+from thence.graph.loaders.draft import MISSING_WORDS, Draft
 from thence.graph.loaders.loader import Loader, LoadOptions
 from thence.graph.loaders.propertyjson import LABEL_KEYS, split_labels
+from thence.settings.documents import check_xml, parse_xml
 
 __all__ = ["LOADER", "read"]
 
 _CAPTIONS = ("NodeLabel", "EdgeLabel")
+_NUMBERS = ("int", "long", "float", "double")
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
 @dataclass
 class _Key:
-    """The declaration of an attribute: its name and type, and the elements that it applies to."""
+    """The declaration of an attribute: its name and type, and the elements that it applies to.
+
+    ``drawn`` if it has no name, as the keys of yEd's drawings.
+    """
 
     name: str
     kind: str
     applies: str
     default: str | None = None
+    drawn: bool = False
 
 
 @dataclass
@@ -66,13 +73,10 @@ class _GraphmlParser:
         self._parser.CharacterDataHandler = self._text.append
 
     def parse(self) -> None:
-        try:
-            self._parser.Parse(self.path.read_bytes(), True)
-        except expat.ExpatError as error:
-            place = f"{self.path}, line {error.lineno}"
-            raise GraphError(f"not valid XML: {expat.ErrorString(error.code)}", where=place) from error
-        except OSError as error:
-            raise GraphError(f"cannot be read ({error.strerror})", where=str(self.path)) from error
+        with door(GraphError, where=str(self.path)):
+            raw = self.path.read_bytes()
+        check_xml(raw, where=str(self.path), error=GraphError)
+        parse_xml(self._parser, raw, where=str(self.path), error=GraphError)
 
     def _start(self, qualified: str, attributes: dict[str, str]) -> None:
         tag = qualified.rpartition(" ")[2]
@@ -85,14 +89,22 @@ class _GraphmlParser:
         elif tag == "key":
             name = attributes.get("attr.name", attributes.get("id", ""))
             kind, applies = attributes.get("attr.type", "string"), attributes.get("for", "all")
-            self.keys[attributes.get("id", name)] = _Key(name, kind, applies)
-            self._data = attributes.get("id", name)
+            key_id = attributes.get("id", name)
+            if key_id in self.keys:
+                self.problems.append(f"line {line}: duplicate <key> {quote(key_id)}")
+            self.keys[key_id] = _Key(name, kind, applies, drawn="attr.name" not in attributes)
+            self._data = key_id
         elif tag in ("node", "edge"):
             self.elements.append(_Element(tag, line, attributes))
-        elif tag == "data":
+        elif tag == "data" and "data" not in self._open:
             self._data = attributes.get("key", "")
             if self._data not in self.keys:
-                self.problems.append(f"line {line}: unknown <key> '{self._data}'")
+                self.problems.append(f"line {line}: unknown <key> {quote(self._data)}")
+        elif self._open[-1:] == ["data"] and self._open[-2:-1] in (["node"], ["edge"]):
+            key = self.keys.get(self._data or "")
+            # yEd draws nodes and edges in elements of its own, under keys without a name.
+            if key is not None and not key.drawn:
+                self.problems.append(f"line {line}: <{tag}> within the value of {quote(key.name)}, which must be text")
         if tag in _CAPTIONS:
             self._caption.clear()
         elif self._open[-1:] and self._open[-1] in _CAPTIONS:
@@ -110,18 +122,26 @@ class _GraphmlParser:
         if tag == "default" and self._open[-1:] == ["key"] and self._data is not None:
             self.keys[self._data].default = text
         elif tag == "data" and self._open[-1:] in (["node"], ["edge"]) and self._data in self.keys:
-            self.elements[-1].data[self._data] = text
+            element = self.elements[-1]
+            if self._data in element.data:
+                name, line = quote(self.keys[self._data].name), self._parser.CurrentLineNumber
+                self.problems.append(f"line {line}: <{element.tag}> has {name} twice")
+            element.data[self._data] = text
 
     def properties(self, element: _Element, label_keys: tuple[str, ...]) -> dict[str, Any]:
         """Return the typed attributes of an element, labels included."""
         found: dict[str, Any] = {k: v for k, v in element.attributes.items() if k in ("labels", "label")}
         for key_id, key in self.keys.items():
             raw = element.data.get(key_id, key.default if key.applies in (element.tag, "all") else None)
-            if raw:
+            if raw and key.name in found and key_id in element.data:
+                self.problems.append(f"line {element.line}: <{element.tag}> has {quote(key.name)} twice")
+            elif raw and not (key.kind in _NUMBERS and raw.lower() in MISSING_WORDS):
                 try:
                     found[key.name] = _typed(raw, key.kind)
                 except (ValueError, KeyError):
-                    self.problems.append(f"line {element.line}: '{key.name}' must be of type {key.kind}, got '{raw}'")
+                    self.problems.append(
+                        f"line {element.line}: {quote(key.name)} must be of type {key.kind}, got {quote(raw)}"
+                    )
         caption = "; ".join(text for text in element.captions if text)
         if caption and element.tag == "node":
             found.setdefault("name", caption)
@@ -131,6 +151,8 @@ class _GraphmlParser:
 
 
 def _typed(text: str, kind: str) -> Any:
+    if kind in _NUMBERS and "_" in text:
+        raise ValueError(text)  # Python reads 1_000 as a number
     if kind in ("int", "long"):
         return int(text)
     if kind in ("float", "double"):

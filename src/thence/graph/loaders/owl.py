@@ -224,12 +224,22 @@ class _Vocabulary:
         return SHACL + "NodeShape" not in types or bool(types & _CLASSES)
 
     def _alternatives(self, expression: str) -> frozenset[str]:
-        """The classes that a class expression lists; an empty set if it is open."""
-        members = self._members(expression, OWL + "unionOf")
-        if not members:
-            return frozenset(_names((expression,)))
-        choices = [self._alternatives(member) for member in members]
-        return frozenset().union(*choices) if all(choices) else frozenset()
+        """The classes that a class expression lists, unions in it included; an empty set if one of them is open."""
+        found: set[str] = set()
+        seen = {expression}
+        waiting = [expression]
+        while waiting:
+            here = waiting.pop()
+            members = self._members(here, OWL + "unionOf")
+            # A union may be a member of itself, or of many others.
+            waiting += [member for member in dict.fromkeys(members) if member not in seen]
+            seen.update(members)
+            if not members:
+                names = _names((here,))
+                if not names:
+                    return frozenset()
+                found |= names
+        return frozenset(found)
 
     def _members(self, expression: str, kind: str) -> list[str]:
         return [member for collection in self._get(expression, kind) for member in self._list(collection)]

@@ -9,7 +9,6 @@ loader.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.graph.loaders import rdf
 from thence.graph.loaders.draft import Draft, as_labels
 from thence.graph.loaders.loader import Loader, LoadOptions
+from thence.settings.documents import parse_json, read_text
 
 __all__ = [
     "LABEL_KEYS",
@@ -38,16 +38,8 @@ _EDGE_KEYS = {"id", "source", "target", "labels", "label", "properties"}
 
 
 def read_json(path: Path) -> Any:
-    """Read the content of a JSON file; the ``GraphError`` about a syntax error names the line."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
-        place = f"{path}, line {error.lineno}, column {error.colno}"
-        raise GraphError(f"not valid JSON: {error.msg}", where=place) from error
-    except UnicodeDecodeError as error:
-        raise GraphError(f"not UTF-8 text ({error.reason})", where=str(path)) from error
-    except OSError as error:
-        raise GraphError(f"cannot be read ({error.strerror})", where=str(path)) from error
+    """Read the content of a JSON file; the ``GraphError`` about a syntax error or a repeated key names the file."""
+    return parse_json(read_text(path, error=GraphError), where=str(path), error=GraphError)
 
 
 def is_json_ld(content: Any) -> bool:

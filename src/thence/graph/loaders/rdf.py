@@ -13,9 +13,9 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from thence.errors import GraphError
+from thence.errors import GraphError, quote
 from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.graph.loaders.loader import Loader, LoadOptions
 from thence.graph.loaders.rdf_values import UNIT_PREDICATES, Description, fold_values
@@ -39,8 +39,11 @@ from thence.graph.records import Edge, Node, Value
 if TYPE_CHECKING:
     import pyoxigraph as ox
 
-__all__ = ["LOADER", "read"]
+__all__ = ["LOADER", "build_graph", "read"]
 
+_MOST_DIGITS = 308
+_LONGEST_ID = 500
+"""The longest id, in characters, that the id of a nested blank node begins with."""
 _TYPE, _FIRST, _REST, _NIL = RDF + "type", RDF + "first", RDF + "rest", RDF + "nil"
 
 # Types that every resource has, and types of resources that belong to a vocabulary, not to the graph.
@@ -82,8 +85,20 @@ def read(paths: Sequence[Path], options: LoadOptions) -> KnowledgeGraph:
         (12.5, 'M2', {'s1': 1})
     """
     files = list_files(paths)
-    parsed = parse_files(files, format=options.format)
-    where = ", ".join(map(str, files))
+    return build_graph(parse_files(files, format=options.format), fold=options.fold, where=", ".join(map(str, files)))
+
+
+def build_graph(parsed: Triples, *, fold: bool = True, where: str) -> KnowledgeGraph:
+    """Return the graph of some triples.
+
+    Args:
+        parsed: The triples, in the order in which their nodes are to be, and prefixes for equal local names.
+        fold: Whether nodes that only hold a value become properties.
+        where: Where the triples are from, for messages.
+
+    Raises:
+        GraphError: If there is no node in the triples.
+    """
     described = _describe_resources(parsed, where)
     if not described:
         raise GraphError(
@@ -91,7 +106,7 @@ def read(paths: Sequence[Path], options: LoadOptions) -> KnowledgeGraph:
             where=where,
             hint="read an ontology with read_ontology",
         )
-    units = fold_values(described) if options.fold else {}
+    units = fold_values(described) if fold else {}
     names = _ResourceNames(described, parsed.prefixes).all()
     nodes = [_make_node(term, content, names[term]) for term, content in described.items()]
     return KnowledgeGraph(nodes, _make_edges(described, names), property_units=units)
@@ -142,21 +157,44 @@ class _Collections:
         self._rest = {s: o for s, p, o in parsed.triples if p == _REST}
         self.cells: set[Subject] = {*self._first, *self._rest}
 
-    def members(self, value: Object, inside: frozenset[Object] = frozenset()) -> Iterable[Object]:
+    def members(self, value: Object) -> Iterable[Object]:
         """Yield the members of a collection and of collections in it; any other value yields itself."""
-        import pyoxigraph as ox
-
-        if isinstance(value, ox.Literal) or (value not in self.cells and value.value != _NIL):
+        if not self._is_collection(value):
             yield value
             return
-        seen: set[Object] = set()
-        while value in self.cells and value not in seen and not isinstance(value, ox.Literal):
-            if value in inside:
-                raise GraphError("an RDF list contains itself", where=self._where, hint="correct its rdf:first")
-            seen.add(value)
-            if value in self._first:
-                yield from self.members(self._first[value], inside | seen)
-            value = self._rest.get(value, value)
+        # The cells that come next, the innermost last, and the cells of the collections around each.
+        waiting: list[Any] = [value]
+        visited: list[list[Any]] = [[]]
+        inside: set[Any] = set()
+        n_visited = 0
+        while waiting:
+            cell = waiting.pop()
+            if cell not in self.cells or cell in visited[-1][-1:]:
+                # The end of a collection: rdf:nil, or a cell without another.
+                inside.difference_update(visited.pop())
+                continue
+            if cell in inside:
+                raise GraphError(
+                    "an RDF list contains itself", where=self._where, hint="correct its rdf:first or rdf:rest"
+                )
+            n_visited += 1
+            if n_visited > len(self.cells):
+                # Otherwise a few lists could have billions of members.
+                raise GraphError("an RDF list is part of another one twice", where=self._where, hint="write it twice")
+            inside.add(cell)
+            visited[-1].append(cell)
+            waiting.append(self._rest.get(cell, cell))
+            member = self._first.get(cell)
+            if member is not None and self._is_collection(member):
+                waiting.append(member)
+                visited.append([])
+            elif member is not None:
+                yield member
+
+    def _is_collection(self, value: Object) -> bool:
+        import pyoxigraph as ox
+
+        return not isinstance(value, ox.Literal) and (value in self.cells or value.value == _NIL)
 
 
 class _ResourceNames:
@@ -200,28 +238,32 @@ class _ResourceNames:
                     referrers.setdefault(target, (source, predicate))
         found: dict[Subject, str] = {}
         taken = set(names.values())
+        numbers: dict[str, int] = {}
 
         def claim(name: str) -> str:
-            unique, n = name, 1
+            unique, n = name, numbers.get(name, 1)
             while unique in taken:
                 n += 1
                 unique = f"{name}#{n}"
+            numbers[name] = n
             taken.add(unique)
             return unique
 
         for blank in (t for t in self._described if isinstance(t, ox.BlankNode)):
-            trail: list[Subject] = []
+            trail: dict[Subject, None] = {}
             here: Subject = blank
             while here not in names and here not in found and here in referrers and here not in trail:
-                trail.append(here)
+                trail[here] = None
                 here = referrers[here][0]
             if here not in names and here not in found:
                 # No named resource refers to it: a top-level blank node, or a cycle of blank nodes.
                 found[here] = claim("_:blank")
-                trail = [term for term in trail if term != here]
+                trail.pop(here, None)
             for term in reversed(trail):
                 source, predicate = referrers[term]
-                found[term] = claim(f"{names.get(source) or found[source]}/{predicate}")
+                above = names.get(source) or found[source]
+                # Names of nested nodes would grow with each level.
+                found[term] = claim(f"{above if len(above) <= _LONGEST_ID else '_:blank'}/{predicate}")
         return found
 
 
@@ -232,6 +274,8 @@ def _make_node(term: Subject, content: Description, name: str) -> Node:
     if isinstance(term, ox.NamedNode):
         properties["iri"] = term.value
     for key, literals in content.literals.items():
+        if any(len(literal.value) > _MOST_DIGITS and _is_integer(literal) for literal in literals):
+            raise GraphError(f"{quote(name)}: {quote(key)} is a number of more than {_MOST_DIGITS} digits")
         value = _combine(literals)
         if value is not None:
             properties[key] = value
@@ -260,6 +304,10 @@ def _combine(literals: list[ox.Literal]) -> Value | None:
     return "; ".join(sorted(str(value) for value in values))
 
 
+def _is_integer(literal: ox.Literal) -> bool:
+    return literal.datatype.value.removeprefix(XSD) in _INTEGERS
+
+
 def _typed(literal: ox.Literal) -> Value | None:
     """A literal as a string, number or boolean; NaN and infinity are missing values, malformed numbers strings."""
     kind = literal.datatype.value.removeprefix(XSD)
@@ -267,6 +315,8 @@ def _typed(literal: ox.Literal) -> Value | None:
     try:
         if kind == "boolean":
             return {"true": True, "1": True, "false": False, "0": False}.get(text.strip(), text)
+        if "_" in text and (kind in _INTEGERS or kind in ("decimal", "double", "float")):
+            return text  # Python reads 1_000 as a number
         if kind in _INTEGERS:
             return int(text)
         if kind in ("decimal", "double", "float"):

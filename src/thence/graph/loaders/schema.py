@@ -5,7 +5,6 @@ This module reads the file; ``Ontology.from_dict`` gives its content a meaning.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from thence.errors import GraphError
 from thence.graph.loaders.loader import Loader, LoadOptions
 from thence.graph.loaders.propertyjson import is_json_ld, read_json
 from thence.graph.ontology import Ontology
+from thence.settings.documents import parse_toml, read_text
 
 __all__ = ["LOADER", "read"]
 
@@ -26,12 +26,7 @@ def read(paths: Sequence[Path], options: LoadOptions) -> Ontology:
         if is_json_ld(content):
             raise GraphError("this is JSON-LD, not a schema", where=str(path), hint="pass format='jsonld'")
     else:
-        try:
-            content = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise GraphError(f"not valid TOML: {error}", where=str(path)) from error
-        except OSError as error:
-            raise GraphError(f"cannot be read ({error.strerror})", where=str(path)) from error
+        content = parse_toml(read_text(path, error=GraphError), where=str(path), error=GraphError)
     if not isinstance(content, dict):
         raise GraphError(
             f"a schema must be a table of classes, relations and properties, got {type(content).__name__}",

@@ -5,7 +5,8 @@
 ``length [m]``, ``zip:text``, ``depth [m]:number`` (types: number, text, truth). Without a type, a column is numeric if
 all its cells are numbers (``007`` is text), boolean if all are true or false, else text. Numbers may have decimal
 commas if commas do not separate the columns. A file has one decimal sign: beside decimal points, ``1,2`` is text. Cells
-are stripped; an empty cell is a missing value. ``values.csv`` has ``subject``, ``property``, ``from`` and ``value``.
+are stripped; an empty cell is a missing value, and so is ``NaN`` or ``n/a`` among numbers. ``values.csv`` has
+``subject``, ``property``, ``from`` and ``value``.
 
 This module never guesses a number: ambiguous cells are errors.
 """
@@ -16,16 +17,18 @@ import csv
 import io
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from thence.errors import GraphError, nearest
+from thence.errors import GraphError, nearest, quote
 from thence.graph.knowledge_graph import KnowledgeGraph
-from thence.graph.loaders.draft import Draft, as_labels
+from thence.graph.loaders.draft import MISSING_WORDS, Draft, as_labels
 from thence.graph.loaders.loader import Loader, LoadOptions
 from thence.graph.records import Value
 from thence.readings.decimal_signs import detect_decimal_sign, may_be_thousands
+from thence.settings.documents import read_text
 
 __all__ = ["LOADER", "CsvTable", "read", "read_csv_table"]
 
@@ -33,6 +36,8 @@ _HEAD = re.compile(r"(?P<name>.*?)\s*(\[(?P<unit>[^\]]*)\])?\s*(:\s*(?P<type>num
 _NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _DIGITS_WITH_SIGNS = re.compile(r"[+-]?\d[\d.,]*")
 _BOOLEANS = {"true": True, "false": False}
+_MOST_NAMED = 20
+_MOST_DIGITS = 308
 
 
 @dataclass(frozen=True)
@@ -70,38 +75,36 @@ def read_csv_table(path: Path, *, needs: tuple[str, ...]) -> CsvTable:
     Raises:
         GraphError: If the file cannot be read, or has missing or duplicate columns or rows of the wrong length.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise GraphError(f"not UTF-8 text ({error.reason})", where=str(path)) from error
-    except OSError as error:
-        raise GraphError(f"cannot be read ({error.strerror})", where=str(path)) from error
+    text = read_text(path, error=GraphError)
     head = text.partition("\n")[0]
     separator = max(",;\t", key=head.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     columns = tuple(cell.strip() for cell in next(reader, []))
     names = [_parse_head(column)[0] for column in columns]
-    duplicate = sorted({name for name in names if names.count(name) > 1})
+    duplicate = sorted(name for name, count in Counter(names).items() if count > 1)
     if duplicate:
-        raise GraphError(f"duplicate column '{duplicate[0]}'", where=f"{path}, line 1", hint="rename one of them")
+        raise GraphError(f"duplicate column {quote(duplicate[0])}", where=f"{path}, line 1", hint="rename one of them")
     for need in needs:
         if need not in names:
             raise GraphError(
                 f"missing column '{need}'",
                 where=f"{path}, line 1",
-                hint=nearest(need, names) or f"the file has {', '.join(names) or 'no columns'}",
+                hint=nearest(need, names) or f"the file has {', '.join(names[:_MOST_NAMED]) or 'no columns'}",
             )
     rows = []
+    line = reader.line_num
     for cells in reader:
+        # A row with line ends in quotes begins lines before the one that the reader is at.
+        first, line = line + 1, reader.line_num
         if not any(cell.strip() for cell in cells):
             continue
         if len(cells) != len(columns):
             raise GraphError(
                 f"the row has {len(cells)} cells, the header has {len(columns)}",
-                where=f"{path}, line {reader.line_num}",
+                where=f"{path}, line {first}",
                 hint="quote cells that contain the separator",
             )
-        rows.append((reader.line_num, tuple(cells)))
+        rows.append((first, tuple(cells)))
     return CsvTable(path, columns, tuple(rows), separator)
 
 
@@ -237,16 +240,23 @@ def _convert(draft: Draft, table: CsvTable, column: _Column, decimal: str) -> li
             _report_thousands(draft, table, column, signed[0])
         cells = [(line, cell.replace(",", ".")) for line, cell in cells]
         kind = "number"
+    known = [cell for cell in filled if cell.lower() not in MISSING_WORDS]
     if kind is None:
-        kinds = (k for k in ("number", "truth") if filled and all(converters[k](cell) is not None for cell in filled))
+        kinds = (k for k in ("number", "truth") if known and all(converters[k](cell) is not None for cell in known))
         kind = next(kinds, "text")
         if kind == "text" and _look_like_numbers(column, table.separator):
             _report_commas(draft, table, column)
+        elif kind == "text" and known and all(map(_NUMBER.fullmatch, known)):
+            kind = "number"  # some are too large, which is reported below
+    if kind != "text" and len(known) < len(filled):
+        cells = [(line, "" if cell.lower() in MISSING_WORDS else cell) for line, cell in cells]
     values: list[Value | None] = []
     for line, cell in cells:
         value = converters[kind](cell) if cell else None
         if cell and value is None:
-            draft.problems.append(f"{table.place(line)}: '{column.name}' must be of type {kind}, got '{cell}'")
+            large = " (too large)" if kind == "number" and _NUMBER.fullmatch(cell) else ""
+            place, name = table.place(line), quote(column.name)
+            draft.problems.append(f"{place}: {name} must be of type {kind}, got {quote(cell)}{large}")
         values.append(value)
     if kind == "number" and any(isinstance(value, float) for value in values):
         return [None if value is None else float(value) for value in values]
@@ -284,7 +294,7 @@ def _parse_number(cell: str) -> int | float | None:
     if not _NUMBER.fullmatch(cell):
         return None
     if cell.lstrip("+-").isdigit():
-        return int(cell)
+        return int(cell) if len(cell) <= _MOST_DIGITS else None
     number = float(cell)
     return number if math.isfinite(number) else None
 

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import unquote
 
-from thence.errors import GraphError
+from thence.errors import GraphError, door
+from thence.settings.documents import check_json_depth, check_xml
 
 if TYPE_CHECKING:
     import pyoxigraph as ox
@@ -139,6 +140,7 @@ def _parse_file(path: Path, *, syntax: str, into: list[tuple[Subject, str, Objec
     # Relative IRIs are resolved against the name of the file alone, so that ids are the same on every machine.
     base = f"file:///{path.name}" if re.fullmatch(r"[\w.-]+", path.name) else "file:///graph"
     skip_formulas = syntax == "n3"
+    _refuse_dangers(path, syntax)
     try:
         parser = ox.parse(path=path, format=formats[syntax], base_iri=base, rename_blank_nodes=True)
         for quad in parser:
@@ -165,6 +167,18 @@ def _parse_file(path: Path, *, syntax: str, into: list[tuple[Subject, str, Objec
         raise GraphError(f"cannot be read ({error.strerror or error})", where=str(path)) from error
     except ValueError as error:
         raise GraphError(f"not valid {syntax}: {error}", where=str(path)) from error
+
+
+def _refuse_dangers(path: Path, syntax: str) -> None:
+    """Refuse what would exhaust the memory or the stack of the parser."""
+    if syntax not in ("rdfxml", "jsonld"):
+        return
+    with door(GraphError, where=str(path)):
+        raw = path.read_bytes()
+    if syntax == "rdfxml":
+        check_xml(raw, where=str(path), error=GraphError)
+    else:
+        check_json_depth(raw, where=str(path), error=GraphError)
 
 
 @lru_cache(maxsize=8192)

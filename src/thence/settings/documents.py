@@ -1,0 +1,267 @@
+"""JSON, TOML and XML as data, within limits: what a file from anywhere may contain.
+
+A document is refused, never read in part: if it is nested too deeply, has a number with too many digits, has a key
+twice, of which a parser would keep the last, or is XML with entities, which can grow without bound or name other files.
+This module must not know what the documents mean.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.parsers import expat
+
+from thence.errors import ThenceError, door, quote
+
+__all__ = [
+    "DEEPEST",
+    "MOST_DIGITS",
+    "check_json_depth",
+    "check_xml",
+    "parse_json",
+    "parse_toml",
+    "parse_xml",
+    "read_text",
+]
+
+DEEPEST = 100
+"""The deepest nesting of lists and objects in JSON and TOML."""
+MOST_DIGITS = 400
+"""The most digits of a number."""
+LONGEST_ENTITY = 256
+"""The longest text, in characters, that an entity of XML may stand for."""
+
+_JSON_PARTS = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
+# In TOML, brackets are counted outside of strings and comments.
+_TOML_PARTS = re.compile(
+    r'"""(?:[^\\]|\\.)*?"""|\'\'\'.*?\'\'\'|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#[^\n]*|[\[{]|[\]}]', re.DOTALL
+)
+_TOML_KEY = re.compile(r"^[ \t]*\[{0,2}[^=#\n]*", re.MULTILINE)
+
+
+def read_text(path: Path, *, error: type[ThenceError]) -> str:
+    """Return the text of a file in UTF-8, with or without a byte order mark.
+
+    Args:
+        path: The file.
+        error: The class of the error to raise.
+
+    Raises:
+        ThenceError: If the file cannot be read or is not UTF-8.
+
+    Examples:
+        >>> from thence.errors import GraphError
+        >>> read_text(Path("no such file"), error=GraphError)
+        Traceback (most recent call last):
+        thence.errors.GraphError: no such file: cannot be read: No such file or directory
+    """
+    with door(error, where=str(path)):
+        raw = path.read_bytes()
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as wrong:
+        line = raw.count(b"\n", 0, wrong.start) + 1
+        raise error(
+            f"not UTF-8 text ({wrong.reason})", where=f"{path}, line {line}", hint="save the file as UTF-8"
+        ) from wrong
+
+
+def parse_json(
+    text: str, *, where: str, error: type[ThenceError], make: Callable[[list[tuple[str, Any]]], Any] | None = None
+) -> Any:
+    """Return the content of a JSON document.
+
+    Args:
+        text: The document.
+        where: Its file, for messages.
+        error: The class of the error to raise.
+        make: Makes an object of its keys and values, instead of a dict whose keys are checked.
+
+    Raises:
+        ThenceError: If it is not valid, nested more than ``DEEPEST`` levels, has an integer of more than
+            ``MOST_DIGITS`` digits, or an object with a key twice.
+
+    Examples:
+        >>> from thence.errors import GraphError
+        >>> parse_json('{"a": 1, "a": 2}', where="a.json", error=GraphError)
+        Traceback (most recent call last):
+        thence.errors.GraphError: a.json: an object has the key 'a' twice (rename or remove one)
+    """
+    check_json_depth(text.encode("utf-8", errors="surrogatepass"), where=where, error=error)
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        content = dict(pairs)
+        if len(content) < len(pairs):
+            seen: set[str] = set()
+            twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+            raise error(f"an object has the key {quote(twice)} twice", where=where, hint="rename or remove one")
+        return content
+
+    def integer(digits: str) -> int:
+        if len(digits) > MOST_DIGITS:
+            raise _too_many_digits(digits, where, error)
+        return int(digits)
+
+    try:
+        return json.loads(text, object_pairs_hook=make or once, parse_int=integer)
+    except json.JSONDecodeError as wrong:
+        place = f"{where}, line {wrong.lineno}, column {wrong.colno}"
+        raise error(f"not valid JSON: {wrong.msg}", where=place, hint="correct the file") from wrong
+
+
+def check_json_depth(raw: bytes, *, where: str, error: type[ThenceError]) -> None:
+    """Raise an ``error`` if a JSON document is nested more than ``DEEPEST`` levels.
+
+    Parsers call themselves for each level, and may end the process.
+
+    Args:
+        raw: The document.
+        where: Its file, for messages.
+        error: The class of the error to raise.
+    """
+    depth = 0
+    # Few files have more brackets than levels are allowed, but even then one pass is cheap.
+    if raw.count(b"[") + raw.count(b"{") <= DEEPEST:
+        return
+    for part in _JSON_PARTS.finditer(raw):
+        sign = part[0]
+        if sign in (b"[", b"{"):
+            depth += 1
+            if depth > DEEPEST:
+                raise _too_deep(raw.count(b"\n", 0, part.start()) + 1, where, error)
+        elif sign in (b"]", b"}"):
+            depth -= 1
+
+
+def parse_toml(text: str, *, where: str, error: type[ThenceError]) -> dict[str, Any]:
+    """Return the content of a TOML document.
+
+    Args:
+        text: The document.
+        where: Its file, for messages.
+        error: The class of the error to raise.
+
+    Raises:
+        ThenceError: If it is not valid, nested more than ``DEEPEST`` levels, or has a number of thousands of digits.
+
+    Examples:
+        >>> from thence.errors import ConfigError
+        >>> parse_toml("seed = 1", where="a.toml", error=ConfigError)
+        {'seed': 1}
+    """
+    _check_toml_depth(text, where, error)
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as wrong:
+        raise error(f"not valid TOML: {wrong}", where=where, hint="correct the file") from wrong
+    except (ValueError, RecursionError, OverflowError) as wrong:
+        # Numbers with more digits than Python converts.
+        digits = "digits" in str(wrong)
+        why = "a number has too many digits" if digits else str(wrong)
+        raise error(f"not valid TOML: {why}", where=where, hint="correct the file") from wrong
+
+
+def _check_toml_depth(text: str, where: str, error: type[ThenceError]) -> None:
+    depth = 0
+    for part in _TOML_PARTS.finditer(text):
+        sign = part[0]
+        if sign in ("[", "{"):
+            depth += 1
+            if depth > DEEPEST:
+                raise _too_deep(_line(text, part.start()), where, error)
+        elif sign in ("]", "}"):
+            depth -= 1
+    if text.count(".") <= DEEPEST:
+        return
+    bare = _TOML_PARTS.sub(lambda part: part[0] if part[0] in "[]{}" else "\n" * part[0].count("\n"), text)
+    for key in _TOML_KEY.finditer(bare):
+        if key[0].count(".") > DEEPEST:
+            raise _too_deep(_line(bare, key.start()), where, error)
+
+
+def check_xml(raw: bytes, *, where: str, error: type[ThenceError]) -> None:
+    """Raise an ``error`` unless ``raw`` is well-formed XML without entities that can grow or name another file.
+
+    Entities that stand for a short text, as editors of ontologies write for namespaces, are allowed.
+
+    Args:
+        raw: The document.
+        where: Its file, for messages.
+        error: The class of the error to raise.
+
+    Examples:
+        >>> from thence.errors import GraphError
+        >>> check_xml(b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', where="a.xml", error=GraphError)
+        >>> check_xml(b'<!DOCTYPE a [<!ENTITY b SYSTEM "/etc/passwd">]><a/>', where="a.xml", error=GraphError)
+        Traceback (most recent call last):
+        thence.errors.GraphError: a.xml, line 1: the entity 'b' names another file or entity (write its text instead)
+    """
+    parser = expat.ParserCreate()
+
+    def declare(
+        name: str, is_parameter: int, value: str | None, base: Any, system: Any, public: Any, notation: Any
+    ) -> None:
+        if is_parameter or value is None or "&" in value or "%" in value:
+            raise error(
+                f"the entity {quote(name)} names another file or entity",
+                where=f"{where}, line {parser.CurrentLineNumber}",
+                hint="write its text instead",
+            )
+        if len(value) > LONGEST_ENTITY:
+            raise error(
+                f"the entity {quote(name)} stands for more than {LONGEST_ENTITY} characters",
+                where=f"{where}, line {parser.CurrentLineNumber}",
+                hint="write its text instead",
+            )
+
+    def skip(name: str, is_parameter: bool) -> None:
+        raise error(
+            f"the entity {quote(name)} is not declared in this file",
+            where=f"{where}, line {parser.CurrentLineNumber}",
+            hint="write its text instead",
+        )
+
+    parser.EntityDeclHandler = declare
+    parser.SkippedEntityHandler = skip
+    parse_xml(parser, raw, where=where, error=error)
+
+
+def parse_xml(parser: Any, raw: bytes, *, where: str, error: type[ThenceError]) -> None:
+    """Parse a whole XML document with an expat parser, whose handlers may raise errors of ours.
+
+    Args:
+        parser: The parser.
+        raw: The document.
+        where: Its file, for messages.
+        error: The class of the error to raise if the document is not valid.
+    """
+    try:
+        parser.Parse(raw, True)
+    except expat.ExpatError as wrong:
+        place = f"{where}, line {wrong.lineno}"
+        raise error(f"not valid XML: {expat.ErrorString(wrong.code)}", where=place, hint="correct the file") from wrong
+    except (LookupError, UnicodeError, ValueError) as wrong:
+        # An encoding that Python does not know, or of several bytes per character.
+        raise error(
+            f"the encoding that the file names cannot be read ({wrong})", where=where, hint="save it as UTF-8"
+        ) from wrong
+
+
+def _line(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1
+
+
+def _too_deep(line: int, where: str, error: type[ThenceError]) -> ThenceError:
+    return error(f"nested more than {DEEPEST} levels deep", where=f"{where}, line {line}", hint="write it flatter")
+
+
+def _too_many_digits(number: str, where: str, error: type[ThenceError]) -> ThenceError:
+    return error(
+        f"the number {number[:12]}… has {len(number):,} digits, more than {MOST_DIGITS}",
+        where=where,
+        hint="write it as a decimal number or as a string",
+    )
