@@ -40,7 +40,8 @@ def test_the_second_time_nothing_is_made(folder: Path, source: Path) -> None:
     first, second = make(maker, source, days=1), make(maker, source, days=1)
     assert maker.calls == 1
     assert first[0].equals(second[0]) and first[1] == second[1] == {"seed": "7"}
-    assert [file.suffix for file in folder.iterdir()] == [".parquet"]
+    (entry,) = folder.iterdir()
+    assert sorted(file.name for file in entry.iterdir()) == ["manifest.json", "readings.parquet"]
 
 
 def test_other_parameters_or_sources_are_made_anew(folder: Path, source: Path) -> None:
@@ -55,7 +56,7 @@ def test_other_parameters_or_sources_are_made_anew(folder: Path, source: Path) -
 def test_a_damaged_file_is_replaced(folder: Path, source: Path, caplog: pytest.LogCaptureFixture) -> None:
     maker = Maker()
     make(maker, source, days=1)
-    (file,) = folder.iterdir()
+    file = next(folder.glob("*/readings.parquet"))
     file.write_bytes(file.read_bytes()[:40])
     with caplog.at_level(logging.WARNING):
         frame, _ = make(maker, source, days=1)

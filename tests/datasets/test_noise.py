@@ -63,7 +63,7 @@ def test_noise_is_added_after_the_cache(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("THENCE_CACHE", str(tmp_path))
     noisy = datasets.load("net3", days=1, noise=0.05).sensors.to_polars()
     exact = datasets.load("net3", days=1).sensors.to_polars()
-    assert len(list((tmp_path / "net3").glob("*.parquet"))) == 1
+    assert len(list((tmp_path / "net3").glob("*/readings.parquet"))) == 1
     assert not noisy.equals(exact)
     monkeypatch.setenv("THENCE_CACHE", str(tmp_path / "fresh"))
     assert datasets.load("net3", days=1).sensors.to_polars().equals(exact)

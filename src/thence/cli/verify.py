@@ -9,6 +9,7 @@ import typer
 
 from thence.cli.options import AsJson, Quiet
 from thence.cli.screen import print_error, print_json, say
+from thence.errors import RunError
 
 __all__ = ["verify"]
 
@@ -17,7 +18,7 @@ def verify(
     paths: Annotated[
         list[Path],
         typer.Argument(
-            metavar="PATH…",
+            metavar="PATH",
             help="Runs, models, caches and folders of results, with all below them, or files.",
             show_default=False,
         ),
@@ -28,14 +29,20 @@ def verify(
     """Tell whether files are as they were written. The exit code is 1 if one is not, or if a path has no checksums."""
     from thence.integrity.verify import verify as verify_path
 
-    found = [verify_path(path) for path in paths]
+    found, missing = [], False
+    for path in paths:
+        try:
+            one = verify_path(path)
+        except RunError as error:
+            missing = True
+            print_error(f"thence: {error}")
+            continue
+        found.append(one)
+        if not as_json and one.ok:
+            say(str(one), quiet=quiet)
+        elif not as_json:
+            print_error(str(one))
     if as_json:
         print_json([one.describe() for one in found])
-    else:
-        for one in found:
-            if one.ok:
-                say(str(one), quiet=quiet)
-            else:
-                print_error(str(one))
-    if not all(one.ok for one in found):
+    if missing or not all(one.ok for one in found):
         raise typer.Exit(1)

@@ -1,8 +1,9 @@
 """A cache of simulated readings on disk, so that loading a data set again costs one file read.
 
-There is one Parquet file per set of parameters, named by a hash of the parameters, the source files and the versions
-of generator and simulator. Files are written atomically, so parallel processes may share the folder. If the cache
-cannot be written, a warning is logged and the readings are simulated each time.
+There is one folder per set of parameters, named by a hash of the parameters, the source files and the versions of
+generator and simulator, with the readings and a manifest of their checksums. Folders are written atomically, so
+parallel processes may share the cache. Readings that were changed on disk are simulated again. If the cache cannot be
+written, a warning is logged and the readings are simulated each time.
 """
 
 from __future__ import annotations
@@ -16,15 +17,19 @@ from pathlib import Path
 
 import polars as pl
 
-from thence.atomic import new_file
+from thence.atomic import new_folder
 from thence.datasets.folders import cache_folder
-from thence.errors import RunError
+from thence.errors import RunError, quote
+from thence.integrity.manifest import CheckedFolder, write_manifest
 
 __all__ = ["Simulated", "fingerprint", "load_or_simulate"]
 
 Simulated = tuple[pl.DataFrame, dict[str, str]]
 """A frame of readings, and notes about the simulation."""
 _log = logging.getLogger(__name__)
+_READINGS = "readings.parquet"
+# Panics of polars are no ``Exception``.
+_FOREIGN = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, KeyError, TypeError)
 
 
 def fingerprint(parameters: Mapping[str, object], *, sources: Iterable[Path]) -> str:
@@ -55,17 +60,19 @@ def load_or_simulate(
     """
     versions = {"wntr": _version("wntr")}
     key = fingerprint({**parameters, "versions": versions}, sources=sources)
-    file = cache_folder() / dataset / f"{key}.parquet"
-    if file.is_file():
+    folder = cache_folder() / dataset / key
+    if folder.is_dir():
         try:
-            return _read(file)
-        except (pl.exceptions.PolarsError, OSError, ValueError, KeyError) as error:
-            _log.warning("%s cannot be read (%s); simulating again", file, error)
+            return _read(folder)
+        except (RunError, *_FOREIGN) as error:
+            _log.warning("%s cannot be used (%s); simulating again", folder, _reason(error))
     simulated = simulate()
     try:
-        _write(simulated, file=file)
+        _write(simulated, folder=folder)
     except RunError as error:
-        _log.warning("readings are not cached: %s", error)
+        # Another process may have been faster; its readings are the same.
+        if not _is_whole(folder):
+            _log.warning("readings are not cached: %s", error)
     return simulated
 
 
@@ -76,12 +83,36 @@ def _version(package: str) -> str:
         return ""
 
 
-def _read(file: Path) -> Simulated:
+def _read(folder: Path) -> Simulated:
+    checked = CheckedFolder.open(folder)
+    if checked.manifest is None:
+        raise RunError("has no checksums", where=str(folder))
+    file = checked.require(_READINGS)
     notes = json.loads(pl.read_parquet_metadata(file)["thence"])
     return pl.read_parquet(file), notes
 
 
-def _write(simulated: Simulated, *, file: Path) -> None:
+def _is_whole(folder: Path) -> bool:
+    try:
+        CheckedFolder.open(folder).require(_READINGS)
+    except RunError:
+        return False
+    return True
+
+
+def _write(simulated: Simulated, *, folder: Path) -> None:
     frame, notes = simulated
-    with new_file(file) as draft:
-        frame.write_parquet(draft, metadata={"thence": json.dumps(notes)})
+    try:
+        # A folder that is there could not be used, so it is replaced.
+        with new_folder(folder, force=True) as draft:
+            frame.write_parquet(draft / _READINGS, metadata={"thence": json.dumps(notes)})
+            write_manifest(draft)
+        # Earlier versions wrote a file without a checksum.
+        folder.with_name(f"{folder.name}.parquet").unlink(missing_ok=True)
+    except _FOREIGN as error:
+        # Polars has errors of its own for a disk that is full.
+        raise RunError(f"cannot be written ({_reason(error)})", where=str(folder)) from error
+
+
+def _reason(error: BaseException) -> str:
+    return error.message if isinstance(error, RunError) else quote(error)[1:-1]

@@ -108,17 +108,24 @@ def verify(path: str | Path) -> Verification:
     """
     target = Path(path)
     if target.is_file():
-        try:
-            sealed = _check_own(target)
-        except RunError as error:
-            return Verification(target, damaged={target.name: error.message})
-        own = (target.name,)
-        return Verification(target, checked=own) if sealed else Verification(target, unchecked=own)
+        return _verify_file(target)
     if not target.is_dir():
         siblings = [one.name for one in target.parent.iterdir()] if target.parent.is_dir() else []
         hint = nearest(target.name, siblings)
         raise RunError("no such folder or file", where=str(target), hint=hint)
     return _verify_folder(target)
+
+
+def _verify_file(file: Path) -> Verification:
+    own = (file.name,)
+    try:
+        manifest = read_manifest(file.parent) if file.name != MANIFEST else None
+        if manifest is not None and file.name in manifest:
+            problem = manifest.find_problem(file.name)
+            return Verification(file, checked=own) if problem is None else Verification(file, (), {file.name: problem})
+        return Verification(file, checked=own) if _check_own(file) else Verification(file, unchecked=own)
+    except RunError as error:
+        return Verification(file, damaged={file.name: error.message})
 
 
 def _verify_folder(folder: Path) -> Verification:
