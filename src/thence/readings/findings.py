@@ -7,8 +7,9 @@ formats findings; it does not know readers or frames.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 __all__ = ["DEFERRED", "MEANING", "Finding", "ReadReport"]
 
@@ -63,6 +64,7 @@ class ReadReport:
         findings: Irregularities with their counts.
         notes: Assumptions and decisions, one sentence each.
         pending: Keys of the checks that have not run yet.
+        sources: What was read from stores: URL without credentials, query, number of rows, hash of the rows.
 
     Examples:
         >>> report = ReadReport((Finding("infinite", 2, "n1"), Finding("infinite", 1, "n2")), notes=("times are UTC",))
@@ -76,6 +78,7 @@ class ReadReport:
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
     pending: tuple[str, ...] = ()
+    sources: tuple[Mapping[str, Any], ...] = ()
 
     def count(self, what: str, *, sensor: str | None = None) -> int:
         """Return how often something was found.
@@ -94,16 +97,16 @@ class ReadReport:
     def extended(self, findings: Iterable[Finding] = (), *, notes: Iterable[str] = ()) -> ReadReport:
         """Return this report with more findings and notes; a note that is already there is not repeated."""
         fresh = [note for note in dict.fromkeys(notes) if note not in self.notes]
-        return ReadReport((*self.findings, *findings), (*self.notes, *fresh), self.pending)
+        return replace(self, findings=(*self.findings, *findings), notes=(*self.notes, *fresh))
 
     def deferred(self) -> ReadReport:
         """Return this report with all checks that need a pass over the rows pending."""
-        return ReadReport(self.findings, self.notes, DEFERRED)
+        return replace(self, pending=DEFERRED)
 
     def completed(self, findings: Iterable[Finding] = ()) -> ReadReport:
         """Return this report without pending checks, given the findings of those checks."""
         earlier = [f for f in self.findings if f.what not in self.pending]
-        return ReadReport((*earlier, *findings), self.notes, ())
+        return replace(self, findings=(*earlier, *findings), pending=())
 
     def to_dict(self) -> dict[str, object]:
         """Return the report as a plain dict that JSON can hold."""
@@ -113,6 +116,7 @@ class ReadReport:
             ],
             "notes": list(self.notes),
             "pending": list(self.pending),
+            **({"sources": [dict(source) for source in self.sources]} if self.sources else {}),
         }
 
     def __str__(self) -> str:

@@ -128,6 +128,7 @@ def pool_readings(parts: Mapping[str, WindowedReadings]) -> PooledReadings:
         aggregates |= {qualified(name, id): how for id, how in part.aggregates.items()}
         found = [replace(f, sensor=qualified(name, f.sensor) if f.sensor else "") for f in part.report.findings]
         report = report.extended(found, notes=[f"{name}: {note}" for note in part.report.notes])
+        report = replace(report, sources=(*report.sources, *part.report.sources))
     names = dict.fromkeys(n for part in parts.values() for n, array in part.derived.items() if array.ndim == 2)
     derived = {n: _side_by_side([part.derived[n] for part in parts.values()], n_frames) for n in names}
     derived_states: dict[str, dict[str, StateCodes]] = {}

@@ -9,18 +9,21 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from thence.errors import ConfigError, InputError, nearest
+from thence.errors import ConfigError, InputError, door, nearest, quote
 from thence.readings.cleaning import KEEP_LAST, KEEP_LAST_OR_RENAME, ORIGIN, OnError, quote_names
 from thence.readings.findings import Finding, ReadReport
 from thence.readings.frames import collect
 from thence.readings.losses import MAX_LOSS, require_share
+from thence.readings.readers.checks import check_encoding, check_options, check_template
 from thence.readings.readers.clock_columns import join_clock
 from thence.readings.readers.columns import TypedTable, type_table
+from thence.readings.readers.databases import DatabaseOptions, database_reader
 from thence.readings.readers.dates import AmbiguousDatesError
 from thence.readings.readers.dialect import check_signs
 from thence.readings.readers.few_values import find_few_values, read_as_states, states_by_kind
@@ -60,14 +63,24 @@ def read_sensors(
     name: str | None = None,
     on_error: OnError = "raise",
     max_loss: float = MAX_LOSS,
+    table: str | Iterable[str] | None = None,
+    query: str | None = None,
+    where: Mapping[str, Any] | None = None,
+    metadata: str | Mapping[str, str] | None = None,
+    order: str | Iterable[str] | None = None,
+    windows: str | timedelta | None = None,
+    aggregate: str = "mean",
+    origin: Any = "epoch",
+    timeout: float | None = None,
 ) -> SensorData:
-    """Read sensor data from files or frames.
+    """Read sensor data from files, frames or databases.
 
     What is not given is detected. Text files and workbooks are read into memory; Parquet files are scanned and stay on
-    disk.
+    disk. The rows of a database are read once, in one read-only transaction, into a temporary Parquet file.
 
     Args:
-        source: A file, a folder, a pattern such as ``"logs/*.csv"``, a polars, pandas or Arrow frame, or a list of
+        source: A file, a folder, a pattern such as ``"logs/*.csv"``, a polars, pandas or Arrow frame, the URL of a
+            database (``"postgresql://host/plant"``, ``"duckdb:///plant.db"``), an open ADBC connection, or a list of
             these. ``SensorData`` is returned as it is.
         layout: ``"wide"`` (one column per sensor), ``"long"`` (columns time, sensor, value), ``"files"`` (one file per
             sensor, named after it) or ``"auto"``.
@@ -96,6 +109,20 @@ def read_sensors(
             the report.
         max_loss: Share of the rows, readings or lines that ``"repair"`` may lose; more is an error, unless there are at
             most ten. Pass 1 to accept any loss.
+        table: Table of a database, with its schema if needed: ``"plant.readings"``; or several. Names that hold dots
+            are written in double quotes. By default the only table there is.
+        query: SELECT statement to read instead of a table of a database.
+        where: Rows of a database to read: column to a value, to a list of values, or to a mapping such as
+            ``{">=": "2024-01-01", "<": "2025-01-01"}``.
+        metadata: Table of a database with a row per sensor; or a mapping with any of ``"table"``, ``"sensor"`` (its
+            column of sensor ids), ``"name"`` (its column of names to use as ids), ``"kind"`` and ``"unit"``. Without
+            ``"table"`` these are columns of the table of readings.
+        order: Columns of a database that say which of several readings at the same time is the last.
+        windows: Length of windows, such as ``"30min"``, to which the database aggregates the readings, so that fewer
+            rows are read. Use the same windows, aggregate and origin afterwards.
+        aggregate: Aggregate of these windows: ``"mean"``, ``"sum"``, ``"min"``, ``"max"`` or ``"last"``.
+        origin: Where these windows begin, as in ``window``: ``"epoch"`` or a time.
+        timeout: Seconds after which a database gives up a statement; by default its own setting.
 
     Returns:
         The readings, with a report of what was found, repaired and assumed.
@@ -116,6 +143,7 @@ def read_sensors(
     """
     if isinstance(source, SensorData):
         return source
+    check_options(locals())
     if on_error not in ("raise", "repair"):
         raise ConfigError(f"on_error must be 'raise' or 'repair', got {on_error!r}")
     options = ReadOptions(
@@ -137,13 +165,44 @@ def read_sensors(
         name=name,
         on_error=on_error,
         max_loss=max_loss,
+        database=DatabaseOptions(
+            table=_as_names(table),
+            query=query,
+            where=dict(where or {}),
+            metadata={"table": metadata} if isinstance(metadata, str) else dict(metadata or {}),
+            order=_as_names(order),
+            windows=windows,
+            aggregate=aggregate,
+            origin=origin,
+            timeout=timeout,
+        ),
     )
     require_share(max_loss)
     require_zone(options.zone)
     check_format(options.time_format)
     check_signs(options.separator, options.decimal)
+    check_encoding(options.encoding)
+    check_template(options.name)
+    with door(InputError, where=quote(source)[1:-1] if isinstance(source, (str, Path)) else None):
+        return _read(source, options, kinds=kinds, units=units, pattern=kind_pattern)
+
+
+def _read(
+    source: Any,
+    options: ReadOptions,
+    *,
+    kinds: Kinds | str | Path | None,
+    units: Mapping[str, str] | None,
+    pattern: KindPattern | None,
+) -> SensorData:
+    """Read sensor data with options that are checked; ``read_sensors`` documents the arguments."""
     tables = list(_iter_tables(source, options))
-    where = tables[0].name if len(tables) == 1 else f"{len(tables)} sources from {tables[0].name}"
+    if options.database.given and not any(one.record for one in tables):
+        raise ConfigError(
+            f"'{options.database.given[0]}' is for databases, but {tables[0].name} is not one",
+            hint="leave it out, or pass the URL of a database",
+        )
+    named = tables[0].name if len(tables) == 1 else f"{len(tables)} sources from {tables[0].name}"
     filled, empty, notes = _assign_roles(tables, options)
     parts = _type_tables(filled, options)
     notes += _group_notes(parts)
@@ -153,16 +212,16 @@ def read_sensors(
     _require_same_zones(parts, options)
     found = _find_sensors(parts) | _find_empty_sensors(tables, filled)
     described, more = resolve_kinds(
-        {id: kind for id, (_, kind) in found.items()}, kinds=kinds, units=units, pattern=kind_pattern
+        {id: kind for id, (_, kind) in found.items()}, kinds=kinds, units=units, pattern=pattern
     )
     if not found or not any(_has_times(part) for part in parts):
         raise InputError(
             "no readings left: no row has both a valid time and a sensor",
-            where=where,
+            where=named,
             hint="check separator= and time_format=, and the error with on_error='raise'",
         )
     for option in ("categorical", "numeric"):
-        _require_named(getattr(options, option), [*found, *_columns(filled)], option, where)
+        _require_named(getattr(options, option), [*found, *_columns(filled)], option, named)
     families = {id: kind or column for id, column in _family_columns(parts, filled) for kind in [described[id][0]]}
     # What has a unit is a quantity, not a state.
     measured = {id for id, (_, unit) in described.items() if unit}
@@ -175,14 +234,15 @@ def read_sensors(
             f"read as states, since they are whole numbers of which few differ, in {len(whole)} "
             f"sensor{'s' * (len(whole) > 1)}: {quote_names(whole)}"
         )
-    _require_ignored(options.ignore, [*found, *(name for table in tables for name in table.schema)], where)
+    _require_ignored(options.ignore, [*found, *(name for table in tables for name in table.schema)], named)
     kept = [id for id in found if not options.ignores(id)]
     if not kept:
-        raise InputError("every sensor is ignored", where=where, hint="pass fewer names or patterns in ignore=")
+        raise InputError("every sensor is ignored", where=named, hint="pass fewer names or patterns in ignore=")
     if len(kept) < len(found):
         more.append(f"ignored sensors: {quote_names(id for id in found if options.ignores(id))}")
-    report = ReadReport(tuple(findings), tuple(dict.fromkeys([*notes, *more])))
-    data = _combine(parts, sensors, report, options, where, long=any(r.layout != "wide" for _, r in filled))
+    records = tuple(table.record for table in tables if table.record)
+    report = ReadReport(tuple(findings), tuple(dict.fromkeys([*notes, *more])), sources=records)
+    data = _combine(parts, sensors, report, options, named, long=any(r.layout != "wide" for _, r in filled))
     return data if len(kept) == len(found) else data.select(kept)
 
 
@@ -232,6 +292,10 @@ def _as_strings(words: Iterable[str | float] | str | float) -> tuple[str, ...]:
     return tuple(str(word) for word in ((words,) if isinstance(words, (str, int, float)) else words))
 
 
+def _as_names(names: str | Iterable[str] | None) -> tuple[str, ...]:
+    return () if names is None else (names,) if isinstance(names, str) else tuple(names)
+
+
 def _as_set(names: Iterable[str] | None) -> frozenset[str]:
     if names is None:
         return frozenset()
@@ -239,7 +303,9 @@ def _as_set(names: Iterable[str] | None) -> frozenset[str]:
 
 
 def _iter_tables(source: Any, options: ReadOptions) -> Iterable[SourceTable]:
-    if isinstance(source, (str, Path)):
+    if (read := database_reader(source)) is not None:
+        yield from read(source, options)
+    elif isinstance(source, (str, Path)):
         for path in find_paths(source):
             yield from read_tables(path, options)
     elif isinstance(source, (list, tuple)):
@@ -321,8 +387,9 @@ def _find_sensors(parts: Sequence[TypedTable]) -> dict[str, tuple[bool | None, t
     found: dict[str, tuple[bool | None, tuple[str, str]]] = {}
     origin: dict[str, TypedTable] = {}
     for part in parts:
-        own = (part.table.kind, part.table.unit)
+        of_table = (part.table.kind, part.table.unit)
         for id, state in part.categorical.items():
+            own = part.table.kinds.get(id, of_table)
             known, kind = found.get(id, (None, own))
             first = origin.setdefault(id, part)
             if kind != own:

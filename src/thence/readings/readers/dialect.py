@@ -5,17 +5,16 @@ What cannot be detected with certainty raises an error that says which option to
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from thence.errors import ConfigError, InputError
+from thence.errors import ConfigError, InputError, quote
 from thence.readings.decimal_signs import detect_decimal_sign
 from thence.readings.readers.dates import looks_like_date
+from thence.readings.readers.lines import first_lines, split_fields
 from thence.readings.readers.roles import TIME_NAMES, looks_like_time, plain_name
 from thence.readings.readers.table import ReadOptions
 
@@ -36,7 +35,7 @@ class Dialect:
         decimal: Decimal sign.
         columns: Names of the columns.
         headerless: Whether there is no header, so that the names are placeholders.
-        first_line: Number of the first data line, from 1.
+        first_line: Number of the first line of the text in the file, from 1.
         trimmed: Number of names in the header that had spaces around them.
     """
 
@@ -68,9 +67,9 @@ def detect_dialect(body: bytes, skipped: int, options: ReadOptions, where: str) 
         options: Options that override detection.
         where: Name of the file, for messages.
     """
-    lines = _head(body)
+    lines = [line for _, line in first_lines(body, SAMPLE_LINES + 1)]
     separator = options.separator or _detect_separator(lines, where)
-    raw = [row for row in csv.reader(lines, delimiter=separator) if row]
+    raw = [split_fields(line, separator) for line in lines]
     rows = [[cell.strip() for cell in row] for row in raw]
     headerless = not (options.header if options.header is not None else _has_header(rows, options))
     # Column names are not numbers: decimal signs are searched below the header.
@@ -79,25 +78,14 @@ def detect_dialect(body: bytes, skipped: int, options: ReadOptions, where: str) 
     first, second = rows[0], rows[1] if len(rows) > 1 else rows[0]
     columns = tuple(f"column {k + 1}" for k in range(len(second))) if headerless else tuple(first)
     trimmed = 0 if headerless else sum(a != b for a, b in zip(raw[0], first, strict=True))
-    return Dialect(separator, decimal, columns, headerless, skipped + (1 if headerless else 2), trimmed)
-
-
-def _head(body: bytes) -> list[str]:
-    lines: list[str] = []
-    for raw in io.BytesIO(body):
-        text = raw.decode("utf-8").rstrip("\r\n")
-        if text.strip():
-            lines.append(text)
-        if len(lines) > SAMPLE_LINES:
-            break
-    return lines
+    return Dialect(separator, decimal, columns, headerless, skipped + 1, trimmed)
 
 
 def _detect_separator(lines: Sequence[str], where: str) -> str:
     """Return the separator that splits the first line and gives most lines the same number of fields."""
     best = ("", 0.0)
     for sign in SEPARATORS:
-        rows = list(csv.reader(lines, delimiter=sign))
+        rows = [split_fields(line, sign) for line in lines]
         width, count = Counter(map(len, rows)).most_common(1)[0]
         share = count / len(lines)
         if sign == "," and best[1] > 0.5:
@@ -106,7 +94,7 @@ def _detect_separator(lines: Sequence[str], where: str) -> str:
             best = (sign, share)
     if not best[0]:
         raise InputError(
-            f"no separator splits the first line into columns: '{lines[0][:60]}'", where=where, hint="pass separator="
+            f"no separator splits the first line into columns: {quote(lines[0])}", where=where, hint="pass separator="
         )
     return best[0]
 

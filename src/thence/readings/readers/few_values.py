@@ -123,6 +123,10 @@ def read_as_states(part: TypedTable, ids: frozenset[str]) -> TypedTable:
 
 def _look(part: TypedTable, ids: Sequence[str]) -> dict[str, FewValues]:
     look = _look_at_columns if part.wide else _look_at_rows
+    if known := part.table.measured:
+        others = replace(part, table=replace(part.table, measured=frozenset()))
+        found = _look(others, [id for id in ids if id not in known])
+        return found | {id: FewValues(False) for id in ids if id in known}
     if part.table.in_memory:
         return look(part.frame, ids, part.table.name)
     first = look(part.frame.head(SAMPLE_ROWS), ids, part.table.name)

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from thence.errors import InputError, nearest
+from thence.errors import InputError, nearest, quote
 from thence.readings.readers.table import ReadOptions, SourceTable
 from thence.settings.registry import Registry
 
@@ -48,7 +48,12 @@ def find_paths(source: str | Path) -> list[Path]:
     Raises:
         InputError: If there is no such file, or no file in the folder has a known suffix.
     """
-    path = Path(source).expanduser()
+    if not str(source).strip() or "\0" in str(source):
+        raise InputError(f"no such file: {quote(source)}", hint="pass the path of a file, a folder or a pattern")
+    try:
+        path = Path(source).expanduser()
+    except RuntimeError as error:
+        raise InputError("the home folder is not known", where=str(source), hint="write the path out") from error
     if path.is_dir():
         paths = sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith("."))
         known = set(READERS)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from thence.errors import InputError
 from thence.readings.cleaning import OnError
 from thence.readings.findings import Finding
 from thence.readings.losses import MAX_LOSS
+from thence.readings.readers.databases import DatabaseOptions
 
 __all__ = ["MISSING_WORDS", "LayoutOption", "ReadOptions", "SourceTable", "drop_blank_rows", "fill_header"]
 
@@ -56,6 +57,7 @@ class ReadOptions:
     name: str | None = None
     on_error: OnError = "raise"
     max_loss: float = MAX_LOSS
+    database: DatabaseOptions = field(default_factory=DatabaseOptions)
 
     def missing_numbers(self, decimal: str) -> list[float]:
         """Return the missing values that are numbers: -999 also means -999.0. ``decimal`` is the decimal sign."""
@@ -103,6 +105,9 @@ class SourceTable:
         findings: What the reader found.
         notes: What the reader decided, for the report.
         error: Error to raise if the table turns out to be data; a cover sheet may have any content.
+        kinds: Kind and unit by sensor id, if the source says so.
+        measured: Ids of sensors that are known to read numbers, not states.
+        record: What was read from a store, for provenance.
     """
 
     frame: pl.LazyFrame
@@ -119,6 +124,9 @@ class SourceTable:
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
     error: InputError | None = None
+    kinds: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    measured: frozenset[str] = frozenset()
+    record: Mapping[str, Any] | None = None
 
     @cached_property
     def schema(self) -> Mapping[str, pl.DataType]:
