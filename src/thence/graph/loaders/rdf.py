@@ -39,7 +39,7 @@ from thence.graph.records import Edge, Node, Value
 if TYPE_CHECKING:
     import pyoxigraph as ox
 
-__all__ = ["LOADER", "build_graph", "read"]
+__all__ = ["LOADER", "read"]
 
 _MOST_DIGITS = 308
 _LONGEST_ID = 500
@@ -85,20 +85,8 @@ def read(paths: Sequence[Path], options: LoadOptions) -> KnowledgeGraph:
         (12.5, 'M2', {'s1': 1})
     """
     files = list_files(paths)
-    return build_graph(parse_files(files, format=options.format), fold=options.fold, where=", ".join(map(str, files)))
-
-
-def build_graph(parsed: Triples, *, fold: bool = True, where: str) -> KnowledgeGraph:
-    """Return the graph of some triples.
-
-    Args:
-        parsed: The triples, in the order in which their nodes are to be, and prefixes for equal local names.
-        fold: Whether nodes that only hold a value become properties.
-        where: Where the triples are from, for messages.
-
-    Raises:
-        GraphError: If there is no node in the triples.
-    """
+    parsed = parse_files(files, format=options.format)
+    where = ", ".join(map(str, files))
     described = _describe_resources(parsed, where)
     if not described:
         raise GraphError(
@@ -106,7 +94,7 @@ def build_graph(parsed: Triples, *, fold: bool = True, where: str) -> KnowledgeG
             where=where,
             hint="read an ontology with read_ontology",
         )
-    units = fold_values(described) if fold else {}
+    units = fold_values(described) if options.fold else {}
     names = _ResourceNames(described, parsed.prefixes).all()
     nodes = [_make_node(term, content, names[term]) for term, content in described.items()]
     return KnowledgeGraph(nodes, _make_edges(described, names), property_units=units)
