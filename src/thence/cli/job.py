@@ -149,6 +149,8 @@ def _combine(path: Path | None, given: dict[str, Any]) -> Config:
     asked, source = given.get("miner", {}), given.get("input", {})
     if asked.get("name", in_file["miner"]["name"]) != in_file["miner"]["name"]:
         del in_file["miner"]
+    if given.get("executor", {}).get("name", config.executor.name) != config.executor.name:
+        in_file.pop("executor", None)
     if "dataset" in source or "sensors" in source or "system" in given:
         in_file.pop("system", None)
         # Another source replaces all parts of the one in the file; the options of the readers stay.

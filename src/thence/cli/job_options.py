@@ -533,6 +533,20 @@ _MINERS = (
         convert=partial(parse_assignments, flag="--set"),
     ),
     JobOption(name="seed", sets=("seed",), type=_WHOLE, help="Random seed (default: 0).", panel=_SEARCH),
+    JobOption(
+        name="executor",
+        sets=("executor.name",),
+        type=_TEXT,
+        help="Where to mine and count: local (default), or ray for a Ray cluster. The rules are the same.",
+        panel=_SEARCH,
+    ),
+    JobOption(
+        name="address",
+        sets=("executor.address",),
+        type=_TEXT,
+        help="Address of the head of the Ray cluster, such as 10.0.0.4:6379 (default: RAY_ADDRESS).",
+        panel=_SEARCH,
+    ),
 )
 
 _RESULTS = (

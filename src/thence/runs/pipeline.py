@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import is_dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from thence.atomic import require_writable
+from thence.cluster.executors import Executor
+from thence.cluster.opening import open_executor
 from thence.counting.by_site import with_site_columns
 from thence.counting.recount import counted_on
 from thence.errors import ConfigError
@@ -29,6 +31,7 @@ from thence.runs.configuration import (
     AUTO,
     BUILT_IN_ONTOLOGY,
     Config,
+    ExecutorConfig,
     InputConfig,
     RefineConfig,
 )
@@ -99,6 +102,8 @@ def mine(
     out: str | Path | None = None,
     force: bool = False,
     report: bool | None = None,
+    executor: str | Executor | None = None,
+    address: str | None = None,
     progress: str | bool | Progress = "auto",
     config: Config | None = None,
     **settings: Any,
@@ -141,6 +146,9 @@ def mine(
         out: The folder to write the run to, in one step when it is complete.
         force: Replace a run that already exists at ``out``.
         report: Whether to add the report, ``report.html`` and ``report.json``, to the folder; it is by default.
+        executor: Where to mine and count, with the same rules: ``"local"`` (the default), ``"ray"``, or an executor of
+            ``thence.cluster``.
+        address: The address of the Ray cluster, such as ``"10.0.0.4:6379"``.
         progress: ``"auto"`` (bars on a terminal), ``"on"``, ``"off"``, or a function.
         config: A configuration; the other keywords override its values.
         **settings: Settings of the miner.
@@ -169,7 +177,9 @@ def mine(
         refine=asked_refinement(refine, base.refine),
         logic=given_values(base.logic, laws=laws, controls=controls),
         output=given_values(base.output, path=None if out is None else str(out), force=force or None, report=report),
+        executor=_asked_executor(base.executor, executor, address),
     )
+    where = None if isinstance(executor, str) else executor
     if asked.input.target is not None or (graph is None and binding is None and is_plain_table(sensors)):
         if any(part is not None for part in (graph, binding, ontology)):
             raise ConfigError(
@@ -178,7 +188,7 @@ def mine(
             )
         source = asked.input.sensors if sensors is None else sensors
         with show_progress(progress) as tell:
-            return _run_rows(asked, miner, settings, source, tell)
+            return _run_rows(asked, miner, settings, source, tell, where)
     planned, made = plan(asked, miner, settings, graph=has_graph(asked.input, *given) or names_graph(asked))
 
     def load(tell: Progress) -> AnySystem:
@@ -188,7 +198,23 @@ def mine(
 
     with show_progress(progress) as tell:
         chosen = given_settings(asked, miner, settings)
-        return _run(planned, made, load, tell, given=chosen, fallback=plan_fallback(asked, planned))
+        return _run(planned, made, load, tell, given=chosen, fallback=plan_fallback(asked, planned), executor=where)
+
+
+def _asked_executor(base: ExecutorConfig, executor: str | Executor | None, address: str | None) -> ExecutorConfig:
+    """The section with what a caller asked for; another executor by name has another address."""
+    if executor is None:
+        return replace(base, address=address) if address is not None else base
+    if not isinstance(executor, str):
+        return ExecutorConfig()
+    return ExecutorConfig(name=executor, address=address or (base.address if executor == base.name else None))
+
+
+def _open(config: Config, executor: Executor | None) -> AbstractContextManager[Executor]:
+    """The executor that the configuration names, unless the caller has passed one."""
+    if executor is not None:
+        return nullcontext(executor)
+    return open_executor(config.executor.name, address=config.executor.address)
 
 
 def _several(names: str | Iterable[str] | None) -> tuple[str, ...] | None:
@@ -226,10 +252,17 @@ def run_config(
         return _run(planned, miner, load, tell, given=given, fallback=plan_fallback(config, planned))
 
 
-def mine_rules(miner: BaseMiner, table: Table, system: AnySystem | None, *, progress: Progress) -> tuple[RuleSet, Any]:
+def mine_rules(
+    miner: BaseMiner,
+    table: Table,
+    system: AnySystem | None,
+    *,
+    progress: Progress,
+    executor: Executor | None = None,
+) -> tuple[RuleSet, Any]:
     """Return the rules of a table, and the model behind them if the miner learns one."""
     graph = None if system is None else system.graph
-    return miner.within(table, graph).mine_with_model(table, progress=progress)
+    return miner.within(table, graph).mine_with_model(table, progress=progress, executor=executor)
 
 
 def refine_rules(
@@ -289,9 +322,26 @@ def _run(
     *,
     given: frozenset[str],
     fallback: Config | None = None,
+    executor: Executor | None = None,
 ) -> Run:
     _refuse_target(config)
     seconds: dict[str, float] = {}
+    with _open(config, executor) as where:
+        miner.require_executor(where)
+        return _run_on(where, config, miner, load, tell, seconds, given=given, fallback=fallback)
+
+
+def _run_on(
+    executor: Executor,
+    config: Config,
+    miner: BaseMiner,
+    load: Callable[[Progress], AnySystem],
+    tell: Progress,
+    seconds: dict[str, float],
+    *,
+    given: frozenset[str],
+    fallback: Config | None,
+) -> Run:
     with _timed("read", seconds):
         system = load(tell)
     with _timed("windows", seconds):
@@ -299,7 +349,7 @@ def _run(
         config = replace(config, windows=replace(config.windows, every=window_text(readings)))
     tried: list[_Searched] = []
     for n_bins in bins_to_try(config):
-        tried.append(_search(with_bins(config, n_bins), miner, readings, system, tell, seconds, given))
+        tried.append(_search(with_bins(config, n_bins), miner, readings, system, tell, seconds, given, executor))
         # A rule that nobody finds about fifths may be one about thirds.
         if len(tried[-1].rules) >= FEW_RULES or tried[-1].rules.ending is not Ending.COMPLETE or _is_large(tried[-1]):
             break
@@ -307,7 +357,7 @@ def _run(
     hardly_any = len(best.rules) < HARDLY_ANY and best.rules.ending is Ending.COMPLETE
     if fallback is not None and hardly_any and not isinstance(system, Sites):
         plain = replace(fallback, windows=config.windows)
-        best = _with_fallback(best, _search(plain, miner, readings, system, tell, seconds, given))
+        best = _with_fallback(best, _search(plain, miner, readings, system, tell, seconds, given, executor))
     inputs = _hashes(best.config, readings, best.table)
     laws = controls = None
     wanted = best.config.logic.laws or best.config.logic.controls
@@ -334,7 +384,12 @@ def _saved(run: Run) -> Run:
 
 
 def _run_rows(
-    config: Config, miner: str | type | Miner | None, settings: Mapping[str, Any], source: Any, tell: Progress
+    config: Config,
+    miner: str | type | Miner | None,
+    settings: Mapping[str, Any],
+    source: Any,
+    tell: Progress,
+    executor: Executor | None = None,
 ) -> Run:
     """Mine a table whose rows are transactions."""
     target = config.input.target
@@ -359,7 +414,9 @@ def _run_rows(
         table: Table = (
             build_row_features(frame, planned.input) if raw else build_rows(frame, planned.input, planned.discretize)
         )
-    searched = _mine_table(planned, made, table, None, tell, seconds, given_settings(config, miner, settings))
+    with _open(planned, executor) as where:
+        given = given_settings(config, miner, settings)
+        searched = _mine_table(planned, made, table, None, tell, seconds, given, where)
     inputs: dict[str, Any] = {"table_sha256": hash_table(table)}
     if planned.input.sensors is not None:
         inputs["sensors"] = hash_files(_several_paths(planned.input.sensors))
@@ -427,11 +484,12 @@ def _search(
     tell: Progress,
     seconds: dict[str, float],
     given: frozenset[str],
+    executor: Executor,
 ) -> _Searched:
     """Build the table, mine and refine; the seconds of each step are added up."""
     with _timed("transactions", seconds):
         table = table_for(miner, readings, system, config)
-    return _mine_table(config, miner, table, system, tell, seconds, given)
+    return _mine_table(config, miner, table, system, tell, seconds, given, executor)
 
 
 def _mine_table(
@@ -442,6 +500,7 @@ def _mine_table(
     tell: Progress,
     seconds: dict[str, float],
     given: frozenset[str],
+    executor: Executor,
 ) -> _Searched:
     """Mine and refine."""
     with _timed("mine", seconds):
@@ -451,7 +510,7 @@ def _mine_table(
                 table, antecedent=miner.antecedent, consequent=miner.consequent, context_consequents=context
             )
         config, miner, notes = _eased(config, miner, table, given)
-        found, model = mine_rules(miner, table, system, progress=tell)
+        found, model = mine_rules(miner, table, system, progress=tell, executor=executor)
         found = replace(found, notes=(*notes, *found.notes))
     with _timed("refine", seconds):
         # After an interrupt nobody wants to wait for refinement.
