@@ -36,6 +36,8 @@ LONGEST_ENTITY = 256
 """The longest text, in characters, that an entity of XML may stand for."""
 
 _JSON_PARTS = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
+# The escape of one half of a surrogate pair; alone it is no character, and no encoding can write it.
+_HALF_A_PAIR = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 # In TOML, brackets are counted outside of strings and comments.
 _TOML_PARTS = re.compile(
     r'"""(?:[^\\]|\\.)*?"""|\'\'\'.*?\'\'\'|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#[^\n]*|[\[{]|[\]}]', re.DOTALL
@@ -107,10 +109,19 @@ def parse_json(
         return int(digits)
 
     try:
-        return json.loads(text, object_pairs_hook=make or once, parse_int=integer)
+        content = json.loads(text, object_pairs_hook=make or once, parse_int=integer)
     except json.JSONDecodeError as wrong:
         place = f"{where}, line {wrong.lineno}, column {wrong.colno}"
         raise error(f"not valid JSON: {wrong.msg}", where=place, hint="correct the file") from wrong
+    if half := _HALF_A_PAIR.search(text):
+        try:
+            json.dumps(content, ensure_ascii=False, default=str).encode("utf-8")
+        except UnicodeEncodeError as wrong:
+            place = f"{where}, line {_line(text, half.start())}"
+            raise error(
+                f"{half[0]} is half of a character", where=place, hint="write both halves, or leave it out"
+            ) from wrong
+    return content
 
 
 def check_json_depth(raw: bytes, *, where: str, error: type[ThenceError]) -> None:
@@ -183,7 +194,7 @@ def _check_toml_depth(text: str, where: str, error: type[ThenceError]) -> None:
             raise _too_deep(_line(bare, key.start()), where, error)
 
 
-def check_xml(raw: bytes, *, where: str, error: type[ThenceError]) -> None:
+def check_xml(raw: bytes, *, where: str, error: type[ThenceError], deepest: int | None = None) -> None:
     """Raise an ``error`` unless ``raw`` is well-formed XML without entities that can grow or name another file.
 
     Entities that stand for a short text, as editors of ontologies write for namespaces, are allowed.
@@ -192,6 +203,7 @@ def check_xml(raw: bytes, *, where: str, error: type[ThenceError]) -> None:
         raw: The document.
         where: Its file, for messages.
         error: The class of the error to raise.
+        deepest: The deepest nesting of elements; any by default.
 
     Examples:
         >>> from thence.errors import GraphError
@@ -225,6 +237,20 @@ def check_xml(raw: bytes, *, where: str, error: type[ThenceError]) -> None:
             hint="write its text instead",
         )
 
+    depth = 0
+
+    def start(name: str, attributes: Any) -> None:
+        nonlocal depth
+        depth += 1
+        if deepest is not None and depth > deepest:
+            raise _too_deep(parser.CurrentLineNumber, where, error, deepest)
+
+    def end(name: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    if deepest is not None:
+        parser.StartElementHandler, parser.EndElementHandler = start, end
     parser.EntityDeclHandler = declare
     parser.SkippedEntityHandler = skip
     parse_xml(parser, raw, where=where, error=error)
@@ -255,8 +281,8 @@ def _line(text: str, at: int) -> int:
     return text.count("\n", 0, at) + 1
 
 
-def _too_deep(line: int, where: str, error: type[ThenceError]) -> ThenceError:
-    return error(f"nested more than {DEEPEST} levels deep", where=f"{where}, line {line}", hint="write it flatter")
+def _too_deep(line: int, where: str, error: type[ThenceError], deepest: int = DEEPEST) -> ThenceError:
+    return error(f"nested more than {deepest} levels deep", where=f"{where}, line {line}", hint="write it flatter")
 
 
 def _too_many_digits(number: str, where: str, error: type[ThenceError]) -> ThenceError:

@@ -13,7 +13,15 @@ from typing import Any
 
 from thence.errors import ConfigError
 
-__all__ = ["LARGEST_SEED", "is_within_floats", "require_integer", "require_number", "require_seed", "require_share"]
+__all__ = [
+    "LARGEST_SEED",
+    "is_within_floats",
+    "require_integer",
+    "require_number",
+    "require_seed",
+    "require_share",
+    "shown",
+]
 
 LARGEST_SEED = 2**64 - 1
 _LONGEST = 80
@@ -37,21 +45,21 @@ def require_integer(name: str, value: Any, *, least: int = 1, most: int | None =
     is_integer = isinstance(value, Integral) and not isinstance(value, bool)
     if not is_integer or value < least or (most is not None and value > most):
         bounds = f">= {least}" if most is None else f"from {least} to {most}"
-        raise ConfigError(f"{name} must be an integer {bounds}, got {_shown(value)}")
+        raise ConfigError(f"{name} must be an integer {bounds}, got {shown(value)}")
 
 
 def require_number(name: str, value: Any) -> None:
     """Raise a ``ConfigError`` unless the ``value`` of the setting ``name`` is a finite number."""
     is_number = isinstance(value, (Real, Decimal)) and not isinstance(value, bool)
     if not is_number or not is_within_floats(value) or not math.isfinite(value):
-        raise ConfigError(f"{name} must be a finite number, got {_shown(value)}")
+        raise ConfigError(f"{name} must be a finite number, got {shown(value)}")
 
 
 def require_share(name: str, value: Any) -> None:
     """Raise a ``ConfigError`` unless the ``value`` of the setting ``name`` is a number from 0 to 1."""
     require_number(name, value)
     if not 0 <= value <= 1:
-        raise ConfigError(f"{name} must lie between 0 and 1, got {_shown(value)}")
+        raise ConfigError(f"{name} must lie between 0 and 1, got {shown(value)}")
 
 
 def require_seed(value: Any) -> None:
@@ -72,8 +80,12 @@ def is_within_floats(value: Any) -> bool:
     return True
 
 
-def _shown(value: Any) -> str:
-    """A value in a message, of bounded length."""
+def shown(value: Any) -> str:
+    """Return a value as Python writes it, of bounded length, for messages.
+
+    >>> len(shown("x" * 1000))
+    80
+    """
     try:
         text = repr(value)
     except ValueError:

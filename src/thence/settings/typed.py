@@ -15,7 +15,7 @@ from numbers import Integral, Real
 from typing import Any, TypeVar
 
 from thence.errors import ConfigError, nearest
-from thence.settings.numbers import is_within_floats
+from thence.settings.numbers import is_within_floats, shown
 from thence.settings.toml import line_of
 
 __all__ = ["Location", "build", "check_keywords", "check_types", "find_refused", "refuse_unknown"]
@@ -117,9 +117,9 @@ def check_types(annotated: Any, table: Mapping[str, Any], location: Location | N
     for name, value in table.items():
         expected = hints.get(name)
         if expected is not None and _is_plain(expected) and not _convert(value, expected)[0]:
-            raise location.error(name, f"'{name}' must be {_type_name(expected)}, got {value!r}")
+            raise location.error(name, f"'{name}' must be {_type_name(expected)}, got {shown(value)}")
         if name == "seed" and isinstance(value, Integral) and value < 0:
-            raise location.error(name, f"'seed' must be an integer >= 0, got {value!r}")
+            raise location.error(name, f"'seed' must be an integer >= 0, got {shown(value)}")
 
 
 def _is_plain(annotation: Any) -> bool:
@@ -145,7 +145,7 @@ def build(cls: type[T], table: Any, location: Location) -> T:
         ConfigError: If a key is unknown or missing, or a value has the wrong type.
     """
     if not isinstance(table, Mapping):
-        raise ConfigError(f"'{location.path[-1]}' must be a table, got {table!r}", where=location.of(""))
+        raise ConfigError(f"'{location.path[-1]}' must be a table, got {shown(table)}", where=location.of(""))
     hints = typing.get_type_hints(cls)
     declared = [field for field in fields(cls) if field.init]  # type: ignore[arg-type]
     refuse_unknown(table, [field.name for field in declared], location)
@@ -156,7 +156,7 @@ def build(cls: type[T], table: Any, location: Location) -> T:
             if not matches:
                 raise location.error(
                     field.name,
-                    f"'{field.name}' must be {_type_name(hints[field.name])}, got {table[field.name]!r}",
+                    f"'{field.name}' must be {_type_name(hints[field.name])}, got {shown(table[field.name])}",
                 )
             values[field.name] = value
         elif field.default is MISSING and field.default_factory is MISSING:

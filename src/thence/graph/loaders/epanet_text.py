@@ -158,6 +158,8 @@ def _find_problems(text: str) -> Iterator[str]:
             continue
         if len(fields) < _MIN_FIELDS[section]:
             yield f"line {number}: [{section}] row has {len(fields)} fields, needs {_MIN_FIELDS[section]}"
+        if section == "PIPES" and len(fields) > 7 and fields[7].upper() not in _PIPE_STATES:
+            yield f"line {number}: [PIPES] the status of {quote(fields[0])} must be Open, Closed or CV"
         for position in _NUMBERS.get(section, ()):
             if position < len(fields) and not _is_number(fields[position]):
                 yield f"line {number}: [{section}] '{fields[position]}' of '{fields[0]}' is not a number"

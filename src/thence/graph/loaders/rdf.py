@@ -96,7 +96,7 @@ def read(paths: Sequence[Path], options: LoadOptions) -> KnowledgeGraph:
         )
     units = fold_values(described) if options.fold else {}
     names = _ResourceNames(described, parsed.prefixes).all()
-    nodes = [_make_node(term, content, names[term]) for term, content in described.items()]
+    nodes = [_make_node(term, content, names[term], where) for term, content in described.items()]
     return KnowledgeGraph(nodes, _make_edges(described, names), property_units=units)
 
 
@@ -255,7 +255,7 @@ class _ResourceNames:
         return found
 
 
-def _make_node(term: Subject, content: Description, name: str) -> Node:
+def _make_node(term: Subject, content: Description, name: str, where: str) -> Node:
     import pyoxigraph as ox
 
     properties: dict[str, Value] = {}
@@ -263,7 +263,11 @@ def _make_node(term: Subject, content: Description, name: str) -> Node:
         properties["iri"] = term.value
     for key, literals in content.literals.items():
         if any(len(literal.value) > _MOST_DIGITS and _is_integer(literal) for literal in literals):
-            raise GraphError(f"{quote(name)}: {quote(key)} is a number of more than {_MOST_DIGITS} digits")
+            raise GraphError(
+                f"{quote(name)}: {quote(key)} is a number of more than {_MOST_DIGITS} digits",
+                where=where,
+                hint="write it as an xsd:double or as a string",
+            )
         value = _combine(literals)
         if value is not None:
             properties[key] = value

@@ -43,6 +43,8 @@ OWL = "http://www.w3.org/2002/07/owl#"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 SHACL = "http://www.w3.org/ns/shacl#"
 
+_DEEPEST_XML = 1000
+
 Subject: TypeAlias = "ox.NamedNode | ox.BlankNode"
 Object: TypeAlias = "ox.NamedNode | ox.BlankNode | ox.Literal"
 
@@ -176,7 +178,7 @@ def _refuse_dangers(path: Path, syntax: str) -> None:
     with door(GraphError, where=str(path)):
         raw = path.read_bytes()
     if syntax == "rdfxml":
-        check_xml(raw, where=str(path), error=GraphError)
+        check_xml(raw, where=str(path), error=GraphError, deepest=_DEEPEST_XML)
     else:
         check_json_depth(raw, where=str(path), error=GraphError)
 
