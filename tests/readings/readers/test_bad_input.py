@@ -12,7 +12,7 @@ import pytest
 
 from thence.errors import InputError
 from thence.readings.findings import MEANING
-from thence.readings.readers import read_sensors, text
+from thence.readings.readers import lines, read_sensors
 from thence.readings.sensors import SensorData
 from thence.readings.windows import window
 
@@ -170,7 +170,7 @@ def test_lines_with_too_many_or_too_few_fields(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("chunk", [10, 41, 100])
 def test_a_ragged_line_is_found_wherever_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
-    monkeypatch.setattr(text, "CHUNK_BYTES", chunk)
+    monkeypatch.setattr(lines, "CHUNK_BYTES", chunk)
     rows = [f"2019-01-01 00:{k:02},{k},{k}" for k in range(60)]
     assert len(read_sensors(csv(tmp_path, "time,a,b", *rows))) == 2
     for at in (0, 1, 30, 59):

@@ -7,27 +7,24 @@ they could not be distinguished from empty cells.
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from thence.errors import InputError
+from thence.errors import InputError, door
 from thence.readings.findings import Finding
 from thence.readings.losses import advise_repair, refuse_large_loss
 from thence.readings.readers.dialect import Dialect, detect_dialect, numbers_with
 from thence.readings.readers.encoding import read_utf8
+from thence.readings.readers.lines import count_fields, plain_ends, rewrite
 from thence.readings.readers.roles import OTHER_SENSOR_NAMES, SENSOR_NAMES, TIME_NAMES, plain_name
 from thence.readings.readers.table import ReadOptions, SourceTable, drop_blank_rows, fill_header
 
 __all__ = ["read_text"]
 
-CHUNK_BYTES = 1 << 24
 IntArray = npt.NDArray[np.int64]
 
 
@@ -40,33 +37,112 @@ def _read_table(path: Path, options: ReadOptions) -> SourceTable:
     data, notes = read_utf8(path, options.encoding)
     body = data.lstrip(b"\r\n")
     skipped = data[: len(data) - len(body)].count(b"\n")
+    body = plain_ends(body)
     base = SourceTable(pl.LazyFrame(), str(path), title=_title(path), text_file=True, notes=notes)
     if not body.strip():
         return base
     dialect = detect_dialect(body, skipped, options, str(path))
-    names, more = fill_header(dialect.columns, f"{path}, line {dialect.first_line - 1}")
+    names, more = fill_header(dialect.columns, f"{path}, line {dialect.first_line}")
     if dialect.trimmed:
         more.append(f"removed spaces around {dialect.trimmed} column names")
     dialect = replace(dialect, columns=names)
-    table = replace(
+    scanned = _scan_lines(body, dialect, str(path))
+    if not scanned.sound:
+        body, begins = rewrite(body, dialect.separator, str(path), first_line=dialect.first_line)
+        scanned = replace(_scan_lines(body, dialect, str(path)), begins=begins)
+    if scanned.ragged:
+        _judge_ragged_lines(scanned, dialect, options, str(path))
+        body, begins = rewrite(body, dialect.separator, str(path), first_line=dialect.first_line, width=len(names))
+        scanned = replace(scanned, begins=begins if scanned.begins is None else scanned.begins)
+    frame = _read_columns(body, dialect, options, str(path))
+    height = frame.height
+    frame, kept = drop_blank_rows(frame)
+    header = 0 if dialect.headerless else 1
+
+    def place(row: int) -> str:
+        """Row numbers must give the lines of the file, whatever was dropped before them."""
+        return f"line {scanned.line_of((row if kept is None else int(kept[row])) + header)}"
+
+    counts = (("ragged", scanned.ragged), ("blank", height - frame.height))
+    return replace(
         base,
+        frame=frame.lazy(),
         headerless=dialect.headerless,
         decimal=dialect.decimal,
-        place=lambda row: f"line {dialect.first_line + row}",
+        place=place,
         notes=(*notes, *more),
+        findings=tuple(Finding(what, n, where=str(path)) for what, n in counts if n),
     )
-    ragged = _count_ragged_lines(body, dialect, options, str(path))
-    if ragged:
-        body = _pad_lines(body, dialect)
-    frame = _read_columns(body, dialect, options)
-    height = frame.height
-    frame, lines = drop_blank_rows(frame)
-    if lines is not None:
-        # Row numbers must still give the lines of the file.
-        table = replace(table, place=lambda row: f"line {dialect.first_line + int(lines[row])}")
-    counts = (("ragged", ragged), ("blank", height - frame.height))
-    findings = [Finding(what, n, where=str(path)) for what, n in counts if n]
-    return replace(table, frame=frame.lazy(), findings=tuple(findings))
+
+
+@dataclass(frozen=True)
+class _Scanned:
+    """What a pass over the lines of a text found.
+
+    Args:
+        lines: Number of lines that are not blank.
+        ragged: Number of those whose number of fields differs from the header.
+        first: Position of the first such line, and its number of fields.
+        sound: Whether every quote begins or ends a cell, or is doubled.
+        offset: Number of the first line in the file.
+        begins: Number of the line of the file in which each line begins, if cells hold line ends.
+    """
+
+    lines: int
+    ragged: int
+    first: tuple[int, int]
+    sound: bool
+    offset: int
+    begins: IntArray | None
+
+    def line_of(self, position: int) -> int:
+        """Return the number of a line in the file, given its position in the text."""
+        return self.offset + position if self.begins is None else int(self.begins[position])
+
+
+def _scan_lines(body: bytes, dialect: Dialect, where: str) -> _Scanned:
+    wanted = len(dialect.columns) - 1
+    ragged = lines = position = stray = 0
+    first = (0, 0)
+    sound = True
+    breaks: list[tuple[int, IntArray | None]] = []
+    for part in count_fields(body, dialect.separator):
+        odd = (part.separators != wanted) & (part.lengths > 0)
+        if odd.any() and not ragged:
+            at = int(np.flatnonzero(odd)[0])
+            first = position + at, int(part.separators[at]) + 1
+        if part.stray >= 0 and not stray:
+            stray = position + part.stray + 1
+        ragged += int(odd.sum())
+        lines += int((part.lengths > 0).sum())
+        sound &= part.sound
+        breaks.append((part.breaks.size, part.breaks if part.breaks.any() else None))
+        position += part.separators.size
+    begins = None
+    if any(some is not None for _, some in breaks):
+        within = np.concatenate([np.zeros(size, dtype=np.int64) if some is None else some for size, some in breaks])
+        begins = dialect.first_line + np.arange(within.size) + np.cumsum(within) - within
+    scanned = _Scanned(lines, ragged, first, sound, dialect.first_line, begins)
+    if stray and sound:
+        raise InputError(
+            "a carriage return within the line",
+            where=f"{where}, line {scanned.line_of(stray - 1)}",
+            hint="let all lines end alike, or put the cell in quotes",
+        )
+    return scanned
+
+
+def _judge_ragged_lines(scanned: _Scanned, dialect: Dialect, options: ReadOptions, where: str) -> None:
+    """Raise at the first line with too many or too few fields unless repairing, and if repairing would lose much."""
+    if options.on_error == "raise":
+        position, fields = scanned.first
+        repair = f"the separator is {dialect.separator!r}; pass on_error='repair' to truncate or pad such lines"
+        raise InputError(
+            f"expected {len(dialect.columns)} fields, got {fields}",
+            where=f"{where}, line {scanned.line_of(position)}",
+            hint=advise_repair("ragged", scanned.ragged, scanned.lines, max_loss=options.max_loss, repair=repair),
+        )
+    refuse_large_loss("ragged", scanned.ragged, scanned.lines, max_loss=options.max_loss, where=where)
 
 
 def _title(path: Path) -> str:
@@ -74,7 +150,7 @@ def _title(path: Path) -> str:
     return (path.with_suffix("") if path.suffix.lower() == ".gz" else path).stem
 
 
-def _read_columns(body: bytes, dialect: Dialect, options: ReadOptions) -> pl.DataFrame:
+def _read_columns(body: bytes, dialect: Dialect, options: ReadOptions, where: str) -> pl.DataFrame:
     names = list(dialect.columns)
     texts = _text_columns(dialect, options)
     # polars reads decimal points as such even with decimal_comma=True, so cells with points are read as strings and
@@ -96,11 +172,12 @@ def _read_columns(body: bytes, dialect: Dialect, options: ReadOptions) -> pl.Dat
             schema_overrides=dict.fromkeys(texts, pl.String()),
         )
 
-    try:
-        frame = read(None if points else 1000)
-    except pl.exceptions.ComputeError:
-        # A later cell is not a number. Read as a string, it can be reported with its line.
-        frame = read(None)
+    with door(InputError, where=where):
+        try:
+            frame = read(None if points else 1000)
+        except pl.exceptions.PolarsError:
+            # A later cell is not a number. Read as a string, it can be reported with its line.
+            frame = read(None)
     return frame if frame.width else pl.DataFrame(schema=dict.fromkeys(names, pl.String))
 
 
@@ -113,64 +190,3 @@ def _text_columns(dialect: Dialect, options: ReadOptions) -> list[str]:
     if options.time_format is not None and "%" in options.time_format:
         as_text |= {options.time, names[0], *(name for name in names if plain_name(name) in TIME_NAMES)}
     return [name for name in names if name in as_text or plain_name(name) in (*SENSOR_NAMES, *OTHER_SENSOR_NAMES)]
-
-
-def _pad_lines(body: bytes, dialect: Dialect) -> bytes:
-    """Truncate or pad every line to the number of fields of the header."""
-    width = len(dialect.columns)
-    out = io.StringIO()
-    writer = csv.writer(out, delimiter=dialect.separator, lineterminator="\n")
-    for row in csv.reader(io.StringIO(body.decode("utf-8"), newline=""), delimiter=dialect.separator):
-        writer.writerow([*row, *[""] * (width - len(row))][:width] if row else row)
-    return out.getvalue().encode()
-
-
-def _count_ragged_lines(body: bytes, dialect: Dialect, options: ReadOptions, where: str) -> int:
-    """Count the lines whose number of fields differs from the header; raise at the first one unless repairing."""
-    wanted = len(dialect.columns) - 1
-    count = lines = 0
-    first: tuple[int, int] | None = None
-    line = dialect.first_line - (0 if dialect.headerless else 1)
-    for separators, lengths in _fields_per_line(body, dialect.separator):
-        odd = (separators != wanted) & (lengths > 0)
-        if odd.any() and first is None:
-            at = int(np.flatnonzero(odd)[0])
-            first = line + at, int(separators[at]) + 1
-        count += int(odd.sum())
-        lines += int((lengths > 0).sum())
-        line += separators.size
-    if first is not None and options.on_error == "raise":
-        repair = f"the separator is {dialect.separator!r}; pass on_error='repair' to truncate or pad such lines"
-        raise InputError(
-            f"expected {wanted + 1} fields, got {first[1]}",
-            where=f"{where}, line {first[0]}",
-            hint=advise_repair("ragged", count, lines, max_loss=options.max_loss, repair=repair),
-        )
-    refuse_large_loss("ragged", count, lines, max_loss=options.max_loss, where=where)
-    return count
-
-
-def _fields_per_line(body: bytes, separator: str) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield the number of separators and of characters of each line, chunk by chunk; quoted separators do not count."""
-    start = 0
-    quotes = b'"' in body
-    while start < len(body):
-        stop = len(body) if start + CHUNK_BYTES >= len(body) else body.rfind(b"\n", start, start + CHUNK_BYTES) + 1
-        if stop <= start or quotes:
-            stop = len(body)  # a quoted cell may contain line ends, so quotes must be counted from the start
-        chunk = np.frombuffer(body, dtype=np.uint8, count=stop - start, offset=start)
-        is_separator, is_end = chunk == ord(separator), chunk == ord("\n")
-        if quotes:
-            inside = np.cumsum(chunk == ord('"'), dtype=np.uint8) & 1
-            is_separator &= inside == 0
-            is_end &= inside == 0
-        ends = np.flatnonzero(is_end)
-        if not ends.size or ends[-1] != chunk.size - 1:
-            ends = np.append(ends, chunk.size)
-        starts = np.concatenate(([0], ends[:-1] + 1))
-        at = np.searchsorted(np.flatnonzero(is_separator), np.append(starts, chunk.size))
-        lengths = ends - starts
-        # A line with only a carriage return is blank.
-        lengths -= (lengths == 1) & (chunk[starts] == ord("\r"))
-        yield np.diff(at), lengths
-        start = stop
