@@ -21,12 +21,13 @@ and this entry point, ``read_graph("rooms.names")`` returns a graph::
     names = "my_package.names:LOADER"
 
 The groups are ``thence.loaders`` (graphs), ``thence.ontology_loaders`` and ``thence.binding_loaders``. Formats of this
-package take precedence over those of other packages with the same name or suffix.
+package take precedence over those of other packages with the same name or suffix. The URL of a graph server is read by
+what ``thence.graph.loaders.servers`` has for its scheme.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -40,6 +41,7 @@ from thence.graph.loaders.loader import (
     load_loader,
     only_path,
 )
+from thence.graph.loaders.servers import find_graph_server, given_options
 from thence.graph.loaders.triples import SYNTAXES
 from thence.settings.registry import Registry
 
@@ -101,25 +103,59 @@ BINDING_LOADERS = Registry(
 
 
 def read_graph(
-    source: Any, *, format: str | None = None, fold: bool = True, labels: str | None = None
+    source: Any,
+    *,
+    format: str | None = None,
+    fold: bool = True,
+    labels: str | None = None,
+    id: str | Sequence[str] | None = None,
+    classes: str | Sequence[str] | None = None,
+    nodes: str | None = None,
+    edges: str | None = None,
+    database: str | None = None,
+    graph: str | None = None,
+    query: str | None = None,
+    prefixes: Mapping[str, str] | None = None,
+    page: int | None = None,
+    timeout: float | None = None,
+    max_bytes: int | None = None,
 ) -> KnowledgeGraph:
-    """Read a knowledge graph from a file, several files, a folder, or a graph object.
+    """Read a knowledge graph from a file, several files, a folder, a graph server, or a graph object.
 
     Args:
         source: An EPANET ``.inp`` file or WNTR model; one or several RDF files; property-graph or node-link ``.json``;
             ``nodes.csv``, with ``edges.csv`` and ``values.csv`` beside it (or their folder, or a tuple of the files);
             ``.graphml``; a networkx graph; or a ``KnowledgeGraph``, which is returned as it is. A folder without
-            ``nodes.csv`` is read as the RDF files in it.
+            ``nodes.csv`` is read as the RDF files in it. Or the URL of a server: ``bolt://host:7687/database`` (or
+            ``neo4j://``) for Neo4j and compatible ones, ``sparql+https://host/query`` for a SPARQL endpoint. User name
+            and password are taken from the URL, or from ``NEO4J_USERNAME`` and ``NEO4J_PASSWORD``, or
+            ``SPARQL_USERNAME`` and ``SPARQL_PASSWORD``.
         format: A name in ``LOADERS``, which overrides the suffix; ``None`` to go by the suffix.
         fold: Whether RDF nodes that only hold a value, with or without a unit, become properties.
         labels: The attribute that holds the labels in GraphML, node-link JSON and networkx; by default ``labels``,
             ``label`` or ``type``.
+        id: The property of a Bolt server that holds the ids of nodes, or several, of which each node has its first;
+            ``"elementId"`` for the ids of the server. By default ``id``, else ``name``, else the id of the server.
+        classes: Read only nodes of a Bolt server with one of these labels, and the edges between them.
+        nodes: Cypher query for the nodes of a Bolt server: it returns nodes, or the columns ``id``, ``labels`` and
+            ``properties``; other columns are properties. With ``$skip`` and ``$limit`` it is run page by page.
+        edges: Cypher query for the edges: it returns relationships, or the columns ``source``, ``target``, ``type``
+            and ``properties``; other columns are properties. By default all edges between the nodes.
+        database: The database of a Bolt server; by default the one in the URL, or that of the user.
+        graph: The IRI of a named graph of a SPARQL endpoint; by default the default graph.
+        query: CONSTRUCT or DESCRIBE query for a SPARQL endpoint, instead of the whole graph.
+        prefixes: Prefix to namespace, for nodes of a SPARQL endpoint with the same local name.
+        page: How many nodes, edges or triples to read from a server at a time.
+        timeout: The most seconds that a server may take for one query.
+        max_bytes: The longest answer of a SPARQL endpoint, in bytes.
 
     Returns:
         The graph.
 
     Raises:
         GraphError: If the source does not exist, is of no known format, or has mistakes. The error lists all of them.
+            Or a server does not answer, refuses, or changes while it is read.
+        ConfigError: If an option does not apply to the source.
         MissingExtraError: If the format needs an optional package that is not installed.
 
     Examples:
@@ -133,6 +169,14 @@ def read_graph(
     """
     from thence.graph.knowledge_graph import KnowledgeGraph
 
+    asked: dict[str, Any] = {"id": id, "classes": classes, "nodes": nodes, "edges": edges, "database": database}
+    asked |= {"graph": graph, "query": query, "prefixes": prefixes}
+    asked |= {"page": page, "timeout": timeout, "max_bytes": max_bytes}
+    if (server := find_graph_server(_only(source))) is not None:
+        of_files = {"format": format, "labels": labels, "fold": None if fold else False}
+        given = given_options({**asked, **of_files}, server.options, server.read_graph, server=True)
+        return server.read_graph(_only(source), **given)
+    given_options(asked, (), read_graph, server=False)
     check_format(LOADERS, format)
     if isinstance(source, KnowledgeGraph):
         return source
@@ -141,8 +185,8 @@ def read_graph(
         for _, loader in iterate_loaders(LOADERS):
             if loader.accepts is not None and loader.convert is not None and loader.accepts(source):
                 with door(GraphError, where=f"{type(source).__name__} object"):
-                    graph: KnowledgeGraph = loader.convert(source, options)
-                return graph
+                    converted: KnowledgeGraph = loader.convert(source, options)
+                return converted
     paths = _existing_paths(source)
     name = format or _choose_graph_format(paths)
     loader = load_loader(LOADERS, name)
@@ -192,17 +236,36 @@ def read_ontology(source: Source, *, format: str | None = None) -> Ontology:
     return parts[0].merged(*parts[1:]) if len(parts) > 1 else parts[0]
 
 
-def read_binding(source: Source, *, format: str | None = None, sensor: str = "sensor", node: str = "node") -> Binding:
-    """Read which node each sensor belongs to, from CSV, JSON, or the references in RDF files.
+def read_binding(
+    source: Source,
+    *,
+    format: str | None = None,
+    sensor: str = "sensor",
+    node: str = "node",
+    query: str | None = None,
+    database: str | None = None,
+    graph: str | None = None,
+    page: int | None = None,
+    timeout: float | None = None,
+    max_bytes: int | None = None,
+) -> Binding:
+    """Read which node each sensor belongs to, from CSV, JSON, the references in RDF files, or a graph server.
 
     Args:
         source: A CSV file with the columns ``sensor`` and ``node``; a JSON file with an object ``{sensor: node}`` or a
             list of ``{"sensor": …, "node": …}``; or RDF files, or a folder of them, from which the time series
             references are taken (``ref:hasTimeseriesId``, ``brick:timeseries``), or else the identifiers of the SOSA
-            sensors and actuators.
+            sensors and actuators. Or the URL of a graph server, as for ``read_graph``.
         format: A name in ``BINDING_LOADERS``, which overrides the suffix; ``None`` to go by the suffix.
         sensor: The column or key of the sensor ids.
         node: The column or key of the node ids.
+        query: Cypher query for a Bolt server that returns the columns ``sensor`` and ``node``, or CONSTRUCT query for a
+            SPARQL endpoint. Without it, the references in the graph are taken.
+        database: The database of a Bolt server; by default the one in the URL, or that of the user.
+        graph: The IRI of a named graph of a SPARQL endpoint; by default the default graph.
+        page: How many rows or triples to read from a server at a time.
+        timeout: The most seconds that a server may take for one query.
+        max_bytes: The longest answer of a SPARQL endpoint, in bytes.
 
     Returns:
         The binding.
@@ -219,6 +282,14 @@ def read_binding(source: Source, *, format: str | None = None, sensor: str = "se
         ...     read_binding(file)["flow_1"]
         'Pipe 1'
     """
+    asked: dict[str, Any] = {"query": query, "database": database, "graph": graph}
+    asked |= {"page": page, "timeout": timeout, "max_bytes": max_bytes}
+    if (server := find_graph_server(_only(source), what="bindings")) is not None:
+        named = {"sensor": sensor if sensor != "sensor" else None, "node": node if node != "node" else None}
+        asked |= {"format": format, **named}
+        given = given_options(asked, server.binding_options, read_binding, server=True)
+        return server.read_binding(_only(source), **given)
+    given_options(asked, (), read_binding, server=False)
     paths = _existing_paths(source)
     try:
         check_format(BINDING_LOADERS, format)
@@ -233,10 +304,20 @@ def read_binding(source: Source, *, format: str | None = None, sensor: str = "se
     return binding
 
 
+def _only(source: Any) -> Any:
+    """The only entry of a list, or what is not a list."""
+    return source[0] if isinstance(source, list | tuple) and len(source) == 1 else source
+
+
 def _existing_paths(source: Any) -> list[Path]:
     listed = [source] if isinstance(source, str | Path) else list(source) if isinstance(source, Iterable) else None
     if listed is None or not all(isinstance(entry, str | Path) for entry in listed):
         raise GraphError(f"cannot read from {type(source).__name__}", hint="pass a path, a list of paths, or a graph")
+    if any(isinstance(entry, str) and find_graph_server(entry) is not None for entry in listed):
+        # The message must not show the URL, which may hold a password.
+        raise GraphError(
+            "the URL of a graph server cannot be read here", hint="pass it alone, as graph or binding; export the rest"
+        )
     paths = [Path(entry) for entry in listed]
     if "" in listed:
         raise GraphError("the path is empty", hint="pass a path or a list of paths")
