@@ -316,6 +316,7 @@ export interface Alert {
   time: number;
   kind: string;
   sentence: string;
+  title: string;
   where: string[];
   evidence: string[];
   run: number | null;

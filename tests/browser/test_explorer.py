@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 import numpy as np
 import polars as pl
 import pytest
 
 import thence as th
+from tests.helpers.networks import network
 
 pytest.importorskip("fastapi", reason="fastapi is not installed")
 pytest.importorskip("uvicorn", reason="uvicorn is not installed")
@@ -38,6 +40,13 @@ class Site:
         page = self.open_page(self.address + place, allowed=(self.address,), **options)
         page.locator(".explorer").wait_for()
         return page
+
+    def rules(self) -> list[dict[str, Any]]:
+        """The first rules of the first run."""
+        base, _, token = self.address.partition("/?token=")
+        request = Request(f"{base}/api/runs/0/rules", headers={"Authorization": f"Bearer {token}"})
+        with urlopen(request) as answer:
+            return list(json.load(answer)["rules"])
 
 
 @dataclass(frozen=True)
@@ -290,6 +299,39 @@ def test_alerts_come_in_live(site: Site) -> None:
     page.get_by_role("tab", name="Evidence").click()
     page.get_by_text("20 of 24 windows since midnight").wait_for()
     assert page.evaluate("window.hacked") is None
+
+
+def test_an_alert_leads_to_its_rule(site: Site) -> None:
+    page = site.open("#view=live")
+    wait_ready(page)
+    row = site.rules()[3]
+    told = {"alert": 2, "kind": "drifted", "time": "2024-01-01T06:00:00Z", "rule": 1, "key": row["key"]}
+    told |= {"sentence": row["sentence"], "message": f"Rule 1 no longer holds: {row['sentence']}."}
+    with site.alerts.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(told) + "\n")
+    page.locator(ITEM, has_text="Rule 1 no longer holds").click()
+    page.get_by_role("heading", name="The rule when it was mined").wait_for()
+    page.locator(".evidence .figure, .evidence svg").first.wait_for()
+    page.get_by_role("tab", name="Graph").click()
+    page.get_by_text("Lit: the places of the rule of the alert.").wait_for()
+    page.get_by_role("tab", name="Evidence").click()
+    page.get_by_role("button", name="Open the rule").click()
+    page.wait_for_function(f"() => location.hash.includes('rule={row['id']}') && !location.hash.includes('live')")
+
+
+def test_laws_and_controls_are_reviewed(open_page: OpenPage) -> None:
+    run = th.mine(network(), progress="off")
+    with th.explore(run, browser=False) as explorer:
+        page = open_page(explorer.address + "#list=laws", allowed=(explorer.address,))
+        page.locator(ITEM).first.click()
+        page.get_by_role("button", name="Accept").click()
+        page.get_by_text("Law accepted.").wait_for()
+        page.locator(f"{ITEM} .badge.good").first.wait_for()
+        page.keyboard.press("r")
+        page.get_by_text("Law rejected.").wait_for()
+        page.keyboard.press("u")
+        page.get_by_text("Undone.").wait_for()
+        page.locator(".review .accept[aria-pressed=true]").wait_for()
 
 
 def test_export_of_the_filter_and_of_ticked_rules(site: Site) -> None:

@@ -151,4 +151,6 @@ def test_an_alert_leads_to_its_rule(tmp_path: Path, runs: list[th.Run]) -> None:
     assert [(alert["run"], alert["rule"]) for alert in alerts[:2]] == [expected] * 2
     assert (alerts[2]["run"], alerts[2]["rule"]) == (1, 4)
     assert [alert["run"] for alert in alerts[3:]] == [None] * 3
+    assert {alert["title"] for alert in alerts} == {"Rule 5 is violated at P1"}
+    assert {alert["says"] for alert in alerts} == {rules.rule(4).english}
     assert "It is violated at 3 places, of which 1 is named." in alerts[0]["evidence"]

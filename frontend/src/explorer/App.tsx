@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ThemeToggle } from "../components/ThemeToggle";
-import { plural, whole } from "../format";
+import { moment, plural, whole } from "../format";
 import type { Alert, Card, Comparison, Drawing, Job, MineRequest, NodeDetail, Outline, Places, Review, RulePage, RuleRow, RunEntry, Runs } from "../types";
 import { problemOf, useAnswer } from "./answers";
 import type { Answer } from "./answers";
@@ -45,15 +45,15 @@ const tabNames: readonly (readonly [Tab, string])[] = [
 const named = (names: string[] | undefined): string[] | undefined => (names && names.length > 0 ? names : undefined);
 
 /** The runs that are open; asked for again while the readings of one are still being read. */
-function useRuns(): { runs: Runs | null; problem: ProblemError | null; refresh: () => Promise<void> } {
+function useRuns(): { runs: Runs | null; problem: ProblemError | null; refresh: (quiet?: boolean) => Promise<void> } {
   const [runs, setRuns] = useState<Runs | null>(null);
   const [problem, setProblem] = useState<ProblemError | null>(null);
-  const refresh = useCallback(async (): Promise<void> => {
+  const refresh = useCallback(async (quiet = false): Promise<void> => {
     try {
       setRuns(await api.runs());
       setProblem(null);
     } catch (error) {
-      setProblem(problemOf(error));
+      if (!quiet) setProblem(problemOf(error));
     }
   }, []);
   useEffect(() => {
@@ -95,7 +95,7 @@ export function App(): JSX.Element {
   return <Explorer runs={runs} refresh={refresh} />;
 }
 
-function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> }): JSX.Element {
+function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) => Promise<void> }): JSX.Element {
   const [place, go] = usePlace();
   const theme = useThemeName();
   const run = runs.runs.find((each) => each.id === place.run) ?? (runs.runs[0] as RunEntry);
@@ -185,6 +185,11 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
   }, [view, alert, key, places.value, card.value, drawing.value]);
   const about = litText(view, alert, subject, places, lit);
 
+  useEffect(() => {
+    if (view !== "live") return undefined;
+    const timer = window.setInterval(() => void refresh(true), 5000);
+    return () => window.clearInterval(timer);
+  }, [view]);
   useEffect(() => {
     document.title = `${run.name} · rule explorer`;
   }, [run.name]);
@@ -354,7 +359,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
           ))}
         </nav>
         <div class="top-end">
-          {!run.saved && <SaveButton run={run} onSaved={refresh} />}
+          {!run.saved && <SaveButton run={run} onSaved={() => refresh()} />}
           <button type="button" class="button constraint-button" disabled={run.data !== "ready" || running?.state === "running"} onClick={() => setOpen("constraint")}>
             Try a constraint
           </button>
@@ -461,10 +466,17 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
         <section class="pane pane-detail" tabIndex={-1} aria-label="What is open">
           {view === "live" && alert !== null && (
             <header class="subject">
-              <p class="kicker">Alert: {alert.kind}</p>
+              <p class="kicker">
+                Alert: {alert.kind}, {moment(alert.time)}
+              </p>
               <h2>
-                <bdi>{alert.sentence}</bdi>
+                <bdi>{alert.title}</bdi>
               </h2>
+              {alert.says && (
+                <p>
+                  <bdi>{sentence(alert.says)}</bdi>
+                </p>
+              )}
             </header>
           )}
           {view !== "live" && opened !== null && (
@@ -506,6 +518,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: () => Promise<void> 
                   </>
                 )}
                 {view !== "live" && subject === null && place.node !== null && node.problem && <ProblemNote problem={node.problem} />}
+                {view === "live" && subject !== null && <h2 class="part">The rule when it was mined</h2>}
                 {(subject !== null || (view !== "live" && node.value !== null)) && (
                   <Evidence run={home} card={card} drawing={drawing.value} sensors={shownSensors} nodeName={nameOf(place.node ?? "")} subject={subject} />
                 )}

@@ -8,6 +8,7 @@ import { api } from "./api";
 import type { ProblemError } from "./api";
 import { List } from "./List";
 import { Nothing, ProblemNote } from "./notes";
+import { sentence } from "./words";
 
 const most = 500;
 
@@ -43,7 +44,7 @@ export function useAlerts(monitor: number | null): Alerts {
           ...last,
           alerts: all.slice(0, most),
           older: last.older + Math.max(0, all.length - most),
-          news: news ? (fresh.at(-1)?.sentence ?? "") : last.news,
+          news: news ? (fresh.at(-1)?.title ?? "") : last.news,
         };
       });
     };
@@ -174,9 +175,16 @@ export function AlertList({ alerts, current, watched, onOpen }: ListProps): JSX.
                   <span class={`badge ${alert.kind === "recovered" ? "good" : "bad"}`}>{alert.kind}</span>
                 </span>
                 <span class="sentence">
-                  <bdi>{alert.sentence}</bdi>
+                  <b>
+                    <bdi>{alert.title}</bdi>
+                  </b>
                 </span>
-                {alert.where.length > 0 && (
+                {alert.says && (
+                  <span class="sentence muted">
+                    <bdi>{sentence(alert.says)}</bdi>
+                  </span>
+                )}
+                {alert.where.length > 0 && !alert.where.every((place) => alert.title.includes(place)) && (
                   <span class="measures">
                     <span>
                       at <bdi>{alert.where.slice(0, 4).join(", ")}</bdi>
@@ -198,14 +206,15 @@ export function AlertList({ alerts, current, watched, onOpen }: ListProps): JSX.
 export function AlertDetail({ alert, onRule }: { alert: Alert; onRule: (() => void) | null }): JSX.Element {
   return (
     <div class="details">
-      <p class="muted small num">{moment(alert.time)}</p>
-      <ul class="texts">
-        {alert.evidence.map((line) => (
-          <li key={line}>
-            <bdi>{line}</bdi>
-          </li>
-        ))}
-      </ul>
+      {alert.evidence.length > 0 && (
+        <ul class="texts">
+          {alert.evidence.map((line) => (
+            <li key={line}>
+              <bdi>{line}</bdi>
+            </li>
+          ))}
+        </ul>
+      )}
       {onRule !== null && (
         <p>
           <button type="button" class="link" onClick={onRule}>

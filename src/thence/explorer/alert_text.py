@@ -6,6 +6,7 @@ Reads one line of the monitor's file. Must not look up rules or runs.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
@@ -21,6 +22,7 @@ _TOLD = frozenset(
     | {"confidence_mined", "confidence_now", "bound", "applied", "violated", "period", "evidence", "score", "others"}
 )
 """Fields that are told in words, or not at all."""
+_MOMENT = re.compile(r" from \d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d) on\b")
 
 
 def read_alert(data: Any, *, number: int, monitor: int) -> Alert:
@@ -51,6 +53,7 @@ def read_alert(data: Any, *, number: int, monitor: int) -> Alert:
         "time": round(time.timestamp() * 1000),
         "kind": kind[:_LONGEST],
         "sentence": str(data["message"])[:_LONGEST],
+        "title": _title(str(data["message"]), str(data.get("sentence", "")))[:_LONGEST],
         "where": [text[:_LONGEST] for text in dict.fromkeys(where)],
         "evidence": [text[:_LONGEST] for text in _evidence(kind, data)],
         "run": None,
@@ -59,6 +62,13 @@ def read_alert(data: Any, *, number: int, monitor: int) -> Alert:
         "key": key if isinstance(key, str) and is_key(key) else "",
         "says": str(data.get("sentence", ""))[:_LONGEST],
     }
+
+
+def _title(message: str, says: str) -> str:
+    """The beginning of a message, up to the sentence of the rule; the whole message if that leaves nothing."""
+    before = message.partition(says)[0] if says else message
+    short = _MOMENT.sub("", before).strip().removesuffix("It says:").rstrip(" :")
+    return short or message
 
 
 def _evidence(kind: str, data: Mapping[str, Any]) -> Iterator[str]:

@@ -251,6 +251,9 @@ class Alert(TypedDict):
     time: int
     kind: str
     sentence: str
+    """The message of the monitor."""
+    title: str
+    """The message without the sentence of the rule and without times."""
     where: list[str]
     evidence: list[str]
     run: int | None
