@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from thence.errors import InputError, nearest
+from thence.errors import InputError, nearest, quote
 from thence.readings.findings import Finding
 from thence.readings.frames import is_categorical
 from thence.readings.losses import MAX_LOSS, advise_repair, refuse_large_loss
@@ -39,6 +39,7 @@ __all__ = [
     "report_silent",
     "require_columns",
     "require_ids",
+    "require_plain_name",
     "require_reading_type",
     "tidy_long",
     "tidy_wide",
@@ -197,11 +198,11 @@ def conflict_error(
         total: Number of all readings.
         places: Where the two readings are, if known; the second one is where the error is.
     """
-    shown = [repr(value) for value in values]
+    shown = [quote(value) if isinstance(value, str) else repr(value) for value in values]
     if places:
         shown = [f"{value} ({place})" for value, place in zip(shown, places, strict=True)]
     return InputError(
-        f"sensor '{sensor}' has two readings at {time.isoformat()}: {' and '.join(shown)}",
+        f"sensor {quote(sensor)} has two readings at {time.isoformat()}: {' and '.join(shown)}",
         where=places[-1] if places else policy.source,
         hint=policy.advise("conflicting", lost, total, policy.hint),
     )
@@ -361,15 +362,18 @@ def require_columns(columns: Collection[str], needed: Iterable[str], source: str
     for name in needed:
         if name not in columns:
             raise InputError(
-                f"no column '{name}'; columns are {quote_names(columns)}", where=source, hint=nearest(name, columns)
+                f"no column {quote(name)}; columns are {quote_names(columns)}",
+                where=source,
+                hint=nearest(name, columns),
             )
 
 
 def require_ids(ids: Iterable[str], source: str) -> None:
-    """Raise for a duplicate sensor id, and for an id that is the name of another column of a wide frame."""
+    """Raise for a duplicate sensor id, and for an id that no column of a wide frame can have."""
     for id, count in Counter(ids).items():
         if count > 1:
-            raise InputError(f"duplicate sensor id '{id}'", where=source)
+            raise InputError(f"duplicate sensor id {quote(id)}", where=source)
+        require_plain_name(id, source)
         if id in ("time", *ORIGIN):
             raise InputError(
                 f"'{id}' is a reserved column name and cannot be a sensor id",
@@ -378,13 +382,23 @@ def require_ids(ids: Iterable[str], source: str) -> None:
             )
 
 
+def require_plain_name(name: str, source: str) -> None:
+    """Raise an ``InputError`` if polars would take the ``name`` of a column of ``source`` for a pattern."""
+    if name == "*" or (name.startswith("^") and name.endswith("$")):
+        raise InputError(
+            f"{quote(name)} cannot be the name of a column or sensor: it is a pattern that means other columns",
+            where=source,
+            hint="rename it in the file",
+        )
+
+
 def require_reading_type(name: str, dtype: pl.DataType, source: str) -> None:
     """Raise an ``InputError`` if a column ``name`` of type ``dtype`` cannot hold numbers or categories."""
     if not (dtype.is_numeric() or is_categorical(dtype) or dtype == pl.Null):
         raise InputError(
-            f"column '{name}' must hold numbers or categories, got {dtype}",
+            f"column {quote(name)} must hold numbers or categories, got {dtype}",
             where=source,
-            hint=f"leave it out: pass ignore=['{name}'] when reading",
+            hint=f"leave it out: pass ignore=[{quote(name)}] when reading",
         )
 
 
@@ -399,5 +413,5 @@ def reading_masks(schema: Mapping[str, pl.DataType]) -> list[pl.Expr]:
 
 def quote_names(names: Iterable[str]) -> str:
     """Return the first twelve names in quotes, and the number of the others."""
-    listed = [f"'{name}'" for name in names]
+    listed = [quote(name) for name in names]
     return ", ".join(listed[:12]) + (f" and {len(listed) - 12} more" if len(listed) > 12 else "")

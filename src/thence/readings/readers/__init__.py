@@ -27,7 +27,7 @@ from thence.readings.readers.databases import DatabaseOptions, database_reader
 from thence.readings.readers.dates import AmbiguousDatesError
 from thence.readings.readers.dialect import check_signs
 from thence.readings.readers.few_values import find_few_values, read_as_states, states_by_kind
-from thence.readings.readers.files import find_paths, read_tables
+from thence.readings.readers.files import find_paths, note_skipped, read_tables
 from thence.readings.readers.frames import table_from_frame
 from thence.readings.readers.kinds import KindPattern, Kinds, resolve_kinds
 from thence.readings.readers.roles import NotDataError, Roles, find_roles
@@ -204,6 +204,7 @@ def _read(
         )
     named = tables[0].name if len(tables) == 1 else f"{len(tables)} sources from {tables[0].name}"
     filled, empty, notes = _assign_roles(tables, options)
+    notes = [*note_skipped(source), *notes]
     parts = _type_tables(filled, options)
     notes += _group_notes(parts)
     findings = [finding for part in parts for finding in part.findings] + empty

@@ -29,11 +29,13 @@ def read_utf8(path: Path, encoding: str | None = None) -> tuple[bytes, tuple[str
             data.decode("utf-8")
             return data.removeprefix(b"\xef\xbb\xbf"), ()
         return data.decode(encoding).encode().removeprefix(b"\xef\xbb\xbf"), ()
-    except LookupError as error:
-        raise InputError(f"unknown encoding '{encoding}'", where=str(path)) from error
     except UnicodeDecodeError as error:
         if encoding is not None:
-            raise InputError(f"cannot be decoded as {encoding}: {error.reason}", where=str(path)) from error
+            raise InputError(
+                f"cannot be decoded as {encoding}: {error.reason} at byte {error.start:,}",
+                where=str(path),
+                hint="pass another encoding=",
+            ) from error
     return data.decode("cp1252", errors="replace").encode(), ("not UTF-8, read as Windows-1252",)
 
 

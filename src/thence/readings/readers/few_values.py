@@ -24,6 +24,7 @@ MOST_STATES = 10
 READINGS_PER_STATE = 10
 LARGEST_WHOLE = 1e15
 SAMPLE_ROWS = 100_000
+MOST_COLUMNS = 256  # of one query: planning takes longer than reading where there are thousands
 
 
 @dataclass(frozen=True)
@@ -142,6 +143,9 @@ def _whole(number: pl.Expr) -> pl.Expr:
 def _look_at_columns(frame: pl.LazyFrame, ids: Sequence[str], source: str) -> dict[str, FewValues]:
     if not ids:
         return {}
+    if len(ids) > MOST_COLUMNS:
+        parts = [ids[k : k + MOST_COLUMNS] for k in range(0, len(ids), MOST_COLUMNS)]
+        return {id: few for part in parts for id, few in _look_at_columns(frame, part, source).items()}
     numbers = {id: pl.col(id).cast(pl.Float64) for id in ids}
     row = collect(frame.select(_whole(numbers[id]).alias(str(k)) for k, id in enumerate(ids)), source=source).row(0)
     out = {id: FewValues(bool(whole)) for id, whole in zip(ids, row, strict=True)}

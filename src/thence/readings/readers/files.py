@@ -24,10 +24,11 @@ from pathlib import Path
 from typing import Any
 
 from thence.errors import InputError, nearest, quote
+from thence.readings.cleaning import quote_names
 from thence.readings.readers.table import ReadOptions, SourceTable
 from thence.settings.registry import Registry
 
-__all__ = ["READERS", "find_paths", "read_tables"]
+__all__ = ["READERS", "find_paths", "note_skipped", "read_tables"]
 
 READERS: Registry[Any] = Registry(
     "reader",
@@ -71,6 +72,23 @@ def find_paths(source: str | Path) -> list[Path]:
     names = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
     hint = nearest(path.name, names) or (None if path.parent.is_dir() else f"no such folder: '{path.parent}'")
     raise InputError("no such file", where=str(source), hint=hint)
+
+
+def note_skipped(source: object) -> list[str]:
+    """Return a note for each folder that holds files of which no reader knows the suffix.
+
+    Args:
+        source: What is read; a folder, or a list with folders, counts.
+    """
+    if isinstance(source, (list, tuple)):
+        return [note for one in source for note in note_skipped(one)]
+    if not isinstance(source, (str, Path)) or not (folder := Path(source).expanduser()).is_dir():
+        return []
+    known = set(READERS)
+    names = sorted(p.name for p in folder.iterdir() if p.is_file() and not p.name.startswith("."))
+    others = [name for name in names if _suffix(Path(name)) not in known]
+    plural = "s" * (len(others) != 1)
+    return [f"{folder}: {len(others)} file{plural} of other types skipped: {quote_names(others)}"] if others else []
 
 
 def read_tables(path: Path, options: ReadOptions) -> Iterator[SourceTable]:

@@ -5,14 +5,14 @@ A mapping overrides the pattern, and the pattern overrides the sheet title.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from thence.errors import ConfigError, InputError
+from thence.errors import ConfigError, InputError, quote
 from thence.readings.cleaning import quote_names
 from thence.readings.readers.encoding import read_utf8
+from thence.readings.readers.lines import iter_records, plain_ends
 from thence.readings.sensors import parse_kind
 
 __all__ = ["KindPattern", "Kinds", "read_kinds", "resolve_kinds"]
@@ -22,19 +22,40 @@ KindPattern = str | Mapping[str, str | tuple[str, str]]
 
 
 def read_kinds(path: str | Path) -> dict[str, tuple[str, str]]:
-    """Read a CSV file with the columns ``sensor``, ``kind`` and, optionally, ``unit``."""
+    """Read a CSV file with the columns ``sensor``, ``kind`` and, optionally, ``unit``.
+
+    Args:
+        path: The file.
+
+    Raises:
+        InputError: If a column is missing, or a sensor has two kinds or units.
+    """
     data, _ = read_utf8(Path(path))
-    rows = csv.DictReader(data.decode("utf-8").splitlines())
-    names = [name.strip().lower() for name in rows.fieldnames or ()]
+    records = iter_records(plain_ends(data).decode("utf-8"), ",")
+    names: list[str] = []
+    for _, fields, _ in records:
+        if names := [field.strip().lower() for field in fields if any(fields)]:
+            break
     for needed in ("sensor", "kind"):
         if needed not in names:
             raise InputError(
                 f"the file of kinds has no column '{needed}'; columns are {quote_names(names)}", where=str(path)
             )
-    table = {}
-    for row in rows:
-        cells = {str(key).strip().lower(): (cell or "").strip() for key, cell in row.items() if isinstance(cell, str)}
-        table[cells.get("sensor", "")] = (cells.get("kind", ""), cells.get("unit", ""))
+    if twice := [name for name in ("sensor", "kind", "unit") if names.count(name) > 1]:
+        raise InputError(f"the file of kinds has two columns '{twice[0]}'", where=str(path), hint="remove one of them")
+    table: dict[str, tuple[str, str]] = {}
+    lines: dict[str, int] = {}
+    for number, fields, _ in records:
+        cells = dict(zip(names, (field.strip() for field in fields), strict=False))
+        id, entry = cells.get("sensor", ""), (cells.get("kind", ""), cells.get("unit", ""))
+        if table.setdefault(id, entry) != entry:
+            raise InputError(
+                f"sensor {quote(id)} has another kind or unit in line {lines[id]}",
+                where=f"{path}, line {number + 1}",
+                hint="keep one of the two lines",
+            )
+        lines.setdefault(id, number + 1)
+    table.pop("", None)
     return table
 
 

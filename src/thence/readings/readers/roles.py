@@ -13,8 +13,8 @@ from typing import Literal
 
 import polars as pl
 
-from thence.errors import ConfigError, InputError, nearest
-from thence.readings.cleaning import quote_names, require_columns
+from thence.errors import ConfigError, InputError, nearest, quote
+from thence.readings.cleaning import quote_names, require_columns, require_plain_name
 from thence.readings.frames import collect, is_text
 from thence.readings.readers.dates import looks_like_date
 from thence.readings.readers.table import ReadOptions, SourceTable
@@ -142,6 +142,8 @@ def find_roles(table: SourceTable, options: ReadOptions, *, alone: bool = True) 
         InputError: If a role cannot be found or is ambiguous.
     """
     columns = list(table.schema)
+    for column in columns:
+        require_plain_name(column, table.name)
     if options.time not in ("auto", *columns):
         raise NotDataError(
             f"no column '{options.time}'; columns are {quote_names(columns)}",
@@ -154,7 +156,8 @@ def find_roles(table: SourceTable, options: ReadOptions, *, alone: bool = True) 
     time, other_times = (options.time, []) if options.time != "auto" else _time_column(table, columns, options)
     unnamed = [name for name in columns if name != time and UNNAMED.fullmatch(name)]
     ignored = (*ignored, *unnamed, *other_times)
-    rest = [name for name in columns if name not in (time, *unnamed, *other_times)]
+    taken = {time, *unnamed, *other_times}
+    rest = [name for name in columns if name not in taken]
     layout = options.layout if options.layout != "auto" else _layout(table, time, rest, options, alone)
     if layout == "long":
         sensor = options.sensor or _named(rest, (*SENSOR_NAMES, *OTHER_SENSOR_NAMES)) or _text_column(table, rest)
@@ -278,7 +281,8 @@ def _layout(table: SourceTable, time: str, rest: Sequence[str], options: ReadOpt
         return "long"
     if len(rest) == 1 and table.title and (table.headerless or value):
         return "files"
-    if table.headerless and len(rest) == 2 and _text_column(table, rest):
+    if table.headerless and len(rest) == 2 and (text := _text_column(table, rest)):
+        _require_no_numbers(table, text)
         return "long"
     if value and (other := _named(others, OTHER_SENSOR_NAMES)):
         lost = [name for name in others if name != other and not _is_text(table, name)]
@@ -333,6 +337,21 @@ def _named(columns: Sequence[str], known: Sequence[str]) -> str | None:
 def _text_column(table: SourceTable, columns: Sequence[str]) -> str | None:
     texts = [name for name in columns if _is_text(table, name)]
     return texts[0] if len(texts) == 1 else None
+
+
+def _require_no_numbers(table: SourceTable, name: str) -> None:
+    """Raise if some cells of a column that would name the sensors are numbers: then it may hold readings."""
+    text = pl.col(name).cast(pl.String).str.strip_chars()
+    number = text.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False).is_not_null() & (text != "")
+    query = table.frame.select(number.sum().alias("numbers"), text.filter(~number & (text != "")).first().alias("text"))
+    numbers, cell = collect(query, source=table.name).row(0)
+    if numbers:
+        raise InputError(
+            f"no header, and {quote(name)} holds {numbers:,} numbers as well as text such as {quote(cell)}: readings "
+            "or names of sensors",
+            where=table.name,
+            hint=f"add a header line, or pass sensor={quote(name)} if it names sensors",
+        )
 
 
 def _is_text(table: SourceTable, name: str) -> bool:

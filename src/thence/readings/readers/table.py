@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from thence.errors import InputError
+from thence.errors import InputError, quote
 from thence.readings.cleaning import OnError
 from thence.readings.findings import Finding
 from thence.readings.losses import MAX_LOSS
@@ -32,6 +32,7 @@ EXCEL_ERRORS = ("#N/A", "#VALUE!", "#REF!", "#DIV/0!", "#NUM!", "#NAME?", "#NULL
 MISSING_WORDS = ("", "NA", "N/A", "NaN", "nan", "NAN", "null", "NULL", "None", *EXCEL_ERRORS)
 """Strings that mean a missing reading, by default."""
 
+MOST_SHOWN = 12
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
@@ -158,10 +159,14 @@ def fill_header(
     if duplicates := [name for name, count in counts.items() if count > 1]:
         at = [k + 1 for k, name in enumerate(columns) if name == duplicates[0]]
         raise InputError(
-            f"duplicate column name '{duplicates[0]}' (columns {', '.join(map(str, at))})",
+            f"duplicate column name {quote(duplicates[0])} (columns {', '.join(map(str, at[:MOST_SHOWN]))}"
+            + (f" and {len(at) - MOST_SHOWN} more)" if len(at) > MOST_SHOWN else ")"),
             where=where,
             hint="rename one of them",
         )
+    unnamed = [f"(column {k + 1} without a name)" for k, name in enumerate(columns) if not name]
+    if taken := next((name for name in unnamed if name in counts), None):
+        raise InputError(f"a column is called {quote(taken)}, and another has no name", where=where, hint="name it")
     names = tuple(name or f"(column {k + 1} without a name)" for k, name in enumerate(columns))
     return names, [f"column {k + 1} has no name" for k, name in enumerate(columns) if not name and k not in silent]
 
