@@ -29,15 +29,17 @@ SPELLED: dict[str, dict[str, str]] = {
     "read_system": {
         "sensor_options": "--read-sensors",
         "graph_options": "--read-graph",
+        "binding_options": "--read-binding",
         "bind_options": "--bind",
         "name": "--system",
     },
     "read_sensors": {"source": "--sensors"},
     "read_graph": {"source": "--graph"},
+    "read_binding": {"source": "--binding"},
     "bind": {"sensors": "--sensors", "graph": "--graph", "rule": "--bind-rule", "table": "--bind"},
 }
 # Keywords that are given through an option for all keywords of a function, as key=value.
-THROUGH = {"read_sensors": "--read-sensors", "read_graph": "--read-graph"}
+THROUGH = {"read_sensors": "--read-sensors", "read_graph": "--read-graph", "read_binding": "--read-binding"}
 ONLY_IN_PYTHON: dict[str, dict[str, str]] = {
     "mine": {"progress": "bars are drawn on a terminal, and --quiet switches them off"},
     "transactions": {
@@ -48,6 +50,7 @@ ONLY_IN_PYTHON: dict[str, dict[str, str]] = {
     "feature_table": {},
     "read_sensors": {},
     "read_graph": {},
+    "read_binding": {},
     "bind": {},
     "filter": {"where": "a function", "more_bounds": "--bound, and the named bounds"},
 }

@@ -94,7 +94,12 @@ def gather_later(
         if recorded.dataset is not None:
             return _with_readings(load_system(_named_only(recorded), mode), sensors, ontology, options, mode)
         graph, binding = recorded.graph, recorded.binding
-        options = replace(options, read_graph=recorded.read_graph, bind={**recorded.bind, **options.bind})
+        options = replace(
+            options,
+            read_graph=recorded.read_graph,
+            read_binding=recorded.read_binding,
+            bind={**recorded.bind, **options.bind},
+        )
     if graph is None and mode != "none":
         raise ConfigError(
             f"the rules of the run have the enrichment '{mode}', which needs the graph, and the run does not say "
@@ -116,6 +121,7 @@ def _reader_options(recorded: InputConfig, given: InputConfig | None) -> InputCo
     return InputConfig(
         read_sensors={**recorded.read_sensors, **given.read_sensors},
         read_graph=given.read_graph,
+        read_binding=given.read_binding,
         bind=given.bind,
         select=given.select,
         start=given.start,

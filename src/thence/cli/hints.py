@@ -44,10 +44,11 @@ def _reader_of(keyword: str) -> str | None:
     """The option for all keywords of a reader, if one of them has this name."""
     import inspect
 
-    from thence.graph.loaders import read_graph
+    from thence.graph.loaders import read_binding, read_graph
     from thence.readings.readers import read_sensors
 
-    for function, flag in ((read_sensors, "--read-sensors"), (read_graph, "--read-graph")):
+    readers = ((read_sensors, "--read-sensors"), (read_graph, "--read-graph"), (read_binding, "--read-binding"))
+    for function, flag in readers:
         if keyword in list(inspect.signature(function).parameters)[1:]:
             return flag
     return None

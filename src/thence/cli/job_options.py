@@ -21,7 +21,7 @@ __all__ = ["JOB_OPTIONS", "JobOption", "settings_of_options"]
 _INPUT, _READING, _BINDING = "Input", "Reading", "Binding"
 _TABLE, _SEARCH, _RESULT = "Transactions", "Mining", "Result"
 _TEXT, _TEXTS, _WHOLE, _SHARE = str | None, list[str] | None, int | None, float | None
-_FOR_FILES = ("input.read_sensors.", "input.read_graph.")
+_FOR_FILES = ("input.read_sensors.", "input.read_graph.", "input.read_binding.")
 # These also apply to the sensors of a data set.
 _FOR_ALL = ("input.read_sensors.ignore",)
 
@@ -75,6 +75,8 @@ def settings_of_options(given: Mapping[str, Any]) -> dict[str, Any]:
         value = given.get(option.name)
         if value is None or value == [] or (value is False and option.type is bool):
             continue
+        if value == "" or (isinstance(value, list) and "" in value):
+            raise ConfigError(f"{option.spelling} must not be empty", hint=f"leave out {option.spelling}")
         for path in option.sets:
             if path.startswith(_FOR_FILES) and path not in _FOR_ALL and given.get("dataset") is not None:
                 if len(option.sets) > 1:
@@ -167,7 +169,7 @@ _SOURCES = (
         name="sensors",
         sets=("input.sensors",),
         type=_TEXTS,
-        help="Readings: a file, folder or glob pattern; may be repeated.",
+        help="Readings: a file, folder, glob pattern or URL of a database; may be repeated.",
         panel=_INPUT,
         convert=partial(_paths, "sensors"),
     ),
@@ -175,7 +177,7 @@ _SOURCES = (
         name="graph",
         sets=("input.graph",),
         type=_TEXTS,
-        help="Knowledge graph (.inp, .ttl, .json, …); may be repeated.",
+        help="Knowledge graph (.inp, .ttl, .json, …), may be repeated; or the URL of a graph server.",
         panel=_INPUT,
         convert=partial(_paths, "graph"),
     ),
@@ -183,7 +185,7 @@ _SOURCES = (
         name="binding",
         sets=("input.binding",),
         type=_TEXT,
-        help="Node of each sensor (.csv, .json, .ttl).",
+        help="Node of each sensor (.csv, .json, .ttl), or the URL of a graph server.",
         panel=_INPUT,
         convert=partial(_path, "binding"),
     ),
@@ -306,6 +308,14 @@ _READERS = (
         help="Option of the reader of graphs as key=value, such as format=rdf; may be repeated.",
         panel=_READING,
         convert=partial(parse_assignments, flag="--read-graph"),
+    ),
+    JobOption(
+        name="read_binding",
+        sets=("input.read_binding.",),
+        type=_TEXTS,
+        help="Option of the reader of bindings as key=value, such as node=room; may be repeated.",
+        panel=_READING,
+        convert=partial(parse_assignments, flag="--read-binding"),
     ),
 )
 

@@ -7,14 +7,14 @@ is refused with the nearest valid one and its line in the file. ``docs/guide/com
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from thence.errors import ConfigError, PatternError, nearest
+from thence.errors import ConfigError, PatternError, nearest, quote
 from thence.export import find_format
 from thence.rules.extra_columns import columns_from
 from thence.rules.measures import MEASURES
@@ -65,6 +65,13 @@ _RESERVED = (
 _DEFAULT_FLAGS = (("force", False), ("report", True))
 
 
+def _refuse_empty(section: Any, names: Iterable[str]) -> None:
+    """Raise for a setting that is an empty string: it is neither set nor left out."""
+    for name in names:
+        if getattr(section, name) == "":
+            raise ConfigError(f"'{name}' must not be empty", hint=f"set '{name}' or leave it out")
+
+
 @dataclass(frozen=True, kw_only=True)
 class InputConfig:
     """What is read: files, or a data set by name.
@@ -78,6 +85,7 @@ class InputConfig:
         options: Options of the data set.
         read_sensors: Further keywords of ``read_sensors``.
         read_graph: Further keywords of ``read_graph``.
+        read_binding: Further keywords of ``read_binding``.
         bind: Further keywords of ``bind``.
         select: The ids of the sensors to keep; all by default.
         start: Keep readings from this time on.
@@ -93,6 +101,7 @@ class InputConfig:
     options: Mapping[str, Any] = field(default_factory=dict)
     read_sensors: Mapping[str, Any] = field(default_factory=dict)
     read_graph: Mapping[str, Any] = field(default_factory=dict)
+    read_binding: Mapping[str, Any] = field(default_factory=dict)
     bind: Mapping[str, Any] = field(default_factory=dict)
     select: tuple[str, ...] = ()
     start: str | None = None
@@ -100,6 +109,7 @@ class InputConfig:
     target: str | None = None
 
     def __post_init__(self) -> None:
+        _refuse_empty(self, ("dataset", "start", "end", "target", *INPUT_FILES))
         given = [name for name in INPUT_FILES if getattr(self, name) is not None]
         if self.dataset is not None and given:
             raise ConfigError(
@@ -129,6 +139,7 @@ class SystemConfig(InputConfig):
         options: Options of the data set.
         read_sensors: Further keywords of ``read_sensors``.
         read_graph: Further keywords of ``read_graph``.
+        read_binding: Further keywords of ``read_binding``.
         bind: Further keywords of ``bind``.
         select: The ids of the sensors to keep; all by default.
         start: Keep readings from this time on.
@@ -196,6 +207,9 @@ class DiscretizeConfig:
     bin_edges: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     fit_until: str | None = None
     towards: str | None = None
+
+    def __post_init__(self) -> None:
+        _refuse_empty(self, ("scope", "method", "fit_until", "towards"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -360,6 +374,9 @@ class RefineConfig:
             raise ConfigError(f"'top' must be at least 1, got {self.top}")
         if self.digest is not None and self.digest < 0:
             raise ConfigError(f"'digest' must be at least 0, got {self.digest}", hint="use 0 to keep all rules")
+        for measure, bound in (*self.min.items(), *self.max.items()):
+            if bound != bound:
+                raise ConfigError(f"the bound on {quote(measure)} must be a number, got nan")
         if self.apply is False and self._given:
             name = next(iter(self._given))
             raise ConfigError(
@@ -421,6 +438,7 @@ class OutputConfig:
     report: bool = True
 
     def __post_init__(self) -> None:
+        _refuse_empty(self, ("path",))
         for name in self.also:
             if not re.fullmatch(r"\w[\w. -]*", name):
                 raise ConfigError(f"'also' must name files inside the run folder, got '{name}'")
@@ -771,6 +789,10 @@ def _check_readers(given: InputConfig, place: Location) -> None:
         from thence.graph.loaders import read_graph
 
         check_keywords(read_graph, given.read_graph, place.inside("read_graph"), without=["source"])
+    if given.read_binding:
+        from thence.graph.loaders import read_binding
+
+        check_keywords(read_binding, given.read_binding, place.inside("read_binding"), without=["source"])
     if given.bind:
         from thence.graph.binding import bind
 

@@ -48,6 +48,7 @@ def read_system(
     end: str | None = None,
     sensor_options: Mapping[str, Any] | None = None,
     graph_options: Mapping[str, Any] | None = None,
+    binding_options: Mapping[str, Any] | None = None,
     bind_options: Mapping[str, Any] | None = None,
 ) -> System:
     """Read sensor data, graph, binding and ontology, and check that they fit together.
@@ -65,6 +66,7 @@ def read_system(
         end: Keep readings before this time.
         sensor_options: Further keywords of ``read_sensors``.
         graph_options: Further keywords of ``read_graph``.
+        binding_options: Further keywords of ``read_binding``.
         bind_options: Further keywords of ``bind``, such as ``{"partial": True}``.
 
     Returns:
@@ -82,6 +84,7 @@ def read_system(
         end=end,
         read_sensors=sensor_options or {},
         read_graph=graph_options or {},
+        read_binding=binding_options or {},
         bind=bind_options or {},
     )
     system = _assemble(sensors, graph, binding, ontology, given, partial=False)
@@ -228,7 +231,7 @@ def _bound(sensors: SensorData, graph: KnowledgeGraph, binding: Any, given: Inpu
         return _checked_binding(sensors, graph, binding)
     own = options.pop("table", None)
     if binding is not None:
-        table = binding if isinstance(binding, Mapping) else read_binding(_listed(binding))
+        table = binding if isinstance(binding, Mapping) else read_binding(_listed(binding), **given.read_binding)
         if given.select or _ignore_of(given):
             table = {sensor: node for sensor, node in table.items() if sensor in sensors.ids}
         options["table"] = {**table, **(own or {})}
