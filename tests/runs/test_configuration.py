@@ -221,7 +221,7 @@ def test_mistakes_are_refused_with_place_and_nearest_name(text: str, line: str, 
 
 
 def test_broken_toml_names_the_line(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"invalid TOML.*line 2"):
+    with pytest.raises(ConfigError, match=r"not valid TOML.*line 2"):
         Config.from_toml(write(tmp_path, "a = 1\nb = = 2"))
 
 

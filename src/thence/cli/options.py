@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -10,6 +9,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from thence.errors import ConfigError
+from thence.settings.documents import parse_toml
+from thence.settings.numbers import shown
 
 __all__ = [
     "AsJson",
@@ -69,8 +70,8 @@ def parse_assignments(given: Iterable[str] | None, *, flag: str) -> dict[str, An
         if not found or not key.strip():
             raise ConfigError(f"{flag} takes key=value, got '{text}'")
         try:
-            out[key.strip()] = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
+            out[key.strip()] = parse_toml(f"value = {value}", where=flag, error=ConfigError)["value"]
+        except ConfigError:
             out[key.strip()] = value
     return out
 
@@ -83,6 +84,6 @@ def parse_numbers(given: Iterable[str] | None, *, flag: str) -> dict[str, float]
     """
     out = parse_assignments(given, flag=flag)
     for name, value in out.items():
-        if not isinstance(value, (int, float)) or isinstance(value, bool):
-            raise ConfigError(f"{flag} {name} takes a number, got {value!r}")
+        if not isinstance(value, (int, float)) or isinstance(value, bool) or value != value:
+            raise ConfigError(f"{flag} {name} takes a number, got {shown(value)}")
     return out

@@ -114,6 +114,9 @@ def with_selection(*, top: int, reviewed: str) -> Callable[[Callable[..., None]]
         @functools.wraps(command)
         def selecting(**given: Any) -> None:
             wanted = {name: given.pop(name) for name in ("top", *_OPTIONS, "reviewed")}
+            for name in ("feature", "antecedent", "consequent"):
+                if wanted[name] == "":
+                    raise ConfigError(f"--{name} must not be empty", hint=f"leave out --{name} for all rules")
             named = {name: value for name in _NAMED_BOUNDS if (value := wanted.pop(name)) is not None}
             bounds = {**named, **parse_numbers(wanted.pop("bound"), flag="--bound")}
             command(selection=Selection(bounds=bounds, **wanted), **given)

@@ -83,8 +83,8 @@ def published_methods(
 
     Args:
         names: Names from ``METHODS``; any other name is that of a registered miner, with its defaults.
-        evaluations: Number of fitness evaluations of the TS-NARM optimisers.
-        population: Population size of the TS-NARM optimisers.
+        evaluations: Number of fitness evaluations of TS-NARM, with whichever optimiser.
+        population: Population size of TS-NARM.
         seed: Random seed of every method that has one.
 
     Returns:
@@ -113,8 +113,16 @@ def published_methods(
         elif name == "aerial":
             out[title] = make_miner(name, seed=seed, min_confidence=0)
         else:
-            out[title] = _with_seed(make_miner(name), seed)
+            asked = {"evaluations": evaluations, "population": population, "seed": seed}
+            out[title] = _with_settings(make_miner(name), asked)
     return out
+
+
+def _with_settings(miner: Miner, asked: Mapping[str, Any]) -> Miner:
+    """The miner with those of the settings that it has."""
+    known = [field.name for field in dataclasses.fields(miner)] if dataclasses.is_dataclass(miner) else []
+    changes = {name: value for name, value in asked.items() if name in known}
+    return dataclasses.replace(miner, **changes) if changes else miner  # type: ignore[type-var]
 
 
 def _aerial(done: Mapping[str, RuleSet]) -> RuleSet:

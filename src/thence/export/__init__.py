@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from thence.atomic import new_file
-from thence.errors import ConfigError, InputError
+from thence.errors import ConfigError, InputError, door, quote
 from thence.export.format import Format
 from thence.rules.ruleset import RuleSet
 from thence.settings.registry import Registry
@@ -128,13 +128,16 @@ def read_rules(path: str | Path, *, format: str | None = None) -> RuleSet:
     if chosen.read is None:
         readable = _listed(candidate.name for candidate in map(FORMATS.load, FORMATS) if candidate.read is not None)
         raise ConfigError(f"rules cannot be read from {chosen.name}", where=str(path), hint=f"use {readable}")
-    if not Path(path).is_file():
-        raise InputError("no such file", where=str(path))
-    try:
-        return chosen.read(Path(path))
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-        reason = f"'{error.args[0]}' is missing" if isinstance(error, KeyError) else error
-        raise InputError(f"the rules are incomplete or damaged: {reason}", where=str(path)) from error
+    with door(InputError, where=str(path), hint="check the path"):
+        if not Path(path).is_file():
+            raise InputError("no such file", where=str(path))
+    with door(InputError, "the rules are incomplete or damaged", where=str(path)):
+        try:
+            return chosen.read(Path(path))
+        except KeyError as error:
+            raise InputError(
+                f"the rules are incomplete or damaged: {quote(error.args[0])} is missing", where=str(path)
+            ) from error
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -17,16 +17,18 @@ from typing import Any
 
 import numpy as np
 
-from thence.errors import InputError
+from thence.errors import InputError, door
 from thence.export.columns import Columns, counts_from
 from thence.export.format import Format
 from thence.rules.item_text import parse_item
 from thence.rules.items import Item
 from thence.rules.ruleset import COUNT_FIELDS, Rule, RuleSet
+from thence.settings.documents import check_xml, parse_json
 
 __all__ = ["FORMAT", "read", "write"]
 
 _NAMESPACE = "http://www.dmg.org/PMML-4_4"
+_DEEPEST = 100  # elements of a PMML file are within few others
 _FIELD = "item"
 # Characters that XML 1.0 does not allow even when escaped; the JSON in the extensions preserves them.
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -117,14 +119,17 @@ def _add_extension(element: ET.Element, name: str, value: Any) -> None:
 def _read_extension(element: ET.Element, name: str) -> Any:
     for found in element.findall(f"{{{_NAMESPACE}}}Extension"):
         if found.get("extender") == "thence" and found.get("name") == name:
-            return json.loads(found.get("value", "null"))
+            return parse_json(found.get("value", "null"), where=f"Extension '{name}'", error=InputError)
     return None
 
 
 def read(path: Path) -> RuleSet:
     """Read a rule set that ``write`` wrote; PMML of other tools has no counts and is refused."""
+    with door(InputError, where=str(path)):
+        raw = path.read_bytes()
+    check_xml(raw, where=str(path), error=InputError, deepest=_DEEPEST)
     try:
-        root = ET.parse(path).getroot()
+        root = ET.fromstring(raw)
     except ET.ParseError as error:
         raise InputError(f"not valid XML ({error})", where=str(path)) from error
     model = root.find(f"{{{_NAMESPACE}}}AssociationModel")

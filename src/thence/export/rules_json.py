@@ -19,6 +19,7 @@ from thence.export.columns import Columns, counts_from
 from thence.export.format import Format
 from thence.rules.items import Item
 from thence.rules.ruleset import COUNT_FIELDS, RuleSet
+from thence.settings.documents import parse_json, read_text
 
 __all__ = ["FORMAT", "read", "records", "write"]
 
@@ -108,10 +109,7 @@ def _finite(value: Any) -> Any:
 
 def read(path: Path) -> RuleSet:
     """Read a rule set that ``write`` wrote."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, UnicodeDecodeError) as error:
-        raise InputError(f"not valid JSON ({error})", where=str(path)) from error
+    data = parse_json(read_text(path, error=InputError), where=str(path), error=InputError)
     if not isinstance(data, dict) or data.get("format") != _MARK:
         raise InputError("not a rules file written by Thence", where=str(path))
     if data["version"] > _VERSION:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from thence.display.plots import plot_rules
 from thence.display.rules import rule_html, rules_html
-from thence.errors import ConfigError, nearest
+from thence.errors import ConfigError, nearest, quote
 from thence.rules.bounds import is_within
 from thence.rules.english import format_number, format_rule
 from thence.rules.extra_columns import EXTRA_COLUMNS
@@ -360,7 +360,9 @@ class RuleSet:
         for name, bound in {**(bounds or {}), **more_bounds}.items():
             side, _, measure = name.partition("_")
             if side not in ("min", "max") or not measure:
-                raise ConfigError(f"unknown filter '{name}'", hint="use min_<measure> or max_<measure>")
+                raise ConfigError(f"unknown filter {quote(name)}", hint="use min_<measure> or max_<measure>")
+            if bound != bound:
+                raise ConfigError(f"'{name}' must be a number, got nan")
             if measure in MEASURES and measure not in self.extras:
                 keep &= is_within(self.counts, measure, bound, least=side == "min")
                 continue

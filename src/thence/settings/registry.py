@@ -79,6 +79,14 @@ class Registry(Generic[T]):
             found = _import(target)
         except (ImportError, AttributeError) as error:
             raise ConfigError(f"cannot be imported ({error})", where=where, hint="reinstall that package") from error
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
+            # Code of others may raise anything when it is imported.
+            reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            raise ConfigError(
+                f"fails when it is imported ({reason})", where=where, hint="update or remove that package"
+            ) from error
         if not isinstance(found, self.of):
             raise ConfigError(f"must be a {self.of.__name__}, got a {type(found).__name__}", where=where)
         return found

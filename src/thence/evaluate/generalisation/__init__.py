@@ -45,6 +45,7 @@ from thence.graph.sites import Sites
 from thence.graph.system import System
 from thence.miners.exact.miner import Exact
 from thence.progress import Progress, silent
+from thence.settings.numbers import require_integer
 from thence.tables.enrich import ENRICHMENTS
 
 __all__ = ["Generalisation", "GroupResult", "ModeResult", "SiteGeneralisation", "generalisation"]
@@ -135,6 +136,9 @@ def generalisation(  # type: ignore[misc]  # the overloads leave the keywords to
     for name, share in (("unseen", unseen), ("train_share", train_share)):
         if not 0 < share < 1:
             raise ConfigError(f"{name} must be between 0 and 1 (exclusive), got {share}")
+    require_integer("max_rules", max_rules)
+    require_integer("min_embeddings", min_embeddings)
+    require_integer("hops", hops, least=0)
     if choose not in CHOICES:
         raise ConfigError(f"unknown choose '{choose}'", hint="use 'seen' or 'transductive'")
     settings = SplitSettings(
