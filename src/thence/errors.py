@@ -26,6 +26,7 @@ __all__ = [
     "ThenceError",
     "door",
     "nearest",
+    "printable",
     "quote",
     "require",
 ]
@@ -179,6 +180,19 @@ def quote(name: object) -> str:
     text = str(name)
     short = text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
     return f"'{_escape(short, UNSAFE + chr(10) + chr(9))}'"
+
+
+def printable(text: str) -> str:
+    """Return text as it may go to a terminal: what changes a terminal or the direction of text is escaped.
+
+    Args:
+        text: The text; its line ends and tabs stay.
+
+    Examples:
+        >>> print(printable("flow\\x1b[31m"))
+        flow\\x1b[31m
+    """
+    return _escape(text, UNSAFE)
 
 
 def _shorten(text: str) -> str:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
+
+from thence.errors import UNSAFE, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -52,6 +55,7 @@ def print_warning(text: str) -> None:
 
 def _echo(text: str, *, colour: str, err: bool) -> None:
     """Print in colour, unless ``NO_COLOR`` is set (https://no-color.org)."""
+    text = printable(text)
     typer.echo(text if os.environ.get("NO_COLOR") else typer.style(text, fg=colour), err=err)
 
 
@@ -84,12 +88,13 @@ def progress_bars(*, quiet: bool) -> Iterator[Progress]:
 def say(text: str, *, quiet: bool = False) -> None:
     """Print a line, unless ``quiet``."""
     if not quiet:
-        typer.echo(text)
+        typer.echo(printable(text))
 
 
 def print_json(data: Any) -> None:
-    """Print data as JSON. NaN and infinity become null, other objects strings."""
-    typer.echo(json.dumps(_json_ready(data), ensure_ascii=False, indent=2, allow_nan=False))
+    """Print data as JSON. NaN and infinity become null, other objects strings; terminal escapes are written as such."""
+    text = json.dumps(_json_ready(data), ensure_ascii=False, indent=2, allow_nan=False)
+    typer.echo(re.sub(f"[{UNSAFE}]", lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def _json_ready(value: Any) -> Any:
@@ -204,7 +209,7 @@ def facts_table(pairs: Mapping[str, str] | Iterable[tuple[str, str]]) -> Any:
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     for name, value in pairs.items() if isinstance(pairs, Mapping) else pairs:
-        table.add_row(name, _without_markup(value))
+        table.add_row(_without_markup(name), _without_markup(value))
     return table
 
 
@@ -221,7 +226,7 @@ def number_notes(notes: Iterable[str], *, indent: str = "") -> list[tuple[str, s
 
 
 def _without_markup(text: str) -> Any:
-    """Text in which rich does not take square brackets for markup."""
+    """Text in which rich does not take square brackets for markup, and a terminal no character for a command."""
     from rich.text import Text
 
-    return Text(text)
+    return Text(printable(text))
