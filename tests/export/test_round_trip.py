@@ -144,7 +144,8 @@ def test_foreign_files_are_refused_by_name(name: str, content: str, message: str
     path.write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=message) as caught:
         read_rules(path)
-    assert caught.value.where == str(path)
+    assert caught.value.where is not None
+    assert caught.value.where.startswith(str(path))
 
 
 def test_parquet_without_our_metadata_is_refused(tmp_path: Path) -> None:

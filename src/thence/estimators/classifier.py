@@ -18,7 +18,7 @@ from thence.estimators.scikit_learn import (
     check_is_fitted,
 )
 from thence.rules.prediction import laplace_accuracy
-from thence.settings.numbers import require_integer, require_share
+from thence.settings.numbers import MOST_ANTECEDENTS, require_integer, require_share
 
 __all__ = ["RuleClassifier"]
 
@@ -124,7 +124,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _check_settings(self) -> None:
         if self.vote not in COVERS:
             raise ConfigError(f"unknown vote {self.vote!r}", hint="use 'weighted' or 'best'")
-        require_integer("max_antecedents", self.max_antecedents)
+        require_integer("max_antecedents", self.max_antecedents, most=MOST_ANTECEDENTS)
         require_share("min_support", self.min_support)
         if self.min_confidence is not None:
             require_share("min_confidence", self.min_confidence)

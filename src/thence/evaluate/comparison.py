@@ -120,7 +120,7 @@ def published_methods(
 
 def _with_settings(miner: Miner, asked: Mapping[str, Any]) -> Miner:
     """The miner with those of the settings that it has."""
-    known = [field.name for field in dataclasses.fields(miner)] if dataclasses.is_dataclass(miner) else []
+    known: list[str] = [field.name for field in dataclasses.fields(miner)] if dataclasses.is_dataclass(miner) else []
     changes = {name: value for name, value in asked.items() if name in known}
     return dataclasses.replace(miner, **changes) if changes else miner  # type: ignore[type-var]
 

@@ -15,6 +15,7 @@ from thence.errors import ConfigError
 
 __all__ = [
     "LARGEST_SEED",
+    "MOST_ANTECEDENTS",
     "is_within_floats",
     "require_integer",
     "require_number",
@@ -24,6 +25,8 @@ __all__ = [
 ]
 
 LARGEST_SEED = 2**64 - 1
+MOST_ANTECEDENTS = 100
+"""The most items of an antecedent: a search keeps an intersection of bitmaps for each."""
 _LONGEST = 80
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from thence.errors import ConfigError
 from thence.miners.neighbours import Neighbours
 from thence.miners.torch_runtime import require_device
-from thence.settings.numbers import require_integer, require_number, require_seed, require_share
+from thence.settings.numbers import MOST_ANTECEDENTS, require_integer, require_number, require_seed, require_share
 from thence.settings.typed import Location, refuse_unknown
 
 __all__ = ["LEARNING_RATE", "SearchSettings", "TrainingSettings"]
@@ -79,7 +79,7 @@ class TrainingSettings:
         for name in ("max_antecedents", "epochs", "batch_size", "patience", "max_rows"):
             value = getattr(self, name)
             if value is not None or name in ("max_antecedents", "max_rows"):
-                require_integer(name, value)
+                require_integer(name, value, most=MOST_ANTECEDENTS if name == "max_antecedents" else None)
         if self.learning_rate is not None:
             require_number("learning_rate", self.learning_rate)
             if self.learning_rate <= 0:
@@ -186,7 +186,7 @@ class SearchSettings:
             value = getattr(self, name)
             if value is not None or name == "similarity":
                 require_share(name, value)
-        require_integer("max_antecedents", self.max_antecedents)
+        require_integer("max_antecedents", self.max_antecedents, most=MOST_ANTECEDENTS)
         if self.search not in ("full", "grow"):
             raise ConfigError(f"search must be 'full' or 'grow', got {self.search!r}")
         if self.gate_by not in ("marked", "mutual"):

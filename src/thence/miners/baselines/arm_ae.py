@@ -27,6 +27,7 @@ from thence.miners.torch_runtime import one_thread, require_torch
 from thence.progress import Progress, silent
 from thence.rules.constraints import Constraint
 from thence.rules.ruleset import RuleSet
+from thence.settings.numbers import MOST_ANTECEDENTS, require_integer
 from thence.tables.admissibility import item_masks, trivial_pairs
 from thence.tables.transactions import Block, TransactionTable
 
@@ -95,6 +96,7 @@ class ARMAE(BaseMiner):
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1:
                 raise ConfigError(f"{name} must be an integer of at least 1, got {value!r}")
+        require_integer("max_antecedents", self.max_antecedents, most=MOST_ANTECEDENTS)
         if not 0 <= self.likeness <= 1:
             raise ConfigError(f"likeness must be from 0 to 1, got {self.likeness!r}")
         if self.loss not in ("absolute", "cross-entropy"):

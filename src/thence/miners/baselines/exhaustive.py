@@ -29,7 +29,7 @@ from thence.progress import Progress, silent
 from thence.rules.bounds import exact_threshold
 from thence.rules.constraints import Constraint
 from thence.rules.ruleset import RuleSet
-from thence.settings.numbers import require_integer, require_share
+from thence.settings.numbers import MOST_ANTECEDENTS, require_integer, require_share
 from thence.tables.admissibility import item_masks, trivial_pairs, without_trivial
 from thence.tables.transactions import Block, TransactionTable
 
@@ -65,7 +65,7 @@ def check_thresholds(*, min_support: float, min_confidence: float, max_anteceden
     if not min_support:
         raise ConfigError(f"min_support must be above 0, got {min_support!r}")
     require_share("min_confidence", min_confidence)
-    require_integer("max_antecedents", max_antecedents)
+    require_integer("max_antecedents", max_antecedents, most=MOST_ANTECEDENTS)
 
 
 class SupportFromRules(BaseMiner):

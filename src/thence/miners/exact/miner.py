@@ -32,7 +32,7 @@ from thence.progress import FIRST_RUN, Progress, silent
 from thence.rules.constraints import Constraint, explain_no_match
 from thence.rules.measures import MEASURES, Counts
 from thence.rules.ruleset import Ending, RuleSet
-from thence.settings.numbers import require_integer, require_share
+from thence.settings.numbers import MOST_ANTECEDENTS, require_integer, require_share
 from thence.tables.admissibility import trivial_pairs, without_trivial
 from thence.tables.transactions import TransactionTable
 
@@ -97,7 +97,7 @@ class Exact(BaseMiner):
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        require_integer("max_antecedents", self.max_antecedents)
+        require_integer("max_antecedents", self.max_antecedents, most=MOST_ANTECEDENTS)
         require_share("min_support", self.min_support)
         require_share("min_confidence", self.min_confidence)
         require_integer("max_rules", self.max_rules)
