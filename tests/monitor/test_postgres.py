@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import pwd
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,45 +13,18 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.brokers import free_port
 from tests.helpers.plants import mined, plant
+from tests.helpers.postgres import needs_postgres, postgres_server
 
 psycopg: Any = pytest.importorskip("psycopg")
-PLACES = ":".join([os.environ.get("PATH", ""), *map(str, Path("/usr/lib/postgresql").glob("*/bin"))])
-INITDB, SERVER = shutil.which("initdb", path=PLACES), shutil.which("pg_ctl", path=PLACES)
 PASSWORD = "s3cret-word"
-
-
-def _has_user() -> bool:
-    try:
-        pwd.getpwnam("postgres")
-    except KeyError:
-        return False
-    return os.geteuid() == 0
-
-
-pytestmark = pytest.mark.skipif(
-    INITDB is None or SERVER is None or not _has_user(), reason="PostgreSQL cannot be started as the user postgres"
-)
+pytestmark = needs_postgres
 
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    folder = Path(tempfile.mkdtemp(prefix="thence-postgres-"))
-    shutil.chown(folder, "postgres")
-    port = free_port()
-    (folder / "word").write_text(PASSWORD)
-    shutil.chown(folder / "word", "postgres")
-
-    def as_postgres(*command: str) -> None:
-        subprocess.run(command, user="postgres", cwd=folder, check=True, stdout=subprocess.DEVNULL)
-
-    as_postgres(str(INITDB), "-D", f"{folder}/data", "-A", "scram-sha-256", f"--pwfile={folder}/word")
-    options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder} -c fsync=off"
-    as_postgres(str(SERVER), "-D", f"{folder}/data", "-w", "-l", f"{folder}/log", "-o", options, "start")
-    yield f"postgresql://postgres:{PASSWORD}@127.0.0.1:{port}/postgres"
-    as_postgres(str(SERVER), "-D", f"{folder}/data", "-m", "immediate", "stop")
-    shutil.rmtree(folder)
+    with postgres_server(PASSWORD) as address:
+        yield address
 
 
 def monitor(folder: Path, url: str, *more: str) -> subprocess.Popen[bytes]:

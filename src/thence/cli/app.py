@@ -20,7 +20,8 @@ from thence.cli.explore import explore
 from thence.cli.export import export
 from thence.cli.generalise import generalise
 from thence.cli.hints import command_hint
-from thence.cli.job import with_job_options
+from thence.cli.import_data import import_data
+from thence.cli.job import with_input_options, with_job_options
 from thence.cli.mine import mine
 from thence.cli.monitor import monitor
 from thence.cli.report import report
@@ -106,6 +107,7 @@ app.command("mine", help="Mine rules from a configuration file, data files or a 
 app.command("check", help="Read and check all inputs and report what 'mine' would do, without mining.")(
     with_job_options(check)
 )
+app.command("import")(with_input_options(import_data))
 app.command()(show)
 app.command()(report)
 app.command()(explore)

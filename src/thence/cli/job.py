@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Protocol
@@ -15,6 +16,7 @@ from thence.cli.job_options import JOB_OPTIONS, JobOption, settings_of_options
 from thence.cli.options import AsJson, Quiet
 from thence.errors import ConfigError
 from thence.runs.configuration import Config
+from thence.stores.urls import is_url, without_credentials
 
 __all__ = ["default_folder", "with_input_options", "with_job_options"]
 
@@ -177,7 +179,9 @@ def _overridden(base: Mapping[str, Any], changes: Mapping[str, Any], place: str 
 def default_folder(config: Config) -> Path:
     """Return an unused run folder in ``runs``, named after the data set or the first file of readings."""
     sensors = config.input.sensors
-    first = sensors if isinstance(sensors, str) else sensors[0] if sensors else "run"
+    first = without_credentials(sensors if isinstance(sensors, str) else sensors[0] if sensors else "run")
+    if is_url(first):
+        first = re.sub(r"[^\w.-]+", "-", first.partition("?")[0].rpartition("/")[2]) or "run"
     named = "-".join(one.name for one in config.system)
     name = named or config.input.dataset or Path(first).stem.strip("*?[].") or "run"
     folder, number = Path("runs") / name, 1

@@ -33,6 +33,7 @@ _LOST = re.compile(
 )
 _REFUSED = re.compile(r"password|authentication|role .* does not exist|no pg_hba", re.IGNORECASE)
 _BATCH = str(16 << 20)
+_LEAST = 2  # characters of a part of a password that is hidden
 
 
 class AdbcDatabase:
@@ -156,7 +157,7 @@ def _told(name: str, secrets: tuple[str, ...]) -> Iterator[None]:
                 f"the connection was lost: {text}", where=name, hint="check the server, then run it again"
             ) from None
         hint = None
-        if state == "57014":
+        if state == "57014" or "statement timeout" in text:
             hint = "pass a longer timeout=, or read fewer rows with where="
         elif state == "42501":
             hint = "the user of the connection needs the right to SELECT"
@@ -187,9 +188,12 @@ def open_postgresql(url: str, *, timeout: float | None = None) -> AdbcDatabase:
     driver: Any = require("adbc_driver_postgresql.dbapi", extra="sql")
     errors: Any = require("adbc_driver_manager.dbapi", extra="sql")
     name, secrets = without_credentials(url), _secrets(url)
-    given = dict(parse_qsl(urlsplit(url).query))
-    if "connect_timeout" not in given and "PGCONNECT_TIMEOUT" not in os.environ:
-        url = f"{url}{'&' if urlsplit(url).query else '?'}connect_timeout={WAIT}"
+    try:
+        query = urlsplit(url).query
+    except ValueError as error:
+        raise InputError(f"the database cannot be opened: {error}", where=name, hint="check the URL") from None
+    if "connect_timeout" not in dict(parse_qsl(query)) and "PGCONNECT_TIMEOUT" not in os.environ:
+        url = f"{url}{'&' if query else '?'}connect_timeout={WAIT}"
     try:
         connection = driver.connect(url)
     except (errors.Error, OSError) as error:
@@ -198,9 +202,11 @@ def open_postgresql(url: str, *, timeout: float | None = None) -> AdbcDatabase:
         raise InputError(
             f"the database cannot be opened: {text}",
             where=name,
-            hint="check user and password: set PGUSER and PGPASSWORD, or write them into the URL"
+            hint="check user and password: set PGUSER and PGPASSWORD, or write them into the URL with signs such as "
+            "@ and / percent-encoded"
             if refused
-            else "check host, port and name of the database, and that the server runs",
+            else "check host, port and name of the database, and that the server runs; in a URL, signs such as @ and / "
+            "of a password are percent-encoded",
         ) from None
     database = AdbcDatabase(connection, name=name, kind="postgresql", secrets=secrets, owned=True)
     try:
@@ -218,10 +224,13 @@ def open_postgresql(url: str, *, timeout: float | None = None) -> AdbcDatabase:
 
 
 def _secrets(url: str) -> tuple[str, ...]:
-    """Return the passwords that a message about a connection might hold."""
+    """Return the passwords that a message about a connection might hold, also in parts if signs are not encoded."""
     try:
         inside = [credentials_of(url)[2]]
         inside += [value for key, value in parse_qsl(urlsplit(url).query) if "pass" in key.lower()]
     except ValueError:
         inside = [url]
+    raw = re.search(r"://[^:/@]*:(.*)@", url)
+    if raw:
+        inside += [raw[1], *(part for part in re.split(r"[/?#@:&=]", raw[1]) if len(part) >= _LEAST)]
     return tuple(one for one in (*inside, os.environ.get("PGPASSWORD", "")) if one)

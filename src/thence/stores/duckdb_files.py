@@ -53,8 +53,8 @@ class DuckDatabase:
         Args:
             relation: The table or query as SQL.
         """
-        with self._run(f"SELECT * FROM {relation} AS thence_source LIMIT 0") as result:
-            schema = result.to_arrow_reader(1).schema
+        with self._run(f"SELECT * FROM {relation} AS thence_source LIMIT 0") as statement:
+            schema = self._connection.sql(statement).to_arrow_reader(1).schema
         return [Column(field.name, family_of(field)) for field in schema]
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
@@ -63,8 +63,8 @@ class DuckDatabase:
         Args:
             statement: The statement.
         """
-        with self._run(statement) as result:
-            found: list[tuple[Any, ...]] = result.fetchall()
+        with self._run(statement):
+            found: list[tuple[Any, ...]] = self._connection.execute(statement).fetchall()
             return found
 
     def stream(self, statement: str) -> Iterator[pa.RecordBatch]:
@@ -73,8 +73,8 @@ class DuckDatabase:
         Args:
             statement: The statement.
         """
-        with self._run(statement) as result:
-            reader = result.to_arrow_reader(BATCH_ROWS)
+        with self._run(statement):
+            reader = self._connection.sql(statement).to_arrow_reader(BATCH_ROWS)
             yield pa.RecordBatch.from_pylist([], schema=reader.schema)
             yield from reader
 
@@ -84,7 +84,8 @@ class DuckDatabase:
             self._connection.close()
 
     @contextmanager
-    def _run(self, statement: str) -> Iterator[Any]:
+    def _run(self, statement: str) -> Iterator[str]:
+        """Check that a text is one statement, and limit the time of the block; errors of the driver become ours."""
         driver: Any = require("duckdb", extra="sql")
         timer = None
         if self._timeout is not None:
@@ -93,7 +94,7 @@ class DuckDatabase:
         try:
             if len(driver.extract_statements(statement)) != 1:
                 raise InputError("a query must be one statement", where=self.name, hint="leave out what follows ';'")
-            yield self._connection.execute(statement)
+            yield statement
         except (driver.Error, pa.ArrowException, RuntimeError) as error:
             late = "interrupt" in str(error).lower() and self._timeout is not None
             hint = "pass a longer timeout=, or read fewer rows with where=" if late else None

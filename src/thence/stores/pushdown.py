@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import numpy as np
 
@@ -40,11 +41,13 @@ class Pushed:
         statements: The statements whose rows together are the readings; empty to read all rows instead.
         measured: Ids of sensors of which the database aggregates the readings.
         notes: What the database did, or why all rows are read; one sentence each.
+        windows: Length and start of the windows in microseconds, and their aggregate, for provenance.
     """
 
     statements: tuple[str, ...] = ()
     measured: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
+    windows: Mapping[str, Any] | None = None
 
 
 def push_down(
@@ -90,7 +93,8 @@ def push_down(
         f"({aggregate})" + (f"; left out: {lost} values" if lost else "")
     )
     apart = f"read row by row, since they may read states: {len(few):,} sensors"
-    return Pushed(tuple(statements), kept, (note, apart) if few else (note,))
+    windows = {"microseconds": length, "start": start, "aggregate": aggregate}
+    return Pushed(tuple(statements), kept, (note, apart) if few else (note,), windows)
 
 
 def _obstacle(database: Database, columns: Mapping[str, Column], options: ReadOptions) -> str:

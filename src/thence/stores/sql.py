@@ -147,12 +147,14 @@ def _read_relation(database: Database, relation: _Relation, options: ReadOptions
     condition_text = condition(options.database.where)
     notes: tuple[str, ...] = ()
     measured: frozenset[str] = frozenset()
+    windows: dict[str, Any] = {}
     statements = [_select(database, relation, chosen, condition_text, options)]
     if options.database.windows is not None:
         pushed = push_down(database, relation.text, {one.name: one for one in chosen}, condition_text, options)
         notes = pushed.notes
         if pushed.statements:
             statements, measured = list(pushed.statements), pushed.measured
+            windows = {"windows": dict(pushed.windows or {})}
     done = spool(
         (batch for statement in statements for batch in database.stream(statement)),
         change=rename if metadata.names else None,
@@ -173,6 +175,7 @@ def _read_relation(database: Database, relation: _Relation, options: ReadOptions
             "query": "; ".join(statements),
             "rows": done.rows,
             "content_hash": done.content,
+            **windows,
         },
     )
 

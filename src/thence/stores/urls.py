@@ -67,6 +67,10 @@ def without_credentials(url: str) -> str:
     if not is_url(url):
         return url
     scheme, rest = url.split("://", 1)
+    user = re.match(r"[^/?#@]*:(?!\d*[/?#])[^/?#@]*[/?#]", rest)
+    if user and "@" in rest:
+        # A password with signs that are not escaped, and no port: it ends at the last @.
+        rest = rest.rpartition("@")[2]
     place, mark, query = rest.partition("?")
     # The last @ before the path ends the user part: a password may hold one that is not escaped.
     host, slash, path = place.partition("/")

@@ -183,7 +183,7 @@ def read_sensors(
     check_signs(options.separator, options.decimal)
     check_encoding(options.encoding)
     check_template(options.name)
-    with door(InputError, where=quote(source)[1:-1] if isinstance(source, (str, Path)) else None):
+    with door(InputError, where=_shown(source)):
         return _read(source, options, kinds=kinds, units=units, pattern=kind_pattern)
 
 
@@ -291,6 +291,17 @@ def _group_notes(parts: Sequence[TypedTable]) -> list[str]:
 
 def _as_strings(words: Iterable[str | float] | str | float) -> tuple[str, ...]:
     return tuple(str(word) for word in ((words,) if isinstance(words, (str, int, float)) else words))
+
+
+def _shown(source: Any) -> str | None:
+    """Return a path, or a URL without credentials and options, as it may stand in a message."""
+    if not isinstance(source, (str, Path)):
+        return None
+    text = str(source)
+    if isinstance(source, str) and "://" in text:
+        scheme, _, rest = text.partition("://")
+        text = f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"
+    return quote(text)[1:-1]
 
 
 def _as_names(names: str | Iterable[str] | None) -> tuple[str, ...]:

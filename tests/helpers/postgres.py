@@ -1,0 +1,56 @@
+"""A PostgreSQL server on loopback, if PostgreSQL is installed and can be started as its own user."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from tests.helpers.brokers import free_port
+
+PLACES = ":".join([os.environ.get("PATH", ""), *map(str, Path("/usr/lib/postgresql").glob("*/bin"))])
+INITDB, SERVER = shutil.which("initdb", path=PLACES), shutil.which("pg_ctl", path=PLACES)
+
+
+def _has_user() -> bool:
+    try:
+        pwd.getpwnam("postgres")
+    except KeyError:
+        return False
+    return os.geteuid() == 0
+
+
+needs_postgres = pytest.mark.skipif(
+    INITDB is None or SERVER is None or not _has_user(), reason="PostgreSQL cannot be started as the user postgres"
+)
+
+
+@contextmanager
+def postgres_server(password: str) -> Iterator[str]:
+    """Yield the URL of a fresh server, with the password in it."""
+    folder = Path(tempfile.mkdtemp(prefix="thence-postgres-"))
+    shutil.chown(folder, "postgres")
+    port = free_port()
+    (folder / "word").write_text(password)
+    shutil.chown(folder / "word", "postgres")
+
+    def as_postgres(*command: str) -> None:
+        subprocess.run(command, user="postgres", cwd=folder, check=True, stdout=subprocess.DEVNULL)
+
+    initdb = [str(INITDB), "-D", f"{folder}/data", "-A", "scram-sha-256", f"--pwfile={folder}/word"]
+    as_postgres(*initdb, "-E", "UTF8", "--locale=C")
+    options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder} -c fsync=off"
+    as_postgres(str(SERVER), "-D", f"{folder}/data", "-w", "-l", f"{folder}/log", "-o", options, "start")
+    try:
+        yield f"postgresql://postgres:{quote(password, safe='')}@127.0.0.1:{port}/postgres"
+    finally:
+        as_postgres(str(SERVER), "-D", f"{folder}/data", "-m", "immediate", "stop")
+        shutil.rmtree(folder)
