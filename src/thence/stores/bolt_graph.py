@@ -292,7 +292,7 @@ def _add_plain_node(
 def _add_node(draft: Draft, named: _Names, record: dict[str, Any]) -> None:
     """Add a node of a user's query: a node of the server, or columns."""
     node = next((value for value in record.values() if _is_node(value)), None)
-    rest = {name: value for name, value in record.items() if value is not node}
+    rest = {name: value for name, value in record.items() if node is None or value is not node}
     if node is not None and not rest:
         if node.element_id not in named.by_element:  # a query may return the same node twice
             named.add(draft, node.element_id, node.labels, dict(node.items()))
@@ -321,7 +321,7 @@ def _add_node(draft: Draft, named: _Names, record: dict[str, Any]) -> None:
 def _add_edge(draft: Draft, named: _Names, record: dict[str, Any]) -> None:
     """Add an edge of a query: a relationship of the server, or columns."""
     edge = next((value for value in record.values() if _is_edge(value)), None)
-    rest = {name: value for name, value in record.items() if value is not edge and not _is_node(value)}
+    rest = {name: value for name, value in record.items() if not _is_edge(value) and not _is_node(value)}
     if edge is not None:
         if not named.has_elements and "source" not in rest:
             raise GraphError(

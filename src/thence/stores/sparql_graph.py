@@ -99,6 +99,15 @@ def download_graph(
         raise ConfigError(f"'query' and '{other}' exclude each other", hint="write the graph and limits in the query")
     if page is not None and page < 1:
         raise ConfigError(f"'page' must be at least 1, got {page}")
+    for prefix, space in (prefixes or {}).items():
+        try:
+            valid = re.fullmatch(r"[A-Za-z][\w-]*", prefix) is not None and bool(ox.NamedNode(space))
+        except ValueError:
+            valid = False
+        if not valid:
+            raise ConfigError(
+                f"'prefixes' are not valid: '{prefix}' to '{space}'", hint="prefixes={'ex': 'http://example.org/#'}"
+            )
     with tempfile.TemporaryDirectory(prefix="thence-") as folder:
         if query is not None:
             parsed = _constructed(endpoint, query, Path(folder))
@@ -107,12 +116,7 @@ def download_graph(
         known = {prefix: space for space, prefix in parsed.prefixes.items()} | dict(prefixes or {})
         file = Path(folder) / "graph.ttl"
         triples = (ox.Triple(s, ox.NamedNode(p), o) for s, p, o in sort_triples(parsed.triples))
-        try:
-            ox.serialize(triples, output=file, format=ox.RdfFormat.TURTLE, prefixes=known)
-        except ValueError as error:
-            raise ConfigError(
-                f"'prefixes' are not valid: {error}", hint="prefixes={'ex': 'http://example.org/plant#'}"
-            ) from None
+        ox.serialize(triples, output=file, format=ox.RdfFormat.TURTLE, prefixes=known)
         yield file
 
 

@@ -1,0 +1,137 @@
+"""Real graph servers on loopback, each a process of its own: ArcadeDB for Bolt, Oxigraph for SPARQL."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.brokers import free_port
+
+PASSWORD = "pl@y/with:d4ta"
+"""A password that must be escaped in a URL."""
+OXIGRAPH = shutil.which("oxigraph") or shutil.which("oxigraph", path=str(Path(sys.executable).parent))
+needs_oxigraph = pytest.mark.skipif(OXIGRAPH is None, reason="the package oxigraph is not installed")
+needs_bolt = pytest.mark.skipif(
+    any(importlib.util.find_spec(name) is None for name in ("arcadedb_embedded", "neo4j")),
+    reason="pip install -e '.[neo4j,bolt-server]' installs the driver and a server",
+)
+
+_SERVE = """
+import pathlib, sys
+import arcadedb_embedded as arcade
+
+folder, password, bolt, http = sys.argv[1:5]
+config = {
+    "http_port": http,
+    "bolt_port": int(bolt),
+    "server_plugins": "Bolt:com.arcadedb.bolt.BoltProtocolPlugin",
+}
+server = arcade.ArcadeDBServer(folder, password, config, jvm_kwargs={"heap_size": "512m"})
+server.start()
+for name in sys.argv[5:]:
+    server.create_database(name)
+pathlib.Path(folder, "ready").touch()
+sys.stdin.read()
+server.stop()
+"""
+
+
+class BoltProcess:
+    """ArcadeDB with its Bolt protocol: it answers as Neo4j 5.26."""
+
+    user, password = "root", PASSWORD
+
+    def __init__(self, folder: Path, databases: Sequence[str]) -> None:
+        self.port = free_port()
+        self._log = (folder / "output.txt").open("wb")
+        command = [sys.executable, "-c", _SERVE, str(folder), PASSWORD, str(self.port), str(free_port()), *databases]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=self._log, stderr=subprocess.STDOUT, cwd=folder
+        )
+        until = time.monotonic() + 120
+        while not (folder / "ready").exists():
+            assert self._process.poll() is None and time.monotonic() < until, (folder / "output.txt").read_text()
+            time.sleep(0.1)
+
+    @property
+    def plain(self) -> str:
+        """The URL without credentials."""
+        return f"bolt://127.0.0.1:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """The URL with credentials."""
+        from urllib.parse import quote
+
+        return f"bolt://{self.user}:{quote(PASSWORD, safe='')}@127.0.0.1:{self.port}"
+
+    def run(self, database: str, query: str, **parameters: Any) -> list[dict[str, Any]]:
+        """Run a statement as the tests need it, not as the package does."""
+        import neo4j
+
+        with (
+            neo4j.GraphDatabase.driver(self.plain, auth=(self.user, PASSWORD)) as driver,
+            driver.session(database=database) as session,
+        ):
+            return [record.data() for record in session.run(query, parameters)]
+
+    def stop(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+        self._log.close()
+
+
+class OxigraphProcess:
+    """An Oxigraph server with an empty store in memory."""
+
+    def __init__(self) -> None:
+        assert OXIGRAPH is not None
+        self.port = free_port()
+        self._process = subprocess.Popen(
+            [OXIGRAPH, "serve", "--bind", f"127.0.0.1:{self.port}"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        until = time.monotonic() + 30
+        while True:
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{self.port}/", timeout=5).close()
+                return
+            except OSError:
+                assert time.monotonic() < until, "oxigraph does not start"
+                time.sleep(0.05)
+
+    @property
+    def url(self) -> str:
+        return f"sparql+http://127.0.0.1:{self.port}/query"
+
+    def load(self, file: Path, *, graph: str | None = None) -> None:
+        """Replace the default graph, or a named one, by a Turtle file."""
+        from urllib.parse import quote
+
+        which = "default" if graph is None else f"graph={quote(graph, safe='')}"
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}/store?{which}",
+            data=file.read_bytes(),
+            method="PUT",
+            headers={"Content-Type": "text/turtle"},
+        )
+        urllib.request.urlopen(request, timeout=30).close()
+
+    def stop(self) -> None:
+        self._process.terminate()
+        self._process.wait(20)
