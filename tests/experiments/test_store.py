@@ -46,5 +46,5 @@ def test_data_of_a_configuration_are_stored_under_the_name_of_its_file(tmp_path:
     assert store.path("arm-ae", "/somewhere/mine.toml", 0).parent.name == "mine"
     # Two files with the same name are different data sets.
     store.save(replace(REPEAT, dataset="/somewhere/mine.toml"))
-    with pytest.raises(RunError, match=r"/somewhere/mine\.toml, not /elsewhere/mine\.toml"):
+    with pytest.raises(RunError, match=r"'/somewhere/mine\.toml', not '/elsewhere/mine\.toml'"):
         store.load("arm-ae", "/elsewhere/mine.toml", 3, MADE)

@@ -25,6 +25,7 @@ from thence.application.verdicts import ThenAndNow, Verdict
 from thence.application.violations import VIOLATIONS, iter_violations
 from thence.atomic import finish_first, new_folder
 from thence.errors import ConfigError
+from thence.integrity.manifest import write_manifest
 from thence.readings.durations import parse_duration
 from thence.rules.ruleset import RuleSet
 from thence.runs.run import refuse_foreign
@@ -324,7 +325,7 @@ class Applied:
         return json.dumps(self.describe(), ensure_ascii=False, indent=2, allow_nan=False)
 
     def write(self, path: str | Path, *, force: bool = False) -> Path:
-        """Write a folder, in one step when it is complete: ``applied.json``, and the frames as Parquet files.
+        """Write a folder, in one step when it is complete: ``applied.json``, frames as Parquet files, and checksums.
 
         The files are ``rules.parquet``, ``places.parquet``, ``times.parquet``, ``not_bound.parquet``,
         ``laws.parquet``, ``controls.parquet`` and ``violations.parquet``; of more than a million episodes, several
@@ -352,6 +353,7 @@ class Applied:
                 frame.write_parquet(folder / f"{name}.parquet")
             self._write_violations(folder)
             (folder / _MARK).write_text(self.to_json() + "\n", encoding="utf-8")
+            write_manifest(folder)
         return target
 
     def _write_violations(self, folder: Path) -> None:

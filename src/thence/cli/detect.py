@@ -14,6 +14,7 @@ from thence.cli.job import with_input_options
 from thence.cli.options import AsJson, Quiet, Reviewed
 from thence.cli.screen import print_json, progress_bars, say
 from thence.errors import ConfigError
+from thence.integrity.checksums import seal
 from thence.runs.configuration import Config, EnrichConfig
 
 if TYPE_CHECKING:
@@ -113,7 +114,8 @@ def detect(
     record = {"detector": fitted.describe(), **found.to_dict()} if as_json or out is not None else {}
     if out is not None:
         with new_file(out) as draft:
-            draft.write_text(json.dumps(record, ensure_ascii=False, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+            text = json.dumps(seal(record), ensure_ascii=False, indent=2, allow_nan=False)
+            draft.write_text(text + "\n", encoding="utf-8")
     if as_json:
         print_json(record)
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,10 @@ from thence.detect.evidence import Tally, join_tallies, take_frames
 from thence.detect.law_checks import LawChecks
 from thence.detect.range_checks import RangeChecks
 from thence.detect.rule_checks import RuleChecks
-from thence.errors import ConfigError, InputError, RunError
+from thence.errors import ConfigError, InputError, RunError, quote
 from thence.graph.sites import AnySystem, Sites
 from thence.graph.system import System
+from thence.integrity.checksums import read_sealed, seal
 from thence.laws.law import Laws
 from thence.laws.search import search_laws
 from thence.miners.base import BaseMiner
@@ -379,7 +380,7 @@ class Detector:
         return self._last
 
     def save(self, path: str | Path) -> Path:
-        """Write what was learned as JSON; the graph is not part of it.
+        """Write what was learned as JSON with a checksum; the graph is not part of it.
 
         Args:
             path: The file to write.
@@ -399,7 +400,7 @@ class Detector:
         }
         target = Path(path)
         with new_file(target) as draft:
-            draft.write_text(json.dumps(record, ensure_ascii=False, allow_nan=False), encoding="utf-8")
+            draft.write_text(json.dumps(seal(record), ensure_ascii=False, allow_nan=False), encoding="utf-8")
         return target
 
     def _settings(self) -> dict[str, Any]:
@@ -413,9 +414,12 @@ class Detector:
 
         Args:
             path: The file.
+
+        Raises:
+            RunError: If the file cannot be read, is not a detector, or was changed after it was written.
         """
         try:
-            record: Mapping[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
+            record, _ = read_sealed(Path(path), hint="restore a copy, or fit the detector again")
             if record["format"] != _FORMAT:
                 raise RunError(f"format {record['format']} is not known", where=str(path), hint="update Thence")
             detector = Detector(**record["settings"])
@@ -432,9 +436,9 @@ class Detector:
             )
         except OSError as error:
             raise RunError(f"cannot be read: {error.strerror}", where=str(path)) from error
-        except (ValueError, KeyError, TypeError, IndexError) as error:
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
             raise RunError(
-                f"is not a detector ({error})", where=str(path), hint="write it with Detector.save"
+                f"is not a detector ({quote(error)[1:-1]})", where=str(path), hint="write it with Detector.save"
             ) from None
         return detector
 

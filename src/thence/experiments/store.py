@@ -1,23 +1,27 @@
 """Stored repeats: one JSON file per repeat, written in one step when the repeat is complete.
 
-A file records the settings of the repeat. Loading a repeat with other settings is an error that names the differences,
-so that repeats are never mixed. Times are stored beside the measured values, not among them.
+A file carries its own checksum, and records the settings of the repeat. Loading a repeat that was changed, or has other
+settings, is an error that says so, so that repeats are never mixed. Times are stored beside the measured values, not
+among them.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from thence.atomic import new_file
-from thence.errors import RunError
+from thence.errors import RunError, quote
+from thence.integrity.checksums import CHECKSUM, read_sealed, seal
 
 __all__ = ["Repeat", "Store"]
 
 FORMAT = 1
+_DELETE = "delete the file; the repeat is then run again"
+_TYPES: Mapping[str, type] = {"work": str, "dataset": str, "repeat": int, "sensors": list, "records": list}
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,8 @@ class Store:
     def save(self, repeat: Repeat) -> Path:
         """Write a repeat in one step and return its file."""
         target = self.path(repeat.work, repeat.dataset, repeat.repeat)
-        text = json.dumps({"format": FORMAT, **asdict(repeat)}, indent=1, ensure_ascii=False, sort_keys=True)
+        record = seal({"format": FORMAT, **asdict(repeat)})
+        text = json.dumps(record, indent=1, ensure_ascii=False, sort_keys=True)
         with new_file(target) as draft:
             draft.write_text(text + "\n", encoding="utf-8")
         return target
@@ -84,31 +89,49 @@ class Store:
             The repeat; ``None`` if it is not stored.
 
         Raises:
-            RunError: The file cannot be read, or is a repeat of other data or with other settings.
+            RunError: The file cannot be read, was changed, or is a repeat of other data or with other settings.
         """
         path = self.path(procedure, dataset, repeat)
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
+            data, _ = read_sealed(path, hint=_DELETE)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError) as error:
-            raise RunError(f"cannot read this repeat: {error}", where=str(path), hint="delete the file") from error
-        if not isinstance(data, dict) or data.pop("format", None) != FORMAT:
-            raise RunError("not a repeat that this version can read", where=str(path), hint="delete the file")
-        if data["dataset"] != dataset:
+        data.pop(CHECKSUM, None)
+        if data.pop("format", None) != FORMAT:
+            raise RunError("not a repeat that this version can read", where=str(path), hint=_DELETE)
+        found = _build(data, path)
+        if found.dataset != dataset:
             raise RunError(
-                f"this repeat is of the data set {data['dataset']}, not {dataset}",
+                f"this repeat is of the data set {quote(found.dataset)}, not {quote(dataset)}",
                 where=str(path),
                 hint="use another folder with out= (--out)",
             )
-        differing = _find_differences(data["made_with"], json.loads(json.dumps(made_with)))
+        if (found.work, found.repeat) != (procedure, repeat):
+            raise RunError(
+                f"this file is repeat {found.repeat} of {quote(found.work)}, not repeat {repeat} of {quote(procedure)}",
+                where=str(path),
+                hint="the file was renamed or copied; delete it, and the repeat is run again",
+            )
+        differing = _find_differences(found.made_with, json.loads(json.dumps(made_with)))
         if differing:
             raise RunError(
                 f"this repeat has other settings: {differing}",
                 where=str(path),
                 hint="use another folder with out= (--out), or delete these repeats",
             )
-        return Repeat(**{**data, "sensors": tuple(data["sensors"]), "records": tuple(data["records"])})
+        return found
+
+
+def _build(data: Mapping[str, Any], path: Path) -> Repeat:
+    """The repeat that a file holds."""
+    types: dict[str, type] = {field.name: _TYPES.get(field.name, dict) for field in fields(Repeat)}
+    wrong = [name for name, type_ in types.items() if not isinstance(data.get(name), type_)]
+    wrong += sorted(data.keys() - types.keys())
+    if not wrong and not all(isinstance(record, dict) for record in data["records"]):
+        wrong = ["records"]
+    if wrong:
+        raise RunError(f"not a repeat: {quote(wrong[0])} is missing or wrong", where=str(path), hint=_DELETE)
+    return Repeat(**{**data, "sensors": tuple(data["sensors"]), "records": tuple(data["records"])})
 
 
 def _find_differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:

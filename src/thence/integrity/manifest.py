@@ -33,6 +33,7 @@ __all__ = [
     "drop_listed_file",
     "new_listed_file",
     "read_manifest",
+    "save_manifest",
     "write_manifest",
 ]
 
@@ -252,7 +253,7 @@ def write_manifest(folder: Path, *, leave_out: Iterable[str] = ()) -> Manifest:
             except OSError as error:
                 raise RunError(f"cannot be read ({error.strerror or error})", where=str(path)) from error
     manifest = Manifest(folder, files)
-    _write(manifest)
+    save_manifest(manifest)
     return manifest
 
 
@@ -329,9 +330,9 @@ def new_listed_file(target: Path) -> Iterator[Path]:
             entry = Entry.of(draft)
             manifest = read_manifest(folder) or Manifest(folder, {})
             manifest = replace(manifest, pending={**manifest.pending, target.name: entry})
-            _write(manifest)
+            save_manifest(manifest)
         pending = {name: one for name, one in manifest.pending.items() if name != target.name}
-        _write(Manifest(folder, {**manifest.files, target.name: entry}, pending))
+        save_manifest(Manifest(folder, {**manifest.files, target.name: entry}, pending))
 
 
 def drop_listed_file(target: Path) -> None:
@@ -352,7 +353,7 @@ def drop_listed_file(target: Path) -> None:
                 # As a file that may be there and need not, whenever the process ends.
                 known = manifest.files.get(target.name) or manifest.pending[target.name]
                 files = {name: one for name, one in manifest.files.items() if name != target.name}
-                _write(Manifest(folder, files, {**manifest.pending, target.name: known}))
+                save_manifest(Manifest(folder, files, {**manifest.pending, target.name: known}))
         try:
             target.unlink(missing_ok=True)
         except OSError as error:
@@ -373,7 +374,15 @@ def _hold(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _write(manifest: Manifest) -> None:
+def save_manifest(manifest: Manifest) -> None:
+    """Write a manifest into its folder, in one step.
+
+    Args:
+        manifest: The manifest.
+
+    Raises:
+        RunError: If it cannot be written.
+    """
     with new_file(manifest.folder / MANIFEST) as draft:
         text = json.dumps(manifest.to_dict(), ensure_ascii=True, indent=1)
         draft.write_text(text + "\n", encoding="utf-8")

@@ -7,7 +7,6 @@ torn record was not acknowledged and is cut off. This module stores; it knows ne
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import struct
@@ -16,13 +15,14 @@ import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
-from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
 
 from thence.atomic import new_file
-from thence.errors import RunError
+from thence.errors import RunError, quote
+from thence.integrity.arrays import dump_arrays, load_arrays
+from thence.integrity.checksums import CHECKSUM
 
 if sys.platform != "win32":
     import fcntl
@@ -30,6 +30,7 @@ if sys.platform != "win32":
 __all__ = ["Store", "pack_record", "unpack_record"]
 
 _SNAPSHOT = "state.npz"
+_NUMBERS = "numbers"
 _LOCK = "lock"
 _HEADER = struct.Struct("<II")
 _LARGEST = 1 << 30
@@ -96,13 +97,13 @@ class Store:
         if not path.is_file():
             return None
         try:
-            with np.load(path, allow_pickle=False) as stored:
-                arrays = {name: stored[name] for name in stored.files}
-            numbers = json.loads(arrays.pop("numbers").tobytes())
+            numbers, arrays, _ = load_arrays(path, entry=_NUMBERS)
+            numbers.pop(CHECKSUM, None)
             self._number = int(numbers["journal"])
-        except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile, zlib.error) as error:
+        except (RunError, OSError, KeyError, TypeError, ValueError, OverflowError) as error:
+            reason = error.message if isinstance(error, RunError) else quote(error)[1:-1]
             raise RunError(
-                f"the saved state cannot be read ({error})",
+                f"the saved state cannot be read ({reason})",
                 where=str(path),
                 hint="the file was changed or damaged; choose another folder with --state to start from the beginning",
             ) from error
@@ -116,11 +117,9 @@ class Store:
             arrays: Arrays by name.
         """
         after = self._number + 1
-        text = json.dumps({**numbers, "journal": after}).encode()
-        buffer = io.BytesIO()
-        np.savez(buffer, numbers=np.frombuffer(text, np.uint8), **dict(arrays))  # type: ignore[arg-type]
+        content = dump_arrays({**numbers, "journal": after}, arrays, entry=_NUMBERS, compress=False)
         with new_file(self.folder / _SNAPSHOT) as draft:
-            draft.write_bytes(buffer.getbuffer())
+            draft.write_bytes(content)
         self._number = after
         if self._journal is not None:
             self._journal.close()

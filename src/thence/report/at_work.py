@@ -22,7 +22,9 @@ from thence.application.applied import Applied
 from thence.application.telling import Told, tell_sections
 from thence.application.verdicts import Verdict
 from thence.detect.detection import Alarm, Detection
-from thence.errors import InputError
+from thence.errors import InputError, RunError
+from thence.integrity.checksums import read_sealed
+from thence.integrity.manifest import CheckedFolder
 from thence.report.periods import add_up, as_milliseconds
 from thence.report.schema import Alarm as AlarmPart
 from thence.report.schema import Applied as AppliedPart
@@ -112,7 +114,7 @@ def read_applied(folder: str | Path, *, name: str = "", most: int = MOST_RULES) 
         most: Most rules to list: those that changed first.
 
     Raises:
-        InputError: If the folder is not there, is not such a folder, or is damaged.
+        InputError: If the folder is not there, is not such a folder, or was changed after it was written.
     """
     path = Path(folder)
     if not (path / _MARK).is_file():
@@ -122,9 +124,12 @@ def read_applied(folder: str | Path, *, name: str = "", most: int = MOST_RULES) 
             hint="give the folder that 'thence apply --out' wrote",
         )
     try:
-        record = json.loads((path / _MARK).read_text(encoding="utf-8"))
-        frames = {one: pl.read_parquet(path / f"{one}.parquet") for one in _FRAMES}
+        files = CheckedFolder.open(path, again="apply the rules again")
+        record = json.loads(files.read(_MARK))
+        frames = {one: pl.read_parquet(files.require(f"{one}.parquet")) for one in _FRAMES}
         return _applied(_told(record, frames, name or str(record.get("system") or path.name)), most)
+    except RunError as error:
+        raise InputError(error.message, where=error.where, hint=error.hint) from error
     except (OSError, ValueError, KeyError, TypeError, AttributeError, pl.exceptions.PolarsError) as error:
         raise InputError(
             f"cannot be read ({type(error).__name__}: {error})", where=str(path), hint="apply the rules again"
@@ -209,16 +214,16 @@ def read_detected(path: str | Path, *, name: str = "", most: int = MOST_ALARMS) 
         most: Most alarms to list: the strongest, in order of time.
 
     Raises:
-        InputError: If the file is not there or holds no detection.
+        InputError: If the file is not there, holds no detection, or was changed after it was written.
     """
     file = Path(path)
     hint = "give a file that 'thence detect --out' wrote"
     try:
-        record = json.loads(file.read_text(encoding="utf-8"))
+        record, _ = read_sealed(file, hint=hint)
     except FileNotFoundError:
         raise InputError("no such file", where=str(file), hint=hint) from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot be read ({error})", where=str(file), hint=hint) from error
+    except RunError as error:
+        raise InputError(error.message, where=error.where, hint=error.hint) from error
     try:
         return _detected(record, name or str(record.get("system") or file.stem), most)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:

@@ -8,8 +8,7 @@ This module holds, saves and loads data; it does not fit bins, enrich or count.
 
 from __future__ import annotations
 
-import json
-import zipfile
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -19,12 +18,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from thence.atomic import new_file
 from thence.display.data import table_html
-from thence.errors import ConfigError, InputError, MiningError, nearest
+from thence.errors import ConfigError, InputError, MiningError, RunError, ThenceError, nearest, quote
 from thence.graph.patterns import Pattern
+from thence.integrity.arrays import dump_arrays, load_arrays
 from thence.rules.items import Aspect, Feature, Interval, Item, Value
 from thence.rules.matching import column_of
-from thence.tables.blocks import Block, Codes, Column, SiteFrames, as_codes
+from thence.tables.blocks import Block, Codes, Column, Indices, SiteFrames, as_codes
 from thence.tables.discretization import FINE_BINS, Discretizer
 from thence.tables.frames import read_columns
 from thence.tables.targets import classes_by_key, find_targets, number_states
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["Block", "Column", "FeatureTable", "TransactionTable"]
 
 FORMAT = 1
+_FOREIGN = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError)
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,10 +257,13 @@ class TransactionTable:
         return FeatureTable(features, read.numbers, read.categories, notes=read.notes).discretize(discretizer)
 
     def save(self, path: str | Path) -> None:
-        """Save the table to a file of compressed arrays and JSON, with nothing executable.
+        """Save the table to a file of compressed arrays and JSON with a checksum, and with nothing executable.
 
         Args:
-            path: The file to write.
+            path: The file to write; it is replaced in one step.
+
+        Raises:
+            RunError: If the file cannot be written.
         """
         arrays: dict[str, npt.NDArray[Any]] = {}
         seen: dict[int, str] = {}
@@ -302,9 +307,8 @@ class TransactionTable:
             "notes": self.notes,
             "blocks": blocks,
         }
-        text = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
-        with Path(path).open("wb") as file:
-            np.savez_compressed(file, meta=text, **arrays)  # type: ignore[arg-type]
+        with new_file(Path(path)) as draft:
+            draft.write_bytes(dump_arrays(meta, arrays))
 
     @staticmethod
     def load(path: str | Path) -> TransactionTable:
@@ -314,7 +318,7 @@ class TransactionTable:
             path: A file that ``save`` wrote.
 
         Raises:
-            InputError: If the file is missing, damaged, or of another format version.
+            InputError: If the file is missing, was changed after it was written, or is of another format version.
 
         Examples:
             >>> import polars as pl, tempfile
@@ -326,48 +330,29 @@ class TransactionTable:
             (True, True)
         """
         try:
-            # If numpy opens a damaged file, it does not close it.
-            with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as stored:
-                arrays = {name: stored[name] for name in stored.files}
-            meta = json.loads(arrays.pop("meta").tobytes())
-            if meta["format"] != FORMAT:
-                raise InputError(f"the table has format {meta['format']}, but this version reads format {FORMAT}")
+            meta, arrays, checked = load_arrays(Path(path), hint="restore a copy, or make the table again")
         except FileNotFoundError:
             raise InputError("no such file", where=str(path)) from None
-        except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
-            raise InputError(f"not a saved table ({error})", where=str(path)) from error
-        blocks = []
-        for b, block in enumerate(meta["blocks"]):
-            columns = tuple(
-                Column(
-                    Feature.from_dict(c["feature"]),
-                    tuple(_value_from_json(v) for v in c["values"]),
-                    arrays[c["codes"]],
-                    arrays[f"series{b}_{k}"],
-                    c["context"],
-                    None if c["minable"] is None else tuple(c["minable"]),
-                )
-                for k, c in enumerate(block["columns"])
+        except RunError as error:
+            raise InputError(f"not a saved table: {error.message}", where=error.where, hint=error.hint) from error
+        if (version := meta.get("format")) != FORMAT:
+            raise InputError(
+                f"the table has format {quote(version)}, but this version reads format {FORMAT}", where=str(path)
             )
-            times = arrays.get(f"times{b}")
-            blocks.append(
-                Block(
-                    columns,
-                    block["n_frames"],
-                    block["n_embeddings"],
-                    None if times is None else times.astype("datetime64[us]"),
-                    None if block["pattern"] is None else Pattern.parse(block["pattern"]),
-                    tuple(tuple(names) for names in block["embeddings"]),
-                    tuple(
-                        SiteFrames(name, arrays[f"times{b}_{k}"].astype("datetime64[us]"))
-                        for k, name in enumerate(block.get("sites", ()))
-                    ),
-                    arrays.get(f"site_of{b}"),
-                )
+        try:
+            table = TransactionTable(
+                tuple(_read_block(b, block, arrays) for b, block in enumerate(meta["blocks"])),
+                str(meta["enrichment"]),
+                Discretizer.from_dict(meta["discretizer"]),
+                tuple(map(str, meta["notes"])),
             )
-        return TransactionTable(
-            tuple(blocks), meta["enrichment"], Discretizer.from_dict(meta["discretizer"]), tuple(meta["notes"])
-        )
+        except (*_FOREIGN, ThenceError) as error:
+            reason = f"{quote(error.args[0])} is missing" if isinstance(error, KeyError) else quote(error)[1:-1]
+            raise InputError(
+                f"not a saved table ({reason})", where=str(path), hint="restore a copy, or make the table again"
+            ) from error
+        note = "the saved table has no checksum, since an earlier version wrote it: changes to it are not noticed"
+        return table if checked else replace(table, notes=(*table.notes, note))
 
     def to_polars(self) -> pl.DataFrame:
         """Return the codes of a plain table as a data frame; columns are named by the text of the features."""
@@ -432,6 +417,67 @@ def _table_of(run: Any) -> TransactionTable | Discretizer:
     raise ConfigError(
         f"cannot use bins of {type(run).__name__}", where="like", hint="pass a TransactionTable, a Run or a Discretizer"
     )
+
+
+def _read_block(number: int, block: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Block:
+    """A block of a saved table; raise if its parts do not fit together."""
+    n_frames, n_embeddings = operator.index(block["n_frames"]), operator.index(block["n_embeddings"])
+    embeddings = tuple(tuple(map(str, names)) for names in block["embeddings"])
+    sites = tuple(
+        SiteFrames(str(name), _read_times(arrays[f"times{number}_{k}"]))
+        for k, name in enumerate(block.get("sites", ()))
+    )
+    times, site_of = arrays.get(f"times{number}"), arrays.get(f"site_of{number}")
+    found = Block(
+        tuple(_read_column(c, arrays, arrays[f"series{number}_{k}"]) for k, c in enumerate(block["columns"])),
+        n_frames,
+        n_embeddings,
+        None if times is None else _read_times(times),
+        None if block["pattern"] is None else Pattern.parse(block["pattern"]),
+        embeddings,
+        sites,
+        site_of,
+    )
+    for column in found.columns:
+        if column.codes.shape[1] not in (1, n_frames) or column.series.shape not in ((1,), (n_embeddings,)):
+            raise ValueError(f"{quote(column.feature)} has another shape than its block")
+    if n_frames < 0 or n_embeddings < 0 or len(embeddings) != n_embeddings:
+        raise ValueError("the number of frames or of embeddings is wrong")
+    if found.times is not None and len(found.times) != n_frames:
+        raise ValueError("the number of times is wrong")
+    if bool(sites) != (site_of is not None) or any(len(site) > n_frames for site in sites):
+        raise ValueError("the frames of the sites are wrong")
+    if site_of is not None:
+        _require_within(site_of, (n_embeddings,), 0, len(sites))
+    return found
+
+
+def _read_column(column: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], series: Indices) -> Column:
+    values = tuple(_value_from_json(value) for value in column["values"])
+    codes = arrays[column["codes"]]
+    minable = None if column["minable"] is None else tuple(column["minable"])
+    _require_within(codes, codes.shape, -1, len(values))
+    if codes.ndim != 2 or codes.dtype != np.int16:
+        raise ValueError("codes must be a matrix of 16-bit integers")
+    _require_within(series, series.shape, -1, codes.shape[0])
+    if minable is not None and (len(minable) != len(values) or not all(isinstance(one, bool) for one in minable)):
+        raise ValueError("'minable' must have true or false for each value")
+    if not isinstance(column["context"], bool):
+        raise TypeError("'context' must be true or false")
+    return Column(Feature.from_dict(column["feature"]), values, codes, series, column["context"], minable)
+
+
+def _read_times(times: npt.NDArray[Any]) -> npt.NDArray[np.datetime64]:
+    if times.dtype != np.int64 or times.ndim != 1:
+        raise ValueError("times must be a list of 64-bit integers")
+    return times.astype("datetime64[us]")
+
+
+def _require_within(numbers: npt.NDArray[Any], shape: tuple[int, ...], low: int, end: int) -> None:
+    if numbers.dtype.kind != "i" or numbers.shape != shape:
+        raise ValueError("an array has another shape or type than it must have")
+    if numbers.size and not low <= int(numbers.min()) <= int(numbers.max()) < end:
+        raise ValueError(f"a number is outside of {low} to {end - 1}")
 
 
 def _value_to_json(value: Value | Interval) -> Any:

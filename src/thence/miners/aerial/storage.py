@@ -1,6 +1,7 @@
 """Networks on disk: a folder with one JSON file and one safetensors file per network, nothing executable.
 
-Files of another format, truncated files and altered files are refused with the name of the file. This module must not
+Files of another format, truncated files and altered files are refused with the name of the file: each has a checksum,
+which is also in the manifest of the folder. This module must not
 train or search.
 """
 
@@ -21,7 +22,8 @@ from safetensors.torch import load as tensors_from_bytes
 from safetensors.torch import save as bytes_from_tensors
 from torch import Tensor, float32
 
-from thence.errors import RunError
+from thence.errors import RunError, quote
+from thence.integrity.manifest import Entry, Manifest, save_manifest
 from thence.miners.aerial.autoencoder import Autoencoder, Layout
 
 __all__ = ["load", "load_blocks", "save", "save_blocks"]
@@ -148,6 +150,9 @@ def _write_description(folder: Path, blocks: list[dict[str, Any]]) -> None:
     content = {"format": FORMAT, "version": VERSION, "sha256": _digest(blocks), "blocks": blocks}
     text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
     _write_file(folder / DESCRIPTION, text.encode("utf-8"))
+    # Networks of an earlier, larger model may be in the folder; they are not part of this one.
+    names = [DESCRIPTION, *(block["network"]["file"] for block in blocks if block["network"] is not None)]
+    save_manifest(Manifest(folder, {name: Entry.of(folder / name) for name in names}))
 
 
 def _make_folder(folder: Path) -> None:
@@ -175,8 +180,8 @@ def _read_description(folder: Path) -> list[dict[str, Any]]:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise RunError(f"cannot read a stored network ({error.strerror})", where=str(path)) from error
-    except ValueError as error:
-        raise _damaged(path, f"not JSON ({error})") from error
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, f"not JSON ({quote(error)[1:-1]})") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise RunError("not a network of Aerial", where=str(path))
     if content.get("version") not in (1, VERSION):
@@ -223,8 +228,10 @@ def _read_network(stored: object, folder: Path) -> Autoencoder:
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise _damaged(path, f"invalid description of a network ({error!r})") from error
     if Path(name).name != name:
-        raise _damaged(path, f"'{name}' is not in this folder")
+        raise _damaged(path, f"{quote(name)} is not in this folder")
     path = folder / name
+    if path.is_symlink():
+        raise _damaged(path, "is a symbolic link")
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -234,7 +241,7 @@ def _read_network(stored: object, folder: Path) -> Autoencoder:
     try:
         tensors = tensors_from_bytes(content)
     except SafetensorError as error:
-        raise _damaged(path, f"not a safetensors file ({error})") from error
+        raise _damaged(path, f"not a safetensors file ({quote(error)[1:-1]})") from error
     return _assemble(tensors, cardinalities, widths, path)
 
 
