@@ -18,6 +18,7 @@ import numpy.typing as npt
 import polars as pl
 
 from thence.errors import InputError, nearest, quote
+from thence.readings.far_times import LONGEST_GAP, bulk_years, count_years
 from thence.readings.findings import Finding
 from thence.readings.frames import is_categorical
 from thence.readings.losses import MAX_LOSS, advise_repair, refuse_large_loss
@@ -32,7 +33,9 @@ __all__ = [
     "RowPlace",
     "conflict_error",
     "count_late",
+    "drop_far_rows",
     "drop_rows_without_time",
+    "far_error",
     "long_to_wide",
     "quote_names",
     "reading_masks",
@@ -159,14 +162,9 @@ def drop_rows_without_time(frame: pl.DataFrame, policy: ErrorPolicy) -> tuple[pl
     if not lost:
         return frame, 0
     if policy.on_error == "raise":
-        where = policy.source
-        if policy.place is not None:
-            row = int(frame["time"].is_null().arg_true()[0])
-            located = "_row" in frame.columns
-            where = policy.place(frame["_source"][row], frame["_row"][row]) if located else policy.place(0, row)
         raise InputError(
             f"rows without a usable time: {lost:,}",
-            where=where,
+            where=_where(frame, int(frame["time"].is_null().arg_true()[0]), policy),
             hint=policy.advise(
                 "bad-time",
                 lost,
@@ -175,6 +173,66 @@ def drop_rows_without_time(frame: pl.DataFrame, policy: ErrorPolicy) -> tuple[pl
             ),
         )
     return frame.filter(pl.col("time").is_not_null()), lost
+
+
+def drop_far_rows(frames: Sequence[pl.DataFrame], policy: ErrorPolicy) -> tuple[list[pl.DataFrame], int]:
+    """Drop the rows whose years are far from those of nearly all others, or raise if the policy says so.
+
+    Args:
+        frames: Frames with a column ``time`` without nulls.
+        policy: What to do about these rows.
+
+    Returns:
+        The remaining rows and the number of rows dropped.
+    """
+    bounds = [(frame["time"].min(), frame["time"].max()) for frame in frames if frame.height]
+    years = [time.year for pair in bounds for time in pair if isinstance(time, datetime)]
+    if not years or max(years) - min(years) <= LONGEST_GAP:
+        return list(frames), 0
+    counts = count_years([frame.lazy() for frame in frames], source=policy.source)
+    bulk = bulk_years(counts)
+    if bulk is None:
+        return list(frames), 0
+    total, near = sum(counts.values()), pl.col("time").dt.year().is_between(*bulk)
+    lost = total - sum(count for year, count in counts.items() if bulk[0] <= year <= bulk[1])
+    if policy.on_error == "raise":
+        frame = next(frame for frame in frames if frame.filter(~near).height)
+        row = int(frame.select((~near).arg_max()).item())
+        raise far_error(frame["time"][row], _where(frame, row, policy), bulk, lost, total, policy)
+    policy.refuse("far-time", lost, total)
+    return [frame.filter(near) for frame in frames], lost
+
+
+def far_error(
+    time: datetime, where: str, bulk: tuple[int, int], lost: int, total: int, policy: ErrorPolicy
+) -> InputError:
+    """Return the error for rows that are years away from all others.
+
+    Args:
+        time: Time of the first such row.
+        where: Its place.
+        bulk: The first and the last year of the others.
+        lost: Number of such rows.
+        total: Number of all rows.
+        policy: Says how much a repair may lose.
+    """
+    others = f"{bulk[0]}" if bulk[0] == bulk[1] else f"{bulk[0]} to {bulk[1]}"
+    rows = f"{lost:,} row{'s are' if lost > 1 else ' is'} years away from the other {total - lost:,}"
+    return InputError(
+        f"{rows}, which are of {others}: {time:%Y-%m-%d %H:%M} UTC",
+        where=where,
+        hint=policy.advise(
+            "far-time", lost, total, "correct the time, or pass on_error='repair' to drop such rows and count them"
+        ),
+    )
+
+
+def _where(frame: pl.DataFrame, row: int, policy: ErrorPolicy) -> str:
+    """Return the place of a row."""
+    if policy.place is None:
+        return policy.source
+    located = "_row" in frame.columns
+    return policy.place(frame["_source"][row], frame["_row"][row]) if located else policy.place(0, row)
 
 
 def conflict_error(

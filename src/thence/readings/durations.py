@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-from thence.errors import ConfigError
+from thence.errors import ConfigError, quote
 
 __all__ = ["MICROSECOND", "parse_duration"]
 
@@ -19,6 +19,7 @@ UNITS = {
     "d": 86400 * 10**6,
     "w": 604800 * 10**6,
 }
+LONGEST, LONGEST_TEXT = 36_525 * UNITS["d"], 100
 ALIASES = {"m": "min", "sec": "s", "hour": "h", "hours": "h", "day": "d", "days": "d", "week": "w"}
 
 
@@ -37,13 +38,17 @@ def parse_duration(text: str | timedelta) -> int:
     """
     if isinstance(text, timedelta):
         total = text // MICROSECOND
+    elif not isinstance(text, str) or len(text) > LONGEST_TEXT:
+        raise ConfigError(f"invalid duration {quote(text)}", hint="write it as 30min, 1h, 1h30min or 1d")
     else:
-        compact = str(text).replace(" ", "")
-        parts = re.findall(r"(\d+)([a-z]+)", compact)
+        compact = text.replace(" ", "")
+        parts = re.findall(r"([0-9]+)([a-z]+)", compact)
         units = [ALIASES.get(unit, unit) for _, unit in parts]
         if not parts or "".join(n + unit for n, unit in parts) != compact or not set(units) <= set(UNITS):
-            raise ConfigError(f"invalid duration '{text}'", hint="write it as 30min, 1h, 1h30min or 1d")
+            raise ConfigError(f"invalid duration {quote(text)}", hint="write it as 30min, 1h, 1h30min or 1d")
         total = sum(int(n) * UNITS[unit] for (n, _), unit in zip(parts, units, strict=True))
     if total <= 0:
         raise ConfigError(f"duration must be positive, got {text}", hint="for example 30min")
+    if total > LONGEST:
+        raise ConfigError(f"a duration must be at most 36525d (100 years), got {quote(text)}", hint="for example 30min")
     return int(total)

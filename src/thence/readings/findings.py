@@ -21,6 +21,7 @@ MEANING: dict[str, str] = {
     "repeated": "duplicate readings with the same value: kept once",
     "conflicting": "readings with another value at the same time: last one kept",
     "bad-time": "rows without a usable time: dropped",
+    "far-time": "rows years away from all others: dropped",
     "naive-time": "times without a time zone among times with one: read in the assumed zone",
     "twice-time": "ambiguous local times (clock set back): earlier one used",
     "no-sensor": "rows without a sensor name: dropped",
@@ -31,7 +32,7 @@ MEANING: dict[str, str] = {
 }
 """Meaning of each finding. The keys are stable: ``report.count("infinite")``."""
 
-DEFERRED = ("missing", "infinite", "disordered", "repeated", "conflicting", "bad-time", "silent")
+DEFERRED = ("missing", "infinite", "disordered", "repeated", "conflicting", "bad-time", "far-time", "silent")
 """Checks that need a pass over all rows; pending for lazily scanned data until it is windowed."""
 
 
@@ -97,6 +98,7 @@ class ReadReport:
     def extended(self, findings: Iterable[Finding] = (), *, notes: Iterable[str] = ()) -> ReadReport:
         """Return this report with more findings and notes; a note that is already there is not repeated."""
         fresh = [note for note in dict.fromkeys(notes) if note not in self.notes]
+        findings = _count_once(findings, self.findings)
         return replace(self, findings=(*self.findings, *findings), notes=(*self.notes, *fresh))
 
     def deferred(self) -> ReadReport:
@@ -106,6 +108,7 @@ class ReadReport:
     def completed(self, findings: Iterable[Finding] = ()) -> ReadReport:
         """Return this report without pending checks, given the findings of those checks."""
         earlier = [f for f in self.findings if f.what not in self.pending]
+        findings = _count_once(findings, earlier)
         return replace(self, findings=(*earlier, *findings), pending=())
 
     def to_dict(self) -> dict[str, object]:
@@ -141,3 +144,19 @@ class ReadReport:
                 name, most = counter.most_common(1)[0]
                 return f"{total:,} {MEANING[what]} ({len(counter)} {word}, most in '{name}': {most:,})"
         return f"{total:,} {MEANING[what]}"
+
+
+def _count_once(findings: Iterable[Finding], earlier: Iterable[Finding]) -> list[Finding]:
+    """Return findings without the missing cells that were text in a numeric column, which are counted as such."""
+    texts = Counter[str]()
+    for finding in earlier:
+        if finding.what == "not-a-number":
+            texts[finding.sensor] += finding.count
+    once = []
+    for finding in findings:
+        if finding.what == "missing" and (known := min(texts[finding.sensor], finding.count)):
+            texts[finding.sensor] -= known
+            finding = replace(finding, count=finding.count - known)
+        if finding.count:
+            once.append(finding)
+    return once

@@ -25,6 +25,7 @@ REASONS = {
         "check time= and sensor=: together they must tell the rows apart",
     ),
     "not-a-number": ("cells", "are text in a numeric column", "check decimal=, missing= and categorical="),
+    "far-time": ("rows", "are years away from all others", "check time= and time_format="),
     "no-sensor": ("rows", "have no sensor name", "check sensor="),
     "ragged": ("lines", "have too many or too few fields", "check separator="),
 }

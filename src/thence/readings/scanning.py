@@ -23,8 +23,10 @@ from thence.readings.cleaning import (
     conflict_error,
     count_late,
     drop_rows_without_time,
+    far_error,
     report_silent,
 )
+from thence.readings.far_times import LONGEST_GAP, bulk_years, count_years
 from thence.readings.findings import Finding
 from thence.readings.frames import collect, iter_batches
 from thence.readings.losses import MAX_LOSS
@@ -35,6 +37,7 @@ __all__ = [
     "ScanCounts",
     "Series",
     "check_readings",
+    "find_far",
     "iter_numbers",
     "iter_states",
     "merge_findings",
@@ -44,6 +47,7 @@ __all__ = [
 
 BATCH_ROWS = 1_000_000
 BLOCK_CELLS = 16_000_000
+YEAR = 365 * 86_400 * 10**6
 
 Int64Array = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -147,6 +151,33 @@ def time_bounds(readings: Readings) -> tuple[int, int] | None:
     query = times.select(time.min().alias("first"), time.max().alias("last"))
     first, last = collect(query, source=readings.source).select(pl.all().to_physical()).row(0)
     return None if first is None else (first, last)
+
+
+def find_far(readings: Readings) -> tuple[tuple[int, int], int] | None:
+    """Find rows that are years away from nearly all others, and raise if they may not be dropped.
+
+    Args:
+        readings: The readings to scan; a second pass over the times is made only if they span more than ten years.
+
+    Returns:
+        The first and the last year of the other rows, and the number of far ones; ``None`` without far rows.
+    """
+    bounds = time_bounds(readings)
+    if bounds is None or bounds[1] - bounds[0] <= LONGEST_GAP * YEAR:
+        return None
+    counts = count_years(readings.parts, source=readings.source)
+    bulk = bulk_years(counts)
+    if bulk is None:
+        return None
+    total = sum(counts.values())
+    lost = sum(count for year, count in counts.items() if not bulk[0] <= year <= bulk[1])
+    if readings.on_error == "raise":
+        times = pl.concat([part.select("time") for part in readings.parts])
+        far = times.filter(~pl.col("time").dt.year().is_between(*bulk)).head(1)
+        time = collect(far, source=readings.source).item()
+        raise far_error(time, readings.source, bulk, lost, total, readings.policy)
+    readings.policy.refuse("far-time", lost, total)
+    return bulk, lost
 
 
 def _iter_rows(

@@ -16,13 +16,14 @@ import numpy as np
 import polars as pl
 
 from thence.display.data import sensors_html
-from thence.errors import ConfigError, InputError, nearest, require
+from thence.errors import ConfigError, InputError, nearest, quote, require
 from thence.readings.cleaning import (
     KEEP_LAST,
     ORIGIN,
     ErrorPolicy,
     OnError,
     RowPlace,
+    drop_far_rows,
     drop_rows_without_time,
     long_to_wide,
     quote_names,
@@ -38,7 +39,7 @@ from thence.readings.findings import DEFERRED, Finding, ReadReport
 from thence.readings.frames import collect, is_categorical
 from thence.readings.losses import MAX_LOSS
 from thence.readings.name_codes import NameCoder, distinct_names, missing_name_error
-from thence.readings.scanning import Readings, check_readings
+from thence.readings.scanning import Readings, check_readings, find_far
 from thence.readings.spelling import spell_numbers, spell_states
 
 if TYPE_CHECKING:
@@ -301,7 +302,7 @@ class SensorData:
             InputError: If there is no such sensor.
         """
         if id not in self._by_id:
-            raise InputError(f"unknown sensor '{id}'", where=self._source, hint=nearest(id, self.ids))
+            raise InputError(f"unknown sensor {quote(id)}", where=self._source, hint=nearest(id, self.ids))
         return self._by_id[id]
 
     def __len__(self) -> int:
@@ -432,10 +433,23 @@ class SensorData:
         """
         if self._checked:
             return self
+        near, far = self.without_far()
         numeric = [s.id for s in self.sensors if not s.categorical]
         states = [s.id for s in self.sensors if s.categorical]
-        found = check_readings(self.readings, numeric, states)
-        return self._with(self._parts, self.sensors, report=self.report.completed(found))
+        found = [*far, *check_readings(near.readings, numeric, states)]
+        return near._with(near._parts, self.sensors, report=self.report.completed(found))
+
+    def without_far(self) -> tuple[SensorData, list[Finding]]:
+        """Return lazily scanned data without rows that are years away from nearly all others, and how many there were.
+
+        Raises:
+            InputError: If there are such rows, unless the data was read with ``on_error="repair"``.
+        """
+        far = find_far(self.readings) if "far-time" in self.report.pending else None
+        if far is None:
+            return self, []
+        near = pl.col("time").dt.year().is_between(*far[0])
+        return self._with([part.filter(near) for part in self._parts], self.sensors), [Finding("far-time", far[1])]
 
     def to_polars(self) -> pl.DataFrame:
         """Return all readings as a wide frame: ``time`` (UTC) and one column per sensor; missing readings are null."""
@@ -519,7 +533,7 @@ def parse_kind(entry: object, id: str) -> tuple[str, str | None]:
         return entry, None
     if isinstance(entry, Sequence) and len(entry) == 2 and all(isinstance(part, str) for part in entry):
         return entry[0], entry[1]
-    raise ConfigError(f"kind of '{id}' must be a string or a pair (kind, unit), got {entry!r}")
+    raise ConfigError(f"kind of {quote(id)} must be a string or a pair (kind, unit), got {quote(repr(entry))[1:-1]}")
 
 
 def as_utc(time: Time) -> datetime:
@@ -533,18 +547,22 @@ def as_utc(time: Time) -> datetime:
         '2024-03-31T10:00:00+00:00'
     """
     value: Any = time
-    if isinstance(value, str):
-        try:
+    try:
+        if isinstance(value, str):
             value = datetime.fromisoformat(value)
-        except ValueError as error:
-            raise InputError(f"'{time}' is not a time", hint="write it as 2024-01-31T12:00") from error
-    elif not isinstance(value, date) and hasattr(value, "astype"):
-        value = value.astype("datetime64[us]").item()
+        elif not isinstance(value, date) and hasattr(value, "astype"):
+            value = value.astype("datetime64[us]").item()
+        if isinstance(value, datetime) and value.tzinfo is not None:
+            return value.astimezone(UTC)
+    except (ValueError, OverflowError, TypeError) as error:
+        raise InputError(f"{quote(time)} is not a time", hint="write it as 2024-01-31T12:00") from error
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)
     if not isinstance(value, datetime):
-        raise InputError(f"{time!r} is not a time", hint="pass a datetime, or a string such as '2024-01-31T12:00'")
-    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+        raise InputError(
+            f"{quote(repr(time))[1:-1]} is not a time", hint="pass a datetime, or a string such as '2024-01-31T12:00'"
+        )
+    return value.replace(tzinfo=UTC)
 
 
 def _typed(sensor: Sensor, dtype: pl.DataType) -> pl.Expr:
@@ -588,7 +606,8 @@ def _collect_timed(parts: Iterable[pl.LazyFrame], policy: ErrorPolicy) -> tuple[
         policy.refuse("bad-time", lost, frame.height + lost)
         frames.append(frame)
         findings += [Finding("bad-time", lost)] if lost else []
-    return frames, findings
+    frames, far = drop_far_rows(frames, policy)
+    return frames, [*findings, *([Finding("far-time", far)] if far else [])]
 
 
 def _format_kinds(sensors: Sequence[Sensor]) -> str:

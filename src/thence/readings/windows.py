@@ -43,6 +43,8 @@ Empty = Literal["drop", "keep"]
 EMPTY: tuple[Empty, ...] = get_args(Empty)
 
 MAX_CELLS = 2**31
+MAX_YEARS = 500
+MAX_SPAN = MAX_YEARS * 365 * 86_400 * 10**6
 _COLUMNS, _PART = 64, 512  # sensors that are written at a time, and windows of these
 LEAST_MISSING = 0.1  # share of missing values at which the step of the readings is compared with the windows
 FloatArray = npt.NDArray[np.float64]
@@ -210,15 +212,21 @@ def window(
     if empty not in EMPTY:
         raise ConfigError(f"empty must be 'drop' or 'keep', got {empty!r}")
     reasons = []
-    if every == "auto":
+    made = [source["windows"] for source in sensors.report.sources if source.get("windows")]
+    if every == "auto" and made:
+        every = timedelta(microseconds=made[0]["microseconds"])
+        reasons = [f"windows of {format_duration(every)}, as the database aggregated them"]
+    elif every == "auto":
         chosen_step = own_step(sensors)
         every, reasons = chosen_step.every, [chosen_step.reason]
     length = parse_duration(every)
+    sensors, far = sensors.without_far()
     numeric = [sensor for sensor in sensors.sensors if not sensor.categorical]
     states = [sensor for sensor in sensors.sensors if sensor.categorical]
     chosen = _choose_aggregates(sensors.sensors, aggregate)
     wanted = name_derived(derive, length)
     grid = _lay_grid(time_bounds(sensors.readings), length, origin, len(sensors))
+    _require_same_windows(made, grid, {chosen[sensor.id] for sensor in numeric})
     values, of_numbers = _window_numbers(sensors.readings, numeric, chosen, grid)
     codes, of_states = _window_states(sensors.readings, states, chosen, grid)
 
@@ -230,7 +238,7 @@ def window(
     report = sensors.report
     if report.pending:
         scans = [([s.id for s in part], counts) for part, counts in ((numeric, of_numbers), (states, of_states))]
-        report = report.completed(merge_findings(sensors.readings, *scans))
+        report = report.completed([*far, *merge_findings(sensors.readings, *scans)])
     derived = derive_values(
         wanted, times=times, sensors=sensors.sensors, values=values, states=codes, every=length, timezone=timezone
     )
@@ -247,6 +255,24 @@ def window(
     )
     notes = [*(reasons or _note_short(sensors, windows)), *_note_empty(windows, empty), *derived.notes]
     return replace(windows.without_empty() if empty == "drop" else windows, notes=tuple(notes))
+
+
+def _require_same_windows(made: Iterable[Mapping[str, Any]], grid: _Grid, aggregates: set[str]) -> None:
+    """Raise if readings that a database has aggregated are aggregated in another way: a mean of means is no mean."""
+    for one in made:
+        same = one["microseconds"] == grid.length and aggregates <= {one["aggregate"]}
+        if not same or (grid.start - one["start"]) % grid.length:
+            raise ConfigError(
+                f"the database aggregated the readings to windows of {_length(one['microseconds'])} "
+                f"({one['aggregate']}), and windows of {_length(grid.length)} ({', '.join(sorted(aggregates))}) with "
+                "another length, aggregate or origin have other numbers",
+                hint="use the same windows, aggregate and origin for both, or read all rows: leave out windows= of "
+                "read_sensors",
+            )
+
+
+def _length(microseconds: int) -> str:
+    return format_duration(timedelta(microseconds=microseconds))
 
 
 def _note_short(sensors: SensorData, windows: WindowedReadings) -> list[str]:
@@ -349,8 +375,13 @@ def _lay_grid(bounds: tuple[int, int] | None, length: int, origin: Any, n_sensor
         anchor = (as_utc(origin) - datetime(1970, 1, 1, tzinfo=UTC)) // MICROSECOND
     start = anchor + (first - anchor) // length * length
     n_windows = (last - start) // length + 1
+    when = " to ".join(str(np.datetime64(t, "us").astype("datetime64[s]")) for t in bounds)
+    if last - first > MAX_SPAN:
+        raise ConfigError(
+            f"the rows span {when}, which are {(last - first) // (MAX_SPAN // MAX_YEARS):,} years",
+            hint="correct the times, or keep those of one period with between(...)",
+        )
     if n_windows * max(1, n_sensors) > MAX_CELLS:
-        when = " to ".join(str(np.datetime64(t, "us").astype("datetime64[s]")) for t in bounds)
         raise ConfigError(
             f"{n_windows:,} windows × {n_sensors:,} sensors do not fit in memory; the rows span {when}",
             hint="use longer windows, or remove stray times with between(...)",
@@ -465,13 +496,13 @@ def _window_states(
 
 def _occupied(values: FloatArray, codes: StateColumns, n_windows: int) -> slice:
     """Return the windows from the first to the last one that holds a reading."""
-
-    def filled(row: int) -> bool:
-        return not np.isnan(values[row]).all() or any(column[row] >= 0 for column, _ in codes.values())
-
-    first, after = 0, n_windows
-    while first < after and not filled(first):
-        first += 1
-    while after > first and not filled(after - 1):
-        after -= 1
-    return slice(first, after)
+    first, after = n_windows, 0
+    for start in range(0, n_windows, _PART):
+        part = slice(start, min(start + _PART, n_windows))
+        held: npt.NDArray[np.bool_] = np.asarray(~np.isnan(values[part]).all(axis=1))
+        for column, _ in codes.values():
+            held |= column[part] >= 0
+        if held.any():
+            first = min(first, start + int(held.argmax()))
+            after = start + held.size - int(held[::-1].argmax())
+    return slice(min(first, after), after)

@@ -7,8 +7,8 @@ the job of ``SensorData``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 import polars as pl
@@ -27,6 +27,7 @@ from thence.readings.spelling import spell_states, spell_texts
 __all__ = ["TypedTable", "type_table"]
 
 SAMPLE_ROWS = 10_000
+TEXT_IN = "\0text in "
 COUNTS = ("given", "numbers")
 # Digits that the decimal sign does not explain (1.234,5) are an error, not a state.
 NUMERALS = re.compile(r"[+-]?\d[\d.,' ]*")
@@ -73,7 +74,11 @@ def type_table(table: SourceTable, roles: Roles, options: ReadOptions, *, number
         columns, categorical, findings = _long_columns(table, roles, options)
     else:
         columns, categorical, findings = _wide_columns(table, roles, options)
-    frame, more = _with_time(table, roles, options, reader, columns, number)
+    marks = _mark_texts(table, roles, options, categorical, findings) if table.in_memory else []
+    frame, more = _with_time(table, roles, options, reader, [*columns, *marks], number)
+    if marks:
+        findings = _count_kept(frame, findings, long=roles.layout == "long", source=table.name)
+        frame = frame.drop(pl.selectors.starts_with(TEXT_IN))
     notes = [*table.notes, *reader.notes]
     if roles.ignored:
         notes.append(f"ignored columns: {quote_names(roles.ignored)}")
@@ -81,6 +86,39 @@ def type_table(table: SourceTable, roles: Roles, options: ReadOptions, *, number
     return TypedTable(
         frame, roles.layout != "long", categorical, table, reader.naive, tuple(found), tuple(notes), reader.order
     )
+
+
+def _mark_texts(
+    table: SourceTable, roles: Roles, options: ReadOptions, ids: Iterable[str], findings: Sequence[Finding]
+) -> list[pl.Expr]:
+    """Return columns that say where text in a column of numbers was found."""
+    found = {finding.sensor for finding in findings if finding.what == "not-a-number"}
+    if not found:
+        return []
+    if roles.layout == "long":
+        return [_text_in_number(table, roles.value, "", options)]
+    columns = roles.sensors if roles.layout == "wide" else (roles.value,)
+    return [_text_in_number(table, name, id, options) for id, name in zip(ids, columns, strict=True) if id in found]
+
+
+def _count_kept(frame: pl.LazyFrame, findings: Sequence[Finding], *, long: bool, source: str) -> list[Finding]:
+    """Count text in columns of numbers in the rows that were kept: the cells of dropped rows count with their rows."""
+    found = {finding.sensor for finding in findings if finding.what == "not-a-number"}
+    if long:
+        rows = frame.group_by(pl.col("sensor").cast(pl.String)).agg(pl.col(TEXT_IN).sum())
+        counts = dict(collect(rows, source=source).iter_rows())
+    else:
+        names = [f"{TEXT_IN}{id}" for id in found]
+        row = collect(frame.select(pl.col(names).sum()), source=source).row(0, named=True)
+        counts = {id: row[f"{TEXT_IN}{id}"] for id in found}
+    once = [replace(f, count=int(counts.get(f.sensor, 0))) if f.what == "not-a-number" else f for f in findings]
+    return [finding for finding in once if finding.count]
+
+
+def _text_in_number(table: SourceTable, name: str, id: str, options: ReadOptions) -> pl.Expr:
+    """Return where a cell is text in a column of numbers, as a column of its own."""
+    text = _clean_text(name, table.schema[name], options, table.decimal)
+    return (text.is_not_null() & _parse_number(text, table.decimal).is_null()).alias(f"{TEXT_IN}{id}")
 
 
 def _choose_reader(table: SourceTable, roles: Roles, options: ReadOptions) -> TimeReader:

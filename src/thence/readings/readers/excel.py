@@ -7,40 +7,49 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from thence.errors import InputError, nearest, require
+from thence.errors import InputError, door, nearest, quote, require
 from thence.readings.cleaning import quote_names
 from thence.readings.findings import Finding
-from thence.readings.frames import first_line
+from thence.readings.readers.sheet_sizes import check_sheet_sizes
 from thence.readings.readers.table import ReadOptions, SourceTable, drop_blank_rows, fill_header
 
 __all__ = ["read_excel"]
 
+FIRST_DAY = date(1900, 1, 2)  # Excel stores a clock time as a day before it
+HINT = "open the file in a spreadsheet and save it again"
 TITLE = re.compile(r"\s*(?P<kind>[^()]+?)\s*\((?P<unit>[^()]+)\)\s*")
 
 
 def read_excel(path: Path, options: ReadOptions) -> Iterator[SourceTable]:
     """Read the sheets of a workbook, or those of ``options.sheet``; a reader as described in ``.files``."""
     fastexcel = require("fastexcel", extra="excel")
-    try:
-        names: list[str] = fastexcel.read_excel(str(path)).sheet_names
-    except (fastexcel.FastExcelError, OSError) as error:
-        raise InputError(f"not a readable Excel file: {first_line(error)}", where=str(path)) from error
+    with door(
+        InputError, "not a readable Excel file", where=str(path), hint="open it in a spreadsheet and save it again"
+    ):
+        check_sheet_sizes(path)
+        book = fastexcel.read_excel(str(path))
+        names: list[str] = book.sheet_names
+    if not names:
+        raise InputError("the workbook has no sheets", where=str(path), hint="check that it is the right file")
     for name in _choose_sheets(names, options, path):
-        yield _read_sheet(path, name)
+        with door(
+            InputError, where=f"{path}, sheet {quote(name)}", hint="open the file in a spreadsheet and save it again"
+        ):
+            yield _read_sheet(path, book, name)
 
 
-def _read_sheet(path: Path, name: str) -> SourceTable:
-    frame = _read_cells(path, name)
-    where = f"{path}, sheet '{name}'"
-    raw = _read_header(path, name, frame.columns)
+def _read_sheet(path: Path, book: Any, name: str) -> SourceTable:
+    where = f"{path}, sheet {quote(name)}"
+    frame, raw = _read_cells(book, name)
     names = [column.strip() for column in raw]
     # A column with neither a name nor a value is only formatted.
-    formatted = [k for k, column in enumerate(names) if not column and frame[:, k].null_count() == frame.height]
+    formatted = {k for k, column in enumerate(names) if not column and frame[:, k].null_count() == frame.height}
     notes: list[str] = []
     error = None
     try:
@@ -68,33 +77,39 @@ def _read_sheet(path: Path, name: str) -> SourceTable:
     )
 
 
-def _read_cells(path: Path, sheet: str, **options: Any) -> pl.DataFrame:
-    frame: pl.DataFrame = pl.read_excel(
-        path,
-        sheet_name=sheet,
-        engine="calamine",
-        infer_schema_length=None,
-        raise_if_empty=False,
-        drop_empty_rows=False,
-        drop_empty_cols=False,
-        **options,
-    )
-    return frame
+def _read_cells(book: Any, sheet: str) -> tuple[pl.DataFrame, list[str]]:
+    """Return the cells below the first row, and the first row as names.
+
+    All cells are read as text, and columns of one type as that type. A library below makes 1.0 of TRUE in a column of
+    numbers, and a day of 1899 of a clock time in a column of dates; such columns stay text, as in a CSV file.
+    """
+    texts = book.load_sheet(sheet, header_row=None, schema_sample_rows=None, dtypes="string").to_polars()
+    if not texts.width or not texts.height:
+        return pl.DataFrame(), []
+    names = ["" if cell is None else str(cell) for cell in texts.row(0)]
+    below = texts[1:]
+    if not below.height:
+        return below, names
+    try:
+        typed = book.load_sheet(sheet, header_row=None, skip_rows=1, schema_sample_rows=None).to_polars()
+    except Exception:  # no type holds all cells of some column, such as truth values and dates
+        return below, names
+    if typed.shape != below.shape:  # leading or trailing blank rows that only one of them has
+        return below, names
+    columns = [_choose_column(typed[:, k], below[:, k]).alias(f"column_{k}") for k in range(below.width)]
+    return pl.DataFrame(columns), names
 
 
-def _read_header(path: Path, sheet: str, columns: Sequence[str]) -> list[str]:
-    """Return the names as they are in the sheet, without the changes of polars (flow_1, __UNNAMED__2)."""
-    changed = [
-        k
-        for k, column in enumerate(columns)
-        if re.fullmatch(r"__UNNAMED__\d+", column) or re.sub(r"_\d+$", "", column) in {*columns} - {column}
-    ]
-    names = list(columns)
-    if changed:
-        row = _read_cells(path, sheet, has_header=False, read_options={"n_rows": 1}).row(0)
-        for k in changed:
-            names[k] = "" if row[k] is None else str(row[k])
-    return names
+def _choose_column(typed: pl.Series, text: pl.Series) -> pl.Series:
+    """Return a column with its type, or as text if its cells are of several types."""
+    if typed.dtype.is_numeric():
+        return text if text.str.to_lowercase().is_in(["true", "false"]).any() else typed
+    if isinstance(typed.dtype, pl.Datetime):
+        early = typed.dt.date() < FIRST_DAY
+        if early.any() and not early.drop_nulls().all():  # clock times, without the day that Excel gives them
+            clock = pl.lit(text).str.slice(-len("00:00:00"))
+            return pl.select(pl.when(pl.lit(early)).then(clock).otherwise(pl.lit(text))).to_series()
+    return typed
 
 
 def _choose_sheets(names: Sequence[str], options: ReadOptions, path: Path) -> Sequence[str]:
@@ -104,7 +119,7 @@ def _choose_sheets(names: Sequence[str], options: ReadOptions, path: Path) -> Se
     for name in wanted:
         if name not in names:
             raise InputError(
-                f"no sheet '{name}'; sheets are {quote_names(names)}", where=str(path), hint=nearest(name, names)
+                f"no sheet {quote(name)}; sheets are {quote_names(names)}", where=str(path), hint=nearest(name, names)
             )
     return wanted
 

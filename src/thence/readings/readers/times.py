@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 
 import numpy as np
 import polars as pl
 
-from thence.errors import ConfigError, InputError
+from thence.errors import ConfigError, InputError, quote
 from thence.readings.frames import collect
 from thence.readings.readers.dates import (
     ISO,
@@ -48,6 +48,7 @@ COMPACT = {8: "%Y%m%d", 10: "%Y%m%d%H", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S", 17
 COMPACT_YEARS = range(1900, 2100)
 
 UNIX = r"^\d{9,}(\.\d+)?$"
+SPREADSHEET_DAYS = (date(1899, 12, 30), date(1900, 1, 1))  # of clock times in a spreadsheet
 SOME_CELLS, FIRST_CELLS = 1_000, 20
 TIME, NAIVE = pl.Datetime("us", "UTC"), pl.Datetime("us")
 
@@ -118,6 +119,11 @@ def choose_time_reader(
             utc = datetime_to_us(raw, dtype.time_unit).dt.convert_time_zone("UTC")
             notes = () if dtype.time_zone == "UTC" else (f"times converted from {dtype.time_zone} to UTC",)
             return TimeReader(utc, utc, naive=False, notes=notes)
+        days = sample.dt.date().drop_nulls()
+        if days.len() and bool(days.is_between(*SPREADSHEET_DAYS).all()):
+            raise InputError(
+                f"column {quote(column)} holds times of day without a date", where=where, hint="add a column of dates"
+            )
         return _naive(datetime_to_us(raw, dtype.time_unit), options)
     if dtype == pl.Date:
         return _naive(date_to_us(raw), options)
@@ -247,9 +253,9 @@ def _text(
     shape = max(shapes, key=lambda shape: int(shapes[shape].sum()))  # of equally frequent ones, the first
     some = some.filter(shapes[shape])
     if not some.len():
-        problem = f"holds times in an unknown format, such as '{sample[0]}'" if sample.len() else "holds no times"
+        problem = f"holds times in an unknown format, such as {quote(sample[0])}" if sample.len() else "holds no times"
         raise InputError(
-            f"column '{column}' {problem}", where=where, hint="pass, for example, time_format='%d-%b-%Y %H:%M'"
+            f"column {quote(column)} {problem}", where=where, hint="pass, for example, time_format='%d-%b-%Y %H:%M'"
         )
     first = some.head(FIRST_CELLS).to_list()
     order = given
