@@ -64,6 +64,9 @@ def test_a_folder_that_apply_did_not_write_is_refused(applied: Applied, tmp_path
         read_applied(tmp_path)
     folder = applied.write(tmp_path / "applied")
     (folder / "times.parquet").write_bytes(b"no")
+    with pytest.raises(InputError, match="its checksum does not match"):
+        read_applied(folder)
+    (folder / "manifest.json").unlink()  # as earlier versions wrote it
     with pytest.raises(InputError, match="cannot be read"):
         read_applied(folder)
     (folder / "applied.json").write_text("[1]")
@@ -120,7 +123,7 @@ def test_a_file_that_detect_did_not_write_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         read_detected(tmp_path / "none.json")
     wrong = tmp_path / "wrong.json"
-    for text, said in (("{", "cannot be read"), ("[]", "not a detection"), ('{"alarms": [1]}', "not a detection")):
+    for text, said in (("{", "cannot be read"), ("[]", "must be a JSON object"), ('{"alarms": [1]}', "not a detection")):
         wrong.write_text(text)
         with pytest.raises(InputError, match=said):
             read_detected(wrong)
