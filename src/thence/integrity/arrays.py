@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -26,7 +27,7 @@ __all__ = ["dump_arrays", "load_arrays", "read_archive"]
 Arrays = Mapping[str, npt.NDArray[Any]]
 _FOREIGN = (
     *(OSError, EOFError, KeyError, ValueError, TypeError, NotImplementedError, RuntimeError, OverflowError),
-    *(MemoryError, SyntaxError, zipfile.BadZipFile, zlib.error, struct.error),
+    *(MemoryError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error, struct.error),
 )
 
 

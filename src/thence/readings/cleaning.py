@@ -460,12 +460,18 @@ def require_reading_type(name: str, dtype: pl.DataType, source: str) -> None:
         )
 
 
-def reading_masks(schema: Mapping[str, pl.DataType]) -> list[pl.Expr]:
-    """Return one expression per column of readings that is true where the cell holds a reading."""
+def reading_masks(schema: Mapping[str, pl.DataType], layout: str) -> list[pl.Expr]:
+    """Return one expression per column of readings that is true where the cell holds a reading.
+
+    Args:
+        schema: The columns of the readings.
+        layout: ``"wide"``, where any name but ``time`` is that of a sensor, or ``"long"``.
+    """
+    others = ("time",) if layout == "wide" else ("time", "sensor")
     return [
         pl.col(name).is_finite().fill_null(False) if dtype.is_float() else pl.col(name).is_not_null()
         for name, dtype in schema.items()
-        if name not in ("time", "sensor")
+        if name not in others
     ]
 
 

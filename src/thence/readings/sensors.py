@@ -474,7 +474,7 @@ class SensorData:
     def span(self) -> tuple[datetime, datetime] | None:
         """The times of the first and the last reading, or ``None`` without readings. Scans lazy data."""
         time, lazy = pl.col("time"), self.lazy
-        present = lazy.filter(pl.any_horizontal(pl.lit(False), *reading_masks(lazy.collect_schema())))
+        present = lazy.filter(pl.any_horizontal(pl.lit(False), *reading_masks(lazy.collect_schema(), self.layout)))
         query = present.select(time.min().alias("first"), time.max().alias("last"))
         first, last = collect(query, source=self._source).row(0)
         return None if first is None else (first, last)
@@ -509,7 +509,7 @@ class SensorData:
 
     def _n_readings(self) -> int:
         lazy = self.lazy
-        counts = [mask.sum() for mask in reading_masks(lazy.collect_schema())]
+        counts = [mask.sum() for mask in reading_masks(lazy.collect_schema(), self.layout)]
         return sum(collect(lazy.select(counts), source=self._source).row(0)) if counts else 0
 
     def _with(

@@ -248,7 +248,7 @@ def _sample_wide(readings: Readings, position: dict[str, int]) -> Iterator[_Gaps
     for part in readings.parts:
         schema = part.collect_schema()
         names = [name for name in schema if name != "time"]
-        masks = [mask.alias(name) for mask, name in zip(reading_masks(schema), names, strict=True)]
+        masks = [mask.alias(name) for mask, name in zip(reading_masks(schema, "wide"), names, strict=True)]
         n_rows = int(collect(part.select(pl.len()), source=readings.source).item())
         whole = n_rows <= SLICES * SLICE_ROWS
         starts = [0] if whole else np.linspace(0, n_rows - SLICE_ROWS, SLICES).astype(int).tolist()
@@ -267,7 +267,7 @@ def _sample_wide(readings: Readings, position: dict[str, int]) -> Iterator[_Gaps
 def _sample_long(readings: Readings, position: dict[str, int]) -> Iterator[_Gaps]:
     """Yield pairs of successive readings batch by batch, until nearly all sensors have enough of them."""
     lazy = readings.lazy
-    given = pl.any_horizontal(reading_masks(lazy.collect_schema())) & pl.col("time").is_not_null()
+    given = pl.any_horizontal(reading_masks(lazy.collect_schema(), "long")) & pl.col("time").is_not_null()
     query = lazy.filter(given).select("time", pl.col("sensor").cast(pl.String))
     counted = np.zeros(len(position), np.int64)
     before: pl.DataFrame | None = None

@@ -284,7 +284,12 @@ class Feature:
 
         Args:
             data: The dict that ``to_dict`` returned.
+
+        Raises:
+            KeyError: If a field is missing.
+            ValueError: If a field has another type than ``to_dict`` gives it.
         """
+        _require_types(data)
         return Feature(
             subject=data["subject"],
             aspect=Aspect(data["aspect"]),
@@ -550,6 +555,19 @@ class Item:
         else:
             value = _plain(value)
         return Item(Feature.from_dict(data["feature"]), Operator(data["operator"]), value)
+
+
+def _require_types(data: Mapping[str, Any]) -> None:
+    """Raise if a field of a feature, as read from a file, has a type that it cannot have."""
+    for name, value in data.items():
+        if name in ("classes", "reads"):
+            right = isinstance(value, list) and all(isinstance(member, str) for member in value)
+        elif name == "relative":
+            right = isinstance(value, bool)
+        else:
+            right = isinstance(value, list if name == "where" else str)
+        if not right:
+            raise ValueError(f"the field '{name}' of a feature has a wrong type")
 
 
 def _plain(value: Value) -> Value:
