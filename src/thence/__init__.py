@@ -84,6 +84,8 @@ if TYPE_CHECKING:
     from thence.runs.preparation import transactions as transactions
     from thence.runs.run import Run as Run
     from thence.runs.run import load_run as load_run
+    from thence.runs.stored_rules import remove_rules as remove_rules
+    from thence.runs.stored_rules import store_rules as store_rules
     from thence.tables.discretization import Discretizer as Discretizer
     from thence.tables.locality import within_hops as within_hops
     from thence.tables.transactions import FeatureTable as FeatureTable
@@ -140,6 +142,7 @@ _MODULES = MappingProxyType(
         "report.run_report": ("RunReport", "report"),
         "runs.preparation": ("feature_table", "transactions"),
         "runs.run": ("Run", "load_run"),
+        "runs.stored_rules": ("remove_rules", "store_rules"),
         "tables.discretization": ("Discretizer",),
         "tables.locality": ("within_hops",),
         "tables.transactions": ("FeatureTable", "TransactionTable"),

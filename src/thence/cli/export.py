@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +11,11 @@ from thence.cli.options import AsJson, Quiet, RunFolder, parse_assignments
 from thence.cli.screen import print_json, say
 from thence.cli.selection import Selection, with_selection
 from thence.errors import ConfigError
+from thence.stores.urls import is_url, without_credentials
+
+if TYPE_CHECKING:
+    from thence.rules.ruleset import RuleSet
+    from thence.stores.bolt_rules import StoredRules
 
 __all__ = ["export"]
 
@@ -19,7 +23,15 @@ __all__ = ["export"]
 @with_selection(top=0, reviewed="not-rejected")
 def export(
     run: RunFolder,
-    to: Annotated[Path, typer.Option("--to", help="File to write; its suffix selects the format.", show_default=False)],
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            help="File to write; its suffix selects the format. Or the URL of a Bolt server (bolt://host:7687), to "
+            "write rules beside the graph.",
+            show_default=False,
+        ),
+    ],
     selection: Selection,
     format: Annotated[
         str | None,
@@ -36,11 +48,25 @@ def export(
     from thence.runs.reviews import tell_left_out
     from thence.runs.run import load_run
 
-    chosen = find_format(to, format)
+    chosen = None if is_url(to) else find_format(to, format)
+    if chosen is None and format is not None:
+        raise ConfigError("a server has no format", hint="leave out --format, or pass a file to --to")
     options = parse_assignments(option, flag="--option")
     selected = selection.apply(load_run(run))
     told = [tell_left_out(selected.left_out, "rule", selection.reviewed)] if selected.left_out else []
     rules = replace(selected.rules, notes=(*selected.rules.notes, *told))
+    if chosen is None:
+        stored = _store(rules, to, {"name": run.absolute().name, **options})
+        if as_json:
+            print_json({"url": without_credentials(to), **stored.describe(), "left_out": selected.left_out})
+            return
+        say(f"{stored.rules:,} rules with {stored.links:,} links as '{stored.run}' in {stored.place}", quiet=quiet)
+        if stored.missing:
+            shown = ", ".join(stored.missing[:5]) + (", …" if len(stored.missing) > 5 else "")
+            say(f"not linked, since the server has no such node: {len(stored.missing):,} ({shown})", quiet=quiet)
+        for note in told:
+            say(note, quiet=quiet)
+        return
     try:
         write_rules(rules, to, format=chosen.name, **options)
     except TypeError as error:
@@ -54,3 +80,12 @@ def export(
         say(f"{len(rules):,} rules as {chosen.name} in {to}", quiet=quiet)
         for note in told:
             say(note, quiet=quiet)
+
+
+def _store(rules: RuleSet, url: str, options: dict[str, Any]) -> StoredRules:
+    """Write rules to a server, with options that are checked."""
+    from thence.runs.stored_rules import store_rules
+    from thence.settings.typed import Location, check_keywords
+
+    check_keywords(store_rules, options, Location(), without=["rules", "url"])
+    return store_rules(rules, url, **options)

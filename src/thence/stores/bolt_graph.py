@@ -165,34 +165,31 @@ def read_bolt_binding(
     return Binding(bound)
 
 
-def map_ids(
-    server: BoltServer, *, id: str | Sequence[str] | None = None, page: int = PAGE
-) -> tuple[dict[str, str], set[str]]:
-    """Return the element id of each node by the id that the node has in a graph that is read, and all element ids.
+def map_ids(server: BoltServer, *, id: str | Sequence[str] | None = None, page: int = PAGE) -> dict[str, str]:
+    """Return the element id of each node by the id that the node has in a graph that is read.
 
     Args:
         server: The server.
-        id: As for ``read_bolt_graph``. Nodes that share an id are left out.
+        id: As for ``read_bolt_graph``. Nodes that share an id, or have none, are left out.
         page: How many nodes one query returns.
     """
-    named = _Names(id, place=server.address.place, strict=False)
+    named = _Names(id, place=server.address.place)
     draft = Draft(server.address.place)
     for record in _pages(server, _NODES, {"own": list(OWN_LABELS), "classes": None, "limit": page}):
         named.add(draft, record["element"], (), record["properties"])
-    known = {name: element for element, name in named.by_element.items() if name not in named.repeated}
-    return known, set(named.by_element)
+    return {name: element for element, name in named.by_element.items() if name not in named.repeated}
 
 
 class _Names:
     """The ids of nodes: which property holds them, and which element of the server has which."""
 
-    def __init__(self, id: str | Sequence[str] | None, *, place: str, strict: bool = True) -> None:
+    def __init__(self, id: str | Sequence[str] | None, *, place: str) -> None:
         given = (id,) if isinstance(id, str) else None if id is None else tuple(id)
         if given is not None and (not given or not all(isinstance(one, str) and one for one in given)):
             raise ConfigError("'id' must be the name of a property, or several", hint=f"pass id='{_ID_PROPERTIES[0]}'")
         self.properties = _ID_PROPERTIES if given is None else tuple(one for one in given if one != ELEMENT_ID)
         # By default, and if asked for, a node without these properties has the id of the server.
-        self.falls_back = given is None or ELEMENT_ID in given or not strict
+        self.falls_back = given is None or ELEMENT_ID in given
         self.place = place
         self.by_element: dict[str, str] = {}
         self.repeated: dict[str, list[str]] = {}
