@@ -129,7 +129,7 @@ export interface Gaps {
 
 export interface GapsRow {
   name: string;
-  present: number[];
+  present: (number | null)[];
 }
 
 export interface GraphSummary {

@@ -109,3 +109,15 @@ def test_a_run_without_a_graph_has_no_summary_of_one() -> None:
     assert part is not None
     assert part["graph"] is None
     assert part["name"] == "rooms"
+
+
+def test_each_site_has_its_own_time() -> None:
+    toy = th.datasets.load("toy")
+    north, south = replace(toy, name="north"), replace(toy.between("2024-01-01T12:00"), name="south")
+    run = th.mine([north, south], windows="1h", bins=3, progress="off")
+    assert run.readings is not None
+    present = {row["name"]: row["present"] for row in draw_gaps(run.readings)["rows"]}
+    assert set(present["north/flow_AB"]) == {1.0}
+    assert present["south/flow_AB"] == [None] * 12 + [1.0] * 36
+    (flow, _) = draw_gaps(run.readings, rows=2)["rows"]
+    assert set(flow["present"]) == {1.0}

@@ -59,12 +59,17 @@ export function GraphDrawing({ drawing, summary, highlight, shares, shareText, m
     [drawing, shift, fall, wide, high, scale, colours, rare],
   );
   const some = highlight !== undefined && highlight.size > 0;
+  const ends = useMemo<Line[]>(
+    () =>
+      drawing.edges.flatMap(({ source, target }) => {
+        const [a, b] = [placed[source], placed[target]];
+        return a && b ? [[a.x, a.y, b.x, b.y]] : [];
+      }),
+    [drawing, placed],
+  );
   const edges = useMemo(() => {
     let path = "";
-    for (const { source, target } of drawing.edges) {
-      const [a, b] = [placed[source], placed[target]];
-      if (a && b) path += `M${a.x.toFixed(1)} ${a.y.toFixed(1)}L${b.x.toFixed(1)} ${b.y.toFixed(1)}`;
-    }
+    for (const [x0, y0, x1, y1] of ends) path += `M${x0.toFixed(1)} ${y0.toFixed(1)}L${x1.toFixed(1)} ${y1.toFixed(1)}`;
     return path;
   }, [drawing, placed]);
   const litEdges = useMemo(() => {
@@ -76,7 +81,7 @@ export function GraphDrawing({ drawing, summary, highlight, shares, shareText, m
     }
     return path;
   }, [drawing, placed, highlight, some]);
-  const labels = useMemo(() => labelsOf(placed, width, crowd <= 60 ? () => true : (p) => some && highlight.has(p.node.id), some ? highlight : undefined), [placed, width, highlight, some, crowd]);
+  const labels = useMemo(() => labelsOf(placed, width, crowd <= 60 ? () => true : (p) => some && highlight.has(p.node.id), some ? highlight : undefined, crowd <= 60 ? ends : [], height), [placed, width, height, highlight, some, crowd]);
   const move = (event: PointerEvent) => {
     const box = (event.currentTarget as SVGSVGElement).getBoundingClientRect();
     const px = ((event.clientX - box.left) / box.width) * width;
@@ -145,13 +150,37 @@ interface Label {
   anchor: "start" | "end" | "middle";
 }
 
+type Box = [number, number, number, number];
+/** The two ends of an edge: x, y, x, y. */
+export type Line = readonly [number, number, number, number];
+
+/** Whether a line crosses a box. */
+export function crosses([x0, y0, x1, y1]: Line, [left, top, right, bottom]: Readonly<Box>): boolean {
+  // The part of the line within the box, from its start (0) to its end (1), cut side by side.
+  let [from, to] = [0, 1];
+  for (const [start, step, low, high] of [
+    [x0, x1 - x0, left, right],
+    [y0, y1 - y0, top, bottom],
+  ] as const) {
+    if (step === 0) {
+      if (start < low || start > high) return false;
+      continue;
+    }
+    const [a, b] = [(low - start) / step, (high - start) / step];
+    from = Math.max(from, Math.min(a, b));
+    to = Math.min(to, Math.max(a, b));
+    if (from > to) return false;
+  }
+  return true;
+}
+
 /** Names of nodes where there is room for them; nodes that are highlighted or have sensors first. */
-export function labelsOf(placed: readonly Placed[], width: number, wanted: (placed: Placed) => boolean, first?: ReadonlySet<string>): Label[] {
+export function labelsOf(placed: readonly Placed[], width: number, wanted: (placed: Placed) => boolean, first?: ReadonlySet<string>, lines: readonly Line[] = [], height = Infinity): Label[] {
   const taken: [number, number, number, number][] = placed.map(({ x, y, r }) => [x - r, y - r, x + r, y + r]);
   const rank = ({ node }: Placed) => (first?.has(node.id) ? 2 : 0) + (node.sensors.length > 0 ? 1 : 0);
   const labels: Label[] = [];
   const free = (box: [number, number, number, number], self: number) =>
-    box[0] >= 0 && box[2] <= width && taken.every((other, at) => at === self || box[2] < other[0] || box[0] > other[2] || box[3] < other[1] || box[1] > other[3]);
+    box[0] >= 0 && box[2] <= width && box[1] >= 0 && box[3] <= height && taken.every((other, at) => at === self || box[2] < other[0] || box[0] > other[2] || box[3] < other[1] || box[1] > other[3]);
   placed
     .map((one, at) => ({ one, at }))
     .filter(({ one }) => wanted(one) && one.node.name)
@@ -167,14 +196,17 @@ export function labelsOf(placed: readonly Placed[], width: number, wanted: (plac
         { x: one.x, y: one.y + gap + 9, text, anchor: "middle" },
         { x: one.x, y: one.y - gap - 1, text, anchor: "middle" },
       ];
-      for (const spot of spots) {
+      // A spot that no edge crosses is better than one that an edge does.
+      const boxed = spots.map((spot) => {
         const from = spot.anchor === "start" ? spot.x : spot.anchor === "end" ? spot.x - wide : spot.x - wide / 2;
-        const box: [number, number, number, number] = [from, spot.y - 11, from + wide, spot.y + 2];
-        if (!free(box, at)) continue;
-        taken.push(box);
-        labels.push(spot);
-        return;
-      }
+        const box: Box = [from, spot.y - 11, from + wide, spot.y + 2];
+        return { spot, box };
+      });
+      const open = boxed.filter(({ box }) => free(box, at));
+      const best = open.find(({ box }) => !lines.some((line) => crosses(line, box))) ?? open[0];
+      if (best === undefined) return;
+      taken.push(best.box);
+      labels.push(best.spot);
     });
   return labels;
 }
@@ -198,6 +230,7 @@ export function GraphPiece({ drawing, nodes, edges, highlight, summary }: GraphP
   const placed = new Map<string, Placed>();
   const height = Math.min(240, Math.max(150, width * 0.62));
   const context: string[] = [];
+  const ends: Line[] = [];
   const colourOf = (node: DrawnNode | undefined) => (node ? (colours.get(node.group) ?? groupColour(7)) : groupColour(0));
   const spread = (low: number, high: number) => Math.max(high - low, 1e-9);
   const xs = there.map((id) => known.get(id)?.x ?? 0);
@@ -218,9 +251,10 @@ export function GraphPiece({ drawing, nodes, edges, highlight, summary }: GraphP
     for (const { source, target } of drawing?.edges ?? []) {
       const [a, b] = [drawing?.nodes[source], drawing?.nodes[target]];
       if (!a || !b) continue;
-      const ends = [sx(a.x), sy(a.y), sx(b.x), sy(b.y)] as const;
-      if (Math.max(ends[0], ends[2]) < 0 || Math.min(ends[0], ends[2]) > width || Math.max(ends[1], ends[3]) < 0 || Math.min(ends[1], ends[3]) > height) continue;
-      context.push(`M${ends.map((v) => v.toFixed(1)).join(" ").replace(/^(\S+ \S+) /, "$1L")}`);
+      const line: Line = [sx(a.x), sy(a.y), sx(b.x), sy(b.y)];
+      if (Math.max(line[0], line[2]) < 0 || Math.min(line[0], line[2]) > width || Math.max(line[1], line[3]) < 0 || Math.min(line[1], line[3]) > height) continue;
+      ends.push(line);
+      context.push(`M${line.map((v) => v.toFixed(1)).join(" ").replace(/^(\S+ \S+) /, "$1L")}`);
     }
   } else {
     const turn = linear([0, nodes.length], [-Math.PI, Math.PI]);
@@ -234,7 +268,9 @@ export function GraphPiece({ drawing, nodes, edges, highlight, summary }: GraphP
   const all = [...placed.values()];
   const lines = edges.flatMap(([from, to]) => {
     const [a, b] = [placed.get(from ?? ""), placed.get(to ?? "")];
-    return a && b ? [`M${a.x.toFixed(1)} ${a.y.toFixed(1)}L${b.x.toFixed(1)} ${b.y.toFixed(1)}`] : [];
+    if (!a || !b) return [];
+    ends.push([a.x, a.y, b.x, b.y]);
+    return [`M${a.x.toFixed(1)} ${a.y.toFixed(1)}L${b.x.toFixed(1)} ${b.y.toFixed(1)}`];
   });
   const some = highlight !== undefined && highlight.size > 0;
   return (
@@ -248,7 +284,7 @@ export function GraphPiece({ drawing, nodes, edges, highlight, summary }: GraphP
         {all.map(({ node, x, y, r, colour }) => (
           <circle key={node.id} cx={x} cy={y} r={r} fill={node.sensors.length > 0 ? colour : "var(--bg)"} stroke={some && highlight.has(node.id) ? "var(--violated)" : node.sensors.length > 0 ? "var(--bg)" : colour} stroke-width={some && highlight.has(node.id) ? 3 : 1.5} />
         ))}
-        {labelsOf(all, width, () => true).map(({ x, y, text, anchor }, at) => (
+        {labelsOf(all, width, () => true, undefined, ends, height).map(({ x, y, text, anchor }, at) => (
           <text key={at} class="node-label" x={x} y={y} text-anchor={anchor}>
             {text}
           </text>

@@ -23,9 +23,8 @@ export function GapsChart({ gaps }: { gaps: Gaps }) {
   const base = rows.length * high + 2;
   const named = high >= 12;
   const middles = middlesOf(edges);
-  const mean = (row: { present: number[] }) => row.present.reduce((sum, share) => sum + share, 0) / Math.max(1, row.present.length);
-  const worst = rows.reduce((a, b) => (mean(b) < mean(a) ? b : a));
-  const summary = `Readings that are there, ${period(first, last)}. Least complete: ${worst.name} with ${percent(mean(worst))}.`;
+  const worst = rows.reduce((a, b) => (meanPresent(b) < meanPresent(a) ? b : a));
+  const summary = `Readings that are there, ${period(first, last)}. Least complete: ${worst.name} with ${percent(meanPresent(worst))}.`;
   const silent = silentStretches(gaps);
   const describe = (at: number) => {
     const low = rows.filter((row) => (row.present[at] ?? 1) < 1);
@@ -46,7 +45,7 @@ export function GapsChart({ gaps }: { gaps: Gaps }) {
               </text>
             )}
             {runs(row.present, silent).map(([from, to, share]) => {
-              if (share <= 0 && silent.some(([start, end]) => from >= start && to <= end)) return null;
+              if (share === null || (share <= 0 && silent.some(([start, end]) => from >= start && to <= end))) return null;
               const left = x(edges[from] as number);
               const wide = Math.max(0.7, x(edges[to] as number) - left + 0.3);
               return (
@@ -66,7 +65,8 @@ export function GapsChart({ gaps }: { gaps: Gaps }) {
         <Tip at={x(middles[index] as number) / width}>
           <b>{period(edges[index] as number, edges[index + 1] as number)}</b>
           <dl>
-            {[...rows]
+            {rows
+              .filter((row) => row.present[index] !== null)
               .sort((a, b) => (a.present[index] ?? 1) - (b.present[index] ?? 1))
               .slice(0, 5)
               .map((row, at) => (
@@ -82,18 +82,24 @@ export function GapsChart({ gaps }: { gaps: Gaps }) {
   );
 }
 
+/** The share of the time of a row in which it has readings. */
+export function meanPresent({ present }: { present: readonly (number | null)[] }): number {
+  const there = present.filter((share): share is number => share !== null);
+  return there.reduce((sum, share) => sum + share, 0) / Math.max(1, there.length);
+}
+
 /** The stretches in which no row has a reading, joined: positions of edges. */
 export function silentStretches({ rows, edges }: Gaps): [number, number][] {
   const shares = edges.slice(1).map((_, at) => (rows.some((row) => (row.present[at] ?? 0) > 0) ? 1 : 0));
   return runs(shares).flatMap(([from, to, share]) => (share === 0 ? [[from, to] as [number, number]] : []));
 }
 
-/** Neighbouring stretches with the same share as one: from, to, share in steps of a twentieth. */
-function runs(present: readonly number[], cuts: readonly [number, number][] = []): [number, number, number][] {
+/** Neighbouring stretches with the same share as one: from, to, share in steps of a twentieth; null where there is no time. */
+function runs(present: readonly (number | null)[], cuts: readonly [number, number][] = []): [number, number, number | null][] {
   const ends = new Set(cuts.flat());
-  const found: [number, number, number][] = [];
+  const found: [number, number, number | null][] = [];
   present.forEach((value, at) => {
-    const share = value <= 0 ? 0 : value >= 1 ? 1 : Math.min(0.95, Math.max(0.05, Math.round(value * 20) / 20));
+    const share = value === null ? null : value <= 0 ? 0 : value >= 1 ? 1 : Math.min(0.95, Math.max(0.05, Math.round(value * 20) / 20));
     const before = found.at(-1);
     if (before && before[2] === share && !ends.has(at)) before[1] = at + 1;
     else found.push([at, at + 1, share]);

@@ -2,7 +2,7 @@
 import { useContext } from "preact/hooks";
 import { Figure } from "../charts/Figure";
 import { GraphDrawing, groupColours } from "../charts/GraphDrawing";
-import { GapsChart, silentStretches } from "../charts/TimeCharts";
+import { GapsChart, meanPresent, silentStretches } from "../charts/TimeCharts";
 import { Legend, LegendItem } from "../components/Legend";
 import { every, number, percent, period, plural, whole } from "../format";
 import type { Drawing, Gaps, GraphSummary, Kind, SystemPart } from "../types";
@@ -126,19 +126,19 @@ function Kinds({ kinds }: { kinds: Kind[] }) {
 }
 
 function GapsFigure({ gaps }: { gaps: Gaps }) {
-  const complete = gaps.rows.every((row) => row.present.every((share) => share >= 1));
-  if (complete) return <p class="muted">No reading is missing.</p>;
+  const complete = gaps.rows.every((row) => row.present.every((share) => share === null || share >= 1));
+  const apart = gaps.rows.some((row) => row.present.includes(null));
+  if (complete && !apart) return <p class="muted">No reading is missing.</p>;
   return (
     <Figure
-      title="Where readings are missing"
-      note={gaps.by === "sensor" ? "One line for each sensor." : "One line for each kind of sensor."}
+      title={complete ? "When there are readings" : "Where readings are missing"}
+      note={`${gaps.by === "sensor" ? "One line for each sensor." : "One line for each kind of sensor."}${apart ? " Each site has its own time." : ""}${complete ? " No reading is missing." : ""}`}
       data={{
         columns: [gaps.by === "sensor" ? "Sensor" : "Kind", "Present", "Worst stretch", "Present there"],
         rows: () =>
           gaps.rows.map((row) => {
-            const worst = row.present.reduce((best, share, at) => (share < (row.present[best] ?? 1) ? at : best), 0);
-            const mean = row.present.reduce((sum, share) => sum + share, 0) / Math.max(1, row.present.length);
-            return [row.name, percent(mean), period(gaps.edges[worst] ?? 0, gaps.edges[worst + 1] ?? 0), percent(row.present[worst])];
+            const worst = row.present.reduce<number>((best, share, at) => (share !== null && share < (row.present[best] ?? Infinity) ? at : best), 0);
+            return [row.name, percent(meanPresent(row)), period(gaps.edges[worst] ?? 0, gaps.edges[worst + 1] ?? 0), percent(row.present[worst])];
           }),
         numeric: [1, 3],
       }}

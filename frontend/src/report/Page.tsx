@@ -99,6 +99,7 @@ function Figures({ report }: { report: Report }) {
   const figures: [string, string, string][] = [];
   if (system) {
     if (system.start !== null && system.end !== null) figures.push(["Period", period(system.start, system.end), system.step_seconds === null ? "" : `a reading ${every(system.step_seconds)}`]);
+    if (system.sites.length > 1) figures.push(["Sites", whole(system.sites.length), ""]);
     figures.push(["Sensors", whole(system.sensors), `${whole(system.readings)} readings`]);
     if (system.graph) figures.push(["Graph", whole(system.graph.nodes), `nodes, ${whole(system.graph.edges)} edges`]);
   }

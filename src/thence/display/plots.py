@@ -204,6 +204,8 @@ def quantity(feature: Any) -> str:
     if getattr(feature, "time", None) is not None:
         return f"{feature.time.form} of {kind}"
     aggregate, found, _ = name.partition(" of ")
+    if found and aggregate == "difference":
+        return f"{kind} difference"
     return f"{aggregate} {kind}" if found and aggregate != "value" else kind
 
 

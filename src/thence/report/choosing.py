@@ -66,8 +66,9 @@ def tell_choice(rows: Ints, held: Ints, *, chosen: int, period: Chosen, held_sho
     where = ""
     if places > 1:
         own, kept = int(rows[chosen]), int(held[chosen])
-        share = f"all {own:,}" if own == kept else f"{kept:,} of {own:,}"
-        where = f"One of {places:,} places where it applies; here it holds in {share} windows. "
+        share = f"all {own:,} windows" if own == kept else f"{kept:,} of {own:,} windows"
+        here = "here it applies in one window" if own == 1 else f"here it holds in {share}"
+        where = f"One of {places:,} places where it applies; {here}. "
     when = tell_period(period)
     count = held_shown + broken_shown
     if not count:

@@ -26,6 +26,8 @@ __all__ = ["measure_coverage"]
 
 STRETCHES = 96
 MOST_PLACES = 200
+MOST_RULES = 100_000
+"""Rules that are counted, the first; a note says so if there are more."""
 BUDGET = 400_000_000
 """Words of bitmaps to combine; rules after that are not counted, and a note says so."""
 _CHUNK = 4_000_000
@@ -65,7 +67,7 @@ def measure_coverage(
         return None, "Coverage over time is not shown: the times of the table repeat."
     edges = stretch_edges(np.concatenate(clocks), every, most=STRETCHES)
     try:
-        parts = list(_parts(rules, table))
+        parts = list(_parts(rules.take(np.arange(min(len(rules), MOST_RULES))), table))
     except MiningError as error:
         return None, f"Coverage is not shown: {error.message}."
     cost = sum(part.cost * len(part.antecedents) for part in parts)

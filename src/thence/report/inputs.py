@@ -191,22 +191,26 @@ def draw_gaps(readings: WindowedReadings, *, stretches: int = MOST_STRETCHES, ro
     """
     every = np.timedelta64(readings.every)
     edges = stretch_edges(_all_times(readings), every, most=stretches)
-    windows = (np.diff(edges) // every).astype(float)
     column = {sensor.id: at for at, sensor in enumerate(readings.numeric)}
     bounds: dict[str, npt.NDArray[np.int64]] = {}
+    possible: dict[str, npt.NDArray[np.float64]] = {}
 
     def counts(sensor: Sensor) -> npt.NDArray[np.float64]:
+        """Readings, and windows in which there could be one, in each stretch."""
         site = site_of_id(sensor.id) if isinstance(readings, PooledReadings) else ""
         times = readings.site_times[site] if isinstance(readings, PooledReadings) else readings.times
         if site not in bounds:
             bounds[site] = np.searchsorted(times, edges)
+            # Each site has its own time, from its first to its last window.
+            first, last = (edges[0], edges[-1]) if not len(times) else (times[0], times[-1] + every)
+            possible[site] = (np.diff(np.clip(edges, first, last)) // every).astype(float)
         held: Bools
         if sensor.categorical:
             held = readings.states[sensor.id][0] >= 0
         else:
             held = ~np.isnan(readings.values[:, column[sensor.id]])
         upto = np.concatenate([[0], np.cumsum(held[: len(times)])])
-        return np.diff(upto[bounds[site]]).astype(float)
+        return np.stack([np.diff(upto[bounds[site]]).astype(float), possible[site]])
 
     by_sensor = len(readings.sensors) <= rows
     if by_sensor:
@@ -224,9 +228,8 @@ def draw_gaps(readings: WindowedReadings, *, stretches: int = MOST_STRETCHES, ro
             GapsRow(
                 name=name,
                 present=[
-                    round(float(share), 3)
-                    for share in sum((counts(one) for one in sensors), start=np.zeros(len(windows)))
-                    / (windows * len(sensors))
+                    round(float(held / whole), 3) if whole else None
+                    for held, whole in sum((counts(one) for one in sensors), start=np.zeros((2, len(edges) - 1))).T
                 ],
             )
             for name, sensors in named.items()

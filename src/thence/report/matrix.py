@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 import numpy.typing as npt
 
@@ -42,47 +40,45 @@ def build_matrix(rules: RuleSet, *, most: int = MOST) -> Matrix:
     known = list(dict.fromkeys(names))
     number = {name: at for at, name in enumerate(known)}
     of_item = np.array([*(number[name] for name in names), -1], np.int64)
-    pairs, owners = _pairs(rules, of_item, len(known))
-    best_first = np.lexsort([np.arange(len(rules)), -rules.measure("support"), -np.nan_to_num(rules.measure("zhang"))])
+    given, then, owners = _pairs(rules, of_item)
+    width = len(known)
+    often = np.bincount(given, minlength=width) + np.bincount(then[then != given], minlength=width)
+    ranked = sorted(np.flatnonzero(often).tolist(), key=lambda one: (-int(often[one]), known[one]))[:most]
+    place = np.full(width, -1, np.int64)
+    place[ranked] = np.arange(len(ranked))
+    source, target = place[given], place[then]
+    shown = (source >= 0) & (target >= 0)
+    cells, owners = source[shown] * len(ranked) + target[shown], owners[shown]
+    # The sort is stable: of equal rules the first is the best.
+    best_first = np.lexsort([-rules.measure("support"), -np.nan_to_num(rules.measure("zhang"))])
     rank = np.empty(len(rules), np.int64)
     rank[best_first] = np.arange(len(rules))
-    order = np.lexsort([rank[owners], pairs])
-    pairs, owners = pairs[order], owners[order]
-    cells, first, counts = np.unique(pairs, return_index=True, return_counts=True)
-    often: Counter[int] = Counter()
-    for cell, count in zip(cells.tolist(), counts.tolist(), strict=True):
-        for one in {cell // len(known), cell % len(known)}:
-            often[one] += count
-    kept = {
-        one: at for at, (one, _) in enumerate(sorted(often.items(), key=lambda pair: (-pair[1], known[pair[0]]))[:most])
-    }
+    counts = np.bincount(cells, minlength=len(ranked) ** 2)
+    best = np.full(len(counts), len(rules), np.int64)
+    np.minimum.at(best, cells, rank[owners])
     confidence = rules.measure("confidence")
     found = [
         MatrixCell(
-            source=kept[cell // len(known)],
-            target=kept[cell % len(known)],
-            rules=count,
-            best=int(owners[at]),
-            confidence=finite(confidence[owners[at]]),
+            source=cell // len(ranked),
+            target=cell % len(ranked),
+            rules=int(counts[cell]),
+            best=int(best_first[best[cell]]),
+            confidence=finite(confidence[best_first[best[cell]]]),
         )
-        for cell, at, count in zip(cells.tolist(), first.tolist(), counts.tolist(), strict=True)
-        if cell // len(known) in kept and cell % len(known) in kept
+        for cell in np.flatnonzero(counts).tolist()
     ]
-    return Matrix(
-        quantities=[known[one] for one in kept],
-        cells=sorted(found, key=lambda cell: (cell["source"], cell["target"])),
-    )
+    return Matrix(quantities=[known[one] for one in ranked], cells=found)
 
 
-def _pairs(rules: RuleSet, of_item: Ints, width: int) -> tuple[Ints, Ints]:
-    """The pairs of quantities of each rule, as numbers of cells, each once per rule, and the rule of each."""
-    left, right = of_item[rules.antecedents], of_item[rules.consequents]
+def _pairs(rules: RuleSet, of_item: Ints) -> tuple[Ints, Ints, Ints]:
+    """The pairs of quantities of each rule, each once per rule: from which, to which, and the rule."""
+    left, right = np.sort(of_item[rules.antecedents], axis=1), of_item[rules.consequents]
+    left[:, 1:][left[:, 1:] == left[:, :-1]] = -1  # a quantity of several conditions counts once
     owner, column = np.nonzero(left >= 0)
     given, then = left[owner, column], right[owner]
-    cells = given * width + then
     if "both_ways" in rules.extras:
-        back = np.nan_to_num(np.asarray(rules.extras["both_ways"], float)).astype(bool)[owner]
-        cells = np.concatenate([cells, then[back] * width + given[back]])
+        both = np.nan_to_num(np.asarray(rules.extras["both_ways"], float)).astype(bool)
+        back = both[owner] & (given != then)
+        given, then = np.concatenate([given, then[back]]), np.concatenate([then, given[back]])
         owner = np.concatenate([owner, owner[back]])
-    unique = np.unique(owner * np.int64(width * width) + cells)
-    return unique % (width * width), unique // (width * width)
+    return given, then, owner

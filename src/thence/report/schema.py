@@ -70,8 +70,9 @@ class GapsRow(TypedDict):
     """How much of the time one sensor or one kind was there."""
 
     name: str
-    present: list[float]
-    """The share of the windows with a reading, for each stretch between two of the edges."""
+    present: list[float | None]
+    """The share of the windows with a reading, for each stretch between two of the edges; ``None`` outside of the time
+    of a site that has its own."""
 
 
 class Gaps(TypedDict):
