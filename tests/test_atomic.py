@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from thence import atomic as _atomic
-from thence.atomic import INCOMPLETE, finish_first, new_file, new_folder, require_writable
+from thence.atomic import INCOMPLETE, claim, finish_first, hold_interrupts, new_file, new_folder, require_writable
 from thence.errors import RunError
 
 
@@ -146,3 +146,36 @@ def test_other_threads_and_other_handlers_are_left_alone() -> None:
     finally:
         signal.signal(signal.SIGINT, before)
     assert seen == [1, signal.SIGINT]
+
+
+def test_a_target_is_claimed_once(tmp_path: Path) -> None:
+    """Two runs with the same output both mined to their ends before the second failed."""
+    with claim(tmp_path / "a"):
+        with claim(tmp_path / "b"):
+            pass
+        (tmp_path / "link").symlink_to(tmp_path)
+        with (
+            pytest.raises(RunError, match=r"a: another process is writing here \(wait for it"),
+            claim(tmp_path / "link" / "a"),
+        ):
+            pass
+    with claim(tmp_path / "a"):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["link"]
+
+
+def test_a_claim_ends_with_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), claim(tmp_path / "a"):
+        raise ZeroDivisionError
+    with claim(tmp_path / "a"):
+        pass
+
+
+def test_interrupts_are_held_back_and_told() -> None:
+    with hold_interrupts() as held:
+        assert not held.pressed
+        signal.raise_signal(signal.SIGINT)
+    assert held.pressed
+    with pytest.raises(KeyboardInterrupt), hold_interrupts():
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)

@@ -8,19 +8,32 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import hashlib
 import os
 import secrets
 import shutil
 import signal
+import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
 from thence.errors import RunError
 
-__all__ = ["INCOMPLETE", "finish_first", "new_file", "new_folder", "require_writable"]
+__all__ = [
+    "INCOMPLETE",
+    "Held",
+    "claim",
+    "finish_first",
+    "hold_interrupts",
+    "new_file",
+    "new_folder",
+    "require_writable",
+]
 
 INCOMPLETE = "INCOMPLETE"
 _EXCHANGE = 2
@@ -115,33 +128,124 @@ def finish_first(done: str) -> Iterator[None]:
         the file was written
         >>> restored = signal.signal(signal.SIGINT, before)
     """
+    with hold_interrupts() as held:
+        yield
+    if held.pressed:
+        raise KeyboardInterrupt(done)
+
+
+@dataclass
+class Held:
+    """Whether Ctrl-C was pressed while it was held back.
+
+    Args:
+        pressed: Whether it was.
+    """
+
+    pressed: bool = False
+
+
+@contextmanager
+def hold_interrupts() -> Iterator[Held]:
+    """Hold back Ctrl-C until the block has ended, and yield whether it was pressed. A second one is not held back.
+
+    Outside the main thread, which alone receives signals, the block runs as it is.
+
+    Examples:
+        >>> import signal
+        >>> before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        >>> with hold_interrupts() as held:
+        ...     signal.raise_signal(signal.SIGINT)
+        >>> held.pressed
+        True
+        >>> restored = signal.signal(signal.SIGINT, before)
+    """
+    held = Held()
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or before is not signal.default_int_handler:
         # Whoever handles or ignores Ctrl-C otherwise goes on doing so.
-        yield
+        yield held
         return
-    pressed = False
 
     def remember(number: int, frame: FrameType | None) -> None:
-        nonlocal pressed
-        if pressed:
+        if held.pressed:
             signal.default_int_handler(number, frame)
-        pressed = True
+        held.pressed = True
 
     signal.signal(signal.SIGINT, remember)
     try:
-        yield
+        yield held
     finally:
         signal.signal(signal.SIGINT, before)
-    if pressed:
-        raise KeyboardInterrupt(done)
+
+
+@contextmanager
+def claim(target: Path) -> Iterator[None]:
+    """Keep other processes and threads from claiming ``target`` until the block ends.
+
+    Whoever comes second is refused at once, not after the work. The claim is a lock on a temporary file, so it holds on
+    this machine; a process that is killed loses it. Where files cannot be locked, the block runs without. It does not
+    replace the care with which files and folders are written.
+
+    Args:
+        target: The file or folder that the block is going to write.
+
+    Raises:
+        RunError: If another process has claimed the target.
+
+    Examples:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, claim(Path(folder) / "a"):
+        ...     with claim(Path(folder) / "a"):
+        ...         pass
+        Traceback (most recent call last):
+        thence.errors.RunError: ...: another process is writing here (wait for it, or choose another path)
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    name = hashlib.sha256(os.fsencode(os.path.realpath(target))).hexdigest()[:16]
+    path = Path(tempfile.gettempdir()) / f"thence-{os.getuid()}-{name}.claim"
+    while True:
+        try:
+            # A link would let someone else choose the file that is opened.
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        except OSError:
+            # Without a folder for such files there are no claims.
+            yield
+            return
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            raise RunError(
+                "another process is writing here", where=str(target), hint="wait for it, or choose another path"
+            ) from None
+        except OSError:
+            # A file system without locks.
+            os.close(handle)
+            path.unlink(missing_ok=True)
+            yield
+            return
+        try:
+            # Whoever had the file before may have removed it meanwhile; then the lock is on nothing.
+            if path.exists() and os.fstat(handle).st_ino == path.stat().st_ino:
+                try:
+                    yield
+                finally:
+                    path.unlink(missing_ok=True)
+                return
+        finally:
+            os.close(handle)
 
 
 def require_writable(target: Path) -> None:
     """Raise a ``RunError`` if the folder ``target`` could not be created. Creates nothing and removes nothing."""
-    existing = next(folder for folder in target.absolute().parents if folder.exists())
-    draft = _draft_path(existing / target.name)
     try:
+        existing = next(folder for folder in target.absolute().parents if folder.exists())
+        draft = _draft_path(existing / target.name)
         draft.mkdir()
         draft.rmdir()
     except OSError as error:

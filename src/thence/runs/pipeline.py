@@ -13,12 +13,12 @@ from dataclasses import is_dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from thence.atomic import require_writable
+from thence.atomic import claim, hold_interrupts, require_writable
 from thence.cluster.executors import Executor
 from thence.cluster.opening import open_executor
 from thence.counting.by_site import with_site_columns
 from thence.counting.recount import counted_on
-from thence.errors import ConfigError
+from thence.errors import ConfigError, RunError, door, quote
 from thence.graph.sites import AnySystem, Sites
 from thence.miners.base import BaseMiner, Miner, settings_of
 from thence.progress import Progress, show_progress
@@ -324,9 +324,8 @@ def _run(
     fallback: Config | None = None,
     executor: Executor | None = None,
 ) -> Run:
-    _refuse_target(config)
     seconds: dict[str, float] = {}
-    with _open(config, executor) as where:
+    with _claim_target(config), _open(config, executor) as where:
         miner.require_executor(where)
         return _run_on(where, config, miner, load, tell, seconds, given=given, fallback=fallback)
 
@@ -348,17 +347,22 @@ def _run_on(
         readings = window_readings(system, config)
         config = replace(config, windows=replace(config.windows, every=window_text(readings)))
     tried: list[_Searched] = []
-    for n_bins in bins_to_try(config):
-        tried.append(_search(with_bins(config, n_bins), miner, readings, system, tell, seconds, given, executor))
-        # A rule that nobody finds about fifths may be one about thirds.
-        if len(tried[-1].rules) >= FEW_RULES or tried[-1].rules.ending is not Ending.COMPLETE or _is_large(tried[-1]):
-            break
-    best = max(tried, key=lambda one: len(one.rules))
-    hardly_any = len(best.rules) < HARDLY_ANY and best.rules.ending is Ending.COMPLETE
-    if fallback is not None and hardly_any and not isinstance(system, Sites):
-        plain = replace(fallback, windows=config.windows)
-        best = _with_fallback(best, _search(plain, miner, readings, system, tell, seconds, given, executor))
-    inputs = _hashes(best.config, readings, best.table)
+    try:
+        for n_bins in bins_to_try(config):
+            tried.append(_search(with_bins(config, n_bins), miner, readings, system, tell, seconds, given, executor))
+            # A rule that nobody finds about fifths may be one about thirds.
+            last = tried[-1]
+            if len(last.rules) >= FEW_RULES or last.rules.ending is not Ending.COMPLETE or _is_large(last):
+                break
+        best = max(tried, key=lambda one: len(one.rules))
+        hardly_any = len(best.rules) < HARDLY_ANY and best.rules.ending is Ending.COMPLETE
+        if fallback is not None and hardly_any and not isinstance(system, Sites):
+            plain = replace(fallback, windows=config.windows)
+            best = _with_fallback(best, _search(plain, miner, readings, system, tell, seconds, given, executor))
+    except KeyboardInterrupt:
+        if not tried:
+            raise
+        best = _interrupted(max(tried, key=lambda one: len(one.rules)), "a further search was not finished")
     laws = controls = None
     wanted = best.config.logic.laws or best.config.logic.controls
     if wanted and best.rules.ending is Ending.COMPLETE:
@@ -366,21 +370,46 @@ def _run_on(
             try:
                 laws, controls = search_logic(readings, system, best.config, progress=tell)
             except KeyboardInterrupt:
-                note = "interrupted: laws and controls are missing"
-                kept = replace(best.rules, notes=(*best.rules.notes, note), ending=Ending.INTERRUPTED)
-                best = best._replace(rules=kept)
+                best = _interrupted(best, "laws and controls are missing")
+
+    def finish() -> Run:
+        inputs = _hashes(best.config, readings, best.table)
+        kept = best
         if laws and best.config.refine.most:
-            best = best._replace(rules=drop_implied(best.rules, laws))
-    logic = [note for part in (laws, controls) if part is not None for note in part.notes]
-    run = _finish(best, miner, readings.notes, inputs, seconds, logic)
-    counted = {name: len(part) for name, part in (("laws", laws), ("controls", controls)) if part is not None}
-    summary = {**run.summary, **counted}
-    return _saved(replace(run, laws=laws, controls=controls, summary=summary, system=system, readings=readings))
+            kept = best._replace(rules=drop_implied(best.rules, laws))
+        logic = [note for part in (laws, controls) if part is not None for note in part.notes]
+        run = _finish(kept, miner, readings.notes, inputs, seconds, logic)
+        counted = {name: len(part) for name, part in (("laws", laws), ("controls", controls)) if part is not None}
+        summary = {**run.summary, **counted}
+        return replace(run, laws=laws, controls=controls, summary=summary, system=system, readings=readings)
+
+    return _saved(finish)
 
 
-def _saved(run: Run) -> Run:
-    """The run, written if the configuration says where."""
-    return run if run.config.output.path is None else run.save(run.config.output.path, force=run.config.output.force)
+def _interrupted(searched: _Searched, what: str) -> _Searched:
+    """What was found before Ctrl-C, marked as such."""
+    rules = searched.rules
+    marked = replace(rules, notes=(*rules.notes, f"interrupted: {what}"), ending=Ending.INTERRUPTED)
+    return searched._replace(rules=marked)
+
+
+def _saved(finish: Callable[[], Run]) -> Run:
+    """The run that ``finish`` returns, written if the configuration says where.
+
+    Ctrl-C takes effect when that is done: what was found is not lost any more.
+    """
+    with hold_interrupts() as held:
+        run = finish()
+        output = run.config.output
+        if output.path is not None:
+            run = run.save(output.path, force=output.force)
+    if held.pressed and run.path is not None:
+        raise KeyboardInterrupt(f"the run was saved: {run.path}")
+    if held.pressed:
+        # A run that is only in memory would be lost.
+        notes = [*run.summary["notes"], "interrupted after the search: nothing is missing"]
+        run = replace(run, summary={**run.summary, "notes": notes})
+    return run
 
 
 def _run_rows(
@@ -405,7 +434,14 @@ def _run_rows(
         name = "fit_until" if config.discretize.fit_until is not None else "enrich"
         raise ConfigError(f"'{name}' does not apply to a table whose rows are transactions", hint="leave it out")
     planned, made = plan(config, miner, settings, graph=False)
-    _refuse_target(planned)
+    with _claim_target(planned):
+        chosen = given_settings(config, miner, settings)
+        return _run_frame(planned, made, source, tell, chosen, executor)
+
+
+def _run_frame(
+    planned: Config, made: BaseMiner, source: Any, tell: Progress, given: frozenset[str], executor: Executor | None
+) -> Run:
     seconds: dict[str, float] = {}
     with _timed("read", seconds):
         frame = read_rows(source, planned.input)
@@ -415,24 +451,35 @@ def _run_rows(
             build_row_features(frame, planned.input) if raw else build_rows(frame, planned.input, planned.discretize)
         )
     with _open(planned, executor) as where:
-        given = given_settings(config, miner, settings)
         searched = _mine_table(planned, made, table, None, tell, seconds, given, where)
-    inputs: dict[str, Any] = {"table_sha256": hash_table(table)}
-    if planned.input.sensors is not None:
-        inputs["sensors"] = hash_files(_several_paths(planned.input.sensors))
-    return _saved(_finish(searched, made, (), inputs, seconds))
+
+    def finish() -> Run:
+        inputs: dict[str, Any] = {"table_sha256": hash_table(table)}
+        if planned.input.sensors is not None:
+            inputs["sensors"] = hash_files(_several_paths(planned.input.sensors))
+        return _finish(searched, made, (), inputs, seconds)
+
+    return _saved(finish)
 
 
 def _several_paths(paths: str | tuple[str, ...]) -> tuple[str, ...]:
     return (paths,) if isinstance(paths, str) else paths
 
 
-def _refuse_target(config: Config) -> None:
-    """Better to refuse a folder before an hour of mining than after it."""
-    if config.output.path is not None:
-        target = Path(config.output.path).absolute()
+@contextmanager
+def _claim_target(config: Config) -> Iterator[None]:
+    """Better to refuse a folder before an hour of mining than after it: one that exists, or that another run claims."""
+    if config.output.path is None:
+        yield
+        return
+    target = Path(config.output.path).absolute()
+    with door(RunError, "cannot be written", where=quote(target)[1:-1]):
         refuse_foreign(target, force=config.output.force)
         require_writable(target)
+    with claim(target):
+        # The run that claimed it before may have written it.
+        refuse_foreign(target, force=config.output.force)
+        yield
 
 
 def _finish(
@@ -521,13 +568,15 @@ def _mine_table(
             except KeyboardInterrupt:
                 note = "interrupted: these are the rules before refinement"
                 refined = replace(found, notes=(*found.notes, note), ending=Ending.INTERRUPTED)
-        kept = select_rules(refined, config.refine)
-        own = counted_on(kept)
-        if config.refine.sharpen and isinstance(own, TransactionTable):
-            table = own  # with the cuts of sharpened ranges
-        if isinstance(system, Sites) and isinstance(table, TransactionTable):
-            kept = with_site_columns(kept, table, denominator=miner.denominator)
-        return _Searched(config, table, found, kept, model)
+        with hold_interrupts() as held:
+            kept = select_rules(refined, config.refine)
+            own = counted_on(kept)
+            if config.refine.sharpen and isinstance(own, TransactionTable):
+                table = own  # with the cuts of sharpened ranges
+            if isinstance(system, Sites) and isinstance(table, TransactionTable):
+                kept = with_site_columns(kept, table, denominator=miner.denominator)
+            searched = _Searched(config, table, found, kept, model)
+        return _interrupted(searched, "nothing was searched after these rules") if held.pressed else searched
 
 
 def _eased(
