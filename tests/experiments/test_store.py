@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,3 +50,38 @@ def test_data_of_a_configuration_are_stored_under_the_name_of_its_file(tmp_path:
     store.save(replace(REPEAT, dataset="/somewhere/mine.toml"))
     with pytest.raises(RunError, match=r"'/somewhere/mine\.toml', not '/elsewhere/mine\.toml'"):
         store.load("arm-ae", "/elsewhere/mine.toml", 3, MADE)
+
+
+@pytest.mark.parametrize("change", [('"rules": 3.0', '"rules": 4.0'), ('"bins": 10', '"bins": 11'), ('"a"', '"c"')])
+def test_an_edited_repeat_is_refused(tmp_path: Path, change: tuple[str, str]) -> None:
+    store = Store(tmp_path)
+    path = store.save(REPEAT)
+    path.write_text(path.read_text().replace(*change))
+    with pytest.raises(RunError, match="its checksum does not match"):
+        store.load("arm-ae", "hanoi", 3, MADE)
+
+
+@pytest.mark.parametrize("name", ["work", "dataset", "repeat", "made_with", "sensors", "records", "environment"])
+@pytest.mark.parametrize("value", [None, 7.5, [[]]])
+def test_a_repeat_of_an_earlier_version_with_wrong_fields_is_our_error(tmp_path: Path, name: str, value: Any) -> None:
+    store = Store(tmp_path)
+    path = store.save(REPEAT)
+    record = json.loads(path.read_text())
+    del record["sha256"]
+    path.write_text(json.dumps(record))
+    assert store.load("arm-ae", "hanoi", 3, MADE) == REPEAT
+    for changed in ({**record, name: value}, {key: one for key, one in record.items() if key != name}):
+        path.write_text(json.dumps(changed))
+        if name == "sensors" and changed.get(name) == [[]]:
+            continue
+        with pytest.raises(RunError, match=r"003\.json"):
+            store.load("arm-ae", "hanoi", 3, MADE)
+
+
+def test_a_copy_under_another_number_is_refused(tmp_path: Path) -> None:
+    """Two copies of a repeat would count as two measurements."""
+    store = Store(tmp_path)
+    path = store.save(REPEAT)
+    path.with_name("004.json").write_bytes(path.read_bytes())
+    with pytest.raises(RunError, match="repeat 3 of 'arm-ae', not repeat 4"):
+        store.load("arm-ae", "hanoi", 4, MADE)
