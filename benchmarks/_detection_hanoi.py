@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
 import thence as th
+from thence.cluster import LocalExecutor, open_executor
 from thence.detect.detection import Detection
 
 SPARSE = ("flow_1", "pressure_13", "pressure_16", "pressure_22", "pressure_27", "pressure_31")
@@ -69,13 +71,26 @@ def _spans(flags: np.ndarray) -> np.ndarray:
     return np.flatnonzero(padded[1:] != padded[:-1]).reshape(-1, 2)
 
 
+def _run_task(noise: float, task: tuple[int, str]) -> dict[str, Any]:
+    return run_scenario(*task, noise)
+
+
 def run_hanoi(store: Any, given: Any) -> None:
     first, _, last = given.scenarios.partition("-")
     scenarios = range(int(first), int(last or first) + 1)
-    for scenario in list(scenarios)[: 2 if given.quick else None]:
-        for sensors in ("all", "sparse"):
-            key = f"{scenario} {sensors} {given.noise:g}"
-            record = store.get(key, lambda s=scenario, k=sensors: run_scenario(s, k, given.noise))
+    keys = {
+        f"{scenario} {sensors} {given.noise:g}": (scenario, sensors)
+        for scenario in list(scenarios)[: 2 if given.quick else None]
+        for sensors in ("all", "sparse")
+    }
+    missing = [task for key, task in keys.items() if key not in store.records]
+    chosen = LocalExecutor(jobs=1) if given.executor == "local" else given.executor
+    with (
+        open_executor(chosen, address=given.address) as executor,
+        closing(executor.map(_run_task, missing, shared=given.noise)) as results,
+    ):
+        for key in keys:
+            record = store.get(key, lambda: next(results))
             alarmed = sum(end - start for start, end in record["alarms"])
             print(
                 f"{key}: {len(record['leaks'])} leaks, {len(record['alarms'])} alarms, {alarmed} steps alarmed",

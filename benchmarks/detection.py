@@ -2,6 +2,7 @@
 
     python benchmarks/detection.py            # all sections
     python benchmarks/detection.py hanoi --scenarios 1-100
+    python benchmarks/detection.py hanoi --executor ray --address 10.0.0.4:6379
     python benchmarks/detection.py ltown ahu attack --quick
 
 Every section learns on normal readings only. Results of single scenarios are kept in docs/results/detection/*.jsonl and
@@ -28,6 +29,8 @@ def main() -> None:
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"some of {', '.join(SECTIONS)} (default: all)")
     parser.add_argument("--scenarios", default="1-100", help="scenarios of Hanoi, such as 1-100")
     parser.add_argument("--noise", type=float, default=0.0, help="noise of the readings of Hanoi")
+    parser.add_argument("--executor", default="local", help="where scenarios of Hanoi run: local or ray")
+    parser.add_argument("--address", help="address of the Ray cluster; it must see this folder")
     parser.add_argument("--quick", action="store_true", help="a small part of each section; nothing is written")
     parser.add_argument("--fresh", action="store_true", help="forget earlier results of these sections")
     parser.add_argument("--out", type=Path, default=FOLDER)

@@ -23,6 +23,10 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="Small settings: a few minutes on two cores.")] = False,
     out: Annotated[Path, typer.Option(help="Folder for repeats and tables.")] = Path("reproduction"),
     jobs: Annotated[int, typer.Option(help="Number of repeats to run at the same time.")] = 1,
+    executor: Annotated[str, typer.Option(help="Where repeats run: local, or ray for a Ray cluster.")] = "local",
+    address: Annotated[
+        str | None, typer.Option(help="Address of the head of the Ray cluster, such as 10.0.0.4:6379.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Random seed of the first repeat.", min=0)] = 0,
     parameter: Annotated[
         list[str] | None, typer.Option(help="Parameter to override as key=value; may be repeated.")
@@ -40,6 +44,8 @@ def reproduce(
         quick=quick,
         out=out,
         jobs=jobs,
+        executor=executor,
+        address=address,
         seed=seed,
         parameters=parse_assignments(parameter, flag="--parameter"),
         progress=False if quiet or as_json else "auto",

@@ -10,6 +10,8 @@ Nothing but the functions of this module knows Ray, which is imported when an ex
 
 from __future__ import annotations
 
+import os
+import re
 import socket
 import threading
 import time
@@ -30,6 +32,8 @@ Result = TypeVar("Result")
 
 # Seconds between two looks at the head, and the most that one look may take.
 _LOOK, _ANSWER = 1.0, 2.0
+# Seconds after which the size of the cluster is looked up again.
+_ASK_AGAIN = 5.0
 # Seconds in which Ray must close a connection; without a head it takes its time.
 _CLOSE = 10.0
 # Ray ends the process after a minute without a head.
@@ -87,6 +91,7 @@ class RayExecutor:
     @property
     def workers(self) -> int:
         """The number of processors of the cluster at this moment."""
+        self._require_head()
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def close(self) -> None:
@@ -117,11 +122,14 @@ class RayExecutor:
         call = ray.remote(num_cpus=1, max_retries=self._retries)(_call)
         todo = iter(tasks)
         waiting: deque[Any] = deque()
+        workers, asked = self.workers, time.monotonic()
         stored = ray.put(shared)
         try:
             while True:
-                ahead = AHEAD * self.workers
-                while len(waiting) < ahead and (task := next(todo, _END)) is not _END:
+                # A cluster may grow while it works.
+                if time.monotonic() - asked > _ASK_AGAIN:
+                    workers, asked = self.workers, time.monotonic()
+                while len(waiting) < AHEAD * workers and (task := next(todo, _END)) is not _END:
                     waiting.append(call.remote(version("thence"), function, stored, task))
                 if not waiting:
                     return
@@ -131,14 +139,21 @@ class RayExecutor:
             self._cancel(waiting)
 
     def _connect(self, address: str | None) -> None:
+        wanted = address or os.environ.get("RAY_ADDRESS") or "auto"
+        hint = (
+            "start one with 'ray start --head', pass the address of its head, and use the same versions of Python and "
+            "Ray on all machines"
+        )
+        # Ray would look for it for minutes.
+        if re.fullmatch(r"[^/]+:\d+", wanted) and not _is_open(wanted):
+            raise ClusterError("no Ray cluster answers at this address", where=wanted, hint=hint)
         try:
-            self._ray.init(address=address or "auto", log_to_driver=False, logging_level="ERROR", namespace="thence")
+            self._ray.init(address=wanted, log_to_driver=False, logging_level="ERROR", namespace="thence")
         except Exception as error:
             raise ClusterError(
                 f"no Ray cluster can be used here ({_first_line(error)})",
                 where=address,
-                hint="start one with 'ray start --head', pass the address of its head, and use the same versions of "
-                "Python and Ray on all machines",
+                hint=hint,
             ) from error
 
     def _find_head(self) -> str | None:
@@ -151,7 +166,6 @@ class RayExecutor:
     def _result(self, task: Any) -> Any:
         """The result of a task, as soon as it is there."""
         errors = self._ray.exceptions
-        silent_since: float | None = None
         while True:
             try:
                 ready, _ = self._ray.wait([task], timeout=_LOOK)
@@ -167,23 +181,23 @@ class RayExecutor:
                 ) from error
             except (errors.RaySystemError, errors.RayError, ConnectionError) as error:
                 raise self._lost(_first_line(error)) from error
-            if self._answers():
-                silent_since = None
-            elif silent_since is None:
-                silent_since = time.monotonic()
-            elif time.monotonic() - silent_since >= self._patience:
+            self._require_head()
+
+    def _require_head(self) -> None:
+        """Wait until the head answers; raise if it does not in time.
+
+        To be called before Ray is asked for something that only the head knows: Ray would wait a minute, and then end
+        the process.
+        """
+        since = time.monotonic()
+        while not self._answers():
+            if time.monotonic() - since >= self._patience:
                 raise self._lost(f"it has not answered for {self._patience:g} seconds")
+            time.sleep(min(_LOOK, self._patience / 4))
 
     def _answers(self) -> bool:
         """Whether the head accepts connections; without an address, Ray has to notice by itself."""
-        if self._head is None:
-            return True
-        host, _, port = self._head.rpartition(":")
-        try:
-            with socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER):
-                return True
-        except OSError:
-            return False
+        return self._head is None or _is_open(self._head)
 
     def _lost(self, why: str) -> ClusterError:
         return ClusterError(f"the Ray cluster is lost: {why}", where=self._where, hint=_AGAIN)
@@ -196,6 +210,16 @@ class RayExecutor:
 
 
 _END: Any = object()
+
+
+def _is_open(address: str) -> bool:
+    """Whether somebody accepts connections at ``host:port``."""
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER):
+            return True
+    except (OSError, OverflowError):
+        return False
 
 
 def _call(caller: str, function: Callable[[Any, Any], Result], shared: Any, task: Any) -> Result:

@@ -10,13 +10,14 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from thence.cluster import Executor, open_executor
 from thence.errors import ConfigError, RunError, nearest, require
 from thence.experiments.claims import Verdict, check_claims
 from thence.experiments.files import (
@@ -110,6 +111,8 @@ def reproduce(
     quick: bool = False,
     out: str | os.PathLike[str] = "reproduction",
     jobs: int = 1,
+    executor: str | Executor = "local",
+    address: str | None = None,
     seed: int = 0,
     parameters: Mapping[str, Any] | None = None,
     progress: str | bool | Progress = "auto",
@@ -125,7 +128,10 @@ def reproduce(
         repeats: Number of repeats.
         quick: Use less data and smaller settings, to test that everything works.
         out: The folder for repeats, tables, figures and the HTML page.
-        jobs: Number of processes; only times depend on it.
+        jobs: Number of processes of this machine; only times depend on it.
+        executor: Where repeats run: ``"local"``, ``"ray"``, or an executor of ``thence.cluster``. All machines need the
+            data sets; results are stored here.
+        address: The address of the Ray cluster, such as ``"10.0.0.4:6379"``.
         seed: Random seed.
         parameters: Parameters that override those of the experiment files, such as ``{"evaluations": 30_000}``.
         progress: ``"auto"`` (bars on a terminal), ``"on"``, ``"off"``, or a function.
@@ -137,6 +143,7 @@ def reproduce(
         ConfigError: An experiment, a data set or a parameter is unknown, or a value is not allowed.
         MissingExtraError: The extra ``plots`` or ``baselines`` is not installed.
         RunError: ``out`` has repeats with other settings or of other data.
+        ClusterError: The cluster cannot be reached or was lost; what was complete is stored.
 
     Examples:
         >>> reproduce("7")
@@ -161,7 +168,8 @@ def reproduce(
     store = Store(Path(out))
     missing = [task for task in tasks if _load_repeat(store, task) is None]
     with show_progress(progress) as progress_callback:
-        _run_tasks(missing, store, jobs=jobs, progress=progress_callback)
+        with open_executor(executor, address=address) as where:
+            _run_tasks(missing, store, jobs=jobs, executor=where, progress=progress_callback)
         found = [repeat for task in tasks if (repeat := _load_repeat(store, task)) is not None]
         return _write_results(plan, found, store, quick=quick, progress=progress_callback)
 
@@ -279,7 +287,7 @@ def run_task(task: Task, notify: Callable[[str], None] = lambda note: None) -> R
     )
 
 
-def _run_tasks(missing: Sequence[Task], store: Store, *, jobs: int, progress: Progress) -> None:
+def _run_tasks(missing: Sequence[Task], store: Store, *, jobs: int, executor: Executor, progress: Progress) -> None:
     if not missing:
         return
     begin = time.monotonic()
@@ -288,6 +296,12 @@ def _run_tasks(missing: Sequence[Task], store: Store, *, jobs: int, progress: Pr
         progress("repeats", done, len(missing), f"{note}{_format_time_left(begin, done, len(missing))}")
 
     update(0, "")
+    if not executor.is_local:
+        with closing(executor.map(_run_repeat, missing, shared=None)) as repeats:
+            for done, repeat in enumerate(repeats, start=1):
+                store.save(repeat)
+                update(done, f"{repeat.dataset}: {repeat.work}")
+        return
     if jobs == 1:
         for done, task in enumerate(missing):
             load_data(task.dataset, task.quick, task.data)
@@ -306,6 +320,10 @@ def _run_tasks(missing: Sequence[Task], store: Store, *, jobs: int, progress: Pr
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _run_repeat(_: None, task: Task) -> Repeat:
+    return run_task(task)
 
 
 def _run_and_save(task: Task, store: Store) -> None:

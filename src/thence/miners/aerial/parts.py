@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from contextlib import closing
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
@@ -39,7 +40,7 @@ def extract_in_parts(
     k: int | None = None,
     progress: QueryProgress | None = None,
     executor: Executor | None = None,
-    queries_per_part: int = QUERIES_PER_PART,
+    queries_per_part: int | None = None,
 ) -> RuleArrays:
     """Return the rules of a network, or the most probable ones.
 
@@ -49,10 +50,11 @@ def extract_in_parts(
         k: The number of rules to keep; all by default.
         progress: Called after each batch of queries, on an executor after each part.
         executor: Where to search; by default in this process.
-        queries_per_part: About how many queries a part makes. On a graphics processor there is one part.
+        queries_per_part: About how many queries a part makes, by default ``QUERIES_PER_PART``. On a graphics processor
+            there is one part.
 
     Returns:
-        The rules, in the order of ``extract_rules`` or ``extract_top_rules``.
+        The rules of one part after the other, each in the order of ``extract_rules``; or the most probable first.
 
     Examples:
         >>> from thence.miners.aerial.autoencoder import initialise
@@ -62,7 +64,7 @@ def extract_in_parts(
     """
     weights = estimate_queries(model.layout, search)
     total = int(weights.sum())
-    count = math.ceil(total / queries_per_part) if model.device.type == "cpu" else 1
+    count = math.ceil(total / (queries_per_part or QUERIES_PER_PART)) if model.device.type == "cpu" else 1
     parts = split_search(model, count=count, search=search) if count > 1 else [search]
     done = [0]
 
@@ -90,7 +92,8 @@ def extract_in_parts(
 
 
 def _extract_range(shared: tuple[Autoencoder, SearchSettings, int | None], first: range | None) -> RuleArrays:
-    model, search, k = shared
+    # torch does not share arrays that cannot be written.
+    model, search, k = deepcopy(shared)
     return _extract(model, replace(search, first_features=first), k, None)
 
 
