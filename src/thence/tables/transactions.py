@@ -486,7 +486,11 @@ def _value_to_json(value: Value | Interval) -> Any:
 
 
 def _value_from_json(value: Any) -> Value | Interval:
-    return Interval.from_dict(value) if isinstance(value, dict) else value
+    if isinstance(value, dict):
+        return Interval.from_dict(value)
+    if not isinstance(value, (str, int, float)):
+        raise TypeError(f"a value must be a string, a number or an interval, got {quote(value)}")
+    return value
 
 
 def _missing_share(blocks: Sequence[Block]) -> float:
