@@ -47,6 +47,8 @@ def test_messages_have_a_bounded_size() -> None:
     assert lines[-2].strip() == "… and 29,942 more"
     assert lines[-1].strip() == "nothing was loaded"
     assert len(str(GraphError("x" * 9_000, where="y" * 9_000, hint="z" * 9_000))) < 3_100
+    assert len(str(GraphError("\n".join(["x" * 900] * 60)))) < 4_200, "many long lines gave 9,248 characters"
+    assert str(GraphError("\n".join(["a"] * 60))) == "\n".join(["a"] * 60)
 
 
 class Panic(BaseException):

@@ -33,6 +33,7 @@ __all__ = [
 
 LONGEST_NAME = 80  # characters of a name that a message quotes
 MOST_LINES, LONGEST_LINE = 60, 1000  # lines of a message, and characters of a line
+LONGEST_TEXT = 4_000  # characters of a message
 LONGEST_REASON = 200  # characters of a foreign message
 LONGEST_COMPARED, MOST_COMPARED = 200, 20_000  # of names that may have been meant
 # What changes a terminal or the direction of text, and halves of surrogate pairs, which no encoding can write.
@@ -197,12 +198,23 @@ def printable(text: str) -> str:
 
 def _shorten(text: str) -> str:
     """A message of bounded size: the first lines, the last one, and how many are left out."""
-    lines = text.split("\n")
-    if len(lines) > MOST_LINES:
-        left_out = len(lines) - MOST_LINES
-        lines = [*lines[: MOST_LINES - 1], f"  … and {left_out:,} more", lines[-1]]
+    *lines, last = text.split("\n")
+    last = _clip(last)
+    kept: list[str] = []
+    size = len(last)
+    for line in map(_clip, lines[: MOST_LINES - 1]):
+        size += len(line)
+        if kept and size > LONGEST_TEXT:
+            break
+        kept.append(line)
+    left_out = len(lines) - len(kept)
+    return "\n".join([*kept, *([f"  … and {left_out:,} more"] if left_out else []), last])
+
+
+def _clip(line: str) -> str:
+    """A line of bounded size: its beginning and its end."""
     half = LONGEST_LINE // 2
-    return "\n".join(one if len(one) <= LONGEST_LINE else f"{one[:half]} … {one[-half:]}" for one in lines)
+    return line if len(line) <= LONGEST_LINE else f"{line[:half]} … {line[-half:]}"
 
 
 def _escape(text: str, unsafe: str) -> str:

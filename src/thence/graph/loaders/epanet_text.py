@@ -123,7 +123,7 @@ def _find_duplicates(rows: list[tuple[int, str, list[str]]]) -> Iterator[str]:
         for number, section, fields in rows:
             if section in sections:
                 if fields[0] in known:
-                    yield f"line {number}: [{section}] duplicate name '{fields[0]}' (first on line {known[fields[0]]})"
+                    yield f"line {number}: [{section}] duplicate name {quote(fields[0])} (first on line {known[fields[0]]})"
                 known.setdefault(fields[0], number)
 
 
