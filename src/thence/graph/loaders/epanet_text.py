@@ -123,7 +123,8 @@ def _find_duplicates(rows: list[tuple[int, str, list[str]]]) -> Iterator[str]:
         for number, section, fields in rows:
             if section in sections:
                 if fields[0] in known:
-                    yield f"line {number}: [{section}] duplicate name {quote(fields[0])} (first on line {known[fields[0]]})"
+                    first = known[fields[0]]
+                    yield f"line {number}: [{section}] duplicate name {quote(fields[0])} (first on line {first})"
                 known.setdefault(fields[0], number)
 
 
