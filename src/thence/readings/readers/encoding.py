@@ -10,6 +10,8 @@ from thence.errors import InputError
 
 __all__ = ["read_utf8"]
 
+MOST_BYTES = 1 << 30
+
 
 def read_utf8(path: Path, encoding: str | None = None) -> tuple[bytes, tuple[str, ...]]:
     """Read a text file, decompressing ``.gz``.
@@ -41,8 +43,13 @@ def read_utf8(path: Path, encoding: str | None = None) -> tuple[bytes, tuple[str
 
 def _decompress(path: Path) -> bytes:
     try:
-        data = path.read_bytes()
-        return gzip.decompress(data) if path.suffix.lower() == ".gz" else data
+        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
+            data = stream.read(MOST_BYTES + 1)
+        if len(data) > MOST_BYTES:
+            raise InputError(
+                f"more than {MOST_BYTES >> 20} MiB of text", where=str(path), hint="check that it is the right file"
+            )
+        return data
     except (EOFError, zlib.error) as error:
         raise InputError(
             f"incomplete gzip file: {error}", where=str(path), hint="it may be truncated; copy or write it again"

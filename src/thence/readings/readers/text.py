@@ -1,4 +1,4 @@
-"""CSV and similar text files as source tables, read into memory.
+"""CSV and similar text files as source tables, read into memory unless they are large.
 
 ``.encoding`` and ``.dialect`` detect how the file is written. A column is read as numbers if all its cells are numbers,
 and as strings otherwise; times stay strings. Lines with too many or too few fields are detected here, because later
@@ -7,6 +7,8 @@ they could not be distinguished from empty cells.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from thence.readings.findings import Finding
 from thence.readings.losses import advise_repair, refuse_large_loss
 from thence.readings.readers.dialect import Dialect, detect_dialect, numbers_with
 from thence.readings.readers.encoding import read_utf8
+from thence.readings.readers.large_text import LARGE, copy_blocks, iter_blocks, starts_large
 from thence.readings.readers.lines import count_fields, plain_ends, rewrite
 from thence.readings.readers.roles import OTHER_SENSOR_NAMES, SENSOR_NAMES, TIME_NAMES, plain_name
 from thence.readings.readers.table import ReadOptions, SourceTable, drop_blank_rows, fill_header
@@ -34,6 +37,10 @@ def read_text(path: Path, options: ReadOptions) -> list[SourceTable]:
 
 
 def _read_table(path: Path, options: ReadOptions) -> SourceTable:
+    with door(InputError, where=str(path)):
+        large = starts_large(path)
+    if large:
+        return _read_large(path, options)
     data, notes = read_utf8(path, options.encoding)
     body = data.lstrip(b"\r\n")
     skipped = data[: len(data) - len(body)].count(b"\n")
@@ -72,6 +79,52 @@ def _read_table(path: Path, options: ReadOptions) -> SourceTable:
         place=place,
         notes=(*notes, *more),
         findings=tuple(Finding(what, n, where=str(path)) for what, n in counts if n),
+    )
+
+
+def _read_large(path: Path, options: ReadOptions) -> SourceTable:
+    """Read a text that is too large for memory: it is copied block by block, and the copy is scanned."""
+    where = str(path)
+    base = SourceTable(pl.LazyFrame(), where, title=_title(path), text_file=True)
+    first = next(iter_blocks(path, options.encoding), None)
+    if first is None or not first[0].strip():
+        return base
+    dialect = detect_dialect(plain_ends(first[0]), first[1] - 1, options, where)
+    names, notes = fill_header(dialect.columns, f"{path}, line {dialect.first_line}")
+    if dialect.trimmed:
+        notes.append(f"removed spaces around {dialect.trimmed} column names")
+    dialect = replace(dialect, columns=names)
+    counts: Counter[str] = Counter()
+
+    def read(types: Mapping[str, pl.DataType]) -> Iterator[pl.DataFrame]:
+        counts.clear()
+        for body, line in iter_blocks(path, options.encoding):
+            here = replace(dialect, first_line=line, headerless=dialect.headerless or line > dialect.first_line)
+            body = plain_ends(body)
+            scanned = _scan_lines(body, here, where)
+            if not scanned.sound or scanned.ragged:
+                if scanned.sound and options.on_error == "raise":
+                    _judge_ragged_lines(scanned, here, options, where)
+                body, _ = rewrite(body, dialect.separator, where, first_line=line, width=len(names))
+            frame = _read_columns(body, here, options, where, types)
+            kept, _ = drop_blank_rows(frame)
+            counts["ragged"] += scanned.ragged
+            counts["lines"] += scanned.lines
+            counts["blank"] += frame.height - kept.height
+            yield kept
+
+    frame = copy_blocks(read, where=where)
+    refuse_large_loss("ragged", counts["ragged"], counts["lines"], max_loss=options.max_loss, where=where)
+    size = LARGE >> 20
+    return replace(
+        base,
+        frame=frame,
+        in_memory=False,
+        headerless=dialect.headerless,
+        decimal=dialect.decimal,
+        place=lambda row: f"row {row + 1} below the header",
+        notes=(*notes, f"more than {size} MiB of text: scanned from a temporary copy, and checked when it is windowed"),
+        findings=tuple(Finding(what, counts[what], where=where) for what in ("ragged", "blank") if counts[what]),
     )
 
 
@@ -150,9 +203,17 @@ def _title(path: Path) -> str:
     return (path.with_suffix("") if path.suffix.lower() == ".gz" else path).stem
 
 
-def _read_columns(body: bytes, dialect: Dialect, options: ReadOptions, where: str) -> pl.DataFrame:
+def _read_columns(
+    body: bytes,
+    dialect: Dialect,
+    options: ReadOptions,
+    where: str,
+    types: Mapping[str, pl.DataType] | None = None,
+) -> pl.DataFrame:
+    """Read the columns; types that are given are tried, and left if a cell does not fit."""
     names = list(dialect.columns)
     texts = _text_columns(dialect, options)
+    known = {name: dtype for name, dtype in (types or {}).items() if dtype == pl.String}
     # polars reads decimal points as such even with decimal_comma=True, so cells with points are read as strings and
     # judged later. There are none if the sign was detected and not given (points in dates do not count).
     points = options.decimal == "," and next(numbers_with(".", body, dialect.separator), None) is not None
@@ -169,7 +230,7 @@ def _read_columns(body: bytes, dialect: Dialect, options: ReadOptions, where: st
             raise_if_empty=False,
             infer_schema=schema_length is not None,
             infer_schema_length=schema_length,
-            schema_overrides=dict.fromkeys(texts, pl.String()),
+            schema_overrides={**known, **dict.fromkeys(texts, pl.String())},
         )
 
     with door(InputError, where=where):
