@@ -73,8 +73,9 @@ def test_a_few_kills(name: str, nursery: Nursery, made: Path, tmp_path: Path) ->
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_thousand_kills_in_all(name: str, nursery: Nursery, made: Path, tmp_path: Path) -> None:
+    """THENCE_KILLS=0.1 does a tenth of them."""
     assert sum(scenario.kills for scenario in SCENARIOS.values()) == 1_000
-    times = SCENARIOS[name].kills
+    times = max(int(SCENARIOS[name].kills * float(os.environ.get("THENCE_KILLS", "1"))), 1)
     caught = end_often(name, times, nursery, made, tmp_path)
     print(f"{name}: {times} signals, {caught} in time")
     assert caught > times // 4, "most commands ended before their signal: the scenario is too short"
