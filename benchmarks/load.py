@@ -130,9 +130,8 @@ def main() -> None:
         measure(given.measure[0], Path(given.measure[1]))
         return
     share = 0.001 if given.quick else given.share
-    print(
-        "| input | size | file, MB | seconds | of processors | peak memory, GiB | found |\n|---|---:|---:|---:|---:|---:|---|"
-    )
+    print("| input | size | file, MB | seconds | of processors | peak memory, GiB | found |")
+    print("|---|---:|---:|---:|---:|---:|---|")
     for name in given.only.split(",") if given.only else JOBS:
         title, full, file, write, _ = JOBS[name]
         size = max(int(full * share), 10)
