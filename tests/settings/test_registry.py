@@ -45,3 +45,24 @@ def test_a_part_of_the_package_wins_over_a_plug_in() -> None:
 def test_what_is_wrong_is_said(name: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         NUMBERS.load(name)
+
+
+@pytest.mark.parametrize(
+    ("module", "told"),
+    [
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("def broken(:", "SyntaxError"),
+        ("raise BaseException('panic')", "BaseException: panic"),
+    ],
+)
+def test_a_plug_in_that_fails_when_it_is_imported_is_named(
+    module: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only ImportError and AttributeError were told; others ended in a traceback."""
+    name = f"broken_plugin_{abs(hash(module))}"
+    add_distribution(tmp_path, name, module, {"test.numbers": {"broken": f"{name}:X"}})
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ConfigError, match="fails when it is imported") as caught:
+        NUMBERS.load("broken")
+    assert told in str(caught.value)
+    assert "update or remove that package" in str(caught.value)
