@@ -188,3 +188,24 @@ def test_a_failed_export_leaves_the_old_file(tmp_path: Path) -> None:
         write_rules(varied(), path, find="nothing")
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["rules.rq"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("rules.pmml", '<?xml version="1.0" encoding="no-such"?><PMML/>'),
+        ("rules.pmml", '<!DOCTYPE a [<!ENTITY b "ha"><!ENTITY c "&b;&b;">]><PMML>&c;</PMML>'),
+        ("rules.pmml", "<a>" * 100_000),
+        ("rules.json", "[" * 100_000),
+        ("rules.json", '{"format": "thence rules", "version": ' + "9" * 5_000 + "}"),
+        ("x" * 5_000 + ".json", None),
+    ],
+)
+def test_hostile_files_of_rules_are_refused(name: str, content: str | None, tmp_path: Path) -> None:
+    """They ended in LookupError, RecursionError, ValueError and OSError."""
+    path = tmp_path / name
+    if content is not None:
+        path.write_text(content, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        read_rules(path)
+    assert len(str(caught.value)) < 2_000

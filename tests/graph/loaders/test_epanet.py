@@ -257,3 +257,44 @@ def test_files_without_a_network_are_refused(tmp_path: Path) -> None:
     file.write_text(SMALL.format(units="LPS", headloss="H-W").replace("[TAGS]", "[FLAGS]"))
     with pytest.raises(GraphError, match=r"unknown section \[FLAGS\] \(did you mean 'TAGS'\?\)"):
         read_graph(file)
+
+
+NETWORK = """[JUNCTIONS]
+j1 10 0
+j2 10 0
+[RESERVOIRS]
+r1 50
+[PIPES]
+p1 r1 j1 100 200 100 0 CV
+p2 j1 j2 100 200 100 {}
+[OPTIONS]
+Units LPS
+Headloss H-W
+[END]
+"""
+
+
+@pytest.mark.parametrize(
+    ("fields", "check_valve", "status"),
+    [("0 CV", True, "open"), ("CV ; a comment", True, "open"), ("Closed", False, "closed"), ("0 Open", False, "open")],
+)
+def test_the_status_of_a_pipe(tmp_path: Path, fields: str, check_valve: bool, status: str) -> None:
+    """EPANET reads a status in the place of the loss coefficient; WNTR does not."""
+    (tmp_path / "a.inp").write_text(NETWORK.format(fields), encoding="utf-8")
+    pipe = read_graph(tmp_path / "a.inp").node("Pipe p2")
+    assert (pipe.properties["check_valve"], pipe.properties["status"]) == (check_valve, status)
+
+
+@pytest.mark.parametrize("fields", ["0 CV extra", "0 Closed extra"])
+def test_a_pipe_with_further_fields_is_refused(tmp_path: Path, fields: str) -> None:
+    """WNTR took the status of the row before: a check valve was lost, and a closed pipe became a check valve."""
+    (tmp_path / "a.inp").write_text(NETWORK.format(fields), encoding="utf-8")
+    with pytest.raises(GraphError, match=r"line 8: .* row of 'p2' has 9 fields, at most 8 are read: remove 'extra'"):
+        read_graph(tmp_path / "a.inp")
+
+
+@pytest.mark.parametrize(("old", "new"), [("j2 10", "j2 nan"), ("j2 10", "j2 1e400"), ("100 0 CV", "100 0 shut")])
+def test_values_that_are_none_are_told_with_the_file(tmp_path: Path, old: str, new: str) -> None:
+    (tmp_path / "a.inp").write_text(NETWORK.format("0").replace(old, new), encoding="utf-8")
+    with pytest.raises(GraphError, match=r"a\.inp"):
+        read_graph(tmp_path / "a.inp")
