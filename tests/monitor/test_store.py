@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import numpy as np
@@ -87,3 +88,36 @@ def test_another_file_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="not a file of alerts"):
         AlertFile(tmp_path / "notes.txt")
     assert (tmp_path / "notes.txt").read_text() == "important\n"
+
+
+def test_a_damaged_record_that_others_follow_is_not_taken_for_a_torn_one(tmp_path: Path) -> None:
+    """All records after it had been acknowledged, and were cut off without a word."""
+    with Store(tmp_path) as store:
+        store.save({"a": 1}, {})
+        for record in (b"first", b"second", b"third"):
+            store.append(record)
+    journal = tmp_path / "journal-1.log"
+    content = journal.read_bytes()
+    journal.write_bytes(content.replace(b"second", b"sXcond"))
+    with Store(tmp_path) as store:
+        store.load()
+        with pytest.raises(RunError, match="was changed or damaged"):
+            list(store.replay())
+    assert len(journal.read_bytes()) == len(content)
+    journal.write_bytes(content.replace(b"third", b"tXird"))
+    with Store(tmp_path) as store:
+        store.load()
+        assert list(store.replay()) == [b"first", b"second"]
+
+
+def test_a_changed_snapshot_is_refused(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.save({"a": 1}, {"b": np.arange(3)})
+    with np.load(tmp_path / "state.npz") as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    arrays["b"] = arrays["b"] + 1
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    (tmp_path / "state.npz").write_bytes(buffer.getvalue())
+    with Store(tmp_path) as store, pytest.raises(RunError, match="its checksum does not match"):
+        store.load()

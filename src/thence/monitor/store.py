@@ -148,7 +148,11 @@ class Store:
             raise RunError(f"cannot be written ({error.strerror or error})", where=str(self._path)) from error
 
     def replay(self) -> Iterator[bytes]:
-        """Yield the records since the last snapshot, and cut off a torn one at the end."""
+        """Yield the records since the last snapshot, and cut off a torn one at the end.
+
+        Raises:
+            RunError: If a record is damaged that others follow; nothing is cut off then.
+        """
         if not self._path.is_file():
             return
         whole = 0
@@ -157,6 +161,13 @@ class Store:
                 size, check = _HEADER.unpack(header)
                 record = file.read(size) if size <= _LARGEST else b""
                 if len(record) < size or zlib.crc32(record) != check:
+                    # Only the last record can be torn: each is on disk before the next one begins.
+                    if len(record) == size and file.read(1):
+                        raise RunError(
+                            f"the record at byte {whole:,} was changed or damaged after it was written",
+                            where=str(self._path),
+                            hint="restore a copy, or choose another folder with --state to start from the beginning",
+                        )
                     break
                 whole = file.tell()
                 yield record
