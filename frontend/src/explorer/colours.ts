@@ -11,8 +11,17 @@ export interface Colours {
   classes: string[];
 }
 
-/** Shapes of nodes by the position of their class, so that colour is not the only sign. */
-export const shapes: readonly string[] = ["ellipse", "rectangle", "triangle", "diamond", "hexagon", "vee", "pentagon", "round-rectangle"];
+/** Corners of nodes by the position of their class, within a circle of radius 1; none for a circle. Colour is not the only sign. */
+export const outlines: readonly (readonly (readonly [number, number])[] | null)[] = [
+  null,
+  [[-0.85, -0.85], [0.85, -0.85], [0.85, 0.85], [-0.85, 0.85]],
+  [[0, -1.05], [1, 0.8], [-1, 0.8]],
+  [[0, -1.1], [1.1, 0], [0, 1.1], [-1.1, 0]],
+  [[-0.5, -0.9], [0.5, -0.9], [1.05, 0], [0.5, 0.9], [-0.5, 0.9], [-1.05, 0]],
+  [[0, -0.35], [1, -0.95], [0, 1.05], [-1, -0.95]],
+  [[0, -1.05], [1, -0.3], [0.62, 0.9], [-0.62, 0.9], [-1, -0.3]],
+  [[-1.1, -0.6], [1.1, -0.6], [1.1, 0.6], [-1.1, 0.6]],
+];
 
 function resolved(names: readonly string[]): string[] {
   const probe = document.createElement("span");
@@ -35,7 +44,7 @@ export function coloursOf(): Colours {
     "--faint",
     "--violated",
     "--ink",
-    ...shapes.map((_, position) => `--c${position}`),
+    ...outlines.map((_, position) => `--c${position}`),
   ]);
   return { text, surface, line, quiet, accent, strong, classes };
 }
