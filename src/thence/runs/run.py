@@ -26,7 +26,7 @@ import polars as pl
 from thence.atomic import INCOMPLETE, finish_first, new_folder
 from thence.controls.control import Control, Controls
 from thence.display.rules import run_html
-from thence.errors import ConfigError, InputError, MiningError, RunError, nearest, quote
+from thence.errors import ConfigError, InputError, MiningError, RunError, door, nearest, quote
 from thence.export import read_rules, write_rules
 from thence.graph.sites import AnySystem
 from thence.integrity.checksums import parse_record
@@ -511,7 +511,9 @@ def _unreadable(path: Path, error: Exception) -> RunError:
 
 
 def _require_whole(folder: Path) -> None:
-    if not folder.is_dir():
+    with door(RunError, where=quote(folder)[1:-1], hint="check the path"):
+        exists = folder.is_dir()  # raises for a name that is too long
+    if not exists:
         siblings = [p.name for p in folder.parent.iterdir() if p.is_dir()] if folder.parent.is_dir() else []
         visible = [name for name in siblings if not name.startswith(".")]
         raise RunError("no such run folder", where=str(folder), hint=nearest(folder.name, visible))
