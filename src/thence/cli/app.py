@@ -30,7 +30,7 @@ from thence.cli.review import review
 from thence.cli.screen import print_error
 from thence.cli.show import show
 from thence.cli.verify import verify
-from thence.errors import ThenceError
+from thence.errors import ThenceError, quote
 
 __all__ = ["app"]
 
@@ -63,7 +63,8 @@ class ErrorHandlingGroup(TyperGroup):
             if debug:
                 raise
             _discard_output()
-            print_error(f"thence: {error.filename or 'standard output'}: {error.strerror or error}")
+            where = quote(error.filename)[1:-1] if error.filename else "standard output"
+            print_error(f"thence: {where}: {error.strerror or error}")
             raise typer.Exit(1) from error
 
 
