@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from tests.export.rulesets import varied
@@ -39,3 +41,11 @@ def test_no_rules_are_a_table_without_rows(tmp_path: Path) -> None:
     text = write_rules(RuleSet.empty("nothing met the thresholds"), tmp_path / "rules.md").read_text(encoding="utf-8")
     assert "0 rules" in text
     assert "nothing met the thresholds" in text
+
+
+def test_a_selection_without_rules_is_a_table_without_rows(tmp_path: Path) -> None:
+    """Texts in extra columns had no type without a row (ComputeError of polars)."""
+    rules = varied()
+    texts = replace(rules, extras={**rules.extras, "words": np.array(["a"] * len(rules), dtype=object)})
+    path = write_rules(texts.take(np.arange(0)), tmp_path / "none.csv")
+    assert pl.read_csv(path).height == 0

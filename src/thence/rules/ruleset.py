@@ -524,7 +524,10 @@ class RuleSet:
             columns["english"] = pl.Series([rule.english for rule in self], dtype=pl.String)
         columns |= {name: getattr(self.counts, name) for name in COUNT_FIELDS}
         columns |= {name: self.measure(name) for name in MEASURES}
-        columns |= {name: np.asarray(values) for name, values in self.extras.items()}
+        for name, values in self.extras.items():
+            # Texts are objects; without a row polars could not know that, and a table of objects cannot be written.
+            texts_only = not len(self) and np.asarray(values).dtype == object
+            columns[name] = pl.Series([], dtype=pl.String) if texts_only else np.asarray(values)
         return pl.DataFrame(columns)
 
     def to_pandas(self, *, exact: bool = False) -> pd.DataFrame:
