@@ -19,6 +19,7 @@ from tests.helpers.brokers import free_port
 from tests.helpers.commands import fail, succeed
 from tests.helpers.graph_servers import PASSWORD, BoltProcess, needs_bolt
 from thence.graph.knowledge_graph import KnowledgeGraph
+from thence.runs.provenance import hash_graph
 from thence.stores.bolt import open_bolt, parse_bolt_url, quote_name
 from thence.stores.urls import without_credentials
 
@@ -315,7 +316,8 @@ def test_mining_from_the_server_is_mining_from_the_file(server: BoltProcess, tmp
     assert toy.graph is not None
     assert toy.binding is not None
     write_graph(server, "toy", toy.graph)
-    assert content(th.read_graph(f"{server.url}/toy")) == content(toy.graph)
+    read = th.read_graph(f"{server.url}/toy")
+    assert content(read) == content(toy.graph)
     toy.sensors.to_polars().write_parquet(tmp_path / "sensors.parquet")
     pl.DataFrame({"sensor": list(toy.binding), "node": list(toy.binding.values())}).write_csv(tmp_path / "binding.csv")
     (tmp_path / "graph.json").write_text(json.dumps(toy.graph.to_dict()))
@@ -336,6 +338,19 @@ def test_mining_from_the_server_is_mining_from_the_file(server: BoltProcess, tmp
             data = path.read_bytes()
             assert PASSWORD.encode() not in data, path
             assert b"pl%40y" not in data, path
+    record = json.loads((tmp_path / "server" / "provenance.json").read_text())["inputs"]["servers"]["graph"]
+    assert record == {"url": f"{server.plain}/toy", "nodes": 5, "edges": 4, "sha256": hash_graph(read)}
+    # The run reads its inputs again; without credentials in the environment it says why it cannot.
+    run = th.mine(
+        tmp_path / "sensors.parquet",
+        f"{server.url}/toy",
+        tmp_path / "binding.csv",
+        windows="1h",
+        progress="off",
+        report=False,
+    )
+    assert run.config.input.graph == f"{server.plain}/toy"
+    assert PASSWORD not in repr(run.config)
     told = fail("mine", *common[1:], "--graph", f"bolt://root:s3cret-word@127.0.0.1:{server.port}/toy")
     assert "refuses the user name" in told
     assert "s3cret-word" not in told

@@ -20,6 +20,7 @@ from thence.counting.by_site import with_site_columns
 from thence.counting.recount import counted_on
 from thence.errors import ConfigError, RunError, door, quote
 from thence.graph.sites import AnySystem, Sites
+from thence.graph.system import System
 from thence.miners.base import BaseMiner, Miner, settings_of
 from thence.progress import Progress, show_progress
 from thence.readings.windows import WindowedReadings
@@ -59,8 +60,9 @@ from thence.runs.preparation import (
     window_readings,
     window_text,
 )
-from thence.runs.provenance import environment, hash_files, hash_table
+from thence.runs.provenance import environment, hash_binding, hash_files, hash_graph, hash_table
 from thence.runs.run import FORMAT, Run, refuse_foreign
+from thence.stores.urls import is_url, without_credentials
 from thence.tables.admissibility import require_matches
 from thence.tables.transactions import TransactionTable
 
@@ -373,7 +375,7 @@ def _run_on(
                 best = _interrupted(best, "laws and controls are missing")
 
     def finish() -> Run:
-        inputs = _hashes(best.config, readings, best.table)
+        inputs = _hashes(best.config, readings, best.table, system)
         kept = best
         if laws and best.config.refine.most:
             kept = best._replace(rules=drop_implied(best.rules, laws))
@@ -611,10 +613,14 @@ def _is_large(searched: _Searched) -> bool:
     return isinstance(table, TransactionTable) and float(table.n_items) * table.n_rows > LARGE
 
 
-def _hashes(config: Config, readings: WindowedReadings, table: Table) -> dict[str, Any]:
+def _hashes(config: Config, readings: WindowedReadings, table: Table, system: AnySystem) -> dict[str, Any]:
     out = _hash_inputs(config.input)
     if config.system:
         out["systems"] = {one.name: _hash_inputs(one) for one in config.system}
+    for one in system.systems if isinstance(system, Sites) else (system,):
+        given = next((part for part in config.system if part.name == one.name), config.input)
+        if found := _hash_served(given, config.input, one):
+            (out["systems"][one.name] if given is not config.input else out)["servers"] = found
     out["report"] = readings.report.to_dict()
     out["table_sha256"] = hash_table(table)
     return out
@@ -630,6 +636,25 @@ def _hash_inputs(given: InputConfig) -> dict[str, Any]:
             listed = [paths] if isinstance(paths, str) else paths
             out[name] = hash_files(path for path in listed if name != "ontology" or path != BUILT_IN_ONTOLOGY)
     return out
+
+
+def _hash_served(given: InputConfig, common: InputConfig, system: System) -> dict[str, Any]:
+    """What was read from graph servers: hashes of its content, since there are no files."""
+    out: dict[str, Any] = {}
+    graph, binding = (url if is_url(url := _given_or(given, common, name)) else None for name in ("graph", "binding"))
+    if graph is not None and system.graph is not None:
+        sizes = {"nodes": len(system.graph.nodes), "edges": len(system.graph.edges)}
+        out["graph"] = {"url": without_credentials(graph), **sizes, "sha256": hash_graph(system.graph)}
+    if binding is not None and system.binding is not None:
+        sizes = {"sensors": len(system.binding)}
+        out["binding"] = {"url": without_credentials(binding), **sizes, "sha256": hash_binding(system.binding)}
+    return out
+
+
+def _given_or(given: InputConfig, common: InputConfig, name: str) -> Any:
+    """A source of a system, or the common one of all systems; the only entry of a list."""
+    source = getattr(given, name) or getattr(common, name)
+    return source[0] if isinstance(source, tuple) and len(source) == 1 else source
 
 
 @contextmanager

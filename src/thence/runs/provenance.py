@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import json
 import os
 import platform
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -18,9 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.tables.transactions import FeatureTable, TransactionTable
 
-__all__ = ["environment", "hash_files", "hash_table"]
+__all__ = ["environment", "hash_binding", "hash_files", "hash_graph", "hash_table"]
 
 _PACKAGES = ("numpy", "numba", "polars", "pyarrow", "torch", "wntr", "pyoxigraph")
 _CHUNK = 1 << 20
@@ -77,6 +79,32 @@ def _sha256(path: Path) -> str:
         while chunk := file.read(_CHUNK):
             digest.update(chunk)
     return digest.hexdigest()
+
+
+def hash_graph(graph: KnowledgeGraph) -> str:
+    """Return one hash over nodes, edges and units of a graph, whatever their order.
+
+    >>> from thence.graph.knowledge_graph import Node
+    >>> one, two = Node("a"), Node("b", properties={"length": 3})
+    >>> hash_graph(KnowledgeGraph([one, two])) == hash_graph(KnowledgeGraph([two, one]))
+    True
+    """
+    content = graph.to_dict()
+    digest = hashlib.sha256()
+    for part in ("nodes", "edges"):
+        texts = sorted(json.dumps(one, sort_keys=True, ensure_ascii=True) for one in content[part])
+        digest.update("\n".join([part, *texts, ""]).encode("ascii"))
+    digest.update(json.dumps(content["property_units"], sort_keys=True).encode("ascii"))
+    return digest.hexdigest()
+
+
+def hash_binding(binding: Mapping[str, str]) -> str:
+    """Return one hash over a binding, whatever its order.
+
+    >>> hash_binding({"f1": "Pipe 1"}) == hash_binding({"f1": "Pipe 2"})
+    False
+    """
+    return hashlib.sha256(json.dumps(sorted(binding.items())).encode("ascii")).hexdigest()
 
 
 def hash_table(table: TransactionTable | FeatureTable) -> str:
