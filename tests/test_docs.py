@@ -5,7 +5,7 @@ All code blocks of a page run in order, in one namespace and one temporary folde
 - ``python`` blocks are executed, ``pycon`` blocks are doctests whose output must match;
 - ``sh`` and ``console`` blocks run their ``thence`` commands; in a ``console`` block the output shown must match too;
 - ``toml`` and ``json`` blocks are parsed, and a ``toml`` block that is a configuration is read as one;
-- ``text`` and ``csv`` blocks are only read.
+- ``text``, ``csv`` and ``yaml`` blocks are only read.
 
 A comment on the line before a block says more: ``<!-- file: job.toml -->`` also writes the block to that file,
 ``<!-- not run: reason -->`` keeps it from running, and ``<!-- needs: name -->`` runs it only where the files of that
@@ -45,8 +45,8 @@ PAGES = {
     str(path.relative_to(ROOT)): path
     for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md"))]
 }
-SECTIONS = {"input", "system", "windows", "discretize", "enrich", "miner", "refine", "output"}
-LANGUAGES = {"python", "pycon", "sh", "console", "toml", "json", "text", "csv"}
+SECTIONS = {"input", "system", "windows", "discretize", "enrich", "miner", "refine", "output", "executor"}
+LANGUAGES = {"python", "pycon", "sh", "console", "toml", "json", "yaml", "text", "csv"}
 SHOWN = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 MOST_LINES = 60  # of an output that the site shows; a third for each command of several
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
