@@ -253,7 +253,7 @@ def _require_ignored(ignore: Iterable[str], names: Iterable[str], where: str) ->
     for pattern in sorted(ignore):
         if pattern not in known and not fnmatch.filter(known, pattern):
             raise InputError(
-                f"ignore contains '{pattern}', but no column or sensor has this name",
+                f"ignore contains {quote(pattern)}, but no column or sensor has this name",
                 where=where,
                 hint=nearest(pattern, known),
             )
@@ -406,16 +406,16 @@ def _find_sensors(parts: Sequence[TypedTable]) -> dict[str, tuple[bool | None, t
             first = origin.setdefault(id, part)
             if kind != own:
                 raise InputError(
-                    f"sensor '{id}' has another kind in {first.table.name}",
+                    f"sensor {quote(id)} has another kind in {first.table.name}",
                     where=part.table.name,
                     hint="distinguish them with name='{column}_{kind}'",
                 )
             if None not in (known, state) and known != state:
                 raise InputError(
-                    f"sensor '{id}' reads {'states' if state else 'numbers'} here and "
+                    f"sensor {quote(id)} reads {'states' if state else 'numbers'} here and "
                     f"{'states' if known else 'numbers'} in {first.table.name}",
                     where=part.table.name,
-                    hint=f"pass categorical=['{id}'], or distinguish them with name='{{file}}/{{column}}'",
+                    hint=f"pass categorical=[{quote(id)}], or distinguish them with name='{{file}}/{{column}}'",
                 )
             found[id] = (state if known is None else known, kind)
     return found

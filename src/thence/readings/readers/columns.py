@@ -13,7 +13,7 @@ from functools import partial
 
 import polars as pl
 
-from thence.errors import ConfigError, InputError
+from thence.errors import ConfigError, InputError, quote
 from thence.readings.cleaning import quote_names, require_ids, require_reading_type
 from thence.readings.findings import Finding
 from thence.readings.frames import collect, is_text
@@ -168,29 +168,36 @@ def _bad_time_error(
     table: SourceTable, roles: Roles, options: ReadOptions, reader: TimeReader, row: int, lost: int, total: int
 ) -> InputError:
     """Return the error for the first of the rows without a usable time."""
-    raw, plain = collect(
-        table.frame.slice(row, 1).select(pl.col(roles.time), reader.plain.alias("_plain")), source=table.name
-    ).row(0)
+    temporal = table.schema[roles.time].is_temporal()
+    cell = pl.col(roles.time).to_physical() if temporal else pl.col(roles.time)  # a datetime cannot hold any year
+    query = table.frame.slice(row, 1).select(cell, reader.plain.alias("_plain"))
+    raw, plain = collect(query, source=table.name).row(0)
 
     def advise(repair: str) -> str:
         return advise_repair("bad-time", lost, total, max_loss=options.max_loss, repair=repair)
 
     drop = "pass on_error='repair' to drop the row"
     if raw is None:
-        return InputError(f"missing time in column '{roles.time}'", where=table.at(row), hint=advise(drop))
+        return InputError(f"missing time in column {quote(roles.time)}", where=table.at(row), hint=advise(drop))
     if plain is not None:
         return InputError(
-            f"column '{roles.time}': {plain} does not exist or is ambiguous in the time zone {options.zone}",
+            f"column {quote(roles.time)}: {plain} does not exist or is ambiguous in the time zone {options.zone}",
             where=table.at(row),
             hint="pass the time zone of the clock, for example timezone='UTC', or on_error='repair' to read "
             "ambiguous times as the earlier one and to drop those that do not exist",
+        )
+    if temporal:
+        return InputError(
+            f"column {quote(roles.time)} holds a time outside the years 1000 to 9999",
+            where=table.at(row),
+            hint=advise(drop),
         )
     hint = advise(f"pass time_format, or {drop}")
     if options.time_format is not None and "%Y" in options.time_format:
         hint += "; %Y is a year of four digits, %y one of two"
     if isinstance(raw, str) and (zone := re.search(r"\d ?([A-Z]{2,5})$", raw)):
         hint = f"pass time_format='%Y-%m-%d %H:%M {zone[1]}' or the like, and the time zone as timezone='Europe/Berlin'"
-    return InputError(f"column '{roles.time}': '{raw}' is not a time", where=table.at(row), hint=hint)
+    return InputError(f"column {quote(roles.time)}: {quote(raw)} is not a time", where=table.at(row), hint=hint)
 
 
 def _wide_columns(
@@ -204,7 +211,7 @@ def _wide_columns(
         id = _sensor_id(table, name if roles.layout == "wide" else table.title, options, one=roles.layout == "files")
         require_ids([id], table.name)
         if id in categorical:
-            raise InputError(f"two columns have the sensor id '{id}'", where=table.name, hint="change name=")
+            raise InputError(f"two columns have the sensor id {quote(id)}", where=table.name, hint="change name=")
         dtype = table.schema[name]
         state: bool | None
         if options.is_categorical(id, name):
@@ -285,9 +292,10 @@ def _require_one_name_column(table: SourceTable, roles: Roles, options: ReadOpti
         one, both = pairs["sensor"].n_unique(), pairs.height
         if both > one and _spans_overlap(named, table.name):
             raise InputError(
-                f"'{roles.sensor}' and '{other}' together name {both:,} sensors, '{roles.sensor}' alone {one:,}",
+                f"{quote(roles.sensor)} and {quote(other)} together name {both:,} sensors, "
+                f"{quote(roles.sensor)} alone {one:,}",
                 where=table.name,
-                hint=f"join them into one column, or pass sensor='{roles.sensor}' or sensor='{other}'",
+                hint=f"join them into one column, or pass sensor={quote(roles.sensor)} or sensor={quote(other)}",
             )
 
 
@@ -314,7 +322,7 @@ def _count_unnamed(table: SourceTable, roles: Roles, options: ReadOptions) -> Fi
     if options.on_error == "raise":
         drop = "pass on_error='repair' to drop such rows"
         raise InputError(
-            f"missing sensor name in column '{roles.sensor}'",
+            f"missing sensor name in column {quote(roles.sensor)}",
             where=table.at(row),
             hint=advise_repair("no-sensor", lost, rows, max_loss=options.max_loss, repair=drop),
         )
@@ -336,17 +344,17 @@ def _is_state(
     if numbers == given:
         return False
     if numbers and options.on_error == "repair" and 2 * numbers >= given:
-        place = f"{table.name}, column '{id}'"
+        place = f"{table.name}, column {quote(id)}"
         refuse_large_loss("not-a-number", given - numbers, given, max_loss=options.max_loss, where=place)
         return False
     row, cell = first_text()
     if numbers == 0 and not NUMERALS.fullmatch(cell):
         return True
     raise InputError(
-        f"column '{id}': '{cell}' is not a number, but {numbers:,} of its {given:,} cells are",
+        f"column {quote(id)}: {quote(cell)} is not a number, but {numbers:,} of its {given:,} cells are",
         where=table.at(row),
-        hint=f"pass categorical=['{id}'] if these are states, missing=['{cell}', ...] if it means a missing reading, "
-        "decimal=',' for decimal commas"
+        hint=f"pass categorical=[{quote(id)}] if these are states, missing=[{quote(cell)}, ...] if it means a missing "
+        "reading, decimal=',' for decimal commas"
         + (", or on_error='repair'" if is_small_loss(given - numbers, given, options.max_loss) else ""),
     )
 

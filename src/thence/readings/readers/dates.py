@@ -14,7 +14,7 @@ from typing import Final
 
 import polars as pl
 
-from thence.errors import InputError
+from thence.errors import InputError, quote
 
 __all__ = [
     "ISO",
@@ -166,7 +166,7 @@ def settle_order(
     if "day-first" in possible and dates.str.extract(NUMBERED, 2)[0] == ".":
         return "day-first", False
     error = AmbiguousDatesError(
-        f"column '{column}' holds dates that may be {' or '.join(possible)}: {_readings(dates, possible)}",
+        f"column {quote(column)} holds dates that may be {' or '.join(possible)}: {_readings(dates, possible)}",
         where=where,
         hint=f"pass {' or '.join(f'time_format={order!r}' for order in possible)}",
     )

@@ -146,7 +146,7 @@ def find_roles(table: SourceTable, options: ReadOptions, *, alone: bool = True) 
         require_plain_name(column, table.name)
     if options.time not in ("auto", *columns):
         raise NotDataError(
-            f"no column '{options.time}'; columns are {quote_names(columns)}",
+            f"no column {quote(options.time)}; columns are {quote_names(columns)}",
             where=table.name,
             hint=nearest(options.time, columns),
         )
@@ -185,7 +185,7 @@ def find_roles(table: SourceTable, options: ReadOptions, *, alone: bool = True) 
             )
         return Roles("files", time, value=value, ignored=(*ignored, *(n for n in rest if n != value)))
     if layout != "wide":
-        raise ConfigError(f"unknown layout '{layout}'", hint="use auto, wide, long or files")
+        raise ConfigError(f"unknown layout {quote(layout)}", hint="use auto, wide, long or files")
     if table.headerless:
         raise InputError(
             f"no header, so the sensors of {len(columns)} columns have no ids",
@@ -194,7 +194,7 @@ def find_roles(table: SourceTable, options: ReadOptions, *, alone: bool = True) 
         )
     if not rest:
         raise NoReadingsError(
-            f"no column of readings besides the time '{time}'; columns are {quote_names(columns)}",
+            f"no column of readings besides the time {quote(time)}; columns are {quote_names(columns)}",
             where=table.name,
             hint="pass separator= if lines are split in the wrong places",
         )
@@ -224,11 +224,11 @@ def _time_column(table: SourceTable, columns: Sequence[str], options: ReadOption
         if len(found) == 1 and (found[0] in best or most < apart[EVERY_ROW]):
             best = found
         if len(best) > 1:
-            shown = ", ".join(f"'{name}' ({_first_cell(table, name)})" for name in best)
+            shown = ", ".join(f"{quote(name)} ({quote(_first_cell(table, name))[1:-1]})" for name in best)
             raise InputError(
                 f"several columns may be the time: {shown}",
                 where=table.name,
-                hint=f"pass, for example, time='{best[0]}'",
+                hint=f"pass, for example, time={quote(best[0])}",
             )
         found = best
     others = [name for name in times if name != found[0] and (name in named or name in dated)]
@@ -292,9 +292,9 @@ def _layout(table: SourceTable, time: str, rest: Sequence[str], options: ReadOpt
     if value and not _is_text(table, value) and (unclear := _may_be_ids(table, time, others, alone)):
         files = ", layout='files'" if table.title else ""
         raise InputError(
-            f"column '{unclear}' may name the sensor of each '{value}' (long layout) or hold readings (wide layout)",
+            f"column {quote(unclear)} may name the sensor of each {quote(value)} (long layout) or hold readings (wide layout)",
             where=table.name,
-            hint=f"pass sensor='{unclear}', layout='wide'{files}, or ignore=['{unclear}']",
+            hint=f"pass sensor={quote(unclear)}, layout='wide'{files}, or ignore=[{quote(unclear)}]",
         )
     return "wide"
 

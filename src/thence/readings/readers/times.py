@@ -134,7 +134,7 @@ def choose_time_reader(
     if dtype == pl.Categorical or isinstance(dtype, pl.Enum):
         raw, sample = raw.cast(pl.String), sample.cast(pl.String)
     elif dtype != pl.String:
-        raise InputError(f"column '{column}' must hold times, got {dtype}", where=where, hint="pass another time=")
+        raise InputError(f"column {quote(column)} must hold times, got {dtype}", where=where, hint="pass another time=")
     rest = None if frame is None else lambda: collect(frame.select(first_letters(raw)), source=where).to_series()
     return _text(raw.str.strip_chars(), sample.drop_nulls().str.strip_chars(), options, column, where, rest)
 
@@ -159,14 +159,14 @@ def _unix(raw: pl.Expr, sample: pl.Series, options: ReadOptions, column: str, wh
         numbers = [abs(number) for number in (known.min(), known.max()) if isinstance(number, float)] or [1e9]
         if compact := _compact(numbers):
             raise InputError(
-                f"column '{column}' spans {min(numbers):.17g} to {max(numbers):.17g}, which may be dates or Unix times",
+                f"column {quote(column)} spans {min(numbers):.17g} to {max(numbers):.17g}, which may be dates or Unix times",
                 where=where,
                 hint=f"pass time_format='{compact}', or 's', 'ms', 'us' or 'ns' for Unix times",
             )
         units = {next((u for u, low, high in UNIX_BANDS if low <= n < high), "") for n in numbers}
         if len(units) > 1 or "" in units:
             raise InputError(
-                f"column '{column}' spans {min(numbers):.15g} to {max(numbers):.15g}, which are not Unix times of one "
+                f"column {quote(column)} spans {min(numbers):.15g} to {max(numbers):.15g}, which are not Unix times of one "
                 "unit",
                 where=where,
                 hint="pass time_format='s', 'ms', 'us' or 'ns', or another time=",
@@ -306,7 +306,7 @@ def _reader(
     n_naive = int(naive.sum()) if zoned.any() else 0
     if n_naive and options.timezone is None and options.on_error == "raise":
         raise InputError(
-            f"column '{column}' mixes {n_naive:,} times without a time zone ('{sample.filter(naive)[0]}') and "
+            f"column {quote(column)} mixes {n_naive:,} times without a time zone ('{sample.filter(naive)[0]}') and "
             f"{int(zoned.sum()):,} with one ('{sample.filter(zoned)[0]}')",
             where=where,
             hint="pass timezone= for those without, or on_error='repair' to read them as UTC",
