@@ -292,7 +292,8 @@ def _layout(table: SourceTable, time: str, rest: Sequence[str], options: ReadOpt
     if value and not _is_text(table, value) and (unclear := _may_be_ids(table, time, others, alone)):
         files = ", layout='files'" if table.title else ""
         raise InputError(
-            f"column {quote(unclear)} may name the sensor of each {quote(value)} (long layout) or hold readings (wide layout)",
+            f"column {quote(unclear)} may name the sensor of each {quote(value)} (long layout) or hold readings (wide "
+            "layout)",
             where=table.name,
             hint=f"pass sensor={quote(unclear)}, layout='wide'{files}, or ignore=[{quote(unclear)}]",
         )
