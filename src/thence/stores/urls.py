@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
-__all__ = ["SECRET", "credentials_of", "is_url", "mask", "scheme_of", "without_credentials"]
+__all__ = ["SECRET", "credentials_of", "is_url", "mask", "recordable", "scheme_of", "without_credentials"]
 
 SECRET = "***"
 """What stands in a message for what must not be shown."""
@@ -22,6 +22,7 @@ _SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+)://")
 _USER = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+://)[^\s/?#]*@")
 _KEYS = r"password|passwd|pwd|token|secret|api[_-]?key|access[_-]?key|sslpassword|passfile"
 _PAIR = re.compile(rf"(?P<key>\b(?:{_KEYS})\s*=\s*)(?P<value>'[^']*'|[^\s&;'\"]+)", re.IGNORECASE)
+_HOST = re.compile(r"(\[[^\]]*\]|[^:]*)(:\d*)?(,[^:]*(:\d*)?)*")
 _SECRET_KEY = re.compile(rf"(?:.*[_-])?(?:{_KEYS})", re.IGNORECASE)
 
 
@@ -67,21 +68,17 @@ def without_credentials(url: str) -> str:
     if not is_url(url):
         return url
     scheme, rest = url.split("://", 1)
-    user = re.match(r"[^/?#@]*:(?!\d*[/?#])[^/?#@]*[/?#]", rest)
-    if user and "@" in rest:
-        # A password with signs that are not escaped, and no port: it ends at the last @.
+    host = re.split(r"[/?#]", rest, maxsplit=1)[0]
+    before = rest.partition("?")[0]
+    # The last @ ends the user part: a password may hold any sign that is not escaped, and it is better to lose a part
+    # of a path than to show it.
+    if "@" in host or not _HOST.fullmatch(host) or (":" in host and "@" in before):
         rest = rest.rpartition("@")[2]
     place, mark, query = rest.partition("?")
-    # The last @ before the path ends the user part: a password may hold one that is not escaped.
-    host, slash, path = place.partition("/")
-    if "@" in path and ":" in host and "@" not in host:
-        # A slash that is not escaped in the password; better to lose a part of the path than to show it.
-        host, slash, path = path.rpartition("@")[2].partition("/")
-    host = host.rpartition("@")[2]
     kept = [(key, value) for key, value in parse_qsl(query, keep_blank_values=True) if not _SECRET_KEY.fullmatch(key)]
     same = len(kept) == len(parse_qsl(query, keep_blank_values=True))
     query = query if same else urlencode(kept, quote_via=quote)
-    return f"{scheme}://{host}{slash}{path}" + (f"{mark}{query}" if query else "")
+    return f"{scheme}://{place}" + (f"{mark}{query}" if query else "")
 
 
 def credentials_of(url: str) -> tuple[str, str, str]:
