@@ -91,5 +91,14 @@ class Columns:
 
 
 def counts_from(columns: dict[str, Any]) -> Counts:
-    """Counts from lists or arrays, by the names in ``COUNT_FIELDS``."""
-    return Counts(**{name: np.asarray(columns[name], dtype=np.int64) for name in COUNT_FIELDS})
+    """Counts from lists or arrays, by the names in ``COUNT_FIELDS``; raise ``ValueError`` if no table can have them."""
+    given = {name: np.asarray(columns[name]) for name in COUNT_FIELDS}
+    if any(array.size and array.dtype.kind not in "iu" for array in given.values()):
+        raise ValueError("counts must be integers")
+    counts = Counts(**{name: array.astype(np.int64) for name, array in given.items()})
+    least = np.minimum(counts.n_antecedent, counts.n_consequent)
+    most = counts.n_antecedent + counts.n_consequent - counts.n_both
+    possible = (counts.n_both >= 0) & (counts.n_both <= least) & (most <= counts.n) & (counts.n <= counts.n_rows)
+    if not possible.all():
+        raise ValueError(f"the counts of rule {int(np.argmin(possible))} are not those of any table")
+    return counts

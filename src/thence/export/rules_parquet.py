@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from thence.errors import InputError
+from thence.errors import InputError, quote
 from thence.export.columns import Columns, counts_from
 from thence.export.format import Format
 from thence.rules.items import Item
@@ -98,10 +98,12 @@ def read(path: Path) -> RuleSet:
     """Read a rule set that ``write`` wrote."""
     import polars as pl
 
+    # Panics of polars at damaged files are no ``Exception``.
+    foreign = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
     try:
         metadata = pl.read_parquet_metadata(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"not a readable Parquet file ({error})", where=str(path)) from error
+    except foreign as error:
+        raise InputError(f"not a readable Parquet file ({quote(error)[1:-1]})", where=str(path)) from error
     raw = metadata.get(_KEY.decode())
     if raw is None:
         raise InputError("not a rules file written by Thence: it has no list of items", where=str(path))
@@ -116,16 +118,19 @@ def read(path: Path) -> RuleSet:
     wanted = ["antecedents", "consequents", "pattern", *COUNT_FIELDS, *about["extras"]]
     try:
         table = pl.read_parquet(path, columns=wanted)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"not a readable Parquet file ({error})", where=str(path)) from error
+    except foreign as error:
+        raise InputError(f"not a readable Parquet file ({quote(error)[1:-1]})", where=str(path)) from error
     items = tuple(Item.from_dict(item) for item in about["items"])
     number = {str(item): at for at, item in enumerate(items)}
     patterns = tuple((text, place) for text, place in about["patterns"])
     order = {text: at for at, (text, _) in enumerate(patterns)}
+    antecedents, consequents = _antecedents(table["antecedents"], number), _positions(table["consequents"], number)
+    if (consequents < 0).any() or ((antecedents >= 0).sum(axis=1) != table["antecedents"].list.len().to_numpy()).any():
+        raise InputError("the rules are damaged: an item is not in the list of items", where=str(path))
     return RuleSet(
         items,
-        _antecedents(table["antecedents"], number),
-        _positions(table["consequents"], number),
+        antecedents,
+        consequents,
         counts_from({name: table[name].to_numpy() for name in COUNT_FIELDS}),
         patterns,
         _positions(table["pattern"], order) if patterns else None,

@@ -197,6 +197,10 @@ def _block_frame(block: Block, text: str, names: Iterable[str]) -> pl.DataFrame:
     return pl.DataFrame(columns, schema={name: _SCHEMA[name] for name in columns})
 
 
+# Panics of polars at damaged files are no ``Exception``.
+_FOREIGN = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, TypeError, KeyError)
+
+
 def read_places(path: Path) -> Places:
     """Read counts that ``write_places`` wrote.
 
@@ -220,7 +224,7 @@ def read_places(path: Path) -> Places:
             if rows.height != blocks[text].n_embeddings:
                 raise ValueError("places are missing")
             by_key[str(key)] = PlaceCounts(0, blocks[text], *(rows[name].to_numpy() for name in _COUNTS))
-    except (pl.exceptions.PolarsError, OSError, ValueError, TypeError, KeyError, PatternError) as error:
+    except (*_FOREIGN, PatternError) as error:
         raise RunError(
             f"the counts by place cannot be read: {error}",
             where=str(path),
