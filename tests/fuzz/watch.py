@@ -19,7 +19,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-LIMIT_SECONDS = 10.0
+LIMIT_SECONDS = 10.0  # of processors: a busy machine must not fail a case
+PATIENCE = 30  # times as long on the clock, for a case that only waits
 LIMIT_BYTES = 1 << 30
 ADDRESS_SPACE = 8 << 30  # beyond what the process has at its start: an allocation at once is not seen by looking
 LONGEST_MESSAGE = 5_000
@@ -98,10 +99,10 @@ def _work(jobs: list[Job]) -> None:
         for number in range(first, last):
             with tempfile.TemporaryDirectory() as folder:
                 write_case(target.case(name, number), Path(folder))
-                told.write(json.dumps([name, number, _resident(os.getpid())]) + "\n")
-                begin = time.perf_counter()
+                told.write(json.dumps([name, number, _resident(os.getpid()), time.process_time()]) + "\n")
+                begin = time.process_time()
                 kind, detail = judge(target.read, Path(folder))
-                seconds = round(time.perf_counter() - begin, 4)
+                seconds = round(time.process_time() - begin, 4)
                 told.write(json.dumps([name, number, kind, detail, seconds]) + "\n")
 
 
@@ -110,7 +111,7 @@ def watch(jobs: Iterable[Job], *, seconds: float = LIMIT_SECONDS) -> Iterator[Ou
 
     Args:
         jobs: Target, first and last number (excluded).
-        seconds: The longest time of a case.
+        seconds: The longest time of a case, in seconds of processors.
     """
     left = [job for job in jobs if job[1] < job[2]]
     while left:
@@ -134,7 +135,7 @@ def _watch_one(jobs: list[Job], seconds: float) -> Iterator[Outcome]:
     assert process.stdout is not None
     case: tuple[str, int] | None = None
     begin = time.monotonic()
-    base = 0
+    base, used = 0, 0.0
     rest = b""
     why = ""
     try:
@@ -147,14 +148,14 @@ def _watch_one(jobs: list[Job], seconds: float) -> Iterator[Outcome]:
                 *whole, rest = (rest + piece).split(b"\n")
                 for line in whole:
                     told = json.loads(line)
-                    if len(told) == 3:
-                        case, base, begin = (told[0], told[1]), told[2], time.monotonic()
+                    if len(told) == 4:
+                        case, base, used, begin = (told[0], told[1]), told[2], told[3], time.monotonic()
                     else:
                         case = None
                         yield Outcome(*told)
             if case is None:
                 continue
-            if time.monotonic() - begin > seconds:
+            if _processor(process.pid) - used > seconds or time.monotonic() - begin > PATIENCE * seconds:
                 why = "hang"
             elif _resident(process.pid) - base > LIMIT_BYTES:
                 why = "memory"
@@ -170,7 +171,7 @@ def _watch_one(jobs: list[Job], seconds: float) -> Iterator[Outcome]:
             process.stderr.close()
     if case is not None:
         detail = "" if why else f"status {process.returncode}: {message}"
-        yield Outcome(*case, why or "died", detail, round(time.monotonic() - begin, 2))
+        yield Outcome(*case, why or "died", detail, seconds if why == "hang" else 0.0)
 
 
 def _resident(pid: int) -> int:
@@ -178,6 +179,15 @@ def _resident(pid: int) -> int:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, IndexError, ValueError):
         return 0
+
+
+def _processor(pid: int) -> float:
+    """Seconds that a process has used of all processors."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, IndexError, ValueError):
+        return 0.0
 
 
 def record(outcome: Outcome) -> str:
