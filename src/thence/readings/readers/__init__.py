@@ -76,7 +76,8 @@ def read_sensors(
     """Read sensor data from files, frames or databases.
 
     What is not given is detected. Text files up to 512 MiB and workbooks are read into memory; larger text files are
-    copied to a temporary Parquet file, and Parquet files are scanned and stay on disk. The rows of a database are read once, in one read-only transaction, into a temporary Parquet file.
+    copied to a temporary Parquet file, and Parquet files are scanned and stay on disk. The rows of a database are read
+    once, in one read-only transaction, into a temporary Parquet file.
 
     Args:
         source: A file, a folder, a pattern such as ``"logs/*.csv"``, a polars, pandas or Arrow frame, the URL of a
