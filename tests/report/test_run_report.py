@@ -14,6 +14,7 @@ import pytest
 
 import thence as th
 from tests.report.worlds import world
+from thence.errors import ConfigError
 from thence.report import run_report
 from thence.report.run_report import DATA, PAGE, RunReport, add_report
 
@@ -161,3 +162,11 @@ def test_mine_has_the_signature_of_the_pipeline() -> None:
 
     assert inspect.signature(th.mine) == inspect.signature(pipeline.mine)
     assert th.mine.__doc__ == pipeline.mine.__doc__
+
+
+def test_a_folder_is_a_run_too(tmp_path: Path) -> None:
+    run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, out=tmp_path / "run", progress="off")
+    made = th.report(tmp_path / "run", cards=0)
+    assert [row["key"] for row in made.data["rules"]] == [row["key"] for row in th.report(run).data["rules"]]
+    with pytest.raises(ConfigError, match="made of a run"):
+        th.report(run.rules)  # type: ignore[arg-type]

@@ -144,7 +144,7 @@ function Choices({ title, facet, chosen, onToggle }: ChoicesProps): JSX.Element 
             <label>
               <input type="checkbox" checked={chosen.includes(choice.name)} onChange={() => onToggle(choice.name)} />
               <span class="choice-name" title={choice.name}>
-                <bdi>{choice.name}</bdi>
+                <bdi>{choice.name.replaceAll("_", " ")}</bdi>
               </span>
               <span class="num muted">{whole(choice.count)}</span>
               <span class="choice-bar" aria-hidden="true" style={{ inlineSize: `${(100 * choice.count) / largest}%` }} />

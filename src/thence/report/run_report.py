@@ -27,7 +27,7 @@ from thence.report.material import material_of
 from thence.report.page import page_html, write_page
 from thence.report.schema import Applied as AppliedPart
 from thence.report.schema import Detected, Report
-from thence.runs.run import Run, add_note
+from thence.runs.run import Run, add_note, load_run
 
 __all__ = ["DATA", "PAGE", "RunReport", "add_report", "report"]
 
@@ -99,7 +99,7 @@ class RunReport:
 
 
 def report(
-    run: Run,
+    run: Run | str | Path,
     *,
     system: AnySystem | None = None,
     applied: Applied | AppliedPart | Iterable[Applied | AppliedPart] = (),
@@ -115,7 +115,7 @@ def report(
     says why.
 
     Args:
-        run: The run.
+        run: The run, or its folder.
         system: The system that was mined, for a run from disk that was mined from objects in memory.
         applied: What ``th.apply`` made of the rules on other data; one, or several.
         detected: What ``Detector.detect`` found in other data; one, or several.
@@ -136,8 +136,10 @@ def report(
     for name, given in (("rules", rules), ("cards", cards)):
         if isinstance(given, bool) or not isinstance(given, int) or given < 0:
             raise ConfigError(f"'{name}' must be an integer of at least 0, got {given!r}")
+    if not isinstance(run, (Run, str, Path)):
+        raise ConfigError(f"a report is made of a run, got {type(run).__name__}", hint="give a run, or its folder")
     with show_progress(progress) as tell:
-        material = material_of(run, system=system, progress=tell)
+        material = material_of(run if isinstance(run, Run) else load_run(run), system=system, progress=tell)
         return RunReport(
             build_report(
                 material,
