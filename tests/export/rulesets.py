@@ -87,7 +87,7 @@ def rule_sets(draw: st.DrawFn) -> RuleSet:
     for _ in rules:
         n = draw(st.integers(1, 10**12))
         x, y = draw(st.integers(0, n)), draw(st.integers(0, n))
-        columns.append((n, x, y, draw(st.integers(0, min(x, y))), n + draw(st.integers(0, 9))))
+        columns.append((n, x, y, draw(st.integers(max(x + y - n, 0), min(x, y))), n + draw(st.integers(0, 9))))
     arrays = np.array(columns, np.int64).reshape(-1, 5).T
     extra = np.array([draw(st.floats(allow_nan=False, allow_infinity=False)) for _ in rules], np.float64)
     return RuleSet.from_rules(rules, Counts(*arrays), extras={"score": extra}, facts={"n_transactions": 7})
