@@ -8,11 +8,10 @@ opens nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
-__all__ = ["SECRET", "credentials_of", "is_url", "mask", "recordable", "scheme_of", "without_credentials"]
+__all__ = ["SECRET", "credentials_of", "is_url", "mask", "scheme_of", "without_credentials"]
 
 SECRET = "***"
 """What stands in a message for what must not be shown."""
@@ -115,16 +114,3 @@ def mask(text: str, secrets: Iterable[str] = ()) -> str:
             text = text.replace(spelling, SECRET)
     text = _USER.sub(rf"\g<scheme>{SECRET}@", text)
     return _PAIR.sub(rf"\g<key>{SECRET}", text)
-
-
-def recordable(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options of a source without those that are secret, as they are recorded in a run folder.
-
-    Args:
-        options: Options by name.
-
-    Examples:
-        >>> recordable({"table": "readings", "password": "s3cret"})
-        {'table': 'readings'}
-    """
-    return {name: value for name, value in options.items() if not _SECRET_KEY.fullmatch(name)}
