@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -122,3 +123,18 @@ def test_a_damaged_record_of_inputs_is_no_error(files: Path) -> None:
     run = th.load_run(files / "run")
     damaged = Run(run.rules, run.config, run.summary, {"inputs": "?"}, run.discretizer, run.path)
     assert recover(damaged).readings is not None
+
+
+def test_sharpened_ranges_are_cut_again(tmp_path: Path) -> None:
+    toy = th.Config.from_mapping({"input": {"dataset": "toy"}})
+    settings = {"windows": "1h", "bins": 3, "refine": {"sharpen": True}, "progress": "off"}
+    run = th.mine(config=toy, out=tmp_path / "run", **settings)
+    assert np.isfinite(run.rules.extras["confirmed_confidence"]).any()  # some range was sharpened
+    fresh, kept = recover(th.load_run(tmp_path / "run")), material_of(run)
+    assert fresh.why == ""
+    here, there = th.report(run).data, th.report(tmp_path / "run").data
+    assert len(here["cards"]) > 0
+    for card, other in zip(here["cards"], there["cards"], strict=True):
+        assert card == other
+    assert here["coverage"] == there["coverage"]
+    assert kept.table is not None

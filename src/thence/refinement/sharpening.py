@@ -33,7 +33,7 @@ from thence.rules.ruleset import ENOUGH_ROWS, Rule, RuleSet
 from thence.tables.blocks import Block, Codes, Column
 from thence.tables.transactions import TransactionTable
 
-__all__ = ["sharpen"]
+__all__ = ["cut_for", "sharpen"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -566,6 +566,19 @@ def _extras(rules: RuleSet, counted: RuleSet, changed: Bools, floor: float) -> d
         else:
             out[name] = np.where(changed, np.nan, values.astype(np.float64))
     return out
+
+
+def cut_for(rules: RuleSet, table: TransactionTable) -> TransactionTable:
+    """Return a table with the cuts that the sharpened ranges of rules need; all other columns stay as they are.
+
+    Args:
+        rules: The rules, with sharpened ranges.
+        table: The table that was mined, which knows the numbers behind its bins.
+
+    Returns:
+        The table; as it is if it does not know the numbers.
+    """
+    return table if table.finer is None else _cut_table(table, table.finer(), list(rules))
 
 
 def _cut_table(table: TransactionTable, fine: TransactionTable, rules: Sequence[Rule]) -> TransactionTable:

@@ -1,18 +1,22 @@
 """What a report is made of: a run, and the system, readings and table behind it as far as they are at hand.
 
 In the process that mined, all of it is in memory. For a run that was read from disk, ``recover`` reads again what the
-configuration names and uses it only if it is what was mined. Must not draw, count or write anything.
+configuration names and uses it only if it is what was mined. Must not draw or write anything.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
+from thence.counting.recount import count_rules_of
 from thence.errors import ThenceError
 from thence.graph.sites import AnySystem
 from thence.progress import Progress, silent
 from thence.readings.windows import WindowedReadings
+from thence.refinement.sharpening import cut_for
 from thence.runs.configuration import BUILT_IN_ONTOLOGY, Config, InputConfig
 from thence.runs.frames import build_rows, read_rows
 from thence.runs.inputs import load_job
@@ -119,13 +123,25 @@ def _from_system(run: Run, system: AnySystem) -> Material:
 def _if_same(material: Material) -> Material:
     """The material, if its table is the one that was mined."""
     run = material.run
-    if run.config.refine.sharpen:
-        why = "The table of a run whose ranges were sharpened cannot be built again."
-        return Material(run, material.system, material.readings, why=why)
+    if run.config.refine.sharpen and isinstance(material.table, TransactionTable):
+        return _if_counted(replace(material, table=cut_for(run.rules, material.table)))
     recorded = _inputs_of(run).get("table_sha256")
     if recorded is None or (material.table is not None and hash_table(material.table) == recorded):
         return material
     return Material(run, why="The data give another table today than the one that was mined, so they are not used.")
+
+
+def _if_counted(material: Material) -> Material:
+    """The material of a run with sharpened ranges, if its rules have the same counts on the table."""
+    run = material.run
+    denominator = run.config.miner.settings.get("denominator", "present")
+    assert material.table is not None
+    again = count_rules_of(run.rules, material.table, denominator=denominator).counts
+    names = ("n", "n_antecedent", "n_consequent", "n_both")
+    if all(np.array_equal(getattr(again, name), getattr(run.rules.counts, name)) for name in names):
+        return material
+    why = "The data give other counts of the sharpened rules today than when they were mined, so they are not used."
+    return Material(run, why=why)
 
 
 def _names_inputs(config: Config) -> bool:
