@@ -73,6 +73,13 @@ def test_ragged_lines_and_open_quotes_are_named(tmp_path: Path) -> None:
         read_sensors(write(tmp_path, HEAD + ROWS + '2020-01-02 00:00,1,1,"on\n' + 5 * LATER))
 
 
+def test_blank_lines_without_end_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A gzip file of 2.9 MB with blank lines took 5.9 GB."""
+    monkeypatch.setattr(large_text, "MOST_BLANK", 2_000)
+    with pytest.raises(InputError, match="of blank lines before the first line with text"):
+        read_sensors(write(tmp_path, "\n" * 5_000 + HEAD + ROWS))
+
+
 def test_encodings_and_compression(tmp_path: Path) -> None:
     assert len(read_sensors(write(tmp_path, HEAD + ROWS, "utf-16"))) == 3
     path = write(tmp_path, HEAD + ROWS + "2020-01-02 00:00,1,1,höher\n", "cp1252")

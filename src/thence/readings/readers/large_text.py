@@ -26,6 +26,7 @@ LARGE = 512 << 20
 """Bytes of text, after decompression, beyond which a file is not read into memory."""
 BLOCK_BYTES = 32 << 20
 LONGEST_LINE = 128 << 20
+MOST_BLANK = 512 << 20
 LARGEST_RATIO = 1_032  # of what deflate compresses
 
 Block = tuple[bytes, int]
@@ -61,11 +62,18 @@ def iter_blocks(path: Path, encoding: str | None) -> Iterator[Block]:
     Raises:
         InputError: If it cannot be decoded or decompressed, or a line is too long.
     """
-    held, line, begun = b"", 1, False
+    held, line, skipped, begun = b"", 1, 0, False
     for text in _iter_utf8(path, encoding):
         if not begun:
             rest = text.lstrip(b"\r\n")
-            line += text.count(b"\n", 0, len(text) - len(rest))
+            blank = len(text) - len(rest)
+            line, skipped = line + text.count(b"\n", 0, blank), skipped + blank
+            if skipped > MOST_BLANK:
+                raise InputError(
+                    f"more than {MOST_BLANK >> 20} MiB of blank lines before the first line with text",
+                    where=str(path),
+                    hint="check that it is the right file",
+                )
             begun, text = bool(rest), rest
         held += text
         stop = _last_end(held)

@@ -159,15 +159,16 @@ def _unix(raw: pl.Expr, sample: pl.Series, options: ReadOptions, column: str, wh
         numbers = [abs(number) for number in (known.min(), known.max()) if isinstance(number, float)] or [1e9]
         if compact := _compact(numbers):
             raise InputError(
-                f"column {quote(column)} spans {min(numbers):.17g} to {max(numbers):.17g}, which may be dates or Unix times",
+                f"column {quote(column)} spans {min(numbers):.17g} to {max(numbers):.17g}, which may be dates or Unix "
+                "times",
                 where=where,
                 hint=f"pass time_format='{compact}', or 's', 'ms', 'us' or 'ns' for Unix times",
             )
         units = {next((u for u, low, high in UNIX_BANDS if low <= n < high), "") for n in numbers}
         if len(units) > 1 or "" in units:
             raise InputError(
-                f"column {quote(column)} spans {min(numbers):.15g} to {max(numbers):.15g}, which are not Unix times of one "
-                "unit",
+                f"column {quote(column)} spans {min(numbers):.15g} to {max(numbers):.15g}, which are not Unix times of "
+                "one unit",
                 where=where,
                 hint="pass time_format='s', 'ms', 'us' or 'ns', or another time=",
             )
