@@ -527,7 +527,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
             {place.tab === "graph" && (
               <>
                 {drawing.problem && <ProblemNote problem={drawing.problem} />}
-                {run.data === "loading" && drawing.value === null && <Waiting>The graph is being read…</Waiting>}
+                {(run.data === "loading" || (run.data === "ready" && drawing.waiting)) && drawing.value === null && <Waiting>The graph is being read…</Waiting>}
                 {run.data === "missing" && drawing.value === null && (
                   <Nothing title="The graph behind this run is not at hand.">
                     <p>{run.why}</p>

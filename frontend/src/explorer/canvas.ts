@@ -109,11 +109,16 @@ export function hit(scene: Scene, view: View, at: { x: number; y: number }, reac
   return best;
 }
 
+/** The middle of a name that is moved no further than it takes to stay within the width. */
+function within(x: number, half: number, width: number): number {
+  return 2 * half >= width ? width / 2 : Math.min(Math.max(x, half), width - half);
+}
+
 /** The nodes to name: what is open first, then what is lit, then nodes with sensors, as far as there is room. */
 export function namesAt(scene: Scene, view: View, size: Size, fitted: number, marks: Marks, radius: (node: number) => number): number[] {
   const { lit, chosen, pointed } = marks;
   const count = scene.x.length;
-  const all = count <= 80 || view.zoom > 3 * fitted;
+  const all = (count <= 80 && lit.size === 0) || view.zoom > 3 * fitted;
   const wanted: number[] = all ? Array.from({ length: count }, (_, node) => node) : lit.size > few ? [] : [...lit];
   for (const one of [chosen, pointed]) if (one !== null && !wanted.includes(one)) wanted.push(one);
   const rank = (node: number): number => (node === chosen || node === pointed ? 0 : lit.has(node) ? 1 : scene.sensed[node] ? 2 : 3);
@@ -125,8 +130,8 @@ export function namesAt(scene: Scene, view: View, size: Size, fitted: number, ma
   const named: number[] = [];
   for (const { node, rank: order, x, y } of placed) {
     const half = (scene.names[node] as string).length * 3.3 + 3;
-    const top = y + radius(node);
-    const box: [number, number, number, number] = [x - half, top, x + half, top + 17];
+    const [middle, top] = [within(x, half, size.width), y + radius(node)];
+    const box: [number, number, number, number] = [middle - half, top, middle + half, top + 17];
     if (order > 0 && taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1])) continue;
     taken.push(box);
     named.push(node);
@@ -219,8 +224,9 @@ export function paint(pen: CanvasRenderingContext2D, scene: Scene, view: View, s
   pen.fillStyle = colours.text;
   for (const node of namesAt(scene, view, size, fitted, marks, radius)) {
     const [text, top] = [scene.names[node] as string, y(node) + radius(node) + 4];
-    pen.strokeText(text, x(node), top);
-    pen.fillText(text, x(node), top);
+    const middle = within(x(node), pen.measureText(text).width / 2 + 4, size.width);
+    pen.strokeText(text, middle, top);
+    pen.fillText(text, middle, top);
   }
 }
 
