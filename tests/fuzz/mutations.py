@@ -309,6 +309,8 @@ def archive(inner: Callable[[str], tuple[Mutation, ...]]) -> Mutation:
                 members = {name: source.read(name) for name in source.namelist()}
         except Exception:
             return damage(data, chance)
+        if not members:
+            return damage(data, chance)
         name = chance.choice(list(members))
         act = chance.randrange(6)
         if act == 0:
@@ -332,6 +334,8 @@ def arrays(data: bytes, chance: Chance) -> bytes:
         with np.load(io.BytesIO(data), allow_pickle=False) as source:
             found = {name: source[name] for name in source.files}
     except Exception:
+        return damage(data, chance)
+    if not found:
         return damage(data, chance)
     name = chance.choice(list(found))
     array = found[name]

@@ -84,7 +84,6 @@ def _work(jobs: list[Job]) -> None:
     told = os.fdopen(os.dup(1), "w", buffering=1)
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
-    os.dup2(quiet, 2)
     from tests.fuzz.targets import MISBEHAVED, find
 
     for name in dict.fromkeys(name for name, *_ in jobs if name not in MISBEHAVED):
@@ -120,7 +119,7 @@ def watch(jobs: Iterable[Job], *, seconds: float = LIMIT_SECONDS) -> Iterator[Ou
             last = (outcome.target, outcome.number)
             yield outcome
         if last is None:
-            raise RuntimeError("the watched process ended before its first case")
+            raise RuntimeError(f"no case was read of {left}")
         while left and left[0][0] != last[0]:
             left.pop(0)
         left[0] = (left[0][0], last[1] + 1, left[0][2])
@@ -129,8 +128,9 @@ def watch(jobs: Iterable[Job], *, seconds: float = LIMIT_SECONDS) -> Iterator[Ou
 
 def _watch_one(jobs: list[Job], seconds: float) -> Iterator[Outcome]:
     """Yield outcomes until all cases are read, or one has ended the process."""
+    errors = tempfile.TemporaryFile()  # noqa: SIM115 - not a pipe, which would be full some time; closed below
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.fuzz.watch", json.dumps(jobs)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-m", "tests.fuzz.watch", json.dumps(jobs)], stdout=subprocess.PIPE, stderr=errors
     )
     assert process.stdout is not None
     case: tuple[str, int] | None = None
@@ -144,6 +144,7 @@ def _watch_one(jobs: list[Job], seconds: float) -> Iterator[Outcome]:
             if ready:
                 piece = os.read(process.stdout.fileno(), 1 << 16)
                 if not piece:
+                    process.wait(timeout=60)
                     break
                 *whole, rest = (rest + piece).split(b"\n")
                 for line in whole:
@@ -164,11 +165,13 @@ def _watch_one(jobs: list[Job], seconds: float) -> Iterator[Outcome]:
                 break
     finally:
         process.kill()
-        message = process.stderr.read().decode(errors="replace")[-300:] if process.stderr else ""
         process.wait()
         process.stdout.close()
-        if process.stderr:
-            process.stderr.close()
+        errors.seek(0)
+        message = errors.read().decode(errors="replace")[-300:]
+        errors.close()
+    if case is None and process.returncode:
+        raise RuntimeError(f"a case of {jobs} could not be made: {message}")
     if case is not None:
         detail = "" if why else f"status {process.returncode}: {message}"
         yield Outcome(*case, why or "died", detail, seconds if why == "hang" else 0.0)
@@ -198,3 +201,4 @@ def record(outcome: Outcome) -> str:
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _work([tuple(job) for job in json.loads(sys.argv[1])])
+    os._exit(0)  # what libraries do at the end of a process is not tested
