@@ -39,6 +39,15 @@ def test_the_watch_sees_each_defect_and_goes_on() -> None:
     assert len(outcomes) == 2 * len(MISBEHAVED)
 
 
+def test_jobs_of_one_target_need_not_follow_each_other() -> None:
+    """The second process read all cases between two jobs of a target again."""
+    jobs = [("graph csv", 0, 3), ("graph json", 0, 2), ("graph csv", 3, 5)]
+    outcomes = list(watch(jobs))
+    assert [(outcome.target, outcome.number) for outcome in outcomes] == [
+        (name, number) for name, first, last in jobs for number in range(first, last)
+    ]
+
+
 def test_a_campaign_goes_on_where_it_ended(tmp_path: Path) -> None:
     first = run(300, out=tmp_path, only=["graph csv"])
     times = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}

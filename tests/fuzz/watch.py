@@ -120,7 +120,7 @@ def watch(jobs: Iterable[Job], *, seconds: float = LIMIT_SECONDS) -> Iterator[Ou
             yield outcome
         if last is None:
             raise RuntimeError(f"no case was read of {left}")
-        while left and left[0][0] != last[0]:
+        while not (left[0][0] == last[0] and left[0][1] <= last[1] < left[0][2]):  # a target may have several jobs
             left.pop(0)
         left[0] = (left[0][0], last[1] + 1, left[0][2])
         left = [job for job in left if job[1] < job[2]]
