@@ -7,6 +7,7 @@ and public methods. The style is Google's, as mkdocstrings reads it.
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import inspect
 import re
 from collections.abc import Iterator
@@ -38,6 +39,9 @@ def parameters(function: Any, *, bound: bool) -> list[str]:
 def callables(name: str) -> Iterator[tuple[str, list[str], str]]:
     """What is documented under a public name: its label, its parameters, and the docstring to read."""
     value = getattr(th, name)
+    if isinstance(value, ModuleType) and callable(value):
+        # A package that is called like the function in it, of which this is the one to read.
+        value = getattr(importlib.import_module(f"thence.{name}.run_{name}"), name)
     if isinstance(value, ModuleType):
         for inner in value.__all__:
             if callable(getattr(value, inner)):
