@@ -123,7 +123,11 @@ def test_a_file_that_detect_did_not_write_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         read_detected(tmp_path / "none.json")
     wrong = tmp_path / "wrong.json"
-    for text, said in (("{", "cannot be read"), ("[]", "must be a JSON object"), ('{"alarms": [1]}', "not a detection")):
+    for text, said in (
+        ("{", "cannot be read"),
+        ("[]", "must be a JSON object"),
+        ('{"alarms": [1]}', "not a detection"),
+    ):
         wrong.write_text(text)
         with pytest.raises(InputError, match=said):
             read_detected(wrong)
