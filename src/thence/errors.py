@@ -29,9 +29,11 @@ __all__ = [
     "printable",
     "quote",
     "require",
+    "show_path",
 ]
 
 LONGEST_NAME = 80  # characters of a name that a message quotes
+LONGEST_PATH = 255  # characters of a path
 MOST_LINES, LONGEST_LINE = 60, 1000  # lines of a message, and characters of a line
 LONGEST_TEXT = 4_000  # characters of a message
 LONGEST_REASON = 200  # characters of a foreign message
@@ -181,6 +183,21 @@ def quote(name: object) -> str:
     text = str(name)
     short = text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
     return f"'{_escape(short, UNSAFE + chr(10) + chr(9))}'"
+
+
+def show_path(path: object) -> str:
+    """Return a path as it may stand in a message: escaped, and if it is very long, its end.
+
+    Args:
+        path: The path.
+
+    Examples:
+        >>> print(show_path("data/net.inp"), show_path("x" * 1000 + "/net.inp")[:1], len(show_path("x" * 1000)))
+        data/net.inp … 255
+    """
+    text = str(path)
+    short = text if len(text) <= LONGEST_PATH else "…" + text[1 - LONGEST_PATH :]
+    return _escape(short, UNSAFE + chr(10) + chr(9))
 
 
 def printable(text: str) -> str:

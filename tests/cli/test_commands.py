@@ -448,6 +448,7 @@ def test_the_help_shows_the_defaults_that_hold() -> None:
         "digest": config.refine.most,
     }
     told = dict(re.findall(r"--([a-z-]+) <[a-z]+> [^<]*?\(default: (\w+)\)", out))
+    told.pop("address")  # the default is a variable of the environment
     assert told == {option: str(value) for option, value in holds.items()}
 
 

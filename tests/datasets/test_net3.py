@@ -105,7 +105,7 @@ def test_a_seed_is_a_data_set(own_cache: Path, tmp_path: Path, monkeypatch: pyte
     other = datasets.load("net3", days=1, seed=4).sensors.to_polars()
     assert first.equals(again)
     assert not first.equals(other)
-    assert len(list((tmp_path / "fresh" / "net3").glob("*.parquet"))) == 2
+    assert len(list((tmp_path / "fresh" / "net3").glob("*/readings.parquet"))) == 2
 
 
 def test_a_short_period_is_the_beginning_of_a_longer_one() -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import pytest
@@ -17,8 +18,15 @@ from thence.explorer.alerts import open_monitor
 from thence.explorer.app import create_app
 from thence.explorer.state import State
 
+Result = TypeVar("Result")
 TOKEN = "a-token-of-this-test"
 ALERT = {"alert": 1, "kind": "violated", "time": "2024-01-02T00:00:00Z", "message": "<b>x</b>", "places": ["P1"]}
+
+
+def run_apart(work: Coroutine[Any, Any, Result]) -> Result:
+    """Run a coroutine in a thread of its own: a browser of other tests may have left a loop running in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()
 
 
 class Client:
@@ -34,7 +42,7 @@ class Client:
             async with httpx.AsyncClient(transport=transport, base_url=self.base, headers=self.headers) as client:
                 return await client.request(method, url, **options)
 
-        return asyncio.run(ask())
+        return run_apart(ask())
 
     def get(self, url: str, **options: Any) -> httpx.Response:
         return self.request("GET", url, **options)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
 
 import thence as th
-from tests.explorer.conftest import TOKEN, Client
+from tests.explorer.conftest import TOKEN, Client, run_apart
 from thence.errors import ConfigError
 from thence.explorer.app import create_app
 from thence.explorer.security import Guard, is_loopback, make_token, require_token
@@ -167,7 +166,7 @@ def test_websockets_are_closed() -> None:
     async def app(*_: Any) -> None:
         raise AssertionError
 
-    asyncio.run(Guard(app, token=TOKEN)({"type": "websocket"}, send, send))  # type: ignore[arg-type]
+    run_apart(Guard(app, token=TOKEN)({"type": "websocket"}, send, send))  # type: ignore[arg-type]
     assert sent[0]["type"] == "websocket.close"
 
 

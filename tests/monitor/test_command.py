@@ -73,7 +73,8 @@ def test_a_monitor_is_small(folder: Path) -> None:
         "standalone_mode=False); print(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0], "
         "*(name for name in ('torch', 'wntr', 'pandas', 'sklearn') if name in sys.modules), file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    for _ in range(2):  # the first time on a machine it compiles
+        done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     kilobytes, *heavy = done.stderr.split()
     assert not heavy and int(kilobytes) < 300_000
 

@@ -31,7 +31,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from thence.errors import BindingError, GraphError, door, quote
+from thence.errors import BindingError, GraphError, door, show_path
 from thence.graph.loaders.loader import (
     Loader,
     LoadOptions,
@@ -325,10 +325,10 @@ def _existing_paths(source: Any) -> list[Path]:
         raise GraphError("no file given", hint="pass a path or a list of paths")
     for at, path in enumerate(paths):
         # A name that is too long, or of a user that does not exist.
-        with door(GraphError, where=quote(path)[1:-1], hint="check the path"):
+        with door(GraphError, where=show_path(path), hint="check the path"):
             paths[at] = path.expanduser()
             paths[at].exists()
-    missing = [quote(path)[1:-1] for path in paths if not path.exists()]
+    missing = [show_path(path) for path in paths if not path.exists()]
     if missing:
         raise GraphError(f"no such file or folder: {', '.join(missing)}", hint="check the path")
     return paths
