@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import signal
-import threading
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from thence.monitor.service import Service
     from thence.monitor.sources.base import Source
     from thence.monitor.sources.mqtt import Broker
+    from thence.monitor.stopping import StopRequest
     from thence.runs.configuration import InputConfig
     from thence.runs.run import Run
 
@@ -378,9 +378,11 @@ def _client_id(state: Path) -> str:
     return "thence-" + hashlib.sha256(str(state.absolute()).encode()).hexdigest()[:16]
 
 
-def _stop_on_signals(stack: ExitStack) -> threading.Event:
+def _stop_on_signals(stack: ExitStack) -> StopRequest:
     """Return an event that is set when the process is asked to end; the state is then saved."""
-    stop = threading.Event()
+    from thence.monitor.stopping import StopRequest
+
+    stop = StopRequest()
 
     def ask(_number: int, _frame: Any) -> None:
         stop.set()
