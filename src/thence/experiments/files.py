@@ -42,9 +42,20 @@ METRICS = (
 )
 """Metrics of a rule set; only ``seconds`` depends on the machine."""
 
-VARIANTS = ("paper", "faithful", "corrected", "lifted")
+VARIANTS = ("paper", "published", "faithful", "corrected", "lifted")
 """Sources of numbers: the paper, and our variants of its methods (see ``experiments.methods``)."""
-TESTS = ("greater", "between", "at-least", "at-most", "rising", "falling")
+TESTS = (
+    "greater",
+    "highest",
+    "between",
+    "at-least",
+    "at-most",
+    "rising",
+    "falling",
+    "level",
+    "power",
+    "as-published",
+)
 FOLDER = Path(__file__).parent
 
 
@@ -164,30 +175,42 @@ class PublishedRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A claim of the paper in a form that can be checked.
+    """A claim in a form that can be checked.
+
+    Where several rows are given, the claim is about each of them: it holds in part if it holds for some of them.
 
     Args:
         id: Identifier of the claim.
         text: The claim as a sentence.
         test: The kind of test. ``greater``: the metric of ``left`` exceeds ``factor`` times that of ``right``, at every
-            value of the varied parameter that both have. ``between``: the ratio of ``left`` to ``right`` is between
-            ``low`` and ``high``. ``at-least`` and ``at-most``: the metric of ``left`` is compared with ``value``.
-            ``rising`` and ``falling``: the metric of ``left`` rises or falls with the varied parameter.
+            value of the varied parameter that both have. ``highest``: the metric of ``left`` exceeds that of every row
+            in ``right``. ``between``: the ratio of ``left`` to ``right`` is between ``low`` and ``high``. ``at-least``
+            and ``at-most``: the metric of ``left`` is compared with ``value``. ``rising`` and ``falling``: the metric of
+            ``left`` rises or falls with the varied parameter. ``level``: its highest value is at most ``factor`` times
+            its lowest. ``power``: it grows as a power of the varied parameter, with an exponent between ``low`` and
+            ``high``. ``as-published``: it differs from the number of the paper by at most ``value``, which is a share of
+            that number for rules and seconds.
         metric: The metric to compare.
-        left: The row that the claim is about.
-        right: The row to compare with; for ``greater`` and ``between`` only.
-        factor: Factor of ``greater``.
-        low: Lower bound of ``between``.
-        high: Upper bound of ``between``.
-        value: Bound of ``at-least`` and ``at-most``.
+        left: The row or rows that the claim is about.
+        right: The row or rows to compare with; for ``greater``, ``highest`` and ``between`` only.
+        left_at: Value of the varied parameter at which ``left`` is taken; by default every value.
+        right_at: Value of the varied parameter at which ``right`` is taken; by default that of ``left``.
+        instead: The row that replaces ``left``, by variant, where ``left`` has nothing to compare.
+        factor: Factor of ``greater`` and ``level``.
+        low: Lower bound of ``between`` and ``power``.
+        high: Upper bound of ``between`` and ``power``.
+        value: Bound of ``at-least``, ``at-most`` and ``as-published``.
     """
 
     id: str
     text: str
     test: str
     metric: str
-    left: str
-    right: str = ""
+    left: str | tuple[str, ...]
+    right: str | tuple[str, ...] = ()
+    left_at: float | None = None
+    right_at: float | None = None
+    instead: Mapping[str, str] = field(default_factory=dict)
     factor: float = 1.0
     low: float = 0.0
     high: float = 0.0
@@ -200,12 +223,28 @@ class Claim:
             raise ConfigError(
                 f"unknown 'metric' {self.metric!r}", hint=nearest(self.metric, METRICS) or ", ".join(METRICS)
             )
-        if (self.test in ("greater", "between")) != bool(self.right):
+        if (self.test in ("greater", "highest", "between")) != bool(self.right):
             raise ConfigError(
                 f"a claim with test '{self.test}' {'needs' if not self.right else 'must not have'} 'right'"
             )
-        if self.test == "between" and not self.low < self.high:
+        if self.test == "highest" and len(self.left_rows) > 1:
+            raise ConfigError("a claim with test 'highest' must have one row as 'left'")
+        if self.test in ("between", "power") and not self.low < self.high:
             raise ConfigError(f"'low' must be less than 'high', got {self.low} and {self.high}")
+        for variant in self.instead:
+            if variant not in VARIANTS:
+                hint = nearest(variant, VARIANTS) or ", ".join(VARIANTS)
+                raise ConfigError(f"unknown variant {variant!r} in 'instead'", hint=hint)
+
+    @property
+    def left_rows(self) -> tuple[str, ...]:
+        """The rows that the claim is about."""
+        return (self.left,) if isinstance(self.left, str) else self.left
+
+    @property
+    def right_rows(self) -> tuple[str, ...]:
+        """The rows to compare with."""
+        return (self.right,) if isinstance(self.right, str) else self.right
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,6 +31,7 @@ HEADINGS = {
 }
 VARIANT_LABELS = {
     "paper": "paper",
+    "published": "ours, published",
     "faithful": "ours, faithful",
     "corrected": "ours, corrected",
     "lifted": "ours, lifted",
