@@ -1,21 +1,32 @@
 """Verdicts on the claims of the paper, for the published numbers and for ours in every variant.
 
-A verdict is about the means over the repeats; it also counts the repeats in which the claim holds. Only numbers are
-compared here, nothing is run.
+A verdict is about the means over the repeats; it also counts the repeats in which the claim holds. A search that was
+cut off at its maximum number of rules gives a lower bound instead of a number, and so there is no verdict. Only numbers
+are compared here, nothing is run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from thence.experiments.files import VARIANTS, Claim
 from thence.experiments.summary import Cell, Results, format_number
 
-__all__ = ["Verdict", "check_claims"]
+__all__ = ["NO_VERDICT", "Verdict", "check_claims"]
 
+NO_VERDICT = "–"
+"""What ``Verdict.held`` is where a number is a lower bound only."""
+_OF_ONE_ROW = ("rising", "falling", "level", "power")
+_RELATIVE = ("rules", "seconds")
+
+Key = tuple[str, float | None]
+Side = Mapping[Key, Cell]
 Pick = Callable[[Cell], float | None]
+Outcome = tuple[list[str], list[str]]
+"""Whether parts of a claim hold (``yes``, ``in part``, ``no``), and their numbers as text."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +37,10 @@ class Verdict:
         claim: The claim.
         dataset: Name of the data set.
         variant: The variant, such as ``"paper"`` or ``"corrected"``.
-        held: ``"yes"``, ``"in part"`` or ``"no"``.
-        numbers: The numbers that were compared, as text.
-        repeats_held: Number of repeats in which the claim holds; ``None`` for published numbers.
-        repeats: Number of repeats; ``None`` for published numbers.
+        held: ``"yes"``, ``"in part"``, ``"no"``, or ``"–"`` where a search was cut off.
+        numbers: The numbers that were compared, as text; ``≥`` before those of searches that were cut off.
+        repeats_held: Number of repeats in which the claim holds; ``None`` for published numbers and without a verdict.
+        repeats: Number of repeats; ``None`` for published numbers and without a verdict.
     """
 
     claim: Claim
@@ -46,6 +57,31 @@ class Verdict:
         return "" if self.repeats is None else f"{self.repeats_held} of {self.repeats}"
 
 
+@dataclass(frozen=True)
+class _Case:
+    """What a claim is checked on: its cells in one variant of one data set.
+
+    Args:
+        claim: The claim.
+        left: Cells of the rows that the claim is about.
+        right: Cells of the rows to compare with.
+        paper: Published cells of the rows of ``left``; for ``as-published`` only.
+        bounds: Cells that are lower bounds, by row and value of the varied parameter.
+    """
+
+    claim: Claim
+    left: Side
+    right: Side
+    paper: Side
+    bounds: frozenset[Key]
+
+    def format_value(self, key: Key, value: float, *, named: bool) -> str:
+        """Return a value as text, after the name of its row if it is ``named``."""
+        sign = "≥ " if key in self.bounds and self.claim.metric in _RELATIVE else ""
+        name = f"{key[0]} " if named else ""
+        return f"{name}{sign}{format_number(value, self.claim.metric)}"
+
+
 def check_claims(results: Results) -> list[Verdict]:
     """Check every claim in ``results`` on every data set and variant that has the numbers for it."""
     out = []
@@ -59,74 +95,185 @@ def check_claims(results: Results) -> list[Verdict]:
 
 
 def _check_claim(results: Results, claim: Claim, dataset: str, variant: str) -> Verdict | None:
-    left = _find_cells(results, claim.left, claim.metric, dataset, variant)
-    right = _find_cells(results, claim.right, claim.metric, dataset, variant) if claim.right else {}
-    if not left or (claim.right and not (left.keys() & right.keys())):
+    case = _find_case(results, claim, dataset, variant)
+    outcome = None if case is None else _evaluate(case, lambda cell: cell.mean)
+    if case is None or outcome is None:
         return None
-    if claim.test in ("rising", "falling") and len(left) < 2:
-        return None
-    outcome = _evaluate(claim, left, right, lambda cell: cell.mean)
-    assert outcome is not None
-    held, text = outcome
+    text = "; ".join(outcome[1])
+    if claim.instead.get(variant) is not None:
+        text = f"{claim.instead[variant]}: {text}"
+    if case.bounds:
+        return Verdict(claim, dataset, variant, NO_VERDICT, text, None, None)
+    held = _join(outcome[0])
     if variant == "paper":
         return Verdict(claim, dataset, variant, held, text, None, None)
-    numbers = sorted(set.intersection(*(set(cell.values) for cell in (*left.values(), *right.values()))))
-    single = [_evaluate(claim, left, right, lambda cell, n=n: cell.values.get(n)) for n in numbers]  # type: ignore[misc]
-    return Verdict(
-        claim, dataset, variant, held, text, sum(s is not None and s[0] == "yes" for s in single), len(single)
-    )
+    numbers = sorted(set.intersection(*(set(cell.values) for cell in (*case.left.values(), *case.right.values()))))
+    single = [_evaluate(case, lambda cell, n=n: cell.values.get(n)) for n in numbers]  # type: ignore[misc]
+    in_all = sum(one is not None and _join(one[0]) == "yes" for one in single)
+    return Verdict(claim, dataset, variant, held, text, in_all, len(single))
 
 
-def _find_cells(results: Results, row: str, metric: str, dataset: str, variant: str) -> dict[float | None, Cell]:
+def _join(held: Sequence[str]) -> str:
+    return "yes" if set(held) == {"yes"} else "no" if set(held) == {"no"} else "in part"
+
+
+def _find_case(results: Results, claim: Claim, dataset: str, variant: str) -> _Case | None:
+    """Return the cells of a claim; ``None`` if there is nothing to compare."""
+    rows = (claim.instead[variant],) if variant in claim.instead else claim.left_rows
+    left = _find_cells(results, rows, claim, dataset, variant, claim.left_at)
+    right = _find_cells(results, claim.right_rows, claim, dataset, variant, claim.right_at)
+    paper: Side = {}
+    if claim.test == "as-published":
+        paper = {} if variant == "paper" else _find_cells(results, rows, claim, dataset, "paper", claim.left_at)
+        left = {key: cell for key, cell in left.items() if key in paper}
+    if claim.test == "highest" and {row for row, _ in right} != set(claim.right_rows):
+        return None
+    if claim.right_rows:
+        pairs = list(_pair(claim, left, right))
+        left = {key: left[key] for key in dict.fromkeys(one for one, _ in pairs)}
+        right = {key: right[key] for key in dict.fromkeys(other for _, other in pairs)}
+    if not left:
+        return None
+    bounds = frozenset(key for key in (*left, *right) if results.stopped(dataset, variant, key))
+    return _Case(claim, left, right, paper, bounds)
+
+
+def _find_cells(
+    results: Results, rows: Sequence[str], claim: Claim, dataset: str, variant: str, at: float | None
+) -> Side:
     found = {
-        at: cell
-        for name, at in results.keys(dataset)
-        if name == row and (cell := results.cell(dataset, variant, (name, at), metric)) is not None
+        key: cell
+        for key in results.keys(dataset)
+        if key[0] in rows
+        and at in (None, key[1])
+        and (cell := results.cell(dataset, variant, key, claim.metric)) is not None
     }
-    return dict(sorted(found.items(), key=lambda pair: -1.0 if pair[0] is None else pair[0]))
+    order = sorted(found, key=lambda key: (rows.index(key[0]), -math.inf if key[1] is None else key[1]))
+    return {key: found[key] for key in order}
 
 
-def _evaluate(
-    claim: Claim, left: dict[float | None, Cell], right: dict[float | None, Cell], pick: Pick
-) -> tuple[str, str] | None:
-    """Return ``yes``, ``in part`` or ``no`` and the numbers as text; ``None`` if there is nothing to compare."""
-    a = {at: value for at, cell in left.items() if (value := pick(cell)) is not None}
-    b = {at: value for at, cell in right.items() if (value := pick(cell)) is not None}
-    if claim.test in ("rising", "falling"):
-        return _check_trend(claim, list(a.items()))
-    common = [at for at in a if not claim.right or at in b]
-    if not common:
-        return None
-    held = [_holds(claim, a[at], b.get(at)) for at in common]
-    texts = [_format_pair(claim, at, a[at], b.get(at)) for at in common]
-    return ("yes" if all(held) else "in part" if any(held) else "no"), "; ".join(texts)
+def _pair(claim: Claim, left: Iterable[Key], right: Iterable[Key]) -> Iterable[tuple[Key, Key]]:
+    """Yield the cells to compare: at the same value of the varied parameter, unless the claim gives the values."""
+    fixed = claim.left_at is not None or claim.right_at is not None
+    others = list(right)
+    for one in left:
+        yield from ((one, other) for other in others if fixed or one[1] == other[1])
 
 
-def _holds(claim: Claim, left: float, right: float | None) -> bool:
-    if claim.test == "at-least":
-        return left >= claim.value
-    if claim.test == "at-most":
-        return left <= claim.value
-    assert right is not None
-    if claim.test == "greater":
-        return left > claim.factor * right
-    return right != 0 and claim.low <= left / right <= claim.high
+def _evaluate(case: _Case, pick: Pick) -> Outcome | None:
+    """Return what holds and the numbers as text; ``None`` if there is nothing to compare."""
+    left = {key: value for key, cell in case.left.items() if (value := pick(cell)) is not None}
+    right = {key: value for key, cell in case.right.items() if (value := pick(cell)) is not None}
+    test = case.claim.test
+    if test in _OF_ONE_ROW:
+        outcome = _check_curves(case, left)
+    elif test == "as-published":
+        outcome = _check_published(case, left)
+    elif test == "highest":
+        outcome = _check_highest(case, left, right)
+    elif case.claim.right_rows:
+        outcome = _check_pairs(case, left, right)
+    else:
+        outcome = _check_bound(case, left)
+    return outcome if outcome[0] else None
 
 
-def _format_pair(claim: Claim, at: float | None, left: float, right: float | None) -> str:
-    place = "" if at is None else f"at {at:g}: "
-    if right is None:
-        return f"{place}{format_number(left, claim.metric)}"
-    ratio = f" (× {left / right:.2g})" if right else ""
-    return f"{place}{format_number(left, claim.metric)} against {format_number(right, claim.metric)}{ratio}"
+def _check_bound(case: _Case, left: Mapping[Key, float]) -> Outcome:
+    claim = case.claim
+    named = len(claim.left_rows) > 1
+    held = [value >= claim.value if claim.test == "at-least" else value <= claim.value for value in left.values()]
+    texts = [_place(key[1]) + case.format_value(key, value, named=named) for key, value in left.items()]
+    return _words(held), texts
 
 
-def _check_trend(claim: Claim, points: Sequence[tuple[float | None, float]]) -> tuple[str, str] | None:
-    """Return whether the points are monotone (yes), only the last beyond the first (in part), or neither (no)."""
-    if len(points) < 2:
-        return None
+def _check_pairs(case: _Case, left: Mapping[Key, float], right: Mapping[Key, float]) -> Outcome:
+    claim = case.claim
+    named_left, named_right = len({row for row, _ in left}) > 1, len({row for row, _ in right}) > 1
+    fixed = claim.left_at is not None or claim.right_at is not None
+    held, texts = [], []
+    for one, other in _pair(claim, left, right):
+        a, b = left[one], right[other]
+        held.append(a > claim.factor * b if claim.test == "greater" else b != 0 and claim.low <= a / b <= claim.high)
+        ratio = f" (× {a / b:.2g})" if b and not case.bounds & {one, other} else ""
+        first = case.format_value(one, a, named=named_left)
+        second = case.format_value(other, b, named=named_right)
+        places = (_after(one[1]), _after(other[1])) if fixed else ("", "")
+        texts.append(f"{'' if fixed else _place(one[1])}{first}{places[0]} against {second}{places[1]}{ratio}")
+    return _words(held), texts
+
+
+def _check_highest(case: _Case, left: Mapping[Key, float], right: Mapping[Key, float]) -> Outcome:
+    held, texts = [], []
+    for one, value in left.items():
+        others = {key: other for key, other in right.items() if key[1] == one[1]}
+        if {row for row, _ in others} != set(case.claim.right_rows):
+            continue
+        held.append(all(value > other for other in others.values()))
+        beside = ", ".join(case.format_value(key, other, named=True) for key, other in others.items())
+        texts.append(f"{_place(one[1])}{case.format_value(one, value, named=True)} against {beside}")
+    return _words(held), texts
+
+
+def _check_published(case: _Case, left: Mapping[Key, float]) -> Outcome:
+    claim = case.claim
+    named = len(claim.left_rows) > 1
+    held, texts = [], []
+    for key, value in left.items():
+        paper = case.paper[key].mean
+        held.append(abs(value - paper) <= claim.value * (paper if claim.metric in _RELATIVE else 1.0))
+        name = f"{key[0]} " if named else ""
+        ours, theirs = case.left[key].text(claim.metric), format_number(paper, claim.metric)
+        texts.append(f"{_place(key[1])}{name}{ours} against {theirs} in the paper")
+    return _words(held), texts
+
+
+def _check_curves(case: _Case, left: Mapping[Key, float]) -> Outcome:
+    """Check every row against the varied parameter; rows with a single value are left out."""
+    rows = dict.fromkeys(row for row, _ in left)
+    held, texts = [], []
+    for row in rows:
+        points = [(at, value) for (name, at), value in left.items() if name == row and at is not None]
+        if len(points) < 2:
+            continue
+        shown = [f"{at:g}: {case.format_value((row, at), value, named=False)}" for at, value in points]
+        word, note = _check_curve(case.claim, points)
+        held.append(word)
+        texts.append(f"{row}: " * (len(case.claim.left_rows) > 1) + ", ".join(shown) + note)
+    return held, texts
+
+
+def _check_curve(claim: Claim, points: Sequence[tuple[float, float]]) -> tuple[str, str]:
+    """Return whether one row fulfils ``claim``, and a note on how."""
+    if claim.test == "level":
+        lowest, highest = (choose(value for _, value in points) for choose in (min, max))
+        ratio = f" (highest / lowest: {highest / lowest:.2g})" if lowest > 0 else ""
+        return _words([highest <= claim.factor * lowest])[0], ratio
+    if claim.test == "power":
+        if any(at <= 0 or value <= 0 for at, value in points):
+            return "no", " (no exponent: not all numbers are above 0)"
+        exponent = _fit_exponent(points)
+        return _words([claim.low <= exponent <= claim.high])[0], f" (exponent {exponent:.2f})"
     sign = 1.0 if claim.test == "rising" else -1.0
     steps = [sign * (after - before) for (_, before), (_, after) in pairwise(points)]
     whole = sign * (points[-1][1] - points[0][1])
-    held = "yes" if whole > 0 and min(steps) >= 0 else "in part" if whole > 0 else "no"
-    return held, ", ".join(f"{at:g}: {format_number(value, claim.metric)}" for at, value in points)
+    return "yes" if whole > 0 and min(steps) >= 0 else "in part" if whole > 0 else "no", ""
+
+
+def _fit_exponent(points: Sequence[tuple[float, float]]) -> float:
+    """Return the slope of a straight line through the logarithms, by least squares."""
+    x, y = [math.log(at) for at, _ in points], [math.log(value) for _, value in points]
+    mean_x, mean_y = math.fsum(x) / len(x), math.fsum(y) / len(y)
+    across = math.fsum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True))
+    return across / math.fsum((a - mean_x) ** 2 for a in x)
+
+
+def _words(held: Iterable[bool]) -> list[str]:
+    return ["yes" if one else "no" for one in held]
+
+
+def _place(at: float | None) -> str:
+    return "" if at is None else f"at {at:g}: "
+
+
+def _after(at: float | None) -> str:
+    return "" if at is None else f" at {at:g}"

@@ -185,10 +185,10 @@ class Claim:
         test: The kind of test. ``greater``: the metric of ``left`` exceeds ``factor`` times that of ``right``, at every
             value of the varied parameter that both have. ``highest``: the metric of ``left`` exceeds that of every row
             in ``right``. ``between``: the ratio of ``left`` to ``right`` is between ``low`` and ``high``. ``at-least``
-            and ``at-most``: the metric of ``left`` is compared with ``value``. ``rising`` and ``falling``: the metric of
-            ``left`` rises or falls with the varied parameter. ``level``: its highest value is at most ``factor`` times
-            its lowest. ``power``: it grows as a power of the varied parameter, with an exponent between ``low`` and
-            ``high``. ``as-published``: it differs from the number of the paper by at most ``value``, which is a share of
+            and ``at-most``: the metric of ``left`` is compared with ``value``. ``rising`` and ``falling``: the metric
+            of ``left`` rises or falls with the varied parameter. ``level``: its highest value is at most ``factor``
+            times its lowest. ``power``: it grows as a power of the varied parameter, with an exponent between ``low``
+            and ``high``. ``as-published``: it differs from the number of the paper by at most ``value``, a share of
             that number for rules and seconds.
         metric: The metric to compare.
         left: The row or rows that the claim is about.
@@ -244,6 +244,8 @@ class Claim:
     @property
     def right_rows(self) -> tuple[str, ...]:
         """The rows to compare with."""
+        if not self.right:
+            return ()
         return (self.right,) if isinstance(self.right, str) else self.right
 
 
