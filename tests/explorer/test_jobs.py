@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +13,10 @@ import thence as th
 from tests.explorer.conftest import Client
 from tests.helpers.networks import network
 from thence.explorer.constraints import constrained_config
+from thence.explorer.mining import read_systems, write_systems
 from thence.explorer.problems import RequestError
 from thence.explorer.state import State
+from thence.graph.sites import pool_systems
 
 
 def wait(client: Client, job: dict[str, Any]) -> dict[str, Any]:
@@ -138,3 +142,19 @@ def test_wishes_that_make_no_sense_are_refused(runs: list[th.Run], wishes: Any, 
     with pytest.raises(RequestError) as error:
         constrained_config(runs[2].config, wishes, runs[2].table.features)
     assert said in f"{error.value.error} {error.value.hint}"
+
+
+def test_systems_in_memory_are_written_as_files_and_read_again(tmp_path: Path) -> None:
+    one = network()
+    both = pool_systems([replace(one, name="north"), replace(one, name="é\n..")])
+    write_systems(both, tmp_path / "systems")
+    north, other = read_systems(tmp_path / "systems")
+    assert (north.name, other.name) == ("north", "é\n..")
+    for again in (north, other):
+        assert [(s.id, s.kind, s.unit, s.categorical) for s in again.sensors.sensors] == [
+            (s.id, s.kind, s.unit, s.categorical) for s in one.sensors.sensors
+        ]
+        assert again.sensors.to_polars().equals(one.sensors.to_polars())
+        assert again.graph is not None and one.graph is not None and again.binding is not None
+        assert again.graph.to_dict() == one.graph.to_dict()
+        assert dict(again.binding.items()) == dict((one.binding or {}).items())

@@ -12,16 +12,15 @@ This module runs and measures; it must not compare or print.
 from __future__ import annotations
 
 import dataclasses
-import pickle
 import subprocess
 import sys
 import tempfile
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from thence.errors import MiningError, ThenceError
+from thence.evaluate.exchange import read_found, read_task, write_failure, write_found, write_task
 from thence.miners.base import Miner
 from thence.progress import Progress, silent
 from thence.rules.ruleset import RuleSet
@@ -79,42 +78,38 @@ def run_isolated(miner: Miner, table: Table) -> Footprint:
     """Run a miner in a new process and measure time and memory.
 
     Args:
-        miner: The miner to run; it must be picklable.
+        miner: The miner to run; its class can be imported, and its settings are plain values.
         table: The table to mine.
 
     Returns:
         The rules keep their data coverage as a number, but no reference to the table.
 
     Raises:
+        ConfigError: The miner cannot be given to another process.
         MiningError: The process ended without a result.
     """
-    with tempfile.TemporaryDirectory(prefix="thence-") as folder:
-        task, result = Path(folder, "task"), Path(folder, "result")
-        task.write_bytes(pickle.dumps((miner, table)))
-        call = "import sys; from thence.evaluate.footprint import _run_child; _run_child(sys.argv[1], sys.argv[2])"
-        done = subprocess.run([sys.executable, "-c", call, task, result], capture_output=True, text=True, check=False)
-        if not result.exists():
-            last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-            raise MiningError(f"the isolated process of the miner '{miner.name}' failed: {last}")
-        outcome = pickle.loads(result.read_bytes())
-    if isinstance(outcome, ThenceError):
-        raise outcome
-    return outcome  # type: ignore[no-any-return]
+    with tempfile.TemporaryDirectory(prefix="thence-") as name:
+        folder = Path(name)
+        write_task(miner, table, folder)
+        call = "import sys; from thence.evaluate.footprint import _run_child; _run_child(sys.argv[1])"
+        done = subprocess.run([sys.executable, "-c", call, folder], capture_output=True, text=True, check=False)
+        found = read_found(folder)
+    if found is None:
+        last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+        raise MiningError(f"the isolated process of the miner '{miner.name}' failed: {last}")
+    rules, measured = found
+    return Footprint(rules, measured["seconds"], measured["peak_bytes"])
 
 
-def _run_child(task: str, result: str) -> None:
-    miner, table = pickle.loads(Path(task).read_bytes())
-    outcome: Any
+def _run_child(name: str) -> None:
+    folder = Path(name)
     try:
+        miner, table = read_task(folder)
         found = run_here(miner, table)
-        if found.peak_bytes is None:
-            found = replace(found, peak_bytes=_lifetime_peak())
-        facts = {**found.rules.facts, "data_coverage": found.rules.data_coverage}
-        # The function that computes coverage holds the table, which must not be pickled.
-        outcome = replace(found, rules=replace(found.rules, facts=facts, coverage_of=None))
+        peak = _lifetime_peak() if found.peak_bytes is None else found.peak_bytes
+        write_found(found.rules, {"seconds": found.seconds, "peak_bytes": peak}, folder)
     except ThenceError as error:
-        outcome = error
-    Path(result).write_bytes(pickle.dumps(outcome))
+        write_failure(error, folder)
 
 
 def _warm_up(miner: Miner, table: Table) -> None:

@@ -7,7 +7,6 @@ Must not know requests.
 from __future__ import annotations
 
 import json
-import pickle
 import secrets
 import shutil
 import subprocess
@@ -22,7 +21,7 @@ from typing import IO, Any
 from thence.atomic import new_folder
 from thence.errors import ConfigError, RunError, ThenceError
 from thence.explorer.constraints import constrained_config
-from thence.explorer.mining import CONFIG, RUN, SYSTEM
+from thence.explorer.mining import CONFIG, RUN, SYSTEMS, write_systems
 from thence.explorer.open_run import OpenRun
 from thence.explorer.problems import RequestError
 from thence.explorer.schema import Job, Saved
@@ -79,7 +78,8 @@ class Jobs:
             folder = self._new_folder(number)
             (folder / CONFIG).write_text(config.to_toml(), encoding="utf-8")
             if not named:
-                (folder / SYSTEM).write_bytes(pickle.dumps(material.system))
+                assert material.system is not None
+                write_systems(material.system, folder / SYSTEMS)
             job: Job = {"id": number, "state": "running", "stage": "start", "share": None, "message": "", "run": None}
             self._jobs[number], self._running = job, number
             with (folder / "errors.txt").open("wb") as errors:

@@ -8,20 +8,61 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from thence.errors import ThenceError
 
-__all__ = ["CONFIG", "RUN", "SYSTEM", "main", "mine_job"]
+if TYPE_CHECKING:
+    from thence.graph.sites import AnySystem
+    from thence.graph.system import System
 
-CONFIG, SYSTEM, RUN = "config.toml", "system.pickle", "run"
+__all__ = ["CONFIG", "RUN", "SYSTEMS", "main", "mine_job", "read_systems", "write_systems"]
+
+CONFIG, SYSTEMS, RUN = "config.toml", "systems", "run"
 """The files of a job: what to do, the data if the configuration does not name them, and the result."""
 _PAUSE = 0.2
+_ABOUT = "about.json"
+
+
+def write_systems(system: AnySystem, folder: Path) -> None:
+    """Write data that no configuration names as files: a folder per system.
+
+    Args:
+        system: The system, or the several that are mined together.
+        folder: The folder to make.
+    """
+    from thence.graph.sites import Sites
+    from thence.settings.toml import toml_text
+    from thence.stores.local_copy import write_copy
+
+    for number, one in enumerate(system.systems if isinstance(system, Sites) else (system,)):
+        place = folder / f"{number:04}"
+        place.mkdir(parents=True)
+        about = {name: getattr(one, name) for name in ("name", "description", "source")}
+        (place / _ABOUT).write_text(json.dumps(about), encoding="utf-8")
+        (place / CONFIG).write_text(toml_text({"input": write_copy(one, place)}), encoding="utf-8")
+
+
+def read_systems(folder: Path) -> list[System]:
+    """Read what ``write_systems`` wrote.
+
+    Args:
+        folder: The folder.
+    """
+    from thence.runs.configuration import Config
+    from thence.runs.inputs import load_system
+
+    systems = []
+    for place in sorted(folder.iterdir()):
+        about = json.loads((place / _ABOUT).read_bytes())
+        given = Config.from_toml(place / CONFIG, check=False).input
+        systems.append(replace(load_system(given), **about))
+    return systems
 
 
 def mine_job(folder: Path, *, tell: Any) -> None:
@@ -44,11 +85,9 @@ def mine_job(folder: Path, *, tell: Any) -> None:
             tell({"stage": stage, "share": share, "message": note})
 
     config = Config.from_toml(folder / CONFIG, check=False)
-    given = folder / SYSTEM
-    if given.is_file():
-        # Written by the explorer into a folder that only this user can read.
-        system = pickle.loads(given.read_bytes())
-        run = mine(system, config=config, progress=progress)
+    if (folder / SYSTEMS).is_dir():
+        systems = read_systems(folder / SYSTEMS)
+        run = mine(systems if len(systems) > 1 else systems[0], config=config, progress=progress)
     else:
         run = run_config(config, progress=progress)
     run.save(folder / RUN)
