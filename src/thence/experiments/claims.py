@@ -87,7 +87,7 @@ def check_claims(results: Results) -> list[Verdict]:
     out = []
     for claim in results.experiment.claims:
         for dataset in results.datasets:
-            for variant in VARIANTS:
+            for variant in claim.variants or VARIANTS:
                 verdict = _check_claim(results, claim, dataset, variant)
                 if verdict is not None:
                     out.append(verdict)
@@ -100,8 +100,8 @@ def _check_claim(results: Results, claim: Claim, dataset: str, variant: str) -> 
     if case is None or outcome is None:
         return None
     text = "; ".join(outcome[1])
-    if claim.instead.get(variant) is not None:
-        text = f"{claim.instead[variant]}: {text}"
+    if variant in claim.instead:
+        text = f"{', '.join(claim.instead[variant].values())}: {text}"
     if case.bounds:
         return Verdict(claim, dataset, variant, NO_VERDICT, text, None, None)
     held = _join(outcome[0])
@@ -119,15 +119,14 @@ def _join(held: Sequence[str]) -> str:
 
 def _find_case(results: Results, claim: Claim, dataset: str, variant: str) -> _Case | None:
     """Return the cells of a claim; ``None`` if there is nothing to compare."""
-    rows = (claim.instead[variant],) if variant in claim.instead else claim.left_rows
+    replaced = claim.instead.get(variant, {})
+    rows, others = ([replaced.get(row, row) for row in side] for side in (claim.left_rows, claim.right_rows))
     left = _find_cells(results, rows, claim, dataset, variant, claim.left_at)
-    right = _find_cells(results, claim.right_rows, claim, dataset, variant, claim.right_at)
+    right = _find_cells(results, others, claim, dataset, variant, claim.right_at)
     paper: Side = {}
     if claim.test == "as-published":
         paper = {} if variant == "paper" else _find_cells(results, rows, claim, dataset, "paper", claim.left_at)
         left = {key: cell for key, cell in left.items() if key in paper}
-    if claim.test == "highest" and {row for row, _ in right} != set(claim.right_rows):
-        return None
     if claim.right_rows:
         pairs = list(_pair(claim, left, right))
         left = {key: left[key] for key in dict.fromkeys(one for one, _ in pairs)}
@@ -188,25 +187,42 @@ def _check_bound(case: _Case, left: Mapping[Key, float]) -> Outcome:
 
 def _check_pairs(case: _Case, left: Mapping[Key, float], right: Mapping[Key, float]) -> Outcome:
     claim = case.claim
-    named_left, named_right = len({row for row, _ in left}) > 1, len({row for row, _ in right}) > 1
-    fixed = claim.left_at is not None or claim.right_at is not None
-    held, texts = [], []
-    for one, other in _pair(claim, left, right):
+    pairs = [(one, other) for one, other in _pair(claim, left, right) if left[one] or right[other]]
+    held = []
+    for one, other in pairs:
         a, b = left[one], right[other]
         held.append(a > claim.factor * b if claim.test == "greater" else b != 0 and claim.low <= a / b <= claim.high)
-        ratio = f" (× {a / b:.2g})" if b and not case.bounds & {one, other} else ""
-        first = case.format_value(one, a, named=named_left)
-        second = case.format_value(other, b, named=named_right)
-        places = (_after(one[1]), _after(other[1])) if fixed else ("", "")
-        texts.append(f"{'' if fixed else _place(one[1])}{first}{places[0]} against {second}{places[1]}{ratio}")
+    if claim.left_at is not None or claim.right_at is not None:
+        sides = (dict.fromkeys(one for one, _ in pairs), dict.fromkeys(other for _, other in pairs))
+        texts = [" against ".join(_list_values(case, side) for side in sides)] if pairs else []
+    else:
+        texts = [_format_pair(case, one, left[one], other, right[other]) for one, other in pairs]
     return _words(held), texts
+
+
+def _format_pair(case: _Case, one: Key, a: float, other: Key, b: float) -> str:
+    first = case.format_value(one, a, named=len(case.claim.left_rows) > 1)
+    second = case.format_value(other, b, named=len(case.claim.right_rows) > 1)
+    comparable = a >= 0 and b > 0 and not case.bounds & {one, other}
+    return f"{_place(one[1])}{first} against {second}" + (f" (× {_format_ratio(a / b)})" if comparable else "")
+
+
+def _list_values(case: _Case, keys: Iterable[Key]) -> str:
+    """Return the means of cells as text, each after its row where there are several, and before its place."""
+    named = len({row for row, _ in keys}) > 1
+    cells = {**case.right, **case.left}
+    return ", ".join(case.format_value(key, cells[key].mean, named=named) + _after(key[1]) for key in keys)
+
+
+def _format_ratio(ratio: float) -> str:
+    return f"{ratio:,.0f}" if ratio >= 100 else f"{ratio:.2g}"
 
 
 def _check_highest(case: _Case, left: Mapping[Key, float], right: Mapping[Key, float]) -> Outcome:
     held, texts = [], []
     for one, value in left.items():
         others = {key: other for key, other in right.items() if key[1] == one[1]}
-        if {row for row, _ in others} != set(case.claim.right_rows):
+        if len(others) < len(case.claim.right_rows):
             continue
         held.append(all(value > other for other in others.values()))
         beside = ", ".join(case.format_value(key, other, named=True) for key, other in others.items())
@@ -223,7 +239,7 @@ def _check_published(case: _Case, left: Mapping[Key, float]) -> Outcome:
         held.append(abs(value - paper) <= claim.value * (paper if claim.metric in _RELATIVE else 1.0))
         name = f"{key[0]} " if named else ""
         ours, theirs = case.left[key].text(claim.metric), format_number(paper, claim.metric)
-        texts.append(f"{_place(key[1])}{name}{ours} against {theirs} in the paper")
+        texts.append(f"{_place(key[1])}{name}{ours} (paper {theirs})")
     return _words(held), texts
 
 
@@ -235,7 +251,7 @@ def _check_curves(case: _Case, left: Mapping[Key, float]) -> Outcome:
         points = [(at, value) for (name, at), value in left.items() if name == row and at is not None]
         if len(points) < 2:
             continue
-        shown = [f"{at:g}: {case.format_value((row, at), value, named=False)}" for at, value in points]
+        shown = [f"{at:,g}: {case.format_value((row, at), value, named=False)}" for at, value in points]
         word, note = _check_curve(case.claim, points)
         held.append(word)
         texts.append(f"{row}: " * (len(case.claim.left_rows) > 1) + ", ".join(shown) + note)
@@ -272,8 +288,8 @@ def _words(held: Iterable[bool]) -> list[str]:
 
 
 def _place(at: float | None) -> str:
-    return "" if at is None else f"at {at:g}: "
+    return "" if at is None else f"at {at:,g}: "
 
 
 def _after(at: float | None) -> str:
-    return "" if at is None else f" at {at:g}"
+    return "" if at is None else f" at {at:,g}"

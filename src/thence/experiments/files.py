@@ -195,7 +195,8 @@ class Claim:
         right: The row or rows to compare with; for ``greater``, ``highest`` and ``between`` only.
         left_at: Value of the varied parameter at which ``left`` is taken; by default every value.
         right_at: Value of the varied parameter at which ``right`` is taken; by default that of ``left``.
-        instead: The row that replaces ``left``, by variant, where ``left`` has nothing to compare.
+        instead: Rows that replace others, by variant, where the others have nothing to compare.
+        variants: Variants in which the claim is checked; all of them by default.
         factor: Factor of ``greater`` and ``level``.
         low: Lower bound of ``between`` and ``power``.
         high: Upper bound of ``between`` and ``power``.
@@ -210,7 +211,8 @@ class Claim:
     right: str | tuple[str, ...] = ()
     left_at: float | None = None
     right_at: float | None = None
-    instead: Mapping[str, str] = field(default_factory=dict)
+    instead: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    variants: tuple[str, ...] = ()
     factor: float = 1.0
     low: float = 0.0
     high: float = 0.0
@@ -231,10 +233,11 @@ class Claim:
             raise ConfigError("a claim with test 'highest' must have one row as 'left'")
         if self.test in ("between", "power") and not self.low < self.high:
             raise ConfigError(f"'low' must be less than 'high', got {self.low} and {self.high}")
-        for variant in self.instead:
-            if variant not in VARIANTS:
-                hint = nearest(variant, VARIANTS) or ", ".join(VARIANTS)
-                raise ConfigError(f"unknown variant {variant!r} in 'instead'", hint=hint)
+        for key, given in (("instead", tuple(self.instead)), ("variants", self.variants)):
+            for variant in given:
+                if variant not in VARIANTS:
+                    hint = nearest(variant, VARIANTS) or ", ".join(VARIANTS)
+                    raise ConfigError(f"unknown variant {variant!r} in '{key}'", hint=hint)
 
     @property
     def left_rows(self) -> tuple[str, ...]:
