@@ -136,6 +136,7 @@ class Autoencoder:
         hidden: Weights (outputs × inputs) and biases between the hidden layers, with tanh after each.
         exit: Last layer, items × width: one logit per item.
         exit_bias: Bias of the last layer.
+        linear_code: Whether the innermost layer has no tanh.
 
     Examples:
         >>> model = initialise([2, 3], widths=(4, 2), seed=0)
@@ -149,6 +150,7 @@ class Autoencoder:
     hidden: tuple[tuple[Tensor, Tensor], ...]
     exit: Tensor  # (items, width)
     exit_bias: Tensor
+    linear_code: bool = False
 
     @property
     def device(self) -> torch.device:
@@ -163,6 +165,11 @@ class Autoencoder:
         """Widths of all hidden layers, first to last."""
         return (self.entry.shape[1], *(weight.shape[0] for weight, _ in self.hidden))
 
+    @property
+    def linear_layer(self) -> int:
+        """The hidden layer without tanh, counted from 0 (the first layer); −1 if there is none."""
+        return len(self.hidden) // 2 if self.linear_code else -1
+
     def parameters(self) -> list[Tensor]:
         """Return all weights and biases, first layer first."""
         inner = [tensor for pair in self.hidden for tensor in pair]
@@ -172,7 +179,7 @@ class Autoencoder:
         """Return a network with the same layout and other tensors, given in the order of ``parameters``."""
         inner = tensors[2:-2]
         pairs = tuple((inner[i], inner[i + 1]) for i in range(0, len(inner), 2))
-        return Autoencoder(self.layout, tensors[0], tensors[1], pairs, tensors[-2], tensors[-1])
+        return Autoencoder(self.layout, tensors[0], tensors[1], pairs, tensors[-2], tensors[-1], self.linear_code)
 
     def to(self, device: torch.device | str, dtype: torch.dtype | None = None) -> Autoencoder:
         """Return the network on another device or, with ``dtype``, in another precision."""
@@ -197,9 +204,11 @@ class Autoencoder:
 
     def through(self, first: Tensor) -> Tensor:
         """Return the last hidden activations for a batch of first pre-activations, which are overwritten."""
-        state = first.tanh_()
-        for weight, bias in self.hidden:
-            state = torch.addmm(bias, state, weight.T).tanh_()
+        linear = self.linear_layer
+        state = first if linear == 0 else first.tanh_()
+        for layer, (weight, bias) in enumerate(self.hidden, start=1):
+            state = torch.addmm(bias, state, weight.T)
+            state = state if linear == layer else state.tanh_()
         return state
 
     def probabilities(self, dense: Tensor) -> Tensor:
@@ -223,17 +232,25 @@ def choose_widths(layout: Layout) -> tuple[int, int, int]:
     return 4 * inner, 2 * inner, inner
 
 
-def choose_faithful_widths(layout: Layout) -> tuple[int, int, int]:
-    """Choose encoder widths as the paper's code does: 1/8, 1/32 and 1/128 of the items, but at least 16, 8 and 4.
+def choose_faithful_widths(layout: Layout, *, least: tuple[int, int, int] = (16, 8, 4)) -> tuple[int, int, int]:
+    """Choose encoder widths as the paper's code does: 1/8, 1/32 and 1/128 of the items, but at least ``least``.
 
     >>> choose_faithful_widths(Layout.of([10] * 97))
     (121, 30, 7)
+    >>> choose_faithful_widths(Layout.of([10] * 20)), choose_faithful_widths(Layout.of([10] * 20), least=(0, 0, 0))
+    ((25, 8, 4), (25, 6, 1))
     """
-    return max(16, layout.n_items // 8), max(8, layout.n_items // 32), max(4, layout.n_items // 128)
+    return max(least[0], layout.n_items // 8), max(least[1], layout.n_items // 32), max(least[2], layout.n_items // 128)
 
 
 def initialise(
-    cardinalities: ArrayLike, *, widths: Sequence[int] | None = None, seed: int = 0, shown: int | None = None
+    cardinalities: ArrayLike,
+    *,
+    widths: Sequence[int] | None = None,
+    seed: int = 0,
+    shown: int | None = None,
+    linear_code: bool = False,
+    empty_layers: bool = False,
 ) -> Autoencoder:
     """Make a network with Xavier-uniform weights and zero biases.
 
@@ -244,6 +261,8 @@ def initialise(
         shown: The fan-in of the first layer: how many inputs are active at once. By default the number of items, for
             dense input. For masked input it is the number of visible features; Xavier's bound for all items would make
             the effect of the few visible ones vanish.
+        linear_code: Whether the innermost layer has no tanh.
+        empty_layers: Whether a width may be 0; the output then does not depend on the input.
 
     Raises:
         ConfigError: If a width is not positive.
@@ -254,7 +273,7 @@ def initialise(
     """
     layout = Layout.of(cardinalities)
     encoder = tuple(int(width) for width in (choose_widths(layout) if widths is None else widths))
-    if not encoder or min(encoder) < 1:
+    if not encoder or min(encoder) < (0 if empty_layers else 1):
         raise ConfigError(f"layer widths must be positive, got {encoder}", hint="for example (64, 32, 16)")
     sizes = (layout.n_items, *encoder, *encoder[-2::-1], layout.n_items)
     generator = torch.Generator().manual_seed(seed)
@@ -271,4 +290,5 @@ def initialise(
         pairs,
         weights[-1],
         torch.zeros(layout.n_items),
+        linear_code,
     )

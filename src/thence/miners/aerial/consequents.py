@@ -81,6 +81,8 @@ class ConsequentSearch:
         batch_bytes: Memory for one batch of outputs.
         sketches: One sketch per block of outputs, or none at all.
         sketched_at: The threshold that the sketches were made for.
+        inclusive: Whether an item at the threshold is a consequent.
+        same_feature: Whether the other values of a marked feature may be consequents.
     """
 
     network: QueryNetwork
@@ -89,6 +91,8 @@ class ConsequentSearch:
     batch_bytes: int
     sketches: tuple[Sketch | None, ...] = ()  # one per block, once there are any
     sketched_at: float = 0.0
+    inclusive: bool = False
+    same_feature: bool = False
 
     @cached_property
     def features(self) -> NDArray[np.int64]:
@@ -192,10 +196,16 @@ class ConsequentSearch:
         def ask(part: NDArray[np.int64]) -> Consequents:
             states = passed.states[torch.from_numpy(part).to(self.network.device)]
             own = position[layout.feature_of_item[passed.items[part]]]
+            if self.same_feature:
+                own = np.full_like(own, -1)
             row, cell, values = search(block, states, own, threshold - UNSURE, sketch)
+            items = block.items.reshape(-1)[cell]
+            if self.same_feature:
+                others = (passed.items[part[row]] != items[:, None]).all(axis=1)
+                row, items, values = row[others], items[others], values[others]
             if not settle:
-                return Consequents(part[row], block.items.reshape(-1)[cell], values)
-            return self._decide(passed, part[row], block.items.reshape(-1)[cell], values, threshold)
+                return Consequents(part[row], items, values)
+            return self._decide(passed, part[row], items, values, threshold)
 
         step = max(1, self.batch_bytes // (16 * classes * count))
         pieces = [rows[low : low + step] for low in range(0, len(rows), step)]
@@ -214,13 +224,14 @@ class ConsequentSearch:
         values: NDArray[np.float32],
         threshold: float,
     ) -> Consequents:
-        """Keep items above the threshold; values close to it are computed again in double precision."""
-        keep = values > threshold
+        """Keep items above the threshold (or at it); values close to it are computed again in double precision."""
+        keep = values >= threshold if self.inclusive else values > threshold
         close = np.flatnonzero(np.abs(values - threshold) <= UNSURE)
         if len(close):
             exact = self.network.exact
             states = exact.states(passed.items[rows[close]])
-            keep[close] = (exact.marked_probability(states, items[close]) > threshold).cpu().numpy()
+            found = exact.marked_probability(states, items[close])
+            keep[close] = (found >= threshold if self.inclusive else found > threshold).cpu().numpy()
         return Consequents(rows[keep], items[keep], values[keep])
 
 

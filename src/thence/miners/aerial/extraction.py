@@ -213,7 +213,14 @@ def _prepare(model: Autoencoder, wanted: SearchSettings) -> tuple[QueryNetwork, 
     _check(model.layout, wanted)
     network = QueryNetwork.of(model)
     ok = np.ones(model.layout.n_items, np.bool_) if wanted.consequent_ok is None else wanted.consequent_ok
-    return network, ConsequentSearch(network, ok, wanted.neighbours, _batch_bytes(network, wanted))
+    return network, ConsequentSearch(
+        network,
+        ok,
+        wanted.neighbours,
+        _batch_bytes(network, wanted),
+        inclusive=wanted.inclusive,
+        same_feature=wanted.same_feature,
+    )
 
 
 def _batch_bytes(network: QueryNetwork, wanted: SearchSettings) -> int:

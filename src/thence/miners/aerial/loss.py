@@ -121,6 +121,11 @@ class NearFeatures:
     centres: Tensor
     per_block: int
 
+    def of_rows(self, rows: slice) -> NearFeatures:
+        """Return the output of some blocks of rows, given as the slice of their rows."""
+        blocks = slice(rows.start // self.per_block, rows.stop // self.per_block)
+        return NearFeatures(self.layout, self.neighbours, self.centres[blocks], self.per_block)
+
     def tiles(self, model: Autoencoder, states: Tensor, codes: Tensor) -> Iterator[Tile]:
         device = states.device
         cells = TILE_CELLS_CUDA if device.type == "cuda" else TILE_CELLS_CPU
@@ -228,9 +233,11 @@ def compute_gradients(model: Autoencoder, first: Tensor, codes: Tensor, output: 
         codes: The targets, −1 where a value is missing.
         output: Which outputs count.
     """
-    states = [first.tanh_()]
-    for weight, bias in model.hidden:
-        states.append(torch.addmm(bias, states[-1], weight.T).tanh_())
+    linear = model.linear_layer
+    states = [first if linear == 0 else first.tanh_()]
+    for layer, (weight, bias) in enumerate(model.hidden, start=1):
+        state = torch.addmm(bias, states[-1], weight.T)
+        states.append(state if linear == layer else state.tanh_())
     last = states[-1]
     sums = _Sums(torch.zeros_like(last), torch.zeros_like(model.exit), torch.zeros_like(model.exit_bias))
     mean = _Mean(first.device)
@@ -243,11 +250,11 @@ def compute_gradients(model: Autoencoder, first: Tensor, codes: Tensor, output: 
         output.backpropagate(model, tile, gradient, last, sums)
     back = sums.states
     inner: list[Tensor] = []
-    for (weight, _), after, before in zip(
-        reversed(model.hidden), reversed(states[1:]), reversed(states[:-1]), strict=True
-    ):
-        back *= 1.0 - after * after
-        inner[:0] = [back.T @ before, back.sum(dim=0)]
-        back = back @ weight
-    back *= 1.0 - states[0] * states[0]
+    for layer in range(len(model.hidden), 0, -1):
+        if linear != layer:
+            back *= 1.0 - states[layer] * states[layer]
+        inner[:0] = [back.T @ states[layer - 1], back.sum(dim=0)]
+        back = back @ model.hidden[layer - 1][0]
+    if linear != 0:
+        back *= 1.0 - states[0] * states[0]
     return Gradients(mean.value(), back, inner, sums.exit, sums.exit_bias)

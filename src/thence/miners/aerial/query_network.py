@@ -61,6 +61,7 @@ class QueryNetwork:
         exit: Output weights, one row per item.
         exit_bias: Output biases, one per item.
         twin: The same network in double precision, or ``None`` if this is it.
+        linear_layer: The hidden layer without an activation, counted from 0; −1 if there is none.
     """
 
     layout: Layout
@@ -70,24 +71,31 @@ class QueryNetwork:
     exit: Tensor
     exit_bias: Tensor
     twin: QueryNetwork | None
+    linear_layer: int = -1
 
     @staticmethod
     def of(model: Autoencoder) -> QueryNetwork:
         """Prepare a trained network, on the device that it is on."""
         double = model.to(model.device, torch.float64)
         origin, deltas = double.origin_and_deltas()
-        twin = QueryNetwork(model.layout, origin, deltas, double.hidden, double.exit, double.exit_bias, None)
-        folded = tuple(
-            ((4.0 * weight).float(), (2.0 * (bias - weight.sum(dim=1))).float()) for weight, bias in double.hidden
-        )
+        linear = model.linear_layer
+        twin = QueryNetwork(model.layout, origin, deltas, double.hidden, double.exit, double.exit_bias, None, linear)
+        layers = [*double.hidden, (double.exit, double.exit_bias)]
+        folded = []
+        for layer, (weight, bias) in enumerate(layers, start=1):
+            if linear != layer - 1:
+                weight, bias = 2.0 * weight, bias - weight.sum(dim=1)
+            scale = 1.0 if layer in (linear, len(layers)) else 2.0
+            folded.append(((scale * weight).float(), (scale * bias).float()))
+        first = 1.0 if linear == 0 else 2.0
         return QueryNetwork(
             model.layout,
-            (2.0 * origin).float(),
-            (2.0 * deltas).float(),
-            folded,
-            (2.0 * double.exit).float(),
-            (double.exit_bias - double.exit.sum(dim=1)).float(),
+            (first * origin).float(),
+            (first * deltas).float(),
+            tuple(folded[:-1]),
+            *folded[-1],
             twin,
+            linear,
         )
 
     @property
@@ -107,11 +115,15 @@ class QueryNetwork:
 
     def through(self, first: Tensor) -> Tensor:
         """Return the last hidden activations for first pre-activations, which are overwritten."""
-        state = first.tanh_() if self.twin is None else first.sigmoid_()
-        for weight, bias in self.hidden:
-            state = torch.addmm(bias, state, weight.T)
-            state = state.tanh_() if self.twin is None else state.sigmoid_()
+        state = self._activate(first, 0)
+        for layer, (weight, bias) in enumerate(self.hidden, start=1):
+            state = self._activate(torch.addmm(bias, state, weight.T), layer)
         return state
+
+    def _activate(self, state: Tensor, layer: int) -> Tensor:
+        if layer == self.linear_layer:
+            return state
+        return state.tanh_() if self.twin is None else state.sigmoid_()
 
     def states(self, items: NDArray[np.int64]) -> Tensor:
         """Return the last hidden activations of queries given by their items (queries × marked items)."""

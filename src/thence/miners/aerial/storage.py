@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
@@ -141,7 +142,8 @@ def _check_lengths(block: dict[str, Any]) -> None:
         raise ValueError(f"columns {columns.tolist()} do not match {count} features")
     if block["meanings"] is not None and len(block["meanings"]) != count:
         raise ValueError(f"{len(block['meanings'])} digests do not match {count} features")
-    if block["network"] is not None and block["network"].layout.n_features != count:
+    # With one softmax per node, the network has fewer softmaxes than columns.
+    if block["network"] is not None and block["network"].layout.n_features > count:
         raise ValueError(f"the network has {block['network'].layout.n_features} features instead of {count}")
 
 
@@ -212,6 +214,7 @@ def _store_network(model: Autoencoder, folder: Path, at: int) -> dict[str, Any]:
         "sha256": hashlib.sha256(content).hexdigest(),
         "cardinalities": model.layout.cardinalities.tolist(),
         "widths": list(model.widths),
+        **({"linear_code": True} if model.linear_code else {}),
     }
 
 
@@ -223,6 +226,7 @@ def _read_network(stored: object, folder: Path) -> Autoencoder:
         name, digest = str(stored["file"]), str(stored["sha256"])
         cardinalities = np.array(stored["cardinalities"], dtype=np.int64)
         widths = [int(width) for width in stored["widths"]]
+        linear = bool(stored.get("linear_code", False))
         if cardinalities.ndim != 1 or (cardinalities < 0).any() or not widths:
             raise ValueError(f"cardinalities {cardinalities.tolist()}, widths {widths}")
     except (KeyError, TypeError, ValueError, OverflowError) as error:
@@ -242,7 +246,7 @@ def _read_network(stored: object, folder: Path) -> Autoencoder:
         tensors = tensors_from_bytes(content)
     except SafetensorError as error:
         raise _damaged(path, f"not a safetensors file ({quote(error)[1:-1]})") from error
-    return _assemble(tensors, cardinalities, widths, path)
+    return replace(_assemble(tensors, cardinalities, widths, path), linear_code=linear)
 
 
 def _assemble(
