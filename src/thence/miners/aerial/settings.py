@@ -6,7 +6,7 @@ This module must not import torch: settings are read from files long before anyt
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +18,7 @@ from thence.miners.torch_runtime import require_device
 from thence.settings.numbers import MOST_ANTECEDENTS, require_integer, require_number, require_seed, require_share
 from thence.settings.typed import Location, refuse_unknown
 
-__all__ = ["LEARNING_RATE", "SearchSettings", "TrainingSettings"]
+__all__ = ["LEARNING_RATE", "ProposalSettings", "SearchSettings", "TrainingSettings"]
 
 LEARNING_RATE = 5e-3
 """The learning rate of the paper."""
@@ -45,6 +45,19 @@ class TrainingSettings:
         seed: Random seed.
         device: ``"cpu"`` or ``"cuda"``, optionally with a number (``"cuda:1"``).
         faithful_widths: Whether to choose the widths as the paper's code does. Ignored if ``widths`` is given.
+        least_widths: Lower bounds of these widths; ``(0, 0, 0)`` are those of the code, where few items give an innermost
+            layer of width 0, whose output does not depend on the input.
+        bottleneck: ``"tanh"``, or ``"linear"`` for an innermost layer without tanh, as in the paper's code.
+        softmax: ``"feature"`` computes one softmax per feature. ``"node"`` computes one over all properties of a node, as
+            the paper's code does: with k properties it has k ones, and none can come near 1. It needs gaussian noise
+            and no held-out rows.
+        loss_per: ``"row"`` averages the loss over the rows, ``"output"`` over rows and outputs, as the paper's code does.
+            The two differ by a factor, to which Adam is nearly invariant.
+        reshuffle: Whether each epoch has an order of its own; otherwise the rows are shuffled once.
+        curriculum: Whether masked training begins with many visible features and ends with few.
+        parts: In how many parts the gradients of a batch are computed and added. On a Ray cluster each part is computed
+            by a machine of its own; the network is the same wherever they are, but another number of parts gives
+            another network.
 
     Raises:
         ConfigError: If a setting has an impossible value.
@@ -72,13 +85,20 @@ class TrainingSettings:
     seed: int = 0
     device: str = "cpu"
     faithful_widths: bool = False
+    least_widths: tuple[int, int, int] = (16, 8, 4)
+    bottleneck: Literal["tanh", "linear"] = "tanh"
+    softmax: Literal["feature", "node"] = "feature"
+    loss_per: Literal["row", "output"] = "row"
+    reshuffle: bool = True
+    curriculum: bool = True
+    parts: int = 1
 
     def __post_init__(self) -> None:
         if self.corruption not in ("mask", "gaussian"):
             raise ConfigError(f"corruption must be 'mask' or 'gaussian', got {self.corruption!r}")
-        for name in ("max_antecedents", "epochs", "batch_size", "patience", "max_rows"):
+        for name in ("max_antecedents", "epochs", "batch_size", "patience", "max_rows", "parts"):
             value = getattr(self, name)
-            if value is not None or name in ("max_antecedents", "max_rows"):
+            if value is not None or name in ("max_antecedents", "max_rows", "parts"):
                 require_integer(name, value, most=MOST_ANTECEDENTS if name == "max_antecedents" else None)
         if self.learning_rate is not None:
             require_number("learning_rate", self.learning_rate)
@@ -95,6 +115,32 @@ class TrainingSettings:
         require_device(self.device)
         if self.widths is not None:
             object.__setattr__(self, "widths", _checked_widths(self.widths))
+        self._check_published()
+
+    def _check_published(self) -> None:
+        """Check the settings that only the paper's code has."""
+        for name, known in (
+            ("bottleneck", ("tanh", "linear")),
+            ("softmax", ("feature", "node")),
+            ("loss_per", ("row", "output")),
+        ):
+            if getattr(self, name) not in known:
+                raise ConfigError(f"{name} must be '{known[0]}' or '{known[1]}', got {getattr(self, name)!r}")
+        least = self.least_widths
+        if isinstance(least, str) or not isinstance(least, Iterable) or len(least := tuple(least)) != 3:
+            raise ConfigError(f"least_widths must be three integers, got {self.least_widths!r}", hint="such as (16, 8, 4)")
+        for width in least:
+            require_integer("each of least_widths", width, least=0)
+        object.__setattr__(self, "least_widths", least)
+        if self.loss_per == "output" and self.corruption == "mask":
+            raise ConfigError("loss_per='output' needs corruption='gaussian'", hint="leave out loss_per")
+        if self.softmax == "node":
+            if self.corruption == "mask":
+                raise ConfigError("softmax='node' needs corruption='gaussian'", hint="leave out softmax")
+            if self.held_out:
+                raise ConfigError("softmax='node' cannot hold out rows", hint="pass held_out=0")
+            if self.device != "cpu":
+                raise ConfigError("softmax='node' trains on the CPU only", hint="pass device='cpu'")
 
     @staticmethod
     def from_mapping(given: Mapping[str, Any]) -> TrainingSettings:
@@ -136,10 +182,70 @@ class TrainingSettings:
             faithful_widths=True,
         )
 
+    @staticmethod
+    def published(*, seed: int = 0) -> TrainingSettings:
+        """Return the settings of the paper's released code, which differ from the paper in several points.
+
+        One softmax over all properties of a node, widths of 1/8, 1/32 and 1/128 of the items without lower bounds, an
+        innermost layer without tanh, single rows, two epochs in the same order.
+
+        Args:
+            seed: Random seed.
+        """
+        return replace(
+            TrainingSettings.faithful(seed=seed),
+            epochs=2,
+            batch_size=1,
+            least_widths=(0, 0, 0),
+            bottleneck="linear",
+            softmax="node",
+            loss_per="output",
+            reshuffle=False,
+        )
+
     @property
     def most_visible(self) -> int:
         """The largest number of features that masked training leaves visible."""
         return max(3, self.max_antecedents + 1)
+
+
+@dataclass(frozen=True)
+class ProposalSettings:
+    """How rules are read from the network, in the points in which the paper's released code differs from the paper.
+
+    Args:
+        inclusive: Whether an output equal to the threshold makes a consequent; in the paper it must be larger.
+        same_feature: Whether the other values of a marked feature may be consequents. With a threshold above 0.5 they
+            cannot be.
+        unsupported: Whether rules that hold in no row are kept.
+
+    Examples:
+        >>> ProposalSettings.published().unsupported
+        True
+    """
+
+    inclusive: bool = False
+    same_feature: bool = False
+    unsupported: bool = False
+
+    @staticmethod
+    def from_mapping(given: Mapping[str, Any]) -> ProposalSettings:
+        """Make settings from a table of a configuration file.
+
+        Args:
+            given: Values by the names of the fields.
+
+        Raises:
+            ConfigError: If a name is unknown.
+        """
+        known = [field.name for field in fields(ProposalSettings)]
+        refuse_unknown(given, known, Location(), says="unknown proposal setting '{}'")
+        return ProposalSettings(**given)
+
+    @staticmethod
+    def published() -> ProposalSettings:
+        """Return the settings of the paper's released code."""
+        return ProposalSettings(inclusive=True, same_feature=True, unsupported=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +266,8 @@ class SearchSettings:
         neighbours: Which features may appear in the same rule. By default all of them may.
         first_features: Limits the search to antecedents whose first feature is in this range.
         batch_bytes: Memory for one batch of queries. By default it depends on the device.
+        inclusive: Whether an output equal to the threshold makes a consequent.
+        same_feature: Whether the other values of a marked feature may be consequents.
 
     Raises:
         ConfigError: If a setting has an impossible value.
@@ -180,6 +288,8 @@ class SearchSettings:
     neighbours: Neighbours | None = None
     first_features: range | None = None
     batch_bytes: int | None = None
+    inclusive: bool = False
+    same_feature: bool = False
 
     def __post_init__(self) -> None:
         for name in ("similarity", "gate", "consequent"):
