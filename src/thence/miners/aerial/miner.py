@@ -19,14 +19,15 @@ from thence.counting.assurance import assured, require_assurance
 from thence.counting.recount import recount
 from thence.errors import ConfigError, MiningError
 from thence.miners.aerial.model import AerialModel, BlockModel, digest_columns, pattern_text
-from thence.miners.aerial.rows import ArrayRows, BlockRows, compute_marginal_loss
-from thence.miners.aerial.settings import SearchSettings, TrainingSettings
+from thence.miners.aerial.rows import ArrayRows, BlockRows, RowSource, compute_marginal_loss
+from thence.miners.aerial.settings import ProposalSettings, SearchSettings, TrainingSettings
 from thence.miners.base import BaseMiner
 from thence.miners.codes import require_codes
 from thence.miners.neighbours import Neighbours, near_columns, require_near
 from thence.miners.torch_runtime import find_device, one_thread, require_torch
 from thence.progress import Progress, silent
 from thence.rules.constraints import Constraint, explain_no_match, prepare_constraint
+from thence.rules.items import Aspect
 from thence.rules.ruleset import RuleSet
 from thence.settings.numbers import require_integer, require_number, require_share
 from thence.tables.admissibility import item_masks, trivial_columns
@@ -34,7 +35,7 @@ from thence.tables.blocks import Block
 from thence.tables.transactions import TransactionTable
 
 if TYPE_CHECKING:
-    from thence.miners.aerial.training import Epoch
+    from thence.miners.aerial.training import Epoch, Training
 
 __all__ = ["Aerial", "AerialModel", "BlockModel"]
 
@@ -84,6 +85,8 @@ class Aerial(BaseMiner):
         learning_rate: Initial learning rate. By default that of the paper, 0.005.
         device: Where to train and search: ``"cpu"`` or ``"cuda"``.
         settings: Further training settings, as ``TrainingSettings`` or a mapping of its fields.
+        proposals: How rules are read from the network, as ``ProposalSettings`` or a mapping of its fields; for
+            comparisons with the paper's released code.
 
     Raises:
         ConfigError: If a setting has an impossible value, or ``settings`` contradicts another setting.
@@ -123,10 +126,13 @@ class Aerial(BaseMiner):
     learning_rate: float | None = None
     device: str = "cpu"
     settings: TrainingSettings | None = None
+    proposals: ProposalSettings | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.settings, Mapping):  # from a configuration file
             object.__setattr__(self, "settings", TrainingSettings.from_mapping(self.settings))
+        if isinstance(self.proposals, Mapping):
+            object.__setattr__(self, "proposals", ProposalSettings.from_mapping(self.proposals))
         for name in ("antecedent", "consequent"):
             object.__setattr__(self, name, prepare_constraint(getattr(self, name)))
         if self.consequent_similarity is not None:
@@ -134,6 +140,8 @@ class Aerial(BaseMiner):
         self._search(None, None, None)
         self._training()
         require_near(self.near)
+        if self.near is not None and self._per_node:
+            raise ConfigError("near cannot be combined with softmax='node'", hint="leave out one of them")
         if self.top_k is not None:
             require_integer("top_k", self.top_k)
         for name in ("min_support", "min_confidence"):
@@ -174,6 +182,29 @@ class Aerial(BaseMiner):
         }
         return cls(seed=seed, device=device, settings=settings, **(chosen | changes))
 
+    @classmethod
+    def published(cls, *, seed: int = 0, **changes: Any) -> Aerial:
+        """Make a miner with the settings of the paper's released code, which differ from the paper in several points.
+
+        See ``TrainingSettings.published`` and ``ProposalSettings.published``. For comparisons only: the code has one
+        softmax over all properties of a node, so that none of them can reach a usual threshold.
+
+        Args:
+            seed: Random seed.
+            **changes: Other settings of ``Aerial``, which override those of the code.
+        """
+        settings = replace(TrainingSettings.published(seed=seed), epochs=2)
+        chosen: dict[str, Any] = {
+            "corruption": "gaussian",
+            "context_consequents": True,
+            "keep_constants": True,
+            "min_confidence": 0.0,
+            "assurance": None,
+            "settings": settings,
+            "proposals": ProposalSettings.published(),
+        }
+        return cls(seed=seed, **(chosen | changes))
+
     def resolved(self) -> Aerial:
         """Return this miner with the confidence bound and the training settings written out."""
         return replace(self, min_confidence=self.least_confidence, settings=self.settings or TrainingSettings())
@@ -206,7 +237,13 @@ class Aerial(BaseMiner):
             antecedent_ok=left,
             consequent_ok=right,
             neighbours=near,
+            inclusive=self._proposals.inclusive,
+            same_feature=self._proposals.same_feature,
         )
+
+    @property
+    def _proposals(self) -> ProposalSettings:
+        return ProposalSettings() if self.proposals is None else self.proposals
 
     def mine(
         self, table: TransactionTable, *, progress: Progress = silent, executor: Executor | None = None
@@ -216,7 +253,8 @@ class Aerial(BaseMiner):
         Args:
             table: A discretized table.
             progress: Called as training and extraction advance.
-            executor: Where to extract and count, with the same rules; the network is trained in this process.
+            executor: Where to extract and count, with the same rules. The network is trained in this process, or there if
+                its training settings have several ``parts``.
 
         Raises:
             ConfigError: If ``device`` is not ``"cpu"`` and the executor is a cluster.
@@ -225,10 +263,16 @@ class Aerial(BaseMiner):
         """
         require_codes(table, self.name)
         self.require_executor(executor)
-        return self.extract(self.train(table, progress=progress), table, progress=progress, executor=executor)
+        model = self.train(table, progress=progress, executor=executor)
+        return self.extract(model, table, progress=progress, executor=executor)
 
     def train(
-        self, table: TransactionTable, *, start: AerialModel | None = None, progress: Progress = silent
+        self,
+        table: TransactionTable,
+        *,
+        start: AerialModel | None = None,
+        progress: Progress = silent,
+        executor: Executor | None = None,
     ) -> AerialModel:
         """Train a model on a table.
 
@@ -236,6 +280,7 @@ class Aerial(BaseMiner):
             table: A discretized table.
             start: A model to continue from, trained on earlier rows of the same features.
             progress: Called as training advances.
+            executor: Where to train, with the same result: a cluster computes the ``parts`` of the training settings.
 
         Returns:
             The model, with one network per block of the table.
@@ -249,13 +294,17 @@ class Aerial(BaseMiner):
         if start is not None:
             start.require_blocks(table)
         known: Sequence[BlockModel | None] = [None] * len(table.blocks) if start is None else start.blocks
-        models = [self._train_block(table, at, before, progress) for at, before in enumerate(known)]
+        models = [self._train_block(table, at, before, progress, executor) for at, before in enumerate(known)]
         return AerialModel(tuple(models))
 
     def _train_block(
-        self, table: TransactionTable, at: int, before: BlockModel | None, progress: Progress
+        self,
+        table: TransactionTable,
+        at: int,
+        before: BlockModel | None,
+        progress: Progress,
+        executor: Executor | None,
     ) -> BlockModel:
-        from thence.miners.aerial.training import train
 
         block = table.blocks[at]
         columns = self._columns(block)
@@ -282,15 +331,16 @@ class Aerial(BaseMiner):
         rows = BlockRows(block, columns)
         resident = block.n_rows * len(columns) <= RESIDENT_CELLS
         cardinalities = [block.columns[c].n_codes for c in columns]
-        with one_thread(sum(cardinalities) <= SMALL_ITEMS):
-            result = train(
-                ArrayRows(rows.take(np.arange(block.n_rows))) if resident else rows,
-                cardinalities=cardinalities,
-                settings=self._training(),
-                neighbours=self._neighbours(block, columns, at),
-                start=None if before is None else before.network,
-                progress=tell,
-            )
+        result = _train_rows(
+            ArrayRows(rows.take(np.arange(block.n_rows))) if resident else rows,
+            cardinalities=cardinalities,
+            settings=self._training(),
+            neighbours=self._neighbours(block, columns, at),
+            start=None if before is None else before.network,
+            progress=tell,
+            **({"softmax_of": _number_nodes(block, columns)} if self._per_node else {}),
+            executor=executor,
+        )
         if result.reason is not None:
             return without(result.reason)
         if before is None:
@@ -359,7 +409,8 @@ class Aerial(BaseMiner):
                 left_out[why] = len(rules) - len(kept)
             return kept
 
-        rules = narrow(rules.take(np.flatnonzero(rules.counts.n_both > 0)), "never hold in the table")
+        if not self._proposals.unsupported:
+            rules = narrow(rules.take(np.flatnonzero(rules.counts.n_both > 0)), "never hold in the table")
         for name, bound in (("support", self.min_support), ("confidence", self.least_confidence)):
             if bound:
                 rules = narrow(rules.filter(bounds={f"min_{name}": bound}), f"have an exact {name} below {bound:g}")
@@ -387,7 +438,7 @@ class Aerial(BaseMiner):
         if unfit is not None:
             return unfit
         for learned, block in zip(model.blocks, table.blocks, strict=True):
-            if learned.network is None or block.n_rows == 0:
+            if learned.network is None or block.n_rows == 0 or self._per_node:
                 continue
             codes = BlockRows(block, learned.places(block)).sample(np.random.default_rng(self.seed), DIAGNOSED_ROWS)
             marginal = compute_marginal_loss(codes, learned.network.layout.cardinalities)
@@ -455,10 +506,19 @@ class Aerial(BaseMiner):
             usable = [c for c, column in enumerate(block.columns) if column.n_codes]
         else:
             usable = [c for c, column in enumerate(block.columns) if not column.is_constant]
-        return np.array(usable, np.int64)
+        columns = np.array(usable, np.int64)
+        # Features that share a softmax have to be side by side.
+        return columns[np.argsort(_number_nodes(block, columns), kind="stable")] if self._per_node else columns
+
+    @property
+    def _per_node(self) -> bool:
+        """Whether all properties of a node share a softmax."""
+        return self._training().softmax == "node"
 
     def _neighbours(self, block: Block, columns: NDArray[np.int64], at: int) -> Neighbours | None:
         """Return which features may appear in the same rule: near in the graph, and not equivalent to each other."""
+        if self._per_node:
+            return None
         given = None if self.near is None else near_columns(self.near, at, len(block.columns))
         trivial = trivial_columns(block)
         if trivial is not None:
@@ -475,6 +535,31 @@ class Aerial(BaseMiner):
         position[columns] = np.arange(len(columns))
         lists = [position[given.of_feature(int(c))] for c in columns]
         return Neighbours.of([members[members >= 0] for members in lists])
+
+
+def _train_rows(
+    rows: RowSource, *, cardinalities: list[int], settings: TrainingSettings, executor: Executor | None, **given: Any
+) -> Training:
+    """Train in this process, or on a cluster if the settings have several parts."""
+    if settings.parts > 1 and executor is not None and not executor.is_local:
+        from thence.miners.aerial.spread_training import train_together
+
+        return train_together(rows, cardinalities=cardinalities, settings=settings, executor=executor, **given)
+    from thence.miners.aerial.training import train
+
+    with one_thread(sum(cardinalities) <= SMALL_ITEMS):
+        return train(rows, cardinalities=cardinalities, settings=settings, **given)
+
+
+def _number_nodes(block: Block, columns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Number the softmaxes of columns, in the order of their first column: one per node, and one per other column."""
+    known: dict[Any, int] = {}
+    out = []
+    for c in columns.tolist():
+        feature = block.columns[c].feature
+        of_node = feature.aspect in (Aspect.PROPERTY, Aspect.LABEL)
+        out.append(known.setdefault((feature.role, feature.subject) if of_node else c, len(known)))
+    return np.array(out, np.int64)
 
 
 def _find_items(block: Block, columns: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -132,15 +132,19 @@ class TrainingSettings:
         for width in least:
             require_integer("each of least_widths", width, least=0)
         object.__setattr__(self, "least_widths", least)
-        if self.loss_per == "output" and self.corruption == "mask":
-            raise ConfigError("loss_per='output' needs corruption='gaussian'", hint="leave out loss_per")
-        if self.softmax == "node":
-            if self.corruption == "mask":
-                raise ConfigError("softmax='node' needs corruption='gaussian'", hint="leave out softmax")
-            if self.held_out:
-                raise ConfigError("softmax='node' cannot hold out rows", hint="pass held_out=0")
-            if self.device != "cpu":
-                raise ConfigError("softmax='node' trains on the CPU only", hint="pass device='cpu'")
+        if not self.is_published:
+            return
+        name = "softmax='node'" if self.softmax == "node" else "loss_per='output'"
+        for setting, value in (("corruption", "gaussian"), ("device", "cpu"), ("parts", 1)):
+            if getattr(self, setting) != value:
+                raise ConfigError(f"{name} needs {setting}={value!r}, got {getattr(self, setting)!r}")
+        if self.held_out:
+            raise ConfigError(f"{name} cannot hold out rows", hint="pass held_out=0")
+
+    @property
+    def is_published(self) -> bool:
+        """Whether the softmax or the loss is that of the paper's released code."""
+        return self.softmax == "node" or self.loss_per == "output"
 
     @staticmethod
     def from_mapping(given: Mapping[str, Any]) -> TrainingSettings:

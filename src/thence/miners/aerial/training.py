@@ -25,6 +25,7 @@ from thence.miners.aerial.corruption import (
     find_visible_items,
     make_noisy_input,
 )
+from thence.miners.aerial.gradient_parts import Adder, AddHere, split_evenly
 from thence.miners.aerial.loss import AllFeatures, NearFeatures, Output, compute_gradients, compute_loss
 from thence.miners.aerial.rows import ArrayRows, Codes, RowSource, check_codes, explain_trivial, read_sample
 from thence.miners.aerial.settings import LEARNING_RATE, TrainingSettings
@@ -61,6 +62,9 @@ SMALLEST_HELD_OUT = 16
 FEW_ROWS, MOST_PASSES = 160, 500
 """Tables with fewer rows than this have none to hold out, and are memorised in this many passes whatever the number of
 items. More passes take minutes, and the number of rules that they find is just as random."""
+
+COMPILED_ROWS = 256
+"""About how many rows are passed to the compiled steps at once."""
 
 PER_CENTRE = 16
 """Rows that share a centre when training is limited to neighbourhoods."""
@@ -119,9 +123,11 @@ def train(
     *,
     cardinalities: ArrayLike,
     settings: TrainingSettings | None = None,
+    softmax_of: ArrayLike | None = None,
     neighbours: Neighbours | None = None,
     start: Autoencoder | None = None,
     progress: EpochProgress | None = None,
+    adder: Adder | None = None,
 ) -> Training:
     """Train a new network, or continue training an existing one.
 
@@ -131,9 +137,11 @@ def train(
         rows: The rows, as an array of codes or a source that returns batches of them.
         cardinalities: The number of classes of each feature.
         settings: How to train.
+        softmax_of: With ``softmax="node"``, the number of the softmax that each feature belongs to, ascending from 0.
         neighbours: Which features may appear in the same rule. If they are few, only these are learned together.
         start: A network to continue from, with the same features and classes.
         progress: Called after each epoch.
+        adder: Who computes and adds the parts of a batch, if ``settings`` has several; by default this process.
 
     Returns:
         The network and how training went. If the rows are trivial, ``reason`` says why and nothing is trained.
@@ -151,12 +159,13 @@ def train(
     """
     options = TrainingSettings() if settings is None else settings
     source: RowSource = ArrayRows(rows) if isinstance(rows, np.ndarray) else rows
-    layout = Layout.of(cardinalities)
+    columns = Layout.of(cardinalities)
+    layout = _merge(columns, softmax_of) if options.softmax == "node" else columns
     model = _make_model(layout, options, start).to(find_device(options.device))
     if source.n_rows == 0:
         return Training(model, (), 0, False, "there are no rows")
     seen = read_sample(source, options.seed)
-    check_codes(seen, layout.cardinalities)
+    check_codes(seen, columns.cardinalities)
     reason = explain_trivial(seen)
     if reason is not None:
         return Training(model, (), 0, False, reason)
@@ -164,14 +173,31 @@ def train(
         raise ConfigError(
             f"neighbours were given for {neighbours.n_features} features, but the table has {layout.n_features}"
         )
-    return _Trainer(model, source, options, neighbours).run(progress)
+    return _Trainer(model, source, options, neighbours, AddHere() if adder is None else adder, columns).run(progress)
+
+
+def _merge(columns: Layout, softmax_of: ArrayLike | None) -> Layout:
+    """Return the layout in which the features of one softmax are one feature."""
+    owner = np.arange(columns.n_features) if softmax_of is None else np.asarray(softmax_of, np.int64)
+    if owner.shape != (columns.n_features,) or (np.diff(owner, prepend=-1) < 0).any() or owner[:1].any():
+        raise ConfigError("softmax_of must have one number per feature, ascending from 0")
+    return Layout.of(np.bincount(owner, weights=columns.cardinalities).astype(np.int64))
 
 
 def _make_model(layout: Layout, options: TrainingSettings, start: Autoencoder | None) -> Autoencoder:
     if start is None:
-        widths = choose_faithful_widths(layout) if options.faithful_widths and not options.widths else options.widths
+        widths = options.widths
+        if options.faithful_widths and not widths:
+            widths = choose_faithful_widths(layout, least=options.least_widths)
         shown = options.most_visible if options.corruption == "mask" else None
-        return initialise(layout.cardinalities, widths=widths, seed=options.seed, shown=shown)
+        return initialise(
+            layout.cardinalities,
+            widths=widths,
+            seed=options.seed,
+            shown=shown,
+            linear_code=options.bottleneck == "linear",
+            empty_layers=options.faithful_widths,
+        )
     if not np.array_equal(start.layout.cardinalities, layout.cardinalities):
         raise MiningError(
             "the network was trained on features with other numbers of classes",
@@ -194,14 +220,34 @@ class _CorruptedBatch:
     items: Tensor | None
     output: Output
 
+    def split(self, parts: int) -> list[_CorruptedBatch]:
+        """Return the batch in parts of nearly the same length; rows that share a centre stay together."""
+        near = self.output if isinstance(self.output, NearFeatures) else None
+        unit = 1 if near is None else near.per_block
+        return [
+            _CorruptedBatch(
+                self.codes[rows],
+                None if self.dense is None else self.dense[rows],
+                None if self.items is None else self.items[rows],
+                self.output if near is None else near.of_rows(rows),
+            )
+            for rows in split_evenly(len(self.codes), parts, unit)
+        ]
+
 
 class _Trainer:
     """The training loop, with everything that is constant between steps."""
 
     def __init__(
-        self, model: Autoencoder, source: RowSource, options: TrainingSettings, neighbours: Neighbours | None
+        self,
+        model: Autoencoder,
+        source: RowSource,
+        options: TrainingSettings,
+        neighbours: Neighbours | None,
+        adder: Adder,
+        columns: Layout,
     ) -> None:
-        self.options, self.source = options, source
+        self.options, self.source, self.adder, self.columns = options, source, adder, columns
         self.layout, self.device = model.layout, model.device
         self.learning_rate = options.learning_rate or LEARNING_RATE
         self.masked = options.corruption == "mask"
@@ -225,7 +271,7 @@ class _Trainer:
             per_epoch, largest = 32, 512
         self.batch = options.batch_size or _power_of_two(self.rows_per_epoch / per_epoch, 16, largest)
         per_epoch = math.ceil(self.rows_per_epoch / self.batch)
-        self.falls = self.neighbours is None and self.masked
+        self.falls = self.neighbours is None and self.masked and options.curriculum
         shown = self.batch * (1 + options.most_visible) / 2
         showings = SHOWINGS_WIDE if wide else SHOWINGS
         steps = max(STEPS, math.ceil(showings * self.layout.n_items / shown))
@@ -233,7 +279,10 @@ class _Trainer:
         self.cut_short = options.epochs is None and source.n_rows < FEW_ROWS and needed > MOST_PASSES
         self.epochs = options.epochs or (MOST_PASSES if self.cut_short else needed)
         self.patience = options.patience or max(5, self.epochs // 3)
-        self.total_steps, self.step = self.epochs * per_epoch, 0
+        self.steps_per_epoch, self.total_steps, self.step = per_epoch, self.epochs * per_epoch, 0
+        self.compiled = options.is_published or (
+            not self.masked and self.batch == 1 and self.device.type == "cpu" and options.parts == 1
+        )
         self.unknown = self.model.unknown()
         self.resident = self._resident()
 
@@ -259,15 +308,18 @@ class _Trainer:
         kind = np.int16 if small else np.int32
         return torch.from_numpy(np.require(codes, kind, ["C", "W"])).to(self.device)
 
-    def _batches(self) -> Iterator[Tensor]:
+    def _batches(self, batch: int | None = None) -> Iterator[Tensor]:
+        """Yield the rows of one epoch, ``batch`` at a time; by default as many as a step takes."""
+        size = batch or self.batch
         if self.train_ids is None:
-            for start in range(0, self.rows_per_epoch, self.batch):
-                size = min(self.batch, self.rows_per_epoch - start)
-                yield self._tensor(self.source.sample(self.order, size))
+            for start in range(0, self.rows_per_epoch, size):
+                yield self._tensor(self.source.sample(self.order, min(size, self.rows_per_epoch - start)))
             return
-        ids = self.train_ids[self.order.permutation(len(self.train_ids))]
-        for start in range(0, len(ids), self.batch):
-            part = ids[start : start + self.batch]
+        ids = self.train_ids
+        if self.options.reshuffle:
+            ids = ids[self.order.permutation(len(ids))]
+        for start in range(0, len(ids), size):
+            part = ids[start : start + size]
             if self.resident is not None:
                 yield self.resident[torch.from_numpy(part).to(self.device)]
             else:
@@ -280,15 +332,10 @@ class _Trainer:
         with torch.no_grad():
             for number in range(1, self.epochs + 1):
                 total, count = torch.zeros((), dtype=torch.float64, device=self.device), 0
-                for codes in self._batches():
-                    share = 1.0 - self.step / self.total_steps if self.options.decay else 1.0
-                    gradients = self._compute_gradients(self._corrupt(codes, self.hide, self._most_visible()), total)
-                    optimiser.step(gradients, learning_rate=self.learning_rate * share)
-                    if self.masked:
-                        # Adam's steps do not keep the blocks centred. Their means would shift the origin by one small
-                        # step per feature, and with thousands of features the first layer would become unstable.
-                        centre_blocks(self.model.entry, self.layout)
-                    self.step, count = self.step + 1, count + 1
+                if self.compiled:
+                    total, count = total + self._run_compiled(), self.steps_per_epoch
+                else:
+                    count = self._run_epoch(total)
                 epoch = Epoch(number, self.epochs, float(total) / count, self._evaluate())
                 self._check(epoch)
                 history.append(epoch)
@@ -307,6 +354,50 @@ class _Trainer:
                 f" ended after {self.epochs} epochs (set epochs for more)"
             )
         return Training(self.model.with_parameters(optimiser.views(kept)), tuple(history), best, stopped, note=note)
+
+    def _run_epoch(self, total: Tensor) -> int:
+        """Make one pass over the rows, add the loss of each step to ``total``, and return the number of steps."""
+        count = 0
+        for codes in self._batches():
+            share = 1.0 - self.step / self.total_steps if self.options.decay else 1.0
+            gradients = self._add_gradients(self._corrupt(codes, self.hide, self._most_visible()), total)
+            self.optimiser.step(gradients, learning_rate=self.learning_rate * share)
+            if self.masked:
+                # Adam's steps do not keep the blocks centred. Their means would shift the origin by one small
+                # step per feature, and with thousands of features the first layer would become unstable.
+                centre_blocks(self.model.entry, self.layout)
+            self.step, count = self.step + 1, count + 1
+        return count
+
+    def _run_compiled(self) -> float:
+        """Make one pass over the rows with the compiled steps, and return the sum of the losses of all steps."""
+        from thence.miners.aerial.row_steps import StepSettings, make_steps
+
+        options, layout = self.options, self.layout
+        given = StepSettings(
+            np.array([layout.n_items, *self.model.widths, layout.n_items], np.int64),
+            layout.offsets,
+            self.columns.offsets,
+            self.unknown.numpy(),
+            self.model.linear_layer,
+            self.batch,
+            1.0 / max(layout.n_items, 1) if options.loss_per == "output" else 1.0,
+            options.weight_decay,
+            self.optimiser.betas,
+            self.optimiser.epsilon,
+        )
+        moments = [tensor.numpy() for tensor in (self.optimiser.flat, self.optimiser.mean, self.optimiser.square)]
+        total = 0.0
+        for codes in self._batches(max(1, COMPILED_ROWS // self.batch) * self.batch):
+            steps = math.ceil(len(codes) / self.batch)
+            share = 1.0 - (self.step + np.arange(steps)) / self.total_steps if options.decay else np.ones(steps)
+            noise = torch.randn(len(codes), layout.n_items, generator=self.hide).mul_(options.noise)
+            rates = (self.learning_rate * share).astype(np.float32)
+            numbers = codes.numpy().astype(np.int64)
+            total += make_steps(numbers, noise.numpy(), *moments, self.optimiser.count, rates, given)
+            self.optimiser.count += steps
+            self.step += steps
+        return total
 
     def _most_visible(self) -> int:
         """Return how many features a row of the next step may show."""
@@ -344,6 +435,22 @@ class _Trainer:
         entry = self.model.entry  # centred: what marking an item adds
         padded = torch.cat([entry, torch.zeros_like(entry[:1])])
         return torch.nn.functional.embedding_bag(batch.items, padded, mode="sum").add_(self.model.entry_bias)
+
+    def _add_gradients(self, batch: _CorruptedBatch, total: Tensor) -> list[Tensor]:
+        """Return the gradients of a batch, the sum of those of its parts, and add its loss to ``total``."""
+        if self.options.parts == 1:
+            return self._compute_gradients(batch, total)
+        parts = batch.split(self.options.parts)
+
+        def compute(at: int) -> Tensor:
+            loss = torch.zeros_like(total)
+            found = self._compute_gradients(parts[at], loss)
+            flat = torch.cat([*(tensor.reshape(-1) for tensor in found), loss.reshape(1).to(found[0].dtype)])
+            return flat.mul_(len(parts[at].codes) / len(batch.codes))
+
+        added = self.adder.add(compute, len(parts), len(self.optimiser.flat) + 1)
+        total += added[-1]
+        return self.optimiser.views(added[:-1])
 
     def _compute_gradients(self, batch: _CorruptedBatch, total: Tensor) -> list[Tensor]:
         """Return the gradients of all parameters for one batch, and add its loss to ``total``."""
