@@ -7,8 +7,8 @@ import pytest
 
 import thence as th
 from thence.errors import ConfigError, MiningError
-from thence.miners.baselines.exhaustive import FPGrowth
-from thence.miners.baselines.semrl import NaiveSemRL, make_first_consequent_rules
+from thence.miners.baselines.exhaustive import FPGrowth, make_first_consequent_rules
+from thence.miners.baselines.semrl import NaiveSemRL
 from thence.miners.exact.miner import Exact
 
 
@@ -94,3 +94,29 @@ def test_impossible_settings_are_refused():
         NaiveSemRL(algorithm="exact", published_encoding=True)
     with pytest.raises(ConfigError, match="unknown algorithm"):
         NaiveSemRL(algorithm="apriori")  # type: ignore[arg-type]
+
+
+def test_each_flaw_of_the_published_encoding_has_a_name(table):
+    """Cut consequents, duplicates and implied items one after the other; all three are the published encoding."""
+    settings = {"min_support": 0.3}
+    clean = NaiveSemRL(**settings).mine(table)
+    cut = NaiveSemRL(consequents="cut", **settings).mine(table)
+    assert set(cut) == set(clean)  # a rule that is confident as a whole is confident with one of its consequents
+    repeated = NaiveSemRL(consequents="cut", duplicates="keep", **settings).mine(table)
+    assert set(repeated) == set(cut) and len(repeated) > len(cut) == len(set(cut))
+    implied = NaiveSemRL(consequents="cut", duplicates="keep", implied="keep", **settings).mine(table)
+    published = NaiveSemRL(published_encoding=True, **settings).mine(table)
+    assert set(implied) <= set(published) and len(implied) > len(repeated)
+
+
+@pytest.mark.parametrize("wrong", [{"consequents": "two"}, {"duplicates": "yes"}, {"implied": ""}])
+def test_unknown_flaws_are_refused(wrong):
+    with pytest.raises(ConfigError, match=next(iter(wrong))):
+        NaiveSemRL(**wrong)
+    with pytest.raises(ConfigError, match=next(iter(wrong))):
+        FPGrowth(**wrong)
+
+
+def test_the_exact_miner_has_no_flaws():
+    with pytest.raises(ConfigError, match="itemsets"):
+        NaiveSemRL(algorithm="exact", duplicates="keep")

@@ -128,7 +128,9 @@ class TrainingSettings:
                 raise ConfigError(f"{name} must be '{known[0]}' or '{known[1]}', got {getattr(self, name)!r}")
         least = self.least_widths
         if isinstance(least, str) or not isinstance(least, Iterable) or len(least := tuple(least)) != 3:
-            raise ConfigError(f"least_widths must be three integers, got {self.least_widths!r}", hint="such as (16, 8, 4)")
+            raise ConfigError(
+                f"least_widths must be three integers, got {self.least_widths!r}", hint="such as (16, 8, 4)"
+            )
         for width in least:
             require_integer("each of least_widths", width, least=0)
         object.__setattr__(self, "least_widths", least)

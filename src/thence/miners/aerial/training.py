@@ -40,12 +40,17 @@ EpochProgress = Callable[["Epoch"], None]
 STEPS = 500
 """Optimiser steps for a table of moderate size, unless the number of epochs is given."""
 
-SHOWINGS, SHOWINGS_WIDE = 200, 100
+SHOWINGS = 200
 """The least number of times that each item is shown in rows with few visible features. It sets the number of epochs for
-tables with few rows or thousands of items. Wide tables need fewer, since they begin with many visible features."""
+tables with few rows or thousands of items. Wide tables need fewer (``_widening``)."""
 
-WIDE_ITEMS = 4000
-"""From this many items on, a step of the optimiser takes as long as a few hundred rows, and batches are larger."""
+LARGEST_BATCH = 256
+"""Rows per step of the optimiser, at most. Wide tables take more (``_widening``)."""
+
+WIDENS_FROM, WIDENS_TO = 1600, 6400
+"""Between these numbers of items batches grow from one to two times their size, and showings fall to half of theirs. A
+step over many items takes as long as a few hundred rows, so larger batches are cheap; and wide tables begin with many
+visible features, so they need fewer showings. Steps stay as many, and the time grows smoothly with the items."""
 
 SHOWN_FIRST, FALLING = 64, 0.8
 """Masked training begins with up to ``SHOWN_FIRST`` visible features and reduces them to few over this share of its
@@ -265,16 +270,13 @@ class _Trainer:
         usable = source.n_rows if self.train_ids is None else len(self.train_ids)
         self.rows_per_epoch = min(usable, options.max_rows)
         # A step over neighbourhoods is cheap compared with the optimiser, so it takes more rows.
-        wide = self.neighbours is None and self.layout.n_items > WIDE_ITEMS
-        per_epoch, largest = (64, 256) if self.neighbours is None else (16, 1024)
-        if wide:
-            per_epoch, largest = 32, 512
-        self.batch = options.batch_size or _power_of_two(self.rows_per_epoch / per_epoch, 16, largest)
+        widening = _widening(self.layout.n_items) if self.neighbours is None else 1.0
+        per_epoch, largest = (64, LARGEST_BATCH) if self.neighbours is None else (16, 1024)
+        self.batch = options.batch_size or _choose_batch(self.rows_per_epoch / per_epoch, largest, widening)
         per_epoch = math.ceil(self.rows_per_epoch / self.batch)
         self.falls = self.neighbours is None and self.masked and options.curriculum
         shown = self.batch * (1 + options.most_visible) / 2
-        showings = SHOWINGS_WIDE if wide else SHOWINGS
-        steps = max(STEPS, math.ceil(showings * self.layout.n_items / shown))
+        steps = max(STEPS, math.ceil(SHOWINGS / widening * self.layout.n_items / shown))
         needed = max(3, math.ceil(steps / per_epoch))
         self.cut_short = options.epochs is None and source.n_rows < FEW_ROWS and needed > MOST_PASSES
         self.epochs = options.epochs or (MOST_PASSES if self.cut_short else needed)
@@ -503,5 +505,12 @@ def _sum_by_item(items: Tensor, gradients: Tensor, n_items: int) -> Tensor:
     return total
 
 
-def _power_of_two(wanted: float, least: int, most: int) -> int:
-    return min(most, max(least, 1 << round(math.log2(max(wanted, 1.0)))))
+def _widening(n_items: int) -> float:
+    """Return how many times larger batches are than in a narrow table, from 1 to 2; showings are as many times fewer."""
+    return math.sqrt(min(max(n_items, WIDENS_FROM), WIDENS_TO) / WIDENS_FROM)
+
+
+def _choose_batch(wanted: float, largest: int, widening: float) -> int:
+    """Return the nearest power of two, times ``widening``, from 16 rows to the largest batch."""
+    power = 2.0 ** round(math.log2(max(wanted, 1.0)))
+    return round(min(largest * widening, max(16.0, power * widening)))

@@ -33,7 +33,7 @@ from thence.settings.numbers import MOST_ANTECEDENTS, require_integer, require_s
 from thence.tables.admissibility import item_masks, trivial_pairs, without_trivial
 from thence.tables.transactions import Block, TransactionTable
 
-__all__ = ["FPGrowth", "HMine", "find_frequent_sets", "half_mean_support"]
+__all__ = ["FPGrowth", "HMine", "check_flaws", "find_frequent_sets", "half_mean_support", "make_first_consequent_rules"]
 
 Itemsets = dict[tuple[int, ...], int]
 """Frequent itemsets (ascending item numbers) and the number of rows that have all their items."""
@@ -68,6 +68,17 @@ def check_thresholds(*, min_support: float, min_confidence: float, max_anteceden
     require_integer("max_antecedents", max_antecedents, most=MOST_ANTECEDENTS)
 
 
+def check_flaws(*, consequents: str, duplicates: str, implied: str) -> None:
+    """Raise ``ConfigError`` for unknown values of the settings that reproduce the published code."""
+    for name, value, known in (
+        ("consequents", consequents, ("one", "cut")),
+        ("duplicates", duplicates, ("drop", "keep")),
+        ("implied", implied, ("drop", "keep")),
+    ):
+        if value not in known:
+            raise ConfigError(f"{name} must be '{known[0]}' or '{known[1]}', got {value!r}")
+
+
 class SupportFromRules(BaseMiner):
     """A miner whose ``min_support`` can be taken from the rules of another one."""
 
@@ -98,11 +109,15 @@ class _Exhaustive(SupportFromRules):
     context_consequents: bool = False
     denominator: str = "present"
     max_rows: int = MAX_ROWS
+    consequents: str = "one"
+    duplicates: str = "drop"
+    implied: str = "drop"
 
     def __post_init__(self) -> None:
         check_thresholds(
             min_support=self.min_support, min_confidence=self.min_confidence, max_antecedents=self.max_antecedents
         )
+        check_flaws(consequents=self.consequents, duplicates=self.duplicates, implied=self.implied)
 
     def mine(self, table: TransactionTable, *, progress: Progress = silent) -> RuleSet:
         """Return all rules of a table that meet the thresholds, each once, with exact counts.
@@ -142,15 +157,38 @@ class _Exhaustive(SupportFromRules):
             max_rows=self.max_rows,
         )
         progress(stage, 1, 2, f"{len(sets):,} frequent itemsets")
-        antecedents, consequents = make_one_consequent_rules(sets, left, right, width=self.max_antecedents)
-        trivial = trivial_pairs(block)
+        antecedents, consequents = self._make_rules(sets, left, right, block.n_rows)
+        trivial = trivial_pairs(block) if self.implied == "drop" else None
         if trivial is not None:
             keep = without_trivial(antecedents, consequents, trivial)
             antecedents, consequents = antecedents[keep], consequents[keep]
-        rules = recount(antecedents, consequents, table, block=at, denominator=self.denominator)
+        rules = recount(antecedents, consequents, table, block=at, notes=self._notes(), denominator=self.denominator)
         rules = rules.take(reaches(rules, "n", self.min_support) & reaches(rules, "n_antecedent", self.min_confidence))
         progress(stage, 2, 2, f"{len(rules):,} rules")
         return rules
+
+    def _make_rules(
+        self, sets: Itemsets, left: npt.NDArray[np.bool_], right: npt.NDArray[np.bool_], n_rows: int
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        if self.consequents == "one":
+            return make_one_consequent_rules(sets, left, right, width=self.max_antecedents)
+        threshold = exact_threshold(self.min_confidence, max_denominator=max(n_rows, 1))
+        antecedents, consequents = make_first_consequent_rules(
+            sets, left, right, width=self.max_antecedents, least=(threshold.numerator, threshold.denominator)
+        )
+        if self.duplicates == "keep" or not len(consequents):
+            return antecedents, consequents
+        _, first = np.unique(np.column_stack([antecedents, consequents]), axis=0, return_index=True)
+        return antecedents[np.sort(first)], consequents[np.sort(first)]
+
+    def _notes(self) -> tuple[str, ...]:
+        known = {
+            "implied items": self.implied == "keep",
+            "the first item of long consequents": self.consequents == "cut",
+            "duplicates": self.duplicates == "keep" and self.consequents == "cut",
+        }
+        kept = [name for name, is_kept in known.items() if is_kept]
+        return (f"published encoding: {', '.join(kept)}: kept",) if kept else ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,6 +207,10 @@ class FPGrowth(_Exhaustive):
         denominator: Which rows a rule is counted over: ``"present"`` are those in which all its features are present,
             ``"all"`` are all rows.
         max_rows: The largest number of rows of a block to write out; longer tables are refused.
+        consequents: ``"one"`` makes rules with one consequent. ``"cut"`` makes rules with consequents of any length, applies
+            ``min_confidence`` to them and keeps the first item of the consequent, as the published code does.
+        duplicates: Whether to ``"drop"`` or ``"keep"`` the duplicates that result from ``consequents="cut"``.
+        implied: Whether to ``"drop"`` or ``"keep"`` rules in which one item implies another.
 
     Raises:
         ConfigError: If a setting has an impossible value.
@@ -200,6 +242,10 @@ class HMine(_Exhaustive):
         denominator: Which rows a rule is counted over: ``"present"`` are those in which all its features are present,
             ``"all"`` are all rows.
         max_rows: The largest number of rows of a block to write out; longer tables are refused.
+        consequents: ``"one"`` makes rules with one consequent. ``"cut"`` makes rules with consequents of any length, applies
+            ``min_confidence`` to them and keeps the first item of the consequent, as the published code does.
+        duplicates: Whether to ``"drop"`` or ``"keep"`` the duplicates that result from ``consequents="cut"``.
+        implied: Whether to ``"drop"`` or ``"keep"`` rules in which one item implies another.
 
     Raises:
         ConfigError: If a setting has an impossible value.
@@ -299,6 +345,48 @@ def make_one_consequent_rules(
             antecedents.append(np.pad(others, ((0, 0), (0, width - size + 1)), constant_values=-1)[allowed])
             consequents.append(members[allowed, at])
     return np.concatenate(antecedents), np.concatenate(consequents)
+
+
+def make_first_consequent_rules(
+    sets: Mapping[tuple[int, ...], int],
+    left: npt.NDArray[np.bool_],
+    right: npt.NDArray[np.bool_],
+    *,
+    width: int,
+    least: tuple[int, int],
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Make rules from all splits of itemsets that are confident as a whole, and keep the first item of the consequent.
+
+    The published code takes the first item in the order of a hash; here it is the one with the lowest number.
+
+    Args:
+        sets: The itemsets and their numbers of rows.
+        left: For each item, whether it may be in an antecedent.
+        right: For each item, whether it may be a consequent.
+        width: The number of antecedent columns of the result, which are padded with −1.
+        least: The lowest confidence, as numerator and denominator.
+
+    Returns:
+        The antecedents and the consequents.
+
+    Examples:
+        >>> both = np.ones(3, bool)
+        >>> sets = {(0,): 4, (1,): 4, (2,): 4, (0, 1): 4, (0, 2): 4, (1, 2): 4, (0, 1, 2): 4}
+        >>> antecedents, consequents = make_first_consequent_rules(sets, both, both, width=2, least=(4, 5))
+        >>> len(consequents), len({(*a, c) for a, c in zip(antecedents.tolist(), consequents.tolist())})
+        (12, 9)
+    """
+    antecedents, consequents = [], []
+    numerator, denominator = least
+    for members in sorted(sets, key=lambda members: (len(members), members)):
+        for size in range(1, len(members)):
+            for chosen in itertools.combinations(members, size):
+                rest = [item for item in members if item not in chosen]
+                confident = sets[members] * denominator >= sets[chosen] * numerator
+                if confident and left[list(chosen)].all() and right[rest].all():
+                    antecedents.append([*chosen, *[-1] * (width - size)])
+                    consequents.append(rest[0])
+    return np.array(antecedents, np.int32).reshape(-1, width), np.array(consequents, np.int32)
 
 
 def reaches(rules: RuleSet, base: str, least: float) -> npt.NDArray[np.bool_]:
