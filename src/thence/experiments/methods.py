@@ -30,6 +30,7 @@ __all__ = [
     "GAPS",
     "Record",
     "derive_min_support",
+    "drop_static_antecedents",
     "drop_static_consequents",
     "make_aerial",
     "make_exact",
@@ -134,6 +135,15 @@ def measure_rules(
 
 def _finite_or_none(value: Any) -> float | None:
     return None if value is None or math.isnan(value) else float(value)
+
+
+def drop_static_antecedents(rules: RuleSet) -> RuleSet:
+    """Return the ``rules`` whose antecedent consists of readings only."""
+    if len(rules) == 0:
+        return rules
+    # The last entry is for places that are not used, which are -1.
+    static = np.array([*(item.feature.aspect is not Aspect.MEASUREMENT for item in rules.items), False], bool)
+    return rules.take(np.flatnonzero(~static[rules.antecedents].any(axis=1)))
 
 
 def drop_static_consequents(rules: RuleSet) -> RuleSet:
