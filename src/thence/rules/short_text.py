@@ -17,9 +17,9 @@ from thence.rules.items import Aspect, Interval, Item, Operator, Role, Value
 __all__ = ["ShortTest", "short_item", "short_items", "split_short"]
 
 _SYMBOL = r"(!=|<=|>=|==|[=≠<≤>≥])"
-_NUMBER = r"([+\-−]?(?:\d[\d,]*\.?\d*(?:[eE][+\-−]?\d+)?|\.\d+|inf|∞))"
-_BETWEEN = re.compile(rf"\s*{_NUMBER}\s*(<=|≤|<)\s*(.+?)\s*(<=|≤|<)\s*{_NUMBER}\s*")
-_COMPARED = re.compile(rf"(.+?)\s*{_SYMBOL}\s*(.+)", re.S)
+_NUMBER = r"([+\-−]?(?:\d[\d,]*(?:\.\d*)?(?:[eE][+\-−]?\d+)?|\.\d+|inf|∞))"
+_BETWEEN = re.compile(rf"\s*{_NUMBER}\s*(<=|≤|<)\s*(\S|\S.*?\S)\s*(<=|≤|<)\s*{_NUMBER}\s*")
+_COMPARED = re.compile(rf"\s*(\S|\S.*?\S)\s*{_SYMBOL}\s*(.+)", re.S)
 
 
 class ShortTest(NamedTuple):

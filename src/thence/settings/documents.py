@@ -35,12 +35,14 @@ MOST_DIGITS = 400
 LONGEST_ENTITY = 256
 """The longest text, in characters, that an entity of XML may stand for."""
 
-_JSON_PARTS = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
+_JSON_PARTS = re.compile(rb'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]', re.DOTALL)
 # The escape of one half of a surrogate pair; alone it is no character, and no encoding can write it.
 _HALF_A_PAIR = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+# A string that is never closed ends with the text: looking for its end from every quote would take squared time.
 # In TOML, brackets are counted outside of strings and comments.
 _TOML_PARTS = re.compile(
-    r'"""(?:[^\\]|\\.)*?"""|\'\'\'.*?\'\'\'|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#[^\n]*|[\[{]|[\]}]', re.DOTALL
+    r'"""(?:[^\\]|\\.)*?(?:"""|\\?\Z)|\'\'\'.*?(?:\'\'\'|\Z)|"(?:[^"\\\n]|\\[^\n])*"?|\'[^\'\n]*\'?|#[^\n]*|[\[{]|[\]}]',
+    re.DOTALL,
 )
 _TOML_KEY = re.compile(r"^[ \t]*\[{0,2}[^=#\n]*", re.MULTILINE)
 

@@ -32,7 +32,7 @@ from thence.settings.documents import read_text
 
 __all__ = ["LOADER", "CsvTable", "read", "read_csv_table"]
 
-_HEAD = re.compile(r"(?P<name>.*?)\s*(\[(?P<unit>[^\]]*)\])?\s*(:\s*(?P<type>number|text|truth))?", re.DOTALL)
+_TYPE = re.compile(r":\s*(number|text|truth)\Z")
 _NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _DIGITS_WITH_SIGNS = re.compile(r"[+-]?\d[\d.,]*")
 _BOOLEANS = {"true": True, "false": False}
@@ -184,9 +184,14 @@ def _add_values(draft: Draft, table: CsvTable) -> None:
 
 def _parse_head(column: str) -> tuple[str, str | None, str | None]:
     """The name, unit and type in a column head."""
-    found = _HEAD.fullmatch(column)
-    assert found is not None  # the expression matches every string
-    return found["name"].strip(), found["unit"], found["type"]
+    found = _TYPE.search(column)
+    bare = (column[: found.start()] if found else column).rstrip()
+    kind = found[1] if found else None
+    # A unit begins with the first bracket after whatever bracket was closed before: it cannot hold a closed one.
+    begin = bare.find("[", bare.rfind("]", 0, -1) + 1) if bare.endswith("]") else -1
+    if begin < 0:
+        return bare.strip(), None, kind
+    return bare[:begin].strip(), bare[begin + 1 : -1], kind
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ __all__ = ["read_excel"]
 
 FIRST_DAY = date(1900, 1, 2)  # Excel stores a clock time as a day before it
 HINT = "open the file in a spreadsheet and save it again"
-TITLE = re.compile(r"\s*(?P<kind>[^()]+?)\s*\((?P<unit>[^()]+)\)\s*")
+TITLE = re.compile(r"(?P<kind>[^()]*[^()\s])\s*\((?P<unit>[^()]+)\)")
 
 
 def read_excel(path: Path, options: ReadOptions) -> Iterator[SourceTable]:
@@ -62,7 +62,7 @@ def _read_sheet(path: Path, book: Any, name: str) -> SourceTable:
         notes.append(f"removed spaces around {trimmed} column names")
     height = frame.height
     frame, rows = drop_blank_rows(frame)
-    title = TITLE.fullmatch(name)
+    title = TITLE.fullmatch(name.strip())
     return SourceTable(
         frame.lazy(),
         where,
