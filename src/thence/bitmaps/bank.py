@@ -13,13 +13,14 @@ plain arrays and counts nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from thence.bitmaps.bits import Words, as_kernel_array, full_mask, kernel, n_words, pack_codes
+from thence.memory.workspace import Workspace, in_memory
 
 __all__ = ["Bank", "build_bank"]
 
@@ -40,6 +41,7 @@ class Bank:
         n_frames: Number of frames; of several sites, that of the longest.
         site_of: The site of each embedding; ``None`` if there is one site.
         site_frames: Number of frames of each site, if there are several.
+        workspace: Where large arrays lie; by default in memory.
     """
 
     words: Words
@@ -49,6 +51,7 @@ class Bank:
     n_frames: int
     site_of: Rows | None = None
     site_frames: tuple[int, ...] = ()
+    workspace: Workspace = field(default_factory=in_memory)
 
     @property
     def n_embeddings(self) -> int:
@@ -84,7 +87,7 @@ class Bank:
             rows.append((height + place.reshape(-1)).astype(np.int32)[None, :])
             height += len(keys)
         # Banks are large: joined bitmaps are written where they stay.
-        words = np.empty((height, self.words.shape[1]), np.uint64)
+        words = self.workspace.empty((height, self.words.shape[1]), np.uint64, stage="joining bins")
         words[: len(self.words)] = self.words
         at = len(self.words)
         for keys in joins:
@@ -170,7 +173,8 @@ class Bank:
     def _join(self, rows: Rows, starts: npt.NDArray[np.int64]) -> Words:
         if rows.shape[1] == 1:
             return self.words[rows[:, 0], : n_words(int(starts[-1]))]
-        out = np.zeros((rows.shape[0], n_words(int(starts[-1]))), np.uint64)
+        shape = (rows.shape[0], n_words(int(starts[-1])))
+        out = self.workspace.zeros(shape, np.uint64, stage=f"bitmaps of {shape[0]:,} items × {int(starts[-1]):,} rows")
         _concatenate(
             as_kernel_array(self.words, np.uint64),
             as_kernel_array(rows, np.int32),
@@ -206,6 +210,7 @@ def build_bank(
     n_embeddings: int,
     site_of: Rows | None = None,
     site_frames: tuple[int, ...] = (),
+    workspace: Workspace | None = None,
 ) -> Bank:
     """Build the bank of some columns.
 
@@ -216,6 +221,7 @@ def build_bank(
         n_embeddings: Number of embeddings.
         site_of: The site of each embedding, if there are several. Codes after the frames of a site must be −1.
         site_frames: Number of frames of each site.
+        workspace: Where large arrays lie; by default in memory.
 
     Examples:
         >>> codes = np.array([[0, 1, 0]], np.int16)
@@ -232,7 +238,12 @@ def build_bank(
     if site_of is not None:
         shorter = np.array([2 + site if frames < n_frames else EVERYWHERE for site, frames in enumerate(site_frames)])
         always = shorter[site_of].astype(np.int32)
-    words: list[Words] = [special]
+    space = workspace or in_memory()
+    distinct = {(id(codes), n_codes): codes for codes, _, n_codes in columns if codes.shape[1] != 1 or n_frames == 1}
+    # Room for bitmaps of what is present; that after the last one is never touched.
+    most = len(special) + sum(len(codes) * (n_codes + 1) for (_, n_codes), codes in distinct.items())
+    words: Words = space.zeros((most, width), np.uint64, stage=f"bitmaps over {n_frames:,} frames")
+    words[: len(special)] = special
     height = len(special)
     packed: dict[tuple[int, int], tuple[int, Rows]] = {}
     row_of, present_of, owner = [], [], []
@@ -243,15 +254,15 @@ def build_bank(
         else:
             key = (id(codes), n_codes)
             if key not in packed:
-                bitmaps, present = pack_codes(codes.T, cardinalities=np.full(codes.shape[0], n_codes))
                 first, present_rows = height, np.full(codes.shape[0], EVERYWHERE, np.int32)
-                words.append(bitmaps)
-                height += len(bitmaps)
+                height += codes.shape[0] * n_codes
+                sizes = np.full(codes.shape[0], n_codes)
+                _, present = pack_codes(codes.T, cardinalities=sizes, out=words[first:height])
                 if present is not None:
                     present_rows = np.arange(height, height + len(present), dtype=np.int32)
                     gaps = _has_gaps(present, special[EVERYWHERE])
                     present_rows[~gaps] = EVERYWHERE
-                    words.append(present)
+                    words[height : height + len(present)] = present
                     height += len(present)
                 packed[key] = first, present_rows
             first, present_rows = packed[key]
@@ -264,13 +275,14 @@ def build_bank(
         owner.append(np.full(n_codes, at, np.int32))
     empty_rows = np.zeros((0, n_embeddings), np.int32)
     return Bank(
-        np.concatenate(words),
+        words[:height],
         np.concatenate(row_of) if row_of else empty_rows,
         np.stack(present_of) if present_of else empty_rows,
         np.concatenate(owner) if owner else np.zeros(0, np.int32),
         n_frames,
         site_of,
         site_frames,
+        space,
     )
 
 

@@ -303,13 +303,16 @@ def _pack_series(
     return bad
 
 
-def pack_codes(codes: ArrayLike, *, cardinalities: ArrayLike, threads: int | None = None) -> tuple[Words, Words | None]:
+def pack_codes(
+    codes: ArrayLike, *, cardinalities: ArrayLike, threads: int | None = None, out: Words | None = None
+) -> tuple[Words, Words | None]:
     """Pack a matrix of codes into bitmaps.
 
     Args:
         codes: Matrix (rows × features) of small integers, −1 for missing.
         cardinalities: Number of categories of each feature.
         threads: Maximum number of threads; by default one per processor.
+        out: Where the bitmaps of the items are written, all zero before; by default a new array.
 
     Returns:
         One bitmap per item, and one bitmap per feature of the rows in which it is present (``None`` if no value is
@@ -341,7 +344,7 @@ def pack_codes(codes: ArrayLike, *, cardinalities: ArrayLike, threads: int | Non
     pack, lying = (_pack_series, matrix.T) if by_series else (_pack_rows, matrix)
     lying = as_kernel_array(lying, matrix.dtype)
     width = n_words(n_rows)
-    bitmaps = np.zeros((int(offsets[-1]), width), dtype=np.uint64)
+    bitmaps = np.zeros((int(offsets[-1]), width), dtype=np.uint64) if out is None else out
     present = np.zeros((n_features, width), dtype=np.uint64)
     pieces = (threads or default_threads()) * 2
     runs = split_range(n_features, pieces, least=16) if by_series else split_range(width, pieces, least=256)

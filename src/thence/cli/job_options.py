@@ -557,6 +557,13 @@ _MINERS = (
         help="Address of the head of the Ray cluster, such as 10.0.0.4:6379 (default: RAY_ADDRESS).",
         panel=_SEARCH,
     ),
+    JobOption(
+        name="memory_limit",
+        sets=("resources.memory_limit",),
+        type=_TEXT,
+        help="Memory to use, such as 12GiB; what does not fit lies in temporary files (default: 80 % of what is free).",
+        panel=_SEARCH,
+    ),
 )
 
 _RESULTS = (

@@ -7,7 +7,7 @@ graph.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, get_args
@@ -17,6 +17,7 @@ import numpy.typing as npt
 import polars as pl
 
 from thence.errors import ConfigError, nearest
+from thence.memory.workspace import Workspace, in_memory
 from thence.readings.derived import DERIVED, StateCodes, derive_values, name_derived
 from thence.readings.durations import MICROSECOND, parse_duration
 from thence.readings.scanning import (
@@ -46,6 +47,7 @@ MAX_CELLS = 2**31
 MAX_YEARS = 500
 MAX_SPAN = MAX_YEARS * 365 * 86_400 * 10**6
 _COLUMNS, _PART = 64, 512  # sensors that are written at a time, and windows of these
+_PART_CELLS = 1 << 22  # values that are looked at in one piece
 LEAST_MISSING = 0.1  # share of missing values at which the step of the readings is compared with the windows
 FloatArray = npt.NDArray[np.float64]
 StateColumns = dict[str, tuple[npt.NDArray[np.int32], tuple[str, ...]]]
@@ -68,6 +70,7 @@ class WindowedReadings:
         notes: Why the windows have this length, and how many were left out; one sentence each.
         derived_states: The derived states that were requested, by name (``switch``, ``duration:open``) and sensor:
             integer codes (−1 is missing) and the values that they index.
+        workspace: Where large arrays made from the readings lie; by default in memory.
     """
 
     times: npt.NDArray[np.datetime64]
@@ -80,6 +83,7 @@ class WindowedReadings:
     report: ReadReport
     notes: tuple[str, ...] = ()
     derived_states: Mapping[str, Mapping[str, StateCodes]] = field(default_factory=dict)
+    workspace: Workspace = field(default_factory=in_memory)
 
     @property
     def numeric(self) -> tuple[Sensor, ...]:
@@ -136,10 +140,10 @@ class WindowedReadings:
 
     def _held(self) -> npt.NDArray[np.bool_]:
         """Return which windows have a value of any sensor."""
-        held = ~np.isnan(self.values).all(axis=1) if self.values.shape[1] else np.zeros(len(self), bool)
+        held = np.zeros(len(self), bool)
         for codes, _ in self.states.values():
             held |= codes >= 0
-        return np.asarray(held)
+        return _mark_held(self.values, held)
 
     def to_polars(self) -> pl.DataFrame:
         """Return a frame with ``time`` (start of the window, UTC) and one column per sensor; null is missing."""
@@ -166,6 +170,7 @@ def window(
     origin: Time = "epoch",
     timezone: str = "UTC",
     empty: Empty = "drop",
+    workspace: Workspace | None = None,
 ) -> WindowedReadings:
     """Aggregate readings into windows of one length.
 
@@ -189,6 +194,7 @@ def window(
         timezone: Time zone of the derived ``hour`` and ``weekday``; nothing else depends on it.
         empty: What happens to windows in which no sensor reads: ``"drop"`` leaves them out, and a note says how many;
             ``"keep"`` keeps all windows between the first and the last reading.
+        workspace: Where large arrays lie; by default in memory.
 
     Returns:
         The windows, with notes on their length and on those left out.
@@ -211,6 +217,7 @@ def window(
     """
     if empty not in EMPTY:
         raise ConfigError(f"empty must be 'drop' or 'keep', got {empty!r}")
+    space = workspace or in_memory()
     reasons = []
     made = [source["windows"] for source in sensors.report.sources if source.get("windows")]
     if every == "auto" and made:
@@ -227,7 +234,7 @@ def window(
     wanted = name_derived(derive, length)
     grid = _lay_grid(time_bounds(sensors.readings), length, origin, len(sensors))
     _require_same_windows(made, grid, {chosen[sensor.id] for sensor in numeric})
-    values, of_numbers = _window_numbers(sensors.readings, numeric, chosen, grid)
+    values, of_numbers = _window_numbers(sensors.readings, numeric, chosen, grid, space)
     codes, of_states = _window_states(sensors.readings, states, chosen, grid)
 
     # Rows before the first and after the last reading (empty cells) do not extend the grid.
@@ -252,6 +259,7 @@ def window(
         aggregates=chosen,
         report=report,
         derived_states=derived.states,
+        workspace=space,
     )
     notes = [*(reasons or _note_short(sensors, windows)), *_note_empty(windows, empty), *derived.notes]
     return replace(windows.without_empty() if empty == "drop" else windows, notes=tuple(notes))
@@ -290,7 +298,8 @@ def _note_short(sensors: SensorData, windows: WindowedReadings) -> list[str]:
 
 def _share_missing(windows: WindowedReadings) -> float:
     """Return the share of windows × sensors without a reading."""
-    missing = int(np.isnan(windows.values).sum()) + sum(int((codes < 0).sum()) for codes, _ in windows.states.values())
+    missing = sum(int(np.isnan(part).sum()) for part in _parts_of(windows.values))
+    missing += sum(int((codes < 0).sum()) for codes, _ in windows.states.values())
     return missing / max(1, len(windows) * len(windows.sensors))
 
 
@@ -389,8 +398,41 @@ def _lay_grid(bounds: tuple[int, int] | None, length: int, origin: Any, n_sensor
     return _Grid(start, length, n_windows)
 
 
+def _empty_values(n_windows: int, n_sensors: int, workspace: Workspace) -> FloatArray:
+    """Return a matrix (windows × sensors) of NaN.
+
+    In a file, the windows of a sensor lie one after the other: it is written and read sensor by sensor.
+    """
+    stage = f"the matrix of {n_windows:,} windows × {n_sensors:,} sensors"
+    if workspace.fits(8 * n_windows * n_sensors):
+        return workspace.full((n_windows, n_sensors), np.nan, np.float64, stage=stage)
+    return workspace.full((n_sensors, n_windows), np.nan, np.float64, stage=stage).T
+
+
+def _parts_of(values: FloatArray) -> Iterator[FloatArray]:
+    """Yield a matrix in parts that lie in one piece: some of its sensors, or some of its windows."""
+    lying = values if values.flags.c_contiguous else values.T
+    step = max(1, _PART_CELLS // max(1, lying.shape[1]))
+    for start in range(0, len(lying), step):
+        yield lying[start : start + step]
+
+
+def _mark_held(values: FloatArray, held: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Mark the windows with a number, beside those that are marked already."""
+    for start in range(0, values.shape[1], _COLUMNS):
+        if held.all():
+            break
+        todo = np.flatnonzero(~held) if held.any() else slice(None)
+        held[todo] = ~np.isnan(values[todo, start : start + _COLUMNS]).all(axis=1)
+    return held
+
+
 def _window_numbers(
-    readings: Readings, sensors: Sequence[Sensor], chosen: Mapping[str, str], grid: _Grid
+    readings: Readings,
+    sensors: Sequence[Sensor],
+    chosen: Mapping[str, str],
+    grid: _Grid,
+    workspace: Workspace,
 ) -> tuple[FloatArray, ScanCounts]:
     counts = ScanCounts(len(sensors))
     if not sensors or not grid.n_windows:
@@ -399,20 +441,23 @@ def _window_numbers(
     ops = np.array([AGGREGATES.index(chosen[id]) for id in ids], dtype=np.int8)
     median = AGGREGATES.index("median")
     if readings.layout == "long" and not (ops == median).any():
-        values = _window_in_one_pass(readings, ids, ops, counts, grid)
+        values = _window_in_one_pass(readings, ids, ops, counts, grid, workspace)
         if values is not None:
             return values, counts
         counts = ScanCounts(len(sensors))
     from thence.readings.window_kernels import window_medians, window_series
 
-    values = np.full((grid.n_windows, len(sensors)), np.nan)
+    values = _empty_values(grid.n_windows, len(sensors), workspace)
     columns: dict[int, FloatArray] = {}
     for series in iter_numbers(readings, ids, counts):
-        column = columns[series.position] = np.full(grid.n_windows, np.nan)
+        in_place = values.flags.f_contiguous
+        column = values[:, series.position] if in_place else np.full(grid.n_windows, np.nan)
         if ops[series.position] == median:
             window_medians(series.times, series.values, grid.start, grid.length, column)
         else:
             window_series(series.times, series.values, grid.start, grid.length, ops[series.position], column)
+        if not in_place:
+            columns[series.position] = column
         if len(columns) == _COLUMNS:
             _write_columns(values, columns)
             columns = {}
@@ -430,14 +475,19 @@ def _write_columns(values: FloatArray, columns: Mapping[int, FloatArray]) -> Non
 
 
 def _window_in_one_pass(
-    readings: Readings, ids: Sequence[str], ops: npt.NDArray[np.int8], counts: ScanCounts, grid: _Grid
+    readings: Readings,
+    ids: Sequence[str],
+    ops: npt.NDArray[np.int8],
+    counts: ScanCounts,
+    grid: _Grid,
+    workspace: Workspace,
 ) -> FloatArray | None:
     """Aggregate all windows in one pass over the rows; ``None`` if the rows are not in order."""
     shape = (grid.n_windows, len(ids))
     used = {AGGREGATES[op] for op in ops}
-    values = np.full(shape, np.nan)
-    largest = np.full(shape if "range" in used else (0, 0), np.nan)
-    sizes = np.zeros(shape if used & {"mean", "count"} else (0, 0), dtype=np.int32)
+    values = workspace.full(shape, np.nan, np.float64, stage="windows")
+    largest = workspace.full(shape if "range" in used else (0, 0), np.nan, np.float64, stage="windows")
+    sizes = workspace.zeros(shape if used & {"mean", "count"} else (0, 0), np.int32, stage="windows")
     if not stream_windows(
         readings,
         ids,
@@ -496,13 +546,10 @@ def _window_states(
 
 def _occupied(values: FloatArray, codes: StateColumns, n_windows: int) -> slice:
     """Return the windows from the first to the last one that holds a reading."""
-    first, after = n_windows, 0
-    for start in range(0, n_windows, _PART):
-        part = slice(start, min(start + _PART, n_windows))
-        held: npt.NDArray[np.bool_] = np.asarray(~np.isnan(values[part]).all(axis=1))
-        for column, _ in codes.values():
-            held |= column[part] >= 0
-        if held.any():
-            first = min(first, start + int(held.argmax()))
-            after = start + held.size - int(held[::-1].argmax())
-    return slice(min(first, after), after)
+    held = np.zeros(n_windows, bool)
+    for column, _ in codes.values():
+        held |= column >= 0
+    _mark_held(values, held)
+    if not held.any():
+        return slice(0, 0)
+    return slice(int(held.argmax()), n_windows - int(held[::-1].argmax()))

@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeVar
 
 from thence.errors import ConfigError, PatternError, nearest, quote
 from thence.export import find_format
+from thence.memory.sizes import parse_size
 from thence.rules.extra_columns import columns_from
 from thence.rules.measures import MEASURES
 from thence.settings.documents import parse_toml, read_text
@@ -38,6 +39,7 @@ __all__ = [
     "MinerConfig",
     "OutputConfig",
     "RefineConfig",
+    "ResourcesConfig",
     "SystemConfig",
     "WindowsConfig",
     "absolute_paths",
@@ -469,6 +471,22 @@ class ExecutorConfig:
         require_executor(self.name, self.address)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ResourcesConfig:
+    """What a run may use of the machine. The rules are the same whatever it is.
+
+    Args:
+        memory_limit: The memory, such as ``"12GiB"``. Arrays that do not fit lie in temporary files. The default is a
+            share of the memory that is available when the run starts.
+    """
+
+    memory_limit: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.memory_limit is not None:
+            parse_size(self.memory_limit)
+
+
 _DEFAULT_EXECUTOR = ExecutorConfig()
 
 _SECTIONS: dict[str, type] = {
@@ -481,6 +499,7 @@ _SECTIONS: dict[str, type] = {
     "logic": LogicConfig,
     "output": OutputConfig,
     "executor": ExecutorConfig,
+    "resources": ResourcesConfig,
 }
 
 
@@ -500,6 +519,7 @@ class Config:
         logic: What is searched beside rules: laws and controls.
         output: Where the run is written.
         executor: Where the work is done.
+        resources: What the run may use of the machine.
 
     Examples:
         >>> config = Config.from_mapping({"windows": {"every": "1h"}, "miner": {"name": "exact", "min_support": 0.05}})
@@ -521,6 +541,7 @@ class Config:
     logic: LogicConfig = field(default_factory=LogicConfig)
     output: OutputConfig = field(default_factory=OutputConfig)
     executor: ExecutorConfig = field(default_factory=ExecutorConfig)
+    resources: ResourcesConfig = field(default_factory=ResourcesConfig)
 
     def __post_init__(self) -> None:
         if not isinstance(self.seed, Integral) or isinstance(self.seed, bool) or self.seed < 0:

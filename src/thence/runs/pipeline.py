@@ -106,6 +106,7 @@ def mine(
     report: bool | None = None,
     executor: str | Executor | None = None,
     address: str | None = None,
+    memory_limit: str | None = None,
     progress: str | bool | Progress = "auto",
     config: Config | None = None,
     **settings: Any,
@@ -151,6 +152,8 @@ def mine(
         executor: Where to mine and count, with the same rules: ``"local"`` (the default), ``"ray"``, or an executor of
             ``thence.cluster``.
         address: The address of the Ray cluster, such as ``"10.0.0.4:6379"``.
+        memory_limit: The memory to use, such as ``"12GiB"``, with the same rules; what does not fit lies in temporary
+            files. The default is 80 % of the memory that is free.
         progress: ``"auto"`` (bars on a terminal), ``"on"``, ``"off"``, or a function.
         config: A configuration; the other keywords override its values.
         **settings: Settings of the miner.
@@ -180,6 +183,7 @@ def mine(
         logic=given_values(base.logic, laws=laws, controls=controls),
         output=given_values(base.output, path=None if out is None else str(out), force=force or None, report=report),
         executor=_asked_executor(base.executor, executor, address),
+        resources=given_values(base.resources, memory_limit=memory_limit),
     )
     where = None if isinstance(executor, str) else executor
     if asked.input.target is not None or (graph is None and binding is None and is_plain_table(sensors)):
@@ -558,7 +562,7 @@ def _mine_table(
             require_matches(
                 table, antecedent=miner.antecedent, consequent=miner.consequent, context_consequents=context
             )
-        config, miner, notes = _eased(config, miner, table, given)
+        config, miner, notes = _eased(config, miner, table, system, given)
         found, model = mine_rules(miner, table, system, progress=tell, executor=executor)
         found = replace(found, notes=(*notes, *found.notes))
     with _timed("refine", seconds):
@@ -582,14 +586,19 @@ def _mine_table(
 
 
 def _eased(
-    config: Config, miner: BaseMiner, table: Table, given: frozenset[str]
+    config: Config, miner: BaseMiner, table: Table, system: AnySystem | None, given: frozenset[str]
 ) -> tuple[Config, BaseMiner, tuple[str, ...]]:
     """The miner with settings that suit the size of the table, if only a digest of its rules is wanted."""
     if config.refine.steps is None or not config.refine.most or not isinstance(table, TransactionTable):
         return config, miner, ()
-    eased, note = miner.eased(table, given=given)
+    graph = None if system is None else system.graph
+    placed = miner.within(table, graph)
+    suggested, note = placed.eased(table, given=given)
     if not note:
         return config, miner, ()
+    # A number of hops stays one: the lists of neighbours are no setting that a person would write down.
+    changed = {name: value for name, value in vars(suggested).items() if value is not getattr(placed, name)}
+    eased = replace(miner, **changed)
     settings = {name: value for name, value in settings_of(eased).items() if is_set(value)}
     return replace(config, miner=replace(config.miner, settings=settings)), eased, (note,)
 

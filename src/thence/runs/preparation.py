@@ -17,6 +17,7 @@ from thence.errors import ConfigError, InputError, nearest
 from thence.graph.patterns import Pattern
 from thence.graph.sites import AnySystem, Sites
 from thence.graph.system import System
+from thence.memory.workspace import Workspace, open_workspace
 from thence.miners.base import BaseMiner
 from thence.readings.pooling import PooledReadings, pool_readings
 from thence.readings.sensors import as_utc
@@ -253,10 +254,17 @@ def prepare(system: AnySystem, config: Config, miner: BaseMiner) -> tuple[Window
     return readings, table_for(miner, readings, system, config)
 
 
-def window_readings(system: AnySystem, config: Config) -> WindowedReadings:
-    """Return the readings of a system in windows; of several, in windows of one length that suits all of them."""
+def window_readings(system: AnySystem, config: Config, *, workspace: Workspace | None = None) -> WindowedReadings:
+    """Return the readings of a system in windows; of several, in windows of one length that suits all of them.
+
+    Args:
+        system: The system, or several.
+        config: The configuration, of which ``windows``, ``input`` and ``resources`` are used.
+        workspace: Where large arrays lie; by default one with the limit of the configuration.
+    """
+    space = workspace or open_workspace(config.resources.memory_limit)
     if isinstance(system, Sites):
-        return _window_sites(system, config)
+        return _window_sites(system, config, space)
     chosen, given = config.windows, config.input
     readings = window(
         system.sensors,
@@ -266,6 +274,7 @@ def window_readings(system: AnySystem, config: Config) -> WindowedReadings:
         origin=chosen.origin,
         timezone=chosen.timezone,
         empty=chosen.empty,
+        workspace=space,
     )
     if not len(readings) and (given.start or given.end):
         period = f"between {given.start} and {given.end}" if given.start and given.end else ""
@@ -274,13 +283,13 @@ def window_readings(system: AnySystem, config: Config) -> WindowedReadings:
     return readings
 
 
-def _window_sites(sites: Sites, config: Config) -> WindowedReadings:
-    parts = {system.name: window_readings(system, config) for system in sites}
+def _window_sites(sites: Sites, config: Config, workspace: Workspace) -> WindowedReadings:
+    parts = {system.name: window_readings(system, config, workspace=workspace) for system in sites}
     longest = window_text(max(parts.values(), key=lambda part: part.every))
     common = replace(config, windows=replace(config.windows, every=longest))
     for system in sites:
         if window_text(parts[system.name]) != longest:
-            parts[system.name] = window_readings(system, common)
+            parts[system.name] = window_readings(system, common, workspace=workspace)
     return pool_readings(parts)
 
 

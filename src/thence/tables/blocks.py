@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.errors import InputError, MiningError
+from thence.memory.workspace import Workspace, in_memory
 from thence.rules.items import Feature, Interval, Item, Value
 
 if TYPE_CHECKING:
@@ -155,6 +156,7 @@ class Block:
         embeddings: The nodes, and then the sensors, for the variables of ``pattern`` in each embedding.
         sites: The frames of each site, if there are several.
         site_of: The site of each embedding, if there are several.
+        workspace: Where large arrays lie; by default in memory.
     """
 
     columns: tuple[Column, ...]
@@ -165,6 +167,7 @@ class Block:
     embeddings: tuple[tuple[str, ...], ...] = ((),)
     sites: tuple[SiteFrames, ...] = ()
     site_of: Indices | None = None
+    workspace: Workspace = field(default_factory=in_memory)
 
     @property
     def n_rows(self) -> int:
@@ -227,6 +230,7 @@ class Block:
             n_embeddings=self.n_embeddings,
             site_of=self.site_of,
             site_frames=tuple(len(site) for site in self.sites),
+            workspace=self.workspace,
         )
 
     def flat(self, embeddings: slice = slice(None)) -> Codes:

@@ -172,7 +172,7 @@ def grounded_table(
     columns += [property_column(feature, values, discretizer) for feature, values in facts]
     if edges and mode == "grounded":
         columns += _structure(readings, around, hops)
-    block = Block(tuple(columns), len(readings), times=readings.times)
+    block = Block(tuple(columns), len(readings), times=readings.times, workspace=readings.workspace)
     return TransactionTable((block,), mode, discretizer)
 
 

@@ -99,7 +99,7 @@ def lifted_table(
         notes.append(
             f"bin_edges of {', '.join(unused)} are not used: readings are ranks of each sensor unless scope='kind'"
         )
-    encoder = SeriesEncoder(_with_edges_of_roles(discretizer, kind_of, carriers.units), fit_frames)
+    encoder = SeriesEncoder(_with_edges_of_roles(discretizer, kind_of, carriers.units), fit_frames, readings.workspace)
     codes = _codes(readings, encoder, carriers.units, chosen)
     blocks = []
     for pattern in chosen:
@@ -191,6 +191,7 @@ def _block(
         names,
         sites,
         site_of,
+        readings.workspace,
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.bitmaps.bits import run_threads, split_range
+from thence.memory.workspace import Workspace, in_memory
 from thence.readings.windows import WindowedReadings
 from thence.rules.items import Interval, Value
 from thence.tables.blocks import Codes, as_codes
@@ -58,11 +59,13 @@ class SeriesEncoder:
     Args:
         discretizer: How to discretize; its fitted bins are reused.
         fit_frames: The frames on which new bins are fitted.
+        workspace: Where codes lie; by default in memory.
     """
 
-    def __init__(self, discretizer: Discretizer, fit_frames: Frames) -> None:
+    def __init__(self, discretizer: Discretizer, fit_frames: Frames, workspace: Workspace | None = None) -> None:
         self.discretizer = discretizer
         self.fit_frames = fit_frames
+        self.workspace = workspace or in_memory()
         self.binnings: dict[str, Binning] = dict(discretizer.binnings)
         self._own: dict[str, Binning] = {}
 
@@ -149,7 +152,8 @@ class SeriesEncoder:
             that have neither ranks nor such values; and which series are done: one of each key, and those with ranks
             from before.
         """
-        codes = np.full((len(keys), rows(0, 0).shape[1]), -1, np.int16)
+        shape = (len(keys), rows(0, 0).shape[1])
+        codes = self.workspace.full(shape, -1, np.int16, stage="the codes of the readings", seldom=True)
         earlier = {key: known for key in keys if (known := self._own.get(key, self.binnings.get(key))) is not None}
         for key, other in zip(keys, alike, strict=True):
             # Ranks from before may be those of other numbers.
