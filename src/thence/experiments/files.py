@@ -182,6 +182,7 @@ class Claim:
     Args:
         id: Identifier of the claim.
         text: The claim as a sentence.
+        headline: Whether the summary at the top of the page lists it.
         test: The kind of test. ``greater``: the metric of ``left`` exceeds ``factor`` times that of ``right``, at every
             value of the varied parameter that both have. ``highest``: the metric of ``left`` exceeds that of every row
             in ``right``. ``between``: the ratio of ``left`` to ``right`` is between ``low`` and ``high``. ``at-least``
@@ -217,6 +218,7 @@ class Claim:
     low: float = 0.0
     high: float = 0.0
     value: float = 0.0
+    headline: bool = False
 
     def __post_init__(self) -> None:
         if self.test not in TESTS:
