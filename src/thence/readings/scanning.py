@@ -390,31 +390,53 @@ _Raw = Iterator[tuple[int, Int64Array, pl.Series]]
 
 
 def _wide_blocks(readings: Readings, ids: Sequence[str], _: str, counts: ScanCounts) -> _Raw:
-    """Yield the columns of wide frames, reading as many at a time as fit into a block."""
+    """Yield the columns of wide frames, reading as many at a time as fit into a block, from the parts that have them.
+
+    Rows of a part are counted once, however many times it is read.
+    """
     if not ids:
         return
     columns = [set(part.collect_schema()) for part in readings.parts]
-    n_rows = sum(collect(part.select(pl.len()), source=readings.source).item() for part in readings.parts)
-    width = max(1, BLOCK_CELLS // max(1, n_rows))
-    for first in range(0, len(ids), width):
-        names = ids[first : first + width]
+    rows = [int(collect(part.select(pl.len()), source=readings.source).item()) for part in readings.parts]
+    unread = dict(enumerate(readings.parts))
+
+    def read(number: int, names: Sequence[str]) -> tuple[Int64Array, pl.DataFrame]:
+        part, found = readings.parts[number], ScanCounts(0)
+        frame = _drop_untimed(collect(part.select("time", *names), source=readings.source), readings, found)
+        times = frame["time"].to_physical().to_numpy()
+        late = count_late(times)
+        if unread.pop(number, None) is not None:
+            counts.bad_times += found.bad_times
+            counts.disordered_rows += late
+        if not late:
+            return times, frame
+        order = np.argsort(times, kind="stable")
+        return times[order], frame[order]
+
+    parts_of: dict[str, list[int]] = {name: [] for name in ids}
+    for number, has in enumerate(columns):
+        for name in has.intersection(parts_of):
+            parts_of[name].append(number)
+    first = 0
+    while first < len(ids):
+        after, cells = first, 0
+        while after < len(ids) and (after == first or cells <= BLOCK_CELLS):
+            cells += sum(rows[number] for number in parts_of[ids[after]])
+            after += 1
+        if after - first > 1 and cells > BLOCK_CELLS:
+            after -= 1
+        names = ids[first:after]
         pieces: dict[str, list[tuple[Int64Array, pl.Series]]] = {name: [] for name in names}
-        block = ScanCounts(0)
-        for part, has in zip(readings.parts, columns, strict=True):
-            wanted = [name for name in names if name in has]
-            frame = _drop_untimed(collect(part.select("time", *wanted), source=readings.source), readings, block)
-            times = frame["time"].to_physical().to_numpy()
-            late = count_late(times)
-            block.disordered_rows += late
-            order = np.argsort(times, kind="stable") if late else None
+        for number in sorted({number for name in names for number in parts_of[name]}):
+            wanted = [name for name in names if name in columns[number]]
+            times, frame = read(number, wanted)
             for name in wanted:
-                column = frame[name]
-                pieces[name].append((times, column) if order is None else (times[order], column[order]))
-        # Every block of columns has the same rows, so rows are counted once.
-        counts.bad_times = max(counts.bad_times, block.bad_times)
-        counts.disordered_rows = max(counts.disordered_rows, block.disordered_rows)
+                pieces[name].append((times, frame[name]))
         for offset, name in enumerate(names):
-            yield first + offset, *_concatenate(pieces[name])
+            yield first + offset, *_concatenate(pieces.pop(name))
+        first = after
+    for number in list(unread):
+        read(number, [])
 
 
 def _concatenate(pieces: Sequence[tuple[Int64Array, pl.Series]]) -> tuple[Int64Array, pl.Series]:
