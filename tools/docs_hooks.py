@@ -1,6 +1,7 @@
 """Hooks of mkdocs: the output below each code block that was run, and drawings that follow the colours of the page.
 
-Outputs are stored by ``make docs-outputs``. Comments that tell the tests how to run a block are left out of the site.
+Outputs are stored by ``make docs-outputs``. Comments that tell the tests how to run a block, and those that say where a
+number comes from (``findings.py``), are left out of the site.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from page_blocks import BLOCK, ROOT, Block, block_of, output_key, read_outputs
 LONG = 26  # lines; longer output is folded
 WIDE = 120  # characters, the width of the terminal that commands print to; longer lines are sentences, and wrap
 SHORT_CODE = re.compile(r"<code>([^<>\s]{1,28})</code>")
+SOURCE = re.compile(r"<!--(?:: [^>]*?|\.)-->")
 IMAGE = re.compile(r'<p>\s*<img alt="(?P<alt>[^"]*)" src="(?P<source>[^"]*?img/[\w-]+\.svg)"[^>]*/?>\s*</p>')
 
 
@@ -22,7 +24,7 @@ def on_page_markdown(markdown: str, *, page: Any, **_: object) -> str:
     """Put outputs below the blocks of a page, drop the comments before them, and rank guides first in the search."""
     if page.file.src_uri.startswith(("decisions/", "results/")):
         page.meta.setdefault("search", {"boost": 0.05})
-    return with_plain_pipes(with_outputs(markdown, page=f"docs/{page.file.src_uri}"))
+    return with_plain_pipes(SOURCE.sub("", with_outputs(markdown, page=f"docs/{page.file.src_uri}")))
 
 
 def on_page_content(content: str, *, page: Any, **_: object) -> str:

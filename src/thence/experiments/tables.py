@@ -15,9 +15,17 @@ from thence.atomic import new_file
 from thence.experiments.claims import Verdict
 from thence.experiments.files import VARIANTS
 from thence.experiments.samples import find_dataset_setup
-from thence.experiments.summary import Results, format_number
+from thence.experiments.summary import Results, RowKey, format_number
 
-__all__ = ["format_markdown", "format_rows", "format_text", "list_headings", "write_tables"]
+__all__ = [
+    "format_comparison",
+    "format_markdown",
+    "format_rows",
+    "format_text",
+    "list_comparison_headings",
+    "list_headings",
+    "write_tables",
+]
 
 HEADINGS = {
     "rules": "# rules",
@@ -67,6 +75,45 @@ def format_rows(results: Results, dataset: str) -> Iterable[list[str]]:
             first = False
 
 
+def list_comparison_headings(results: Results) -> list[str]:
+    """Return the column headings of the comparison: the paper and every variant that was run."""
+    return ["", "", *(VARIANT_LABELS[variant].removeprefix("ours, ") for variant in _list_sources(results))]
+
+
+def _list_sources(results: Results) -> list[str]:
+    present = {variant for _, variant, _, _ in results.cells}
+    return [variant for variant in VARIANTS if variant in present]
+
+
+def format_comparison(results: Results, dataset: str) -> Iterable[list[str]]:
+    """Yield the published numbers of a data set beside ours: a line per row and metric, a column per source.
+
+    Experiments that vary a parameter have no such table, since their figures show it.
+
+    Args:
+        results: Numbers of the experiment.
+        dataset: Name of the data set.
+    """
+    if results.experiment.at:
+        return
+    for key in results.keys(dataset):
+        first = True
+        for metric in results.metrics():
+            if results.cell(dataset, "paper", key, metric) is None:
+                continue
+            texts = [_format_cell(results, dataset, variant, key, metric) for variant in _list_sources(results)]
+            yield [key[0] if first else "", HEADINGS[metric], *texts]
+            first = False
+
+
+def _format_cell(results: Results, dataset: str, variant: str, key: RowKey, metric: str) -> str:
+    cell = results.cell(dataset, variant, key, metric)
+    if cell is None:
+        return "–"
+    text = format_number(cell.mean, metric) if variant == "paper" else cell.text(metric)
+    return f"≥ {text}" if metric == "rules" and results.stopped(dataset, variant, key) else text
+
+
 def _format_title(results: Results, dataset: str) -> str:
     setup = find_dataset_setup(dataset)
     known = f" (the paper: {setup.published_as})" if setup.published_as else ""
@@ -100,6 +147,11 @@ def format_markdown(results: Results, verdicts: Sequence[Verdict]) -> str:
     lines = [f"# Experiment {results.experiment.id}: {results.experiment.title}", "", results.experiment.question, ""]
     for dataset in results.datasets:
         lines += [f"## {_format_title(results, dataset)}", ""]
+        beside = list(format_comparison(results, dataset))
+        if beside:
+            heads = list_comparison_headings(results)
+            lines += ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+            lines += ["| " + " | ".join(line) + " |" for line in beside] + ["", "All rows and metrics:", ""]
         heads = list_headings(results)
         lines += ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
         lines += ["| " + " | ".join(line) + " |" for line in format_rows(results, dataset)] + [""]
@@ -141,7 +193,10 @@ def write_tables(results: Results, verdicts: Sequence[Verdict], folder: Path) ->
 
 
 def _format_digits(value: float | None) -> str:
-    return "" if value is None else f"{value:.6g}"
+    if value is None:
+        return ""
+    # Six digits are not enough for millions of rules, which are counted.
+    return f"{value:.0f}" if abs(value) >= 1e6 else f"{value:.6g}"
 
 
 def _write_csv(path: Path, heads: list[str], rows: list[list[str]]) -> None:
