@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from _aerial_jobs import as_frame, pyaerial, pyaerial_search
 from _aerial_tables import UNTUNED, hanoi, untuned
+from _record import Cell, Table
 from numpy.typing import NDArray
 
 import thence as th
@@ -29,15 +30,15 @@ Found = NDArray[np.int64]  # antecedent items padded with −1, consequent
 
 FREQUENCIES = (0.01, 0.1, 0.3, 0.5, 0.8, 0.9)  # thresholds of the gate of pyaerial, and of our mutual gate
 BEST = 4000
-SHOWN = 0.7  # share of the time that is mined; the rest is used to check the rules
+NETWORKS: dict[str, tuple[list[int] | None, int]] = {"[50, 12]": (LAYERS, EPOCHS), "defaults": (None, 5)}
 
 OURS, OURS_LOW, OURS_BEST = "Aerial", "Aerial, gate 0.01", f"Aerial, mutual gate 0.8, {BEST:,} best"
 OURS_UNSURE = "Aerial, assurance=0"
 OURS_BOTH = f"Aerial, all_confidence {TAU}"
 PEERS = {frequency: f"pyaerial, [50, 12], frequency {frequency}" for frequency in FREQUENCIES}
 MUTUAL = {frequency: f"Aerial, mutual gate {frequency}" for frequency in FREQUENCIES}
-NAMED = PEERS[0.01]  # covers all rows and finds most
-Filter = Literal["counted", "aerial", "both ways", "pyaerial"]  # which proposals are returned: see _Scale.kept
+NAMED = PEERS[0.01]  # covers all rows and finds most: the run by which Aerial is judged
+Filter = Literal["counted", "aerial", "both ways", "pyaerial"]  # which proposals are returned: see Scale.kept
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,8 @@ class Judged:
     recall: float
 
 
-def quality(options: argparse.Namespace) -> list[str]:
-    """Print the tables; return the targets that were missed."""
+def quality(options: argparse.Namespace) -> tuple[list[str], dict[str, Table]]:
+    """Print the tables; return where Aerial is not as good as the run that it is judged by, and the tables."""
     print(
         f"quality: threshold {TAU} on the network's probability, at most two antecedents. 'Returned' is what the public"
     )
@@ -70,52 +71,53 @@ def quality(options: argparse.Namespace) -> list[str]:
         f"Recall against all rules with confidence {TAU} and support {SUPPORT}; 'right' is the share of proposals whose"
     )
     print(f"exact confidence is at least {TAU}.")
-    rows = _hanoi(range(2) if options.quick else range(10), Path(options.tables))
+    rows, exact = _hanoi(range(2) if options.quick else range(10), Path(options.tables))
+    tables = {"hanoi": _table(exact | rows)}
     if not options.quick:
-        for name in UNTUNED:
-            _untuned(name, range(5), Path(options.tables))
-    _later(range(1) if options.quick else range(5), Path(options.tables))
-    return _missed(rows)
+        others = {name: _untuned(name, range(5), Path(options.tables)) for name in UNTUNED}
+        tables["others"] = _table_of_systems(others)
+    return _missed(rows), tables
 
 
-def _hanoi(seeds: range, folder: Path) -> dict[str, list[Judged]]:
+def _hanoi(seeds: range, folder: Path) -> tuple[dict[str, list[Judged]], dict[str, list[Judged]]]:
     codes, cardinalities = hanoi(20, folder)
-    scale = _Scale.of(codes, cardinalities)
+    scale = Scale.of(codes, cardinalities)
     rows: dict[str, list[Judged]] = {}
 
     def note(name: str, found: Found, kept: Filter) -> None:
         rows.setdefault(name, []).append(scale.judge(found, kept))
 
     for seed in seeds:
-        peer = _peer(codes, seed, LAYERS, EPOCHS)
-        ours = _ours(codes, cardinalities, TrainingSettings(seed=seed))
+        peer = train_peer(codes, seed, LAYERS, EPOCHS)
+        ours = train_ours(codes, cardinalities, TrainingSettings(seed=seed))
         for frequency in FREQUENCIES:
-            note(PEERS[frequency], _search_peer(peer, frequency), "pyaerial")
-            note(MUTUAL[frequency], _search_ours(ours, frequency, gate_by="mutual"), "aerial")
-        note(OURS, _search_ours(ours, TAU), "aerial")
-        note(OURS_UNSURE, _search_ours(ours, TAU), "counted")
-        note(OURS_BOTH, _search_ours(ours, TAU), "both ways")
-        note(OURS_LOW, _search_ours(ours, 0.01), "aerial")
-        note(OURS_BEST, _search_ours(ours, TAU, gate_by="mutual", k=BEST), "aerial")
+            note(PEERS[frequency], search_peer(peer, frequency), "pyaerial")
+            note(MUTUAL[frequency], search_ours(ours, frequency, gate_by="mutual"), "aerial")
+        note(OURS, search_ours(ours, TAU), "aerial")
+        note(OURS_UNSURE, search_ours(ours, TAU), "counted")
+        note(OURS_BOTH, search_ours(ours, TAU), "both ways")
+        note(OURS_LOW, search_ours(ours, 0.01), "aerial")
+        note(OURS_BEST, search_ours(ours, TAU, gate_by="mutual", k=BEST), "aerial")
         for frequency in (0.01, TAU):
-            note(f"{PEERS[frequency]}, then th.assured", _search_peer(peer, frequency), "aerial")
-        note(f"{NAMED}, all_confidence {TAU}", _search_peer(peer, 0.01), "both ways")
-        faithful = _ours(codes, cardinalities, TrainingSettings.faithful(seed=seed))
-        note("Aerial.faithful", _search_ours(faithful, TAU), "counted")
-        plain = _peer(codes, seed, None, 5)
-        for frequency in (0.01, 0.5):
-            note(f"pyaerial, defaults, frequency {frequency}", _search_peer(plain, frequency), "pyaerial")
+            note(f"{PEERS[frequency]}, then th.assured", search_peer(peer, frequency), "aerial")
+        note(f"{NAMED}, all_confidence {TAU}", search_peer(peer, 0.01), "both ways")
+        faithful = train_ours(codes, cardinalities, TrainingSettings.faithful(seed=seed))
+        note("Aerial.faithful", search_ours(faithful, TAU), "counted")
+        plain = train_peer(codes, seed, *NETWORKS["defaults"])
+        for frequency in FREQUENCIES:
+            note(f"pyaerial, defaults, frequency {frequency}", search_peer(plain, frequency), "pyaerial")
         if seed == 0:
             _check_public(scale.table, peer, rows)
-    _heads(f"Hanoi, 20 sensors, {len(codes):,} rows, {len(seeds)} seeds", scale)
-    for name in sorted(rows):
-        _print(name, rows[name])
+    exact = _heads(f"Hanoi, 20 sensors, {len(codes):,} rows, {len(seeds)} seeds", scale)
+    ordered = {name: rows[name] for name in sorted(rows)}
+    for name, values in ordered.items():
+        _print(name, values)
     _parts(scale)
     print()
-    return rows
+    return ordered, exact
 
 
-def _parts(scale: _Scale) -> None:
+def _parts(scale: Scale) -> None:
     """Compare exact rules with two antecedents with their parts: how longer rules change the averages."""
     counted = recount(scale.exact[:, :-1], scale.exact[:, -1], scale.table)
     kept = scale.kept(counted, "aerial")
@@ -132,102 +134,55 @@ def _parts(scale: _Scale) -> None:
     )
 
 
-def _untuned(name: str, seeds: range, folder: Path) -> None:
-    """Compare Aerial and pyaerial on a table that no setting was tuned on."""
+def _untuned(name: str, seeds: range, folder: Path) -> tuple[str, dict[str, list[Judged]]]:
+    """Compare Aerial and pyaerial on a table that no setting was tuned on; return its size in words, and the rows."""
     codes, cardinalities = untuned(name, folder)
-    scale = _Scale.of(codes, cardinalities)
-    _heads(
-        f"{name}, {codes.shape[1]} sensors, {len(codes):,} rows, {len(seeds)} seeds; not used to choose a setting",
-        scale,
-    )
-    ours = [_ours(codes, cardinalities, TrainingSettings(seed=seed)) for seed in seeds]
-    peers = [_peer(codes, seed, LAYERS, EPOCHS) for seed in seeds]
-    _print(OURS, [scale.judge(_search_ours(model, TAU), "aerial") for model in ours])
-    _print(OURS_UNSURE, [scale.judge(_search_ours(model, TAU), "counted") for model in ours])
-    _print(OURS_BOTH, [scale.judge(_search_ours(model, TAU), "both ways") for model in ours])
-    for frequency in (0.01, TAU):
-        found = [_search_ours(model, frequency, gate_by="mutual") for model in ours]
-        _print(MUTUAL[frequency], [scale.judge(one, "aerial") for one in found])
-        theirs = [_search_peer(peer, frequency) for peer in peers]
-        _print(PEERS[frequency], [scale.judge(one, "pyaerial") for one in theirs])
+    scale = Scale.of(codes, cardinalities)
+    size = f"{name}, {codes.shape[1]} × {len(codes):,}"
+    rows = _heads(f"{size}, {len(seeds)} seeds; not used to choose a setting", scale)
+    ours = [train_ours(codes, cardinalities, TrainingSettings(seed=seed)) for seed in seeds]
+    peers = [train_peer(codes, seed, LAYERS, EPOCHS) for seed in seeds]
+    rows[OURS] = [scale.judge(search_ours(model, TAU), "aerial") for model in ours]
+    rows[OURS_UNSURE] = [scale.judge(search_ours(model, TAU), "counted") for model in ours]
+    rows[OURS_BOTH] = [scale.judge(search_ours(model, TAU), "both ways") for model in ours]
+    for frequency in FREQUENCIES:
+        found = [search_ours(model, frequency, gate_by="mutual") for model in ours]
+        rows[MUTUAL[frequency]] = [scale.judge(one, "aerial") for one in found]
+        rows[PEERS[frequency]] = [scale.judge(search_peer(peer, frequency), "pyaerial") for peer in peers]
+    for title, values in list(rows.items())[2:]:
+        _print(title, values)
     print()
-
-
-def _later(seeds: range, folder: Path) -> None:
-    """Count the rules of the first 70 % of the time on the rest, to see which of them still hold."""
-    print(
-        f"{SHOWN:.0%} of the time is mined, the rest counted: rules returned, the share of them whose confidence there"
-    )
-    print(f"is at least {TAU}, and its mean, where the antecedent occurs ten times; {len(seeds)} seeds")
-    tables = {"Hanoi": hanoi(20, folder)} | {name: untuned(name, folder) for name in UNTUNED}
-    for title, (codes, cardinalities) in tables.items():
-        table = th.TransactionTable.from_frame(as_frame(codes))
-        cut = int(SHOWN * len(codes))
-        early, late = table.frames(slice(0, cut)), table.frames(slice(cut, None))
-        scale = _Scale(early, np.zeros((0, 3), np.int64))
-        rows: dict[str, list[tuple[int, float, float]]] = {}
-        for seed in seeds:
-            ours = _ours(codes[:cut], cardinalities, TrainingSettings(seed=seed))
-            peer = _peer(codes[:cut], seed, LAYERS, EPOCHS)
-            for name, found, by in (
-                (OURS, _search_ours(ours, TAU), "aerial"),
-                (OURS_UNSURE, _search_ours(ours, TAU), "counted"),
-                (MUTUAL[0.01], _search_ours(ours, 0.01, gate_by="mutual"), "aerial"),
-                (PEERS[0.01], _search_peer(peer, 0.01), "pyaerial"),
-                (MUTUAL[TAU], _search_ours(ours, TAU, gate_by="mutual"), "aerial"),
-                (PEERS[TAU], _search_peer(peer, TAU), "pyaerial"),
-            ):
-                rules = recount(found[:, :-1], found[:, -1], early)
-                returned = rules.take(scale.kept(rules, by))  # type: ignore[arg-type]
-                again = th.count_rules_of(returned, late)
-                confidence = again.measure("confidence")[again.counts.n_antecedent >= 10]
-                if len(confidence):
-                    held = float((confidence >= TAU).mean())
-                    rows.setdefault(name, []).append((len(returned), held, float(confidence.mean())))
-        for name, values in rows.items():
-            number, held, mean = np.mean(values, axis=0)
-            print(f"{title:<12}{name:<42}{number:>9.0f}{held:>9.3f}{mean:>9.3f}", flush=True)
+    return size, rows
 
 
 def _missed(rows: dict[str, list[Judged]]) -> list[str]:
-    """List where the returned rules of Aerial are not as good as those of pyaerial at the same threshold.
+    """List where the returned rules of Aerial are not as good as those of the run that they are judged by.
 
-    Compared are: Aerial with its defaults, those of its rules that hold both ways, and a short list of its rules, with
-    every setting of pyaerial that covers all rows; both libraries with a gate near zero; and both with the gate of
-    pyaerial at each of its thresholds.
+    Aerial with its defaults is judged by pyaerial with layers [50, 12], 20 epochs and frequency 0.01, and with the gate
+    of pyaerial by pyaerial at the same threshold. Compared are the means of confidence and of Zhang's metric; where the
+    rules of pyaerial cover all rows, those of Aerial have to. All other rows are for information.
     """
-    full = [name for name in PEERS.values() if _covers(rows[name])]
+    pairs = [(OURS, NAMED), *((MUTUAL[frequency], PEERS[frequency]) for frequency in FREQUENCIES)]
     missed = [
-        f"quality: {name} does not cover all rows" for name in (OURS, OURS_BOTH, OURS_BEST) if not _covers(rows[name])
+        f"quality: {name} does not cover all rows, and {peer} does"
+        for name, peer in pairs
+        if _covers(rows[peer]) and not _covers(rows[name])
     ]
-    alike = [(MUTUAL[frequency], [PEERS[frequency]]) for frequency in FREQUENCIES if PEERS[frequency] in full]
-    missed += [f"quality: {name} does not cover all rows" for name, _ in alike if not _covers(rows[name])]
-    for name, peers in ((OURS, full), (OURS_BOTH, full), (OURS_BEST, full), (OURS_LOW, [NAMED]), *alike):
-        missed += _lower(rows, name, peers)
-        missed += [
-            f"quality: the number of rules of {peer} varies less than that of {name}"
-            for peer in peers
-            if _spread(rows[name]) > _spread(rows[peer])
-        ]
+    for name, peer in pairs:
+        missed += _lower(rows, name, peer)
     return missed
-
-
-def _spread(rows: list[Judged]) -> float:
-    return float(np.std([row.returned for row in rows]) / _mean(rows).returned)
 
 
 def _covers(rows: list[Judged]) -> bool:
     return min(row.coverage for row in rows) >= 0.999
 
 
-def _lower(rows: dict[str, list[Judged]], name: str, peers: list[str]) -> list[str]:
-    """List where the averages of Aerial are lower."""
-    ours = _mean(rows[name])
+def _lower(rows: dict[str, list[Judged]], name: str, peer: str) -> list[str]:
+    """List which averages of Aerial are lower."""
+    ours, theirs = _mean(rows[name]), _mean(rows[peer])
     return [
         f"quality: {measure} of {peer} is higher: {getattr(theirs, measure):.4f} against {getattr(ours, measure):.4f}"
         f" of {name}"
-        for peer in peers
-        for theirs in [_mean(rows[peer])]
         for measure in ("confidence", "zhang")
         if getattr(ours, measure) < getattr(theirs, measure)
     ]
@@ -247,15 +202,15 @@ def _check_public(table: th.TransactionTable, peer: Any, rows: dict[str, list[Ju
 
 
 @dataclass(frozen=True)
-class _Scale:
+class Scale:
     """A table and its exact rules, to measure other rules with."""
 
     table: th.TransactionTable
     exact: Found
 
     @staticmethod
-    def of(codes: NDArray[Any], cardinalities: list[int]) -> _Scale:
-        return _Scale(th.TransactionTable.from_frame(as_frame(codes)), _exact(codes, cardinalities))
+    def of(codes: NDArray[Any], cardinalities: list[int]) -> Scale:
+        return Scale(th.TransactionTable.from_frame(as_frame(codes)), _exact(codes, cardinalities))
 
     def kept(self, rules: th.RuleSet, by: Filter) -> NDArray[np.int64]:
         """Return which rules a library returns.
@@ -295,14 +250,20 @@ class _Scale:
         )
 
 
-def _heads(title: str, scale: _Scale) -> None:
+def _heads(title: str, scale: Scale) -> dict[str, list[Judged]]:
+    """Print the heads and what exact mining finds; return the latter."""
     print(title)
     print(
         f"{'':<52}{'proposals':>10}{'± sd':>7}{'confid.':>9}{'Zhang':>8}{'right':>7}  |{'returned':>9}{'± sd':>7}"
         f"{'support':>9}{'confid.':>9}{'Zhang':>8}{'cover':>7}{'recall':>8}"
     )
-    _print("Exact, support 0.01", [scale.judge(scale.exact, "counted")])
-    _print("Exact, support 0.01, then th.assured", [scale.judge(scale.exact, "aerial")])
+    rows = {
+        "Exact, support 0.01": [scale.judge(scale.exact, "counted")],
+        "Exact, support 0.01, then th.assured": [scale.judge(scale.exact, "aerial")],
+    }
+    for name, values in rows.items():
+        _print(name, values)
+    return rows
 
 
 def _mean(rows: list[Judged]) -> Judged:
@@ -317,6 +278,38 @@ def _print(name: str, rows: list[Judged]) -> None:
         f"{mean.support:>9.4f}{mean.confidence:>9.3f}{mean.zhang:>8.3f}{mean.coverage:>7.3f}{mean.recall:>8.3f}",
         flush=True,
     )
+
+
+COLUMNS = (
+    ("proposals", ",.0f"),
+    ("confidence", ".3f"),
+    ("Zhang", ".3f"),
+    ("right", ".3f"),
+    ("returned", ",.0f"),
+    ("support", ".4f"),
+    ("confidence", ".3f"),
+    ("Zhang", ".3f"),
+    ("coverage", ".3f"),
+    ("recall", ".3f"),
+)
+
+
+def _table(rows: dict[str, list[Judged]]) -> Table:
+    return Table((("", ""), *COLUMNS), tuple((name, *_cells(values)) for name, values in rows.items()))
+
+
+def _table_of_systems(systems: dict[str, tuple[str, dict[str, list[Judged]]]]) -> Table:
+    cells = [(size, name, *_cells(values)) for size, rows in systems.values() for name, values in rows.items()]
+    return Table((("", ""), ("", ""), *COLUMNS), tuple(cells))
+
+
+def _cells(rows: list[Judged]) -> tuple[Cell, ...]:
+    """Return the means, with the spread of both numbers of rules; averages of no rules are left out."""
+    mean, spread = astuple(_mean(rows)), astuple(Judged(*np.std([astuple(row) for row in rows], axis=0)))
+    cells: list[Cell] = [[mean[at], spread[at]] if at in (0, 4) else mean[at] for at in range(len(mean))]
+    empty = (1, 2, 3) if not mean[0] else ()
+    empty += (5, 6, 7) if not mean[4] else ()
+    return tuple(None if at in empty else cell for at, cell in enumerate(cells))
 
 
 def _keys(rules: Found) -> NDArray[np.int64]:
@@ -344,11 +337,11 @@ def _exact(codes: NDArray[Any], cardinalities: list[int]) -> Found:
     )
 
 
-def _ours(codes: NDArray[Any], cardinalities: list[int], settings: TrainingSettings) -> Autoencoder:
+def train_ours(codes: NDArray[Any], cardinalities: list[int], settings: TrainingSettings) -> Autoencoder:
     return train(codes, cardinalities=cardinalities, settings=settings).model
 
 
-def _search_ours(model: Autoencoder, gate: float, *, gate_by: str = "marked", k: int | None = None) -> Found:
+def search_ours(model: Autoencoder, gate: float, *, gate_by: str = "marked", k: int | None = None) -> Found:
     search = SearchSettings(gate=gate, consequent=TAU, gate_by=gate_by)  # type: ignore[arg-type]
     if k is None:
         rules = RuleArrays.concat(extract_rules(model, search=search), max_antecedents=2)
@@ -357,10 +350,10 @@ def _search_ours(model: Autoencoder, gate: float, *, gate_by: str = "marked", k:
     return np.column_stack([rules.antecedents, rules.consequents]).astype(np.int64)
 
 
-def _peer(codes: NDArray[Any], seed: int, layers: list[int] | None, epochs: int) -> Any:
+def train_peer(codes: NDArray[Any], seed: int, layers: list[int] | None, epochs: int) -> Any:
     torch.manual_seed(seed)
     return pyaerial("model").train(as_frame(codes), layer_dims=layers, epochs=epochs, show_progress=False, device="cpu")
 
 
-def _search_peer(model: Any, gate: float) -> Found:
+def search_peer(model: Any, gate: float) -> Found:
     return pyaerial_search(model, frequency=gate, strength=TAU)

@@ -1,11 +1,13 @@
 """Lower confidence bounds on slow series: how often they lie above the true confidence, and what they cost.
 
-Three parts. *grid*: simulated rules whose true confidence is known. The consequent is a stationary two-state Markov
+Four parts. *grid*: simulated rules whose true confidence is known. The consequent is a stationary two-state Markov
 chain that holds with the probability of the *confidence*; its autocorrelation falls to 1/e within *memory* frames
 (0: independent frames). It runs on while the antecedent does not hold. The antecedent is independent of it: it holds
 always, or in 30 or 5 % of the time in episodes whose lengths are geometric with a mean of 3 frames (short), the memory
 (at least 1 frame), or four times the memory (long, at least 20 frames). A bound *misses* if it is above the confidence.
 *later*: the rules of five systems found in the first 70 % of the time, and which of them still hold in the rest.
+*confirm*: whether the number of stretches, which was chosen on the grid, stands elsewhere: on cells that are not in the
+grid, and on later time of five systems that nothing was chosen on, with bins fitted on the first part of the time only.
 *speed*: the time for the rules of a plant of 20 sensors with ten ranges and 17,520 rows.
 
 "before" is the bound that was replaced, kept here as a reference: time in 20 stretches, taken as independent. Tables of
@@ -24,12 +26,14 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from _aerial_tables import UNTUNED, hanoi, plant, untuned
+from _aerial_tables import OTHERS, SYSTEMS, plant, split
+from _record import Cell as Value
+from _record import Table, record
 from numba import njit
 from numpy.typing import NDArray
 
 import thence as th
-from thence.counting.assurance import assured, student_quantile
+from thence.counting.assurance import STRETCHES, assured, student_quantile
 from thence.counting.recount import count_rules_of, recount
 from thence.rules.items import Feature
 from thence.tables.blocks import Block, Column
@@ -45,6 +49,8 @@ ANTECEDENTS = (
     *((f"{share:.0%}, {length}", share, length) for share in (0.3, 0.05) for length in ("short", "memory", "long")),
 )
 TAU, SUPPORT, SHOWN = 0.8, 0.01, 0.7
+UNSEEN_FRAMES, UNSEEN_MEMORIES = (2_000, 10_000), (3, 15, 40, 80)
+NUMBERS = (16, 32, 64, 128)  # of stretches, of which 64 is the default
 
 Floats = NDArray[np.float64]
 
@@ -147,10 +153,10 @@ def count_fixed(rules: th.RuleSet, table: TransactionTable) -> tuple[Floats, Flo
     return n, k
 
 
-def judge(cell: Cell, trials: int) -> Misses:
+def judge(cell: Cell, trials: int, stretches: int = STRETCHES) -> Misses:
     """Simulate a cell and count how often either bound is above the true confidence."""
     rules, table, n, k = simulate(cell, trials)
-    after = assured(rules, table, assurance=LEVEL).measure("assured_confidence")
+    after = assured(rules, table, assurance=LEVEL, stretches=stretches).measure("assured_confidence")
     before = fixed_bound(n, k)
     given, missed = np.isfinite(after), after > cell.confidence
     among = missed.sum() / max(given.sum(), 1)
@@ -228,33 +234,80 @@ def _wilson(p: Floats, rows: int) -> Floats:
     return np.asarray((p + square / 2 - np.sqrt(square * (p * (1 - p) + square / 4))) / (1 + square))
 
 
-def later(folder: Path, seeds: range, names: tuple[str, ...]) -> None:
+def later(folder: Path, seeds: range, names: tuple[str, ...]) -> Table:
     """Print how many rules of the first 70 % of the time are kept, and how many of them hold in the rest."""
     print(f"\n## Rules that still hold later\n\nRules with a confidence of {TAU} in the first {SHOWN:.0%} of the time:")
     print("number kept, share that has this confidence in the rest where the antecedent occurs ten times there, recall")
-    print("of the rules that do; cannot say: rules without a bound.\n")
+    print("of the rules that do; cannot say: rules without a bound. Bins are fitted on the first part only.\n")
     print("| system | rules of | all | before | after | cannot say |\n|---|---|---|---|---|---|")
+    cells: list[tuple[Value, ...]] = []
     for name in names:
-        codes, _ = hanoi(20, folder) if name == "Hanoi" else untuned(name, folder)
-        frame = pl.DataFrame({f"s{at:02}": column.astype(str) for at, column in enumerate(codes.T)})
-        table = TransactionTable.from_frame(frame)
-        cut = int(SHOWN * len(codes))
-        early, rest = table.frames(slice(0, cut)), table.frames(slice(cut, None))
+        early, rest = tables_of(name, folder)
         mined = {"Exact": [th.Exact(min_support=SUPPORT, min_confidence=TAU, max_antecedents=2).mine(early)]}
         mined["Aerial"] = [th.Aerial(seed=seed, assurance=0).mine(early) for seed in seeds]
         for miner, sets in mined.items():
             rows = np.mean([_still_hold(rules, early, rest) for rules in sets], axis=0)
             shown = [f"{a:,.0f}: {b:.3f}" for a, b, _ in rows[:1]]
             shown += [f"{a:,.0f}: {b:.3f}, {c:.3f}" for a, b, c in rows[1:3]]
+            cells.append((name, miner, *shown, float(rows[3][0])))
             print(f"| {name} | {miner} | " + " | ".join(shown) + f" | {rows[3][0]:,.0f} |", flush=True)
+    heads = ("system", "rules of", "all", "before", "after")
+    return Table((*((head, "") for head in heads), ("cannot say", ",.0f")), tuple(cells))
 
 
-def _still_hold(rules: th.RuleSet, early: TransactionTable, rest: TransactionTable) -> list[tuple[float, float, float]]:
+def tables_of(name: str, folder: Path) -> tuple[TransactionTable, TransactionTable]:
+    """Return a system in two parts of time, cut into bins that were fitted on the first."""
+    parts = split(name, folder)
+    codes = np.concatenate([parts.early, parts.late])
+    frame = pl.DataFrame({f"s{at:02}": column.astype(str) for at, column in enumerate(codes.T)})
+    table, cut = TransactionTable.from_frame(frame), len(parts.early)
+    return table.frames(slice(0, cut)), table.frames(slice(cut, None))
+
+
+def confirm_cells(trials: int, numbers: tuple[int, ...]) -> Table:
+    """Print how often bounds miss in cells that are not in the grid, by number of stretches."""
+    listed = list(cells(UNSEEN_FRAMES, UNSEEN_MEMORIES))
+    print(f"\n## Cells that are not in the grid\n\n{len(listed)} cells, {trials} trials each; in per cent.\n")
+    print("| stretches | mean | highest | cells above 5 % | trials with a bound |\n|---|---|---|---|---|")
+    rows: list[tuple[Value, ...]] = []
+    for number in numbers:
+        found = [judge(cell, trials, number) for cell in listed]
+        among = 100 * np.array([misses.among_given for misses in found])
+        given = 100 * float(np.mean([misses.given for misses in found]))
+        rows.append((number, float(among.mean()), float(among.max()), int((among > 5).sum()), given))
+        print("| " + " | ".join(f"{value:.4g}" for value in rows[-1]) + " |", flush=True)  # type: ignore[str-format]
+    heads = (("stretches", ",.0f"), ("mean", ".1f %"), ("highest", ".1f %"), ("cells above 5 %", ",.0f"))
+    return Table((*heads, ("trials with a bound", ".1f %")), tuple(rows))
+
+
+def confirm_later(folder: Path, names: tuple[str, ...], numbers: tuple[int, ...]) -> Table:
+    """Print which rules of other systems are kept and still hold, by number of stretches."""
+    print(
+        "\n## Later time of other systems\n\nExact rules: number, share that still holds, and recall of those that do.\n"
+    )
+    print("| system | all | " + " | ".join(f"{number} stretches" for number in numbers) + " |")
+    print("|---|---|" + "---|" * len(numbers))
+    rows: list[tuple[Value, ...]] = []
+    for name in names:
+        early, rest = tables_of(name, folder)
+        rules = th.Exact(min_support=SUPPORT, min_confidence=TAU, max_antecedents=2).mine(early)
+        shown = []
+        for number in (None, *numbers):
+            number_kept, held, recall = _still_hold(rules, early, rest, number or STRETCHES)[2 if number else 0]
+            shown.append(f"{number_kept:,.0f}: {held:.3f}" + (f", {recall:.3f}" if number else ""))
+        rows.append((name, *shown))
+        print("| " + " | ".join(map(str, rows[-1])) + " |", flush=True)
+    return Table((("system", ""), ("all", ""), *((f"{number} stretches", "") for number in numbers)), tuple(rows))
+
+
+def _still_hold(
+    rules: th.RuleSet, early: TransactionTable, rest: TransactionTable, stretches: int = STRETCHES
+) -> list[tuple[float, float, float]]:
     """Return number, share that holds later and recall of all rules, of those kept before, after, and of unknown."""
     again = count_rules_of(rules, rest)
     seen = again.counts.n_antecedent >= 10
     holds = seen & (again.measure("confidence") >= TAU)
-    after = assured(rules, early, assurance=LEVEL).measure("assured_confidence")
+    after = assured(rules, early, assurance=LEVEL, stretches=stretches).measure("assured_confidence")
     out = []
     for kept in (
         np.ones(len(rules), bool),
@@ -289,8 +342,9 @@ def main() -> None:
     """Run the parts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="few cells, few trials, one system")
-    parser.add_argument("--part", choices=["grid", "later", "speed"], help="only this part")
+    parser.add_argument("--part", choices=["grid", "later", "confirm", "speed"], help="only this part")
     parser.add_argument("--trials", type=int, default=1_000, help="trials per cell of the grid")
+    parser.add_argument("--record", action="store_true", help="write the results that the documentation shows")
     parser.add_argument("--tables", default=str(Path(tempfile.gettempdir()) / "thence-benchmark-tables"))
     options = parser.parse_args()
     Path(options.tables).mkdir(parents=True, exist_ok=True)
@@ -299,11 +353,18 @@ def main() -> None:
         missed = grid((1_000,), (0, 50), 100) if options.quick else grid(FRAMES, MEMORIES, options.trials)
         print(f"\ncells with more than {ALLOWED:.0%} misses: {len(missed)}")
         print("\n".join(missed))
+    tables: dict[str, Table] = {}
     if options.part in (None, "later"):
-        names = ("LBNL",) if options.quick else ("Hanoi", *UNTUNED)
-        later(Path(options.tables), range(1 if options.quick else 5), names)
+        names = ("LBNL",) if options.quick else tuple(SYSTEMS)
+        tables["later"] = later(Path(options.tables), range(1 if options.quick else 5), names)
+    if options.part in (None, "confirm"):
+        names, numbers = (("LBNL SZCAV",), (STRETCHES,)) if options.quick else (tuple(OTHERS), NUMBERS)
+        tables["confirm-later"] = confirm_later(Path(options.tables), names, numbers)
+        tables["confirm-cells"] = confirm_cells(20 if options.quick else options.trials // 2, numbers)
     if options.part in (None, "speed"):
         speed(20_000 if options.quick else 500_000)
+    if options.record:
+        record("assurance", tables)
     if missed and not options.quick:
         raise SystemExit(1)
 

@@ -7,11 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.miners.aerial.networks import as_rules
 from thence.errors import ConfigError, InputError, MiningError
 from thence.miners.aerial import training as train_module
+from thence.miners.aerial.autoencoder import initialise
 from thence.miners.aerial.extraction import extract_rules
+from thence.miners.aerial.gradient_parts import AddHere
 from thence.miners.aerial.rows import ArrayRows, compute_marginal_loss, explain_trivial
 from thence.miners.aerial.settings import SearchSettings, TrainingSettings
 from thence.miners.aerial.training import train
@@ -322,3 +326,37 @@ def test_devices_that_are_not_there_are_refused():
     if not torch.cuda.is_available():
         with pytest.raises(ConfigError, match="no CUDA device"):
             train(linked(), cardinalities=LINKED, settings=TrainingSettings(device="cuda"))
+
+
+def planned(n_items: int, rows: int) -> tuple[int, int]:
+    """Return the rows per step, and the steps, that training chooses for a table of two-valued features."""
+    source = ArrayRows(np.zeros((rows, n_items // 2), np.int8))
+    model = initialise([2] * (n_items // 2), widths=(2,))
+    trainer = train_module._Trainer(model, source, TrainingSettings(), None, AddHere(), model.layout)
+    return trainer.batch, trainer.total_steps
+
+
+def test_training_grows_smoothly_with_the_items() -> None:
+    """Steps once fell to half at 4,000 items, so that 320 sensors took as long to learn as 640."""
+    sizes = [800, 1600, 2000, 2600, 3200, 3998, 4002, 5000, 6400, 8000, 12_800]
+    plans = [planned(size, 17_520) for size in sizes]
+    work = [batch * steps * size for (batch, steps), size in zip(plans, sizes, strict=True)]
+    assert [batch for batch, _ in plans][:2] == [256, 256]
+    assert [batch for batch, _ in plans][-3:] == [512, 512, 512]
+    assert [batch for batch, _ in plans] == sorted(batch for batch, _ in plans)
+    assert work == sorted(work)
+    powers = np.diff(np.log(work)) / np.diff(np.log(sizes))
+    assert powers.max() < 2.6, "epochs are whole numbers, so that a step up is a little steeper than the rule"
+    steps = [steps for (_, steps), size in zip(plans, sizes, strict=True) if 1600 <= size <= 6400]
+    assert max(steps) <= 1.1 * min(steps)
+
+
+@given(rows=st.integers(1, 200_000), n_items=st.integers(2, 50_000))
+def test_batches_have_a_least_and_a_largest_size(rows: int, n_items: int) -> None:
+    widening = train_module._widening(n_items)
+    batch = train_module._choose_batch(rows / 64, 256, widening)
+    assert 1 <= widening <= 2
+    assert 16 <= batch <= round(256 * widening)
+    narrow = train_module._choose_batch(rows / 64, 256, 1.0)
+    assert narrow & (narrow - 1) == 0, "a power of two"
+    assert narrow <= batch <= 2 * narrow
