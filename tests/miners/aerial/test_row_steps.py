@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -25,22 +27,21 @@ def train_with_autograd(model, codes, noise, *, columns, softmax, batch, scale, 
         loss = torch.zeros(())
         part = codes[low : low + batch]
         for row, line in enumerate(part, start=low):
-            target, dense, known = torch.zeros(n_items), torch.zeros(n_items), torch.zeros(n_items, dtype=torch.bool)
+            target, known = torch.zeros(n_items), torch.zeros(n_items, dtype=torch.bool)
             for column, code in enumerate(line):
-                items = slice(columns[column], columns[column + 1])
-                if code < 0:
-                    dense[items] = unknown[items]
-                    continue
-                known[items] = True
-                target[columns[column] + code] = 1.0
-                dense[items] = (target[items] + noise[row, items]).clamp(0.0, 1.0)
+                if code >= 0:
+                    target[columns[column] + code] = 1.0
+            for first, last in pairwise(softmax):
+                # What a block has none of is unknown; a property that a node lacks beside others is zero.
+                known[first:last] = bool(target[first:last].any())
+            dense = torch.where(known, (target + noise[row]).clamp(0.0, 1.0), unknown)
             current = model.with_parameters(weights)
             state = current.entry_bias + dense @ current.entry
             layers = [*current.hidden, (current.exit, current.exit_bias)]
             for layer, (weight, bias) in enumerate(layers):
                 state = state if model.linear_code and layer == len(model.hidden) // 2 else torch.tanh(state)
                 state = weight @ state + bias
-            out = torch.cat([torch.softmax(state[a:b], 0) for a, b in zip(softmax[:-1], softmax[1:], strict=True)])
+            out = torch.cat([torch.softmax(state[a:b], 0) for a, b in pairwise(softmax)])
             cells = torch.nn.functional.binary_cross_entropy(out, target, reduction="none")
             loss = loss + (cells * known).sum() * scale / len(part)
         optimiser.zero_grad()

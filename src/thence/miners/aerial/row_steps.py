@@ -2,8 +2,8 @@
 
 The released code of the paper makes one step of the optimiser per row and puts all properties of a node into one
 softmax, so that a block of outputs has several ones. A step on a single row is far shorter than the calls of a library
-for tensors; here a step is one compiled function. It computes what ``loss.compute_gradients`` and ``adam.Adam`` compute,
-and the tests compare the two. This module must not know about tables or rules.
+for tensors; here a step is one compiled function. It computes what ``loss.compute_gradients`` and ``adam.Adam``
+compute, and the tests compare it with autograd. This module must not know about tables or rules.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def make_steps(
     Returns:
         The sum over the steps of the mean loss per known output.
     """
-    n_rows, n_columns = codes.shape
+    n_rows = len(codes)
     sizes = given.sizes
     n_items = sizes[0]
     n_layers = len(sizes) - 1
@@ -94,22 +94,23 @@ def make_steps(
     out = np.zeros(n_items, np.float32)
     back, before = np.zeros(widest, np.float32), np.zeros(widest, np.float32)
     total = 0.0
-    step = 0
-    for low in range(0, n_rows, given.batch):
+    for step in range(len(rates)):
+        low = step * given.batch
         high = min(low + given.batch, n_rows)
         gradient[:] = 0.0
         loss, cells = 0.0, 0
         factor = np.float32(given.scale / (high - low))
         for row in range(low, high):
-            _corrupt(codes[row], noise[row], given.column_starts, given.unknown, dense, target, known)
+            _corrupt(
+                codes[row], noise[row], given.column_starts, given.softmax_starts, given.unknown, dense, target, known
+            )
             _forward(dense, flat, starts, sizes, given.linear_layer, states, out)
             loss += _answer(out, target, known, given.softmax_starts, factor)
             cells += known.sum()
             _backward(dense, out, flat, starts, sizes, given.linear_layer, states, back, before, gradient)
         total += loss / max(cells, 1)
-        step += 1
         _adam(
-            flat, mean, square, gradient, rates[step - 1], count + step, given.weight_decay, given.decays, given.epsilon
+            flat, mean, square, gradient, rates[step], count + step + 1, given.weight_decay, given.decays, given.epsilon
         )
     return total
 
@@ -119,23 +120,32 @@ def _corrupt(
     codes: Ints,
     noise: Floats,
     column_starts: Ints,
+    softmax_starts: Ints,
     unknown: Floats,
     dense: Floats,
     target: NDArray[np.bool_],
     known: NDArray[np.bool_],
 ) -> None:
-    """Write the noisy input of a row, clipped to [0, 1], and its target."""
+    """Write the noisy input of a row, clipped to [0, 1], and its target.
+
+    A softmax is known if any of its columns is; a missing column among others, such as a property that a node does not
+    have, is all zeros then.
+    """
+    target[:] = False
+    known[:] = False
+    block = 0
     for column in range(len(codes)):
-        first, last = column_starts[column], column_starts[column + 1]
-        present = codes[column] >= 0
-        for item in range(first, last):
-            known[item] = present
-            target[item] = present and item == first + codes[column]
-            if not present:
-                dense[item] = unknown[item]
-                continue
-            value = noise[item] + (np.float32(1.0) if target[item] else np.float32(0.0))
-            dense[item] = min(max(value, np.float32(0.0)), np.float32(1.0))
+        while block + 2 < len(softmax_starts) and softmax_starts[block + 1] <= column_starts[column]:
+            block += 1
+        if codes[column] >= 0:
+            target[column_starts[column] + codes[column]] = True
+            known[softmax_starts[block] : softmax_starts[block + 1]] = True
+    for item in range(len(dense)):
+        if not known[item]:
+            dense[item] = unknown[item]
+            continue
+        value = noise[item] + (np.float32(1.0) if target[item] else np.float32(0.0))
+        dense[item] = min(max(value, np.float32(0.0)), np.float32(1.0))
 
 
 @njit(nogil=True, cache=True, fastmath={"nnan", "nsz", "contract", "reassoc", "arcp"}, error_model="numpy")
