@@ -110,9 +110,9 @@ class _Recorder:
     """NiaPy's own operators, and ours, on the same fitness: every vector that is asked for."""
 
     def __init__(self, encoding: Encoding) -> None:
-        from thence.miners.baselines.narm_search import ConfidenceProblem, TimedTask
+        from thence.miners.baselines.narm_search import RuleProblem, TimedTask
 
-        class Recording(ConfidenceProblem):
+        class Recording(RuleProblem):
             def _evaluate(inner, x):  # noqa: N805
                 self.seen.append(x.copy())
                 return super()._evaluate(x)
@@ -277,7 +277,7 @@ def test_errors_are_not_swallowed_in_a_thread(monkeypatch):
     def broken(self, x):
         raise ZeroDivisionError("broken on purpose")
 
-    monkeypatch.setattr(_narm_search.ConfidenceProblem, "_evaluate", broken)
+    monkeypatch.setattr(_narm_search.RuleProblem, "_evaluate", broken)
     caught: list[BaseException] = []
 
     def work() -> None:

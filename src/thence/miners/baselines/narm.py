@@ -9,30 +9,32 @@ Consequents of NiaARM may have several items, a rule here has one: see ``TSNARM.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from thence.bitmaps.bits import popcount
-from thence.bitmaps.ranges import Ranges, Ranks, count_ranges, cover_ranges
-from thence.counting.recount import data_coverage
 from thence.errors import ConfigError, MiningError, require
 from thence.miners.base import BaseMiner
-from thence.miners.baselines.narm_fitness import DecodedRule, encode
+from thence.miners.baselines.narm_fitness import Encoding, encode
+from thence.miners.baselines.narm_options import OPTIONS, RELEASED, complete_options
+from thence.miners.baselines.narm_rules import WholeRules
 from thence.progress import Progress, silent
 from thence.rules.constraints import Constraint, Where, list_alternatives
-from thence.rules.items import Feature, Interval, Item
-from thence.rules.measures import Counts
+from thence.rules.items import Feature, Item, Value
 from thence.rules.ruleset import Ending, RuleSet
-from thence.tables.cuts import shorten_cut
 from thence.tables.transactions import FeatureTable
 
 __all__ = ["TSNARM"]
 
-ALGORITHMS = ("de", "ga", "pso", "lshade", "jde")
+_CHOICES = {
+    "objective": ("confidence", "support-confidence"),
+    "consequents": ("split", "single"),
+    "distinct": ("values", "borders"),
+    "constants": ("numbers", "labels"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,13 +45,21 @@ class TSNARM(BaseMiner):
     ``FeatureTable``. Needs NiaPy (``pip install 'thence[baselines]'``).
 
     Args:
-        algorithm: The optimiser: ``"de"``, ``"ga"``, ``"pso"``, ``"lshade"`` or ``"jde"``, with the parameters of the
-            published comparison.
+        algorithm: The optimiser: ``"de"``, ``"ga"``, ``"pso"``, ``"lshade"``, ``"jde"`` or ``"shade"``, with the
+            parameters of the published comparison.
         population: The size of the optimiser's population, at least 5.
         evaluations: The number of rules to evaluate.
+        objective: What the search maximises: ``"confidence"``, or ``"support-confidence"``, the mean of support (over
+            all rows) and confidence.
+        optimiser: Parameters of the optimiser that replace its defaults, such as ``{"inertia": 1.0}`` for ``"pso"``.
+            The guide to the baselines lists them.
         consequents: ``"split"`` turns p → q ∧ r into p → q and p → r, each at least as confident as the whole;
             ``"single"`` keeps only the rules whose consequent has one item. The confidence of the whole, which the
             search maximises, is in the column ``joint_confidence``.
+        distinct: When two rules are the same: if their ranges contain the same ``"values"`` of the data, or if they
+            have the same items in the same order, with the same ``"borders"`` within one millionth, as in NiaARM.
+        constants: Whether a numeric column with a single value is encoded like other ``"numbers"``, with three entries
+            of the vector, or as one of the ``"labels"``, a category with two entries.
         antecedent: Which features may be in an antecedent. Constraints on values are refused, since the search chooses
             the ranges itself.
         consequent: Which features may be a consequent. Constraints on values are refused.
@@ -75,10 +85,14 @@ class TSNARM(BaseMiner):
     columns: ClassVar[tuple[str, ...]] = ("joint_confidence",)
     order_free: ClassVar[bool] = True
 
-    algorithm: Literal["de", "ga", "pso", "lshade", "jde"] = "de"
+    algorithm: Literal["de", "ga", "pso", "lshade", "jde", "shade"] = "de"
     population: int = 200
     evaluations: int = 50_000
+    objective: Literal["confidence", "support-confidence"] = "confidence"
+    optimiser: Mapping[str, float] = field(default_factory=dict)
     consequents: Literal["split", "single"] = "split"
+    distinct: Literal["values", "borders"] = "values"
+    constants: Literal["numbers", "labels"] = "numbers"
     antecedent: Constraint = None
     consequent: Constraint = None
     context_consequents: bool = False
@@ -86,16 +100,53 @@ class TSNARM(BaseMiner):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.algorithm not in ALGORITHMS:
-            raise ConfigError(f"unknown optimiser '{self.algorithm}'", hint="known: " + ", ".join(ALGORITHMS))
-        if self.consequents not in ("split", "single"):
-            raise ConfigError(f"consequents must be 'split' or 'single', got '{self.consequents}'")
+        if self.algorithm not in OPTIONS:
+            raise ConfigError(f"unknown optimiser '{self.algorithm}'", hint="known: " + ", ".join(OPTIONS))
+        complete_options(self.algorithm, self.optimiser)
+        for name, allowed in _CHOICES.items():
+            if getattr(self, name) not in allowed:
+                known = " or ".join(repr(one) for one in allowed)
+                raise ConfigError(f"{name} must be {known}, got {getattr(self, name)!r}")
         if self.population < 5:
             raise ConfigError(f"population must be at least 5, got {self.population}")
         if self.evaluations < 1:
             raise ConfigError(f"evaluations must be at least 1, got {self.evaluations}")
         if self.time_limit is not None and self.time_limit <= 0:
             raise ConfigError(f"time_limit must be positive, got {self.time_limit}")
+
+    @classmethod
+    def published(cls, algorithm: str = "de", **changes: Any) -> Self:
+        """Make a miner that searches as the released code of the paper does, which differs from the paper's text.
+
+        The goal is the mean of support and confidence; constants are labels; rules with different borders are
+        different; there are 1,000 evaluations. ``"lshade"`` is SHADE with a constant population, ``"pso"`` has no
+        damping and no limit of velocity, and ``"jde"`` has 50 individuals and weights from 1 to 200. The measures of
+        that code are those of the rules before they are split: see ``search``.
+
+        Args:
+            algorithm: The optimiser, by the name that the paper uses.
+            **changes: Settings that override all others, so that the effect of each can be told alone.
+
+        Raises:
+            ConfigError: If a setting has an impossible value.
+
+        Examples:
+            >>> TSNARM.published("lshade").algorithm
+            'shade'
+            >>> TSNARM.published("jde", evaluations=50_000).population
+            50
+        """
+        chosen: dict[str, Any] = {
+            "algorithm": "shade" if algorithm == "lshade" else algorithm,
+            "population": 50 if algorithm == "jde" else 200,
+            "evaluations": 1_000,
+            "objective": "support-confidence",
+            "optimiser": dict(RELEASED.get(algorithm, {})),
+            "distinct": "borders",
+            "constants": "labels",
+            "context_consequents": True,
+        }
+        return cls(**(chosen | changes))
 
     @property
     def label(self) -> str:
@@ -113,6 +164,31 @@ class TSNARM(BaseMiner):
             MissingExtraError: If NiaPy is not installed.
             MiningError: If the table is of another kind, or a constraint names a value.
         """
+        found = self.search(table, progress=progress)
+        if not found.notes:
+            return RuleSet.empty("a rule needs two features with values, one of which may be a consequent")
+        return found.split(single=self.consequents == "single").to_rule_set()
+
+    def search(self, table: FeatureTable, *, progress: Progress = silent) -> WholeRules:
+        """Return the rules of the search before they are split: a consequent may have several items.
+
+        These are the rules that the paper counts and measures for TS-NARM.
+
+        Args:
+            table: A raw table.
+            progress: Called as the search advances.
+
+        Raises:
+            MissingExtraError: If NiaPy is not installed.
+            MiningError: If the table is of another kind, or a constraint names a value.
+
+        Examples:
+            >>> import polars as pl
+            >>> table = FeatureTable.from_frame(pl.DataFrame({"a": [1.0, 2.0, 3.0], "b": [2.0, 4.0, 6.0]}))
+            >>> found = TSNARM(population=10, evaluations=100, seed=1).search(table)
+            >>> bool((found.measure("support") > 0).all())
+            True
+        """
         if not isinstance(table, FeatureTable):
             raise MiningError(
                 f"{self.name} finds ranges itself and reads raw numbers, not a {type(table).__name__}",
@@ -120,31 +196,43 @@ class TSNARM(BaseMiner):
             )
         left, right = self._sides(table)
         chosen = _usable(table, left | right)
-        if len(chosen) < 2 or not (left[chosen].any() and right[chosen].any()):
-            return RuleSet.empty("a rule needs two features with values, one of which may be a consequent")
-        require("niapy", extra="baselines")
-        from thence.miners.baselines import narm_search as _narm_search
-
+        numbers, categories = _columns(table, chosen, as_labels=self.constants == "labels")
         encoding = encode(
-            table.numbers[:, chosen],
-            np.array([table.categories[at] is not None for at in chosen], bool),
+            numbers,
+            np.array([known is not None for known in categories], bool),
             antecedent_ok=left[chosen],
             consequent_ok=right[chosen],
         )
+        if len(chosen) < 2 or not (left[chosen].any() and right[chosen].any()):
+            return _nothing(table, chosen, categories, encoding)
+        require("niapy", extra="baselines")
+        from thence.miners.baselines import narm_search as _narm_search
+
         found = _narm_search.search(
             encoding,
-            _narm_search.make_algorithm(self.algorithm, population=self.population, seed=self.seed),
+            _narm_search.make_algorithm(
+                self.algorithm, population=self.population, seed=self.seed, options=self.optimiser
+            ),
             evaluations=self.evaluations,
             seconds=self.time_limit,
             progress=progress,
+            objective=self.objective,
+            distinct=self.distinct,
         )
         notes = [f"{self.label}: {found.evaluations:,} evaluations, {len(found.rules):,} rules before the split"]
         if found.out_of_time:
             notes.append(f"stopped by the time limit after {found.evaluations:,} of {self.evaluations:,} evaluations")
-        kept = [r for r, rule in enumerate(found.rules) if self.consequents == "split" or _n_consequents(rule) == 1]
-        rules = _Collected.of([found.rules[r] for r in kept], found.confidences[kept])
-        counted = rules.counted(table, chosen, encoding.ranks, notes)
-        return replace(counted, ending=Ending.LIMIT if found.out_of_time else Ending.COMPLETE)
+        return WholeRules(
+            table,
+            chosen,
+            categories,
+            encoding,
+            found.rules,
+            found.n_antecedent,
+            found.n_both,
+            tuple(notes),
+            Ending.LIMIT if found.out_of_time else Ending.COMPLETE,
+        )
 
     def _sides(self, table: FeatureTable) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         """Return which features may be in an antecedent, and which may be a consequent."""
@@ -186,96 +274,27 @@ def _usable(table: FeatureTable, allowed: npt.NDArray[np.bool_]) -> npt.NDArray[
     return np.array(sorted(chosen, key=lambda at: table.features[at].key), np.int64)
 
 
-def _n_consequents(rule: DecodedRule) -> int:
-    return len(rule.features) - rule.n_antecedent
+def _columns(
+    table: FeatureTable, chosen: npt.NDArray[np.int64], *, as_labels: bool
+) -> tuple[npt.NDArray[np.float64], tuple[tuple[Value, ...] | None, ...]]:
+    """Return the chosen columns and their categories; constants become categories of one value if ``as_labels``."""
+    numbers = table.numbers[:, chosen]
+    categories = [table.categories[at] for at in chosen]
+    if as_labels:
+        numbers = numbers.copy()
+        for column, known in enumerate(categories):
+            present = ~np.isnan(numbers[:, column])
+            if known is None and _is_constant(numbers[:, column]):
+                categories[column] = (float(numbers[present, column][0]),)
+                numbers[present, column] = 0.0
+    return numbers, tuple(categories)
 
 
-@dataclass(frozen=True)
-class _Collected:
-    """Rules with one consequent over distinct ranges; ranges with the same values keep the bounds found first."""
-
-    ranges: Ranges
-    low: npt.NDArray[np.float64]
-    high: npt.NDArray[np.float64]
-    antecedents: npt.NDArray[np.int32]
-    consequents: npt.NDArray[np.int32]
-    joint_confidence: npt.NDArray[np.float64]
-
-    @staticmethod
-    def of(rules: list[DecodedRule], confidences: npt.NDArray[np.float64]) -> _Collected:
-        """Split the consequents, number the ranges and drop duplicates, in the order of discovery."""
-        if not rules:
-            none, nowhere, nothing = np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 1), np.int32)
-            return _Collected(Ranges(none, none, none), nowhere, nowhere, nothing, nothing[:, 0], nowhere)
-        lengths = np.array([len(rule.features) for rule in rules])
-        cuts = np.array([rule.n_antecedent for rule in rules])
-        keys = np.stack([np.concatenate([getattr(r, field) for r in rules]) for field in ("features", "first", "last")])
-        _, first_met, numbers = np.unique(keys, axis=1, return_index=True, return_inverse=True)
-        low, high = (np.concatenate([getattr(r, field) for r in rules])[first_met] for field in ("low", "high"))
-        distinct = keys[:, first_met]
-        starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-        antecedents = np.full((len(rules), int(cuts.max())), -1, np.int32)
-        for r, (start, cut) in enumerate(zip(starts, cuts, strict=True)):
-            antecedents[r, :cut] = np.sort(numbers[start : start + cut])
-        owner = np.repeat(np.arange(len(rules)), lengths - cuts)
-        inside = np.arange(len(numbers)) - np.repeat(starts, lengths)
-        consequents = numbers[inside >= np.repeat(cuts, lengths)].astype(np.int32)
-        whole = np.concatenate([antecedents[owner], consequents[:, None]], axis=1)
-        kept = np.sort(np.unique(whole, axis=0, return_index=True)[1])
-        return _Collected(
-            Ranges(distinct[0], distinct[1], distinct[2]),
-            low,
-            high,
-            whole[kept, :-1],
-            whole[kept, -1],
-            confidences[owner[kept]],
-        )
-
-    def counted(self, table: FeatureTable, chosen: npt.NDArray[np.int64], ranks: Ranks, notes: list[str]) -> RuleSet:
-        """Return the rule set, with exact counts over the rows in which all features of a rule are present."""
-        items = tuple(
-            _item(table, int(chosen[column]), ranks.levels_of(int(column)), float(low), float(high))
-            for column, low, high in zip(self.ranges.columns, self.low, self.high, strict=True)
-        )
-        counted = count_ranges(ranks, self.ranges, self.antecedents, self.consequents)
-        counts = Counts(*counted, n_rows=np.asarray(table.n_rows))
-        return RuleSet(
-            items,
-            self.antecedents,
-            self.consequents,
-            counts,
-            extras={"joint_confidence": self.joint_confidence},
-            facts={"n_transactions": table.n_rows, "n_features": len(table.features), "n_items": None},
-            notes=tuple(notes),
-            coverage_of=_Coverage(table, items, ranks, self.ranges),
-        )
-
-
-def _item(table: FeatureTable, at: int, levels: npt.NDArray[np.float64], low: float, high: float) -> Item:
-    """Return the item for a closed range; ``levels`` are the values of the feature in increasing order."""
-    known = table.categories[at]
-    if known is not None:
-        return Item.is_(table.features[at], known[int(low)])
-    after = math.nextafter(high, math.inf)
-    # The range has values, so at least one lies at or above its low end, and one below its high end.
-    starts, ends = np.searchsorted(levels, [low, after]).tolist()
-    # Beyond the outer values there is room for as much as lies between them and their neighbours.
-    below = float(levels[starts - 1]) if starts else low - float(np.diff(levels[:2]).sum())
-    above = float(levels[ends]) if ends < len(levels) else after + float(np.diff(levels[-2:]).sum())
-    short = shorten_cut(low, below, float(levels[starts])), shorten_cut(after, float(levels[ends - 1]), above)
-    return Item.among(table.features[at], Interval(*short))
-
-
-@dataclass(frozen=True, eq=False)
-class _Coverage:
-    """Computes the data coverage of the rules of this search, or a selection of them, from the ranks."""
-
-    table: FeatureTable
-    items: tuple[Item, ...]
-    ranks: Ranks
-    ranges: Ranges
-
-    def __call__(self, rules: RuleSet) -> float:
-        if rules.items is self.items:
-            return int(popcount(cover_ranges(self.ranks, self.ranges, rules.antecedents))) / self.table.n_rows
-        return data_coverage(rules, self.table)
+def _nothing(
+    table: FeatureTable,
+    chosen: npt.NDArray[np.int64],
+    categories: tuple[tuple[Value, ...] | None, ...],
+    encoding: Encoding,
+) -> WholeRules:
+    none = np.zeros(0, np.int64)
+    return WholeRules(table, chosen, categories, encoding, (), none, none)

@@ -13,6 +13,7 @@ optimisers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,7 +24,7 @@ import numpy.typing as npt
 from thence.bitmaps.bits import kernel
 from thence.bitmaps.ranges import Ranks, rank_columns
 
-__all__ = ["DecodedRule", "Encoding", "count_rule", "decode", "encode"]
+__all__ = ["DecodedRule", "Encoding", "count_consequent", "count_rule", "cover_as_released", "decode", "encode"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -61,6 +62,11 @@ class Encoding:
         """Where the entries of each feature begin."""
         sizes = np.where(self.is_category, 2, 3)
         return np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64) if len(sizes) else np.zeros(0, np.int64)
+
+    @cached_property
+    def varies(self) -> Flags:
+        """Whether a feature can be out of its range: a column with one value and no gaps never is."""
+        return np.asarray((self.ranks.codes != 0).any(axis=1))
 
     @property
     def dimension(self) -> int:
@@ -145,9 +151,66 @@ def count_rule(encoding: Encoding, rule: DecodedRule) -> tuple[int, int]:
     (1, 1)
     """
     n_antecedent, n_both = _count(
-        encoding.ranks.codes, rule.features, rule.first, rule.last, rule.n_antecedent, encoding.has_missing
+        encoding.ranks.codes,
+        rule.features,
+        rule.first,
+        rule.last,
+        rule.n_antecedent,
+        encoding.has_missing,
+        encoding.varies,
     )
     return int(n_antecedent), int(n_both)
+
+
+def count_consequent(encoding: Encoding, rule: DecodedRule) -> tuple[int, int]:
+    """Count the rows in which every feature of a rule is present, and those of them in which its consequent holds.
+
+    >>> encoding = encode(np.array([[5.0, 0.0], [7.0, 1.0], [6.0, np.nan]]), np.array([False, True]))
+    >>> rule = decode(encoding, np.array([1.0, 0.2, 0.1, 1.0, 0.0, 0.3, 0.6, 0.0]))
+    >>> count_consequent(encoding, rule)
+    (2, 1)
+    """
+    n_present, n_consequent = _count_consequent(
+        encoding.ranks.codes,
+        rule.features,
+        rule.first,
+        rule.last,
+        rule.n_antecedent,
+        encoding.has_missing,
+        encoding.varies,
+    )
+    return int(n_present), int(n_consequent)
+
+
+def cover_as_released(encoding: Encoding, rules: Sequence[DecodedRule]) -> int:
+    """Count the rows that the released code of the paper calls covered by some rules.
+
+    An antecedent counts as met at its first numeric item in range, whatever follows, unless a category did not match
+    before it. An antecedent of categories only is never met.
+
+    Args:
+        encoding: The table.
+        rules: The rules, with their items in order.
+
+    Examples:
+        >>> encoding = encode(np.array([[5.0, 0.0], [7.0, 1.0], [6.0, 0.0]]), np.array([False, True]))
+        >>> rule = decode(encoding, np.array([1.0, 0.2, 0.1, 1.0, 0.0, 0.3, 0.6, 0.0]))
+        >>> cover_as_released(encoding, [rule])
+        2
+    """
+    covered = np.zeros(encoding.ranks.n_rows, np.uint8)
+    for rule in rules:
+        _cover_as_released(
+            encoding.ranks.codes,
+            rule.features[: rule.n_antecedent],
+            rule.first,
+            rule.last,
+            encoding.is_category,
+            covered,
+        )
+        if covered.all():
+            break
+    return int(covered.sum())
 
 
 @kernel
@@ -221,7 +284,13 @@ def _total(mask: npt.NDArray[np.uint8], size: int) -> int:
 
 @kernel
 def _count(
-    ranks: npt.NDArray[Any], features: Ints, first: Ints, last: Ints, n_antecedent: int, has_missing: Flags
+    ranks: npt.NDArray[Any],
+    features: Ints,
+    first: Ints,
+    last: Ints,
+    n_antecedent: int,
+    has_missing: Flags,
+    varies: Flags,
 ) -> tuple[int, int]:
     n_rows = ranks.shape[1]
     for k in range(n_antecedent):
@@ -243,6 +312,62 @@ def _count(
                 held += found
                 if found == 0:
                     break
-            _narrow(mask, column, ranks.dtype.type(first[k]), ranks.dtype.type(last[k]))
+            if varies[features[k]] or first[k] != 0:
+                _narrow(mask, column, ranks.dtype.type(first[k]), ranks.dtype.type(last[k]))
         both += _total(mask, size)
     return held, both
+
+
+@kernel
+def _count_consequent(
+    ranks: npt.NDArray[Any],
+    features: Ints,
+    first: Ints,
+    last: Ints,
+    n_antecedent: int,
+    has_missing: Flags,
+    varies: Flags,
+) -> tuple[int, int]:
+    n_rows = ranks.shape[1]
+    missing = ranks.dtype.type(-1)
+    mask = np.empty(_ROUND, np.uint8)
+    present = held = 0
+    for start in range(0, n_rows, _ROUND):
+        size = min(_ROUND, n_rows - start)
+        mask[:size] = 1
+        for k in range(len(features)):
+            if has_missing[features[k]]:
+                _narrow(mask, ranks[features[k], start : start + size], 0, missing - 1)
+        present += _total(mask, size)
+        for k in range(n_antecedent, len(features)):
+            if first[k] > last[k]:
+                mask[:size] = 0
+                break
+            if varies[features[k]] or first[k] != 0:
+                column = ranks[features[k], start : start + size]
+                _narrow(mask, column, ranks.dtype.type(first[k]), ranks.dtype.type(last[k]))
+        held += _total(mask, size)
+    return present, held
+
+
+@kernel
+def _cover_as_released(
+    ranks: npt.NDArray[Any],
+    features: Ints,
+    first: Ints,
+    last: Ints,
+    is_category: Flags,
+    covered: npt.NDArray[np.uint8],
+) -> None:
+    for row in range(ranks.shape[1]):
+        if covered[row]:
+            continue
+        for k in range(len(features)):
+            rank = np.int64(ranks[features[k], row])
+            inside = first[k] <= rank and rank <= last[k]
+            if is_category[features[k]]:
+                if not inside:
+                    break
+            elif inside:
+                covered[row] = 1
+                break

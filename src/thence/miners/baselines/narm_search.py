@@ -11,9 +11,10 @@ items or rule sets.
 from __future__ import annotations
 
 import hashlib
+import math
 import time
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -25,17 +26,25 @@ from niapy.algorithms.basic.de import DifferentialEvolution
 from niapy.algorithms.basic.ga import GeneticAlgorithm
 from niapy.algorithms.basic.pso import ParticleSwarmAlgorithm
 from niapy.algorithms.modified.jde import SelfAdaptiveDifferentialEvolution, SolutionJDE
-from niapy.algorithms.modified.shade import LpsrSuccessHistoryAdaptiveDifferentialEvolution, parent_medium
+from niapy.algorithms.modified.shade import (
+    LpsrSuccessHistoryAdaptiveDifferentialEvolution,
+    SuccessHistoryAdaptiveDifferentialEvolution,
+    parent_medium,
+)
 from niapy.problems import Problem
 from niapy.task import OptimizationType, Task
 
-from thence.errors import ConfigError
-from thence.miners.baselines.narm_fitness import DecodedRule, Encoding, Floats, count_rule, decode
+from thence.bitmaps.bits import kernel
+from thence.miners.baselines.narm_fitness import DecodedRule, Encoding, Floats, Ints, count_rule, decode
+from thence.miners.baselines.narm_options import complete_options
 from thence.progress import Progress
 
 __all__ = ["ALGORITHMS", "SearchResult", "make_algorithm", "search"]
 
 Rng = np.random.Generator
+
+# Borders whose difference is less, absolutely or relative to the larger one, are the same in NiaARM.
+_CLOSE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -44,30 +53,42 @@ class SearchResult:
 
     Args:
         rules: Distinct rules in the order of discovery.
-        confidences: The confidence of each rule.
+        n_antecedent: The rows in which the antecedent of each rule holds and its consequent is present.
+        n_both: The rows in which each rule holds.
         evaluations: The number of vectors that were evaluated.
         out_of_time: Whether the time limit ended the search.
     """
 
     rules: tuple[DecodedRule, ...]
-    confidences: Floats
+    n_antecedent: Ints
+    n_both: Ints
     evaluations: int
     out_of_time: bool
 
+    @property
+    def confidences(self) -> Floats:
+        """The confidence of each rule with all its consequents."""
+        return np.asarray(self.n_both / self.n_antecedent)
 
-class ConfidenceProblem(Problem):  # type: ignore[misc]
-    """The confidence of the rule that a vector represents, or −1 if a side is empty.
 
-    It keeps every rule that holds in at least one row.
+class RuleProblem(Problem):  # type: ignore[misc]
+    """The fitness of the rule that a vector represents, or −1 if a side is empty.
+
+    It keeps every distinct rule that holds in at least one row.
 
     Args:
         encoding: The table to search.
+        objective: What is maximised: ``"confidence"``, or ``"support-confidence"``, the mean of support and confidence.
+        distinct: When two rules are the same. ``"values"``: their ranges contain the same values of the data.
+            ``"borders"``: they have the same items in the same order, with the same borders within one millionth.
     """
 
-    def __init__(self, encoding: Encoding) -> None:
+    def __init__(self, encoding: Encoding, *, objective: str = "confidence", distinct: str = "values") -> None:
         super().__init__(encoding.dimension, 0.0, 1.0)
         self.encoding = encoding
-        self.rules: dict[bytes, tuple[DecodedRule, float]] = {}
+        self.with_support = objective == "support-confidence"
+        self.known: _Known | _KnownBorders = _KnownBorders(encoding) if distinct == "borders" else _Known()
+        self.rules: list[tuple[DecodedRule, int, int]] = []
 
     def _evaluate(self, x: Floats) -> float:
         rule = decode(self.encoding, x)
@@ -76,9 +97,53 @@ class ConfidenceProblem(Problem):  # type: ignore[misc]
         n_antecedent, n_both = count_rule(self.encoding, rule)
         if n_both == 0:
             return 0.0
+        if self.known.add(rule):
+            self.rules.append((rule, n_antecedent, n_both))
         confidence = n_both / n_antecedent
-        self.rules.setdefault(fingerprint(rule), (rule, confidence))
-        return confidence
+        return (n_both / self.encoding.ranks.n_rows + confidence) / 2 if self.with_support else confidence
+
+
+class _Known:
+    """Rules that were met, compared by the values in their ranges."""
+
+    def __init__(self) -> None:
+        self.seen: set[bytes] = set()
+
+    def add(self, rule: DecodedRule) -> bool:
+        """Add a rule and return whether it is new."""
+        before = len(self.seen)
+        self.seen.add(fingerprint(rule))
+        return len(self.seen) > before
+
+
+class _KnownBorders:
+    """Rules that were met, compared by their items in order and their borders within one millionth, as NiaARM does.
+
+    Rules with the same features are sorted into narrow cells by the sum of their borders. Two rules with the same
+    borders differ in that sum by less than the width of a cell, so they are in the same cell or in neighbouring ones.
+    """
+
+    def __init__(self, encoding: Encoding) -> None:
+        ranks = encoding.ranks
+        ends = [np.abs(ranks.levels_of(f)[[0, -1]]).max() for f in range(encoding.n_features)]
+        self.is_category = encoding.is_category
+        self.widest = _CLOSE * np.maximum(1.0, np.array(ends, np.float64))
+        self.cells: dict[Hashable, list[Floats]] = {}
+
+    def add(self, rule: DecodedRule) -> bool:
+        """Add a rule and return whether it is new."""
+        numeric = ~self.is_category[rule.features]
+        borders = np.concatenate([rule.low[numeric], rule.high[numeric]])
+        kind = (rule.features.tobytes(), rule.n_antecedent, rule.first[~numeric].tobytes())
+        width = 2 * float(self.widest[rule.features[numeric]].sum())
+        cell = math.floor(float(borders.sum()) / (2 * width)) if width else 0
+        for near in (cell - 1, cell, cell + 1):
+            for other in self.cells.get((kind, near), ()):
+                bound = _CLOSE * np.maximum(1.0, np.maximum(np.abs(borders), np.abs(other)))
+                if (np.abs(borders - other) <= bound).all():
+                    return False
+        self.cells.setdefault((kind, cell), []).append(borders)
+        return True
 
 
 def fingerprint(rule: DecodedRule) -> bytes:
@@ -115,7 +180,14 @@ class TimedTask(Task):  # type: ignore[misc]
 
 
 def search(
-    encoding: Encoding, algorithm: Algorithm, *, evaluations: int, seconds: float | None, progress: Progress
+    encoding: Encoding,
+    algorithm: Algorithm,
+    *,
+    evaluations: int,
+    seconds: float | None,
+    progress: Progress,
+    objective: str = "confidence",
+    distinct: str = "values",
 ) -> SearchResult:
     """Run an optimiser until its budget is used up, and return every rule that it encountered.
 
@@ -127,8 +199,10 @@ def search(
         evaluations: The number of vectors to evaluate.
         seconds: Time limit in seconds, or ``None``.
         progress: Called before each iteration.
+        objective: What is maximised (see ``RuleProblem``).
+        distinct: When two rules are the same (see ``RuleProblem``).
     """
-    problem = ConfidenceProblem(encoding)
+    problem = RuleProblem(encoding, objective=objective, distinct=distinct)
     deadline = None if seconds is None else time.perf_counter() + seconds
     task = TimedTask(problem, evaluations=evaluations, deadline=deadline)
     population, fitness, state = algorithm.init_population(task)
@@ -140,10 +214,10 @@ def search(
         )
         task.next_iter()
     progress("searching", task.evals, evaluations, f"{len(problem.rules):,} rules")
-    found = list(problem.rules.values())
     return SearchResult(
-        tuple(rule for rule, _ in found),
-        np.array([confidence for _, confidence in found], np.float64),
+        tuple(rule for rule, _, _ in problem.rules),
+        np.array([n_antecedent for _, n_antecedent, _ in problem.rules], np.int64),
+        np.array([n_both for _, _, n_both in problem.rules], np.int64),
         int(task.evals),
         task.evals < evaluations,
     )
@@ -231,16 +305,43 @@ def uniform_crossover(population: Any, at: int, _rate: float, rng: Rng) -> Float
 
 def uniform_mutation(population: Any, at: int, rate: float, task: Task, rng: Rng) -> Floats:
     """Replace entries at random and always at one position, with the random numbers of NiaPy's ``uniform_mutation``."""
-    sure = rng.integers(task.dimension)
-    mutant, draw = population[at].x.copy(), rng.random
-    for i in range(task.dimension):
-        if draw() < rate or i == sure:
-            mutant[i] = rng.uniform(task.lower[i], task.upper[i])
-    return np.asarray(mutant)
+    return _mutated(population[at].x, rate, task, rng)
 
 
-class Lshade(LpsrSuccessHistoryAdaptiveDifferentialEvolution):  # type: ignore[misc]
-    """NiaPy's L-SHADE with trial vectors made by array operations."""
+def _mutated(vector: Floats, rate: float, task: Task, rng: Rng) -> Floats:
+    mutant = vector.copy()
+    _mutate(rng, mutant, rate, int(rng.integers(task.dimension)), task.lower, task.upper)
+    return mutant
+
+
+@kernel
+def _mutate(rng: Rng, vector: Floats, rate: float, sure: int, lower: Floats, upper: Floats) -> None:
+    for i in range(len(vector)):
+        if rng.random() < rate or i == sure:
+            vector[i] = lower[i] + (upper[i] - lower[i]) * rng.random()
+
+
+class SelectingGa(GeneticAlgorithm):  # type: ignore[misc]
+    """A genetic algorithm in which selection and crossover count: NiaPy's own discards their results."""
+
+    def run_iteration(
+        self, task: Task, population: Any, population_fitness: Floats, best_x: Any, best_fitness: float, **_: Any
+    ) -> Any:
+        """Replace the population by mutated children of winners of tournaments; the arguments are NiaPy's."""
+        children = np.empty(len(population), object)
+        for at in range(len(population)):
+            one, other = (tournament(population, at, self.tournament_size, best_x, self.rng) for _ in range(2))
+            crossing = self.rng.random(task.dimension) < 0.5
+            child = np.where(crossing, other, one) if self.rng.random() < self.crossover_rate else one
+            children[at] = self.individual_type(x=_mutated(child, self.mutation_rate, task, self.rng), e=False)
+            children[at].evaluate(task, rng=self.rng)
+            if children[at].f < best_fitness:
+                best_x, best_fitness = self.get_best(children[at], children[at].f, best_x, best_fitness)
+        return children, np.asarray([child.f for child in children]), best_x, best_fitness, {}
+
+
+class Shade(SuccessHistoryAdaptiveDifferentialEvolution):  # type: ignore[misc]
+    """NiaPy's SHADE with trial vectors made by array operations."""
 
     def evolve(
         self, pop: Any, hist_cr: Floats, hist_f: Floats, archive: Floats, arc_ind_cnt: int, task: Task, **_: Any
@@ -267,22 +368,36 @@ class Lshade(LpsrSuccessHistoryAdaptiveDifferentialEvolution):  # type: ignore[m
         return out
 
 
-def _de(**settings: Any) -> Algorithm:
-    return DifferentialEvolution(differential_weight=0.5, crossover_probability=0.9, strategy=rand_1, **settings)
+class Lshade(Shade, LpsrSuccessHistoryAdaptiveDifferentialEvolution):  # type: ignore[misc]
+    """NiaPy's L-SHADE, whose population shrinks, with trial vectors made by array operations."""
 
 
-def _jde(**settings: Any) -> Algorithm:
-    # NiaPy starts jDE at F = 2, CR = 0.5; the published initial values are set through the type of the individuals.
-    start = partial(SolutionJDE, differential_weight=0.5, crossover_probability=0.9)
-    return SelfAdaptiveDifferentialEvolution(tao1=0.1, tao2=0.1, individual_type=start, strategy=rand_1, **settings)
+def _de(options: Mapping[str, float], **settings: Any) -> Algorithm:
+    return DifferentialEvolution(
+        differential_weight=options["weight"], crossover_probability=options["crossover"], strategy=rand_1, **settings
+    )
 
 
-def _ga(**settings: Any) -> Algorithm:
-    size = min(5, settings["population_size"])
-    return GeneticAlgorithm(
-        mutation_rate=0.01,
-        crossover_rate=0.8,
-        tournament_size=size,
+def _jde(options: Mapping[str, float], **settings: Any) -> Algorithm:
+    # NiaPy sets the first values through the type of the individuals.
+    start = partial(SolutionJDE, differential_weight=options["weight"], crossover_probability=options["crossover"])
+    return SelfAdaptiveDifferentialEvolution(
+        f_lower=options["lowest_weight"],
+        f_upper=options["highest_weight"],
+        tao1=options["redraw_weight"],
+        tao2=options["redraw_crossover"],
+        individual_type=start,
+        strategy=rand_1,
+        **settings,
+    )
+
+
+def _ga(options: Mapping[str, float], **settings: Any) -> Algorithm:
+    kind = SelectingGa if options["selection"] else GeneticAlgorithm
+    return kind(
+        mutation_rate=options["mutation"],
+        crossover_rate=options["crossover"],
+        tournament_size=min(5, settings["population_size"]),
         selection=tournament,
         crossover=uniform_crossover,
         mutation=uniform_mutation,
@@ -291,28 +406,49 @@ def _ga(**settings: Any) -> Algorithm:
     )
 
 
-def _pso(**settings: Any) -> Algorithm:
-    return ParticleSwarmAlgorithm(c1=0.1, c2=0.1, w=0.8, **settings)
+def _pso(options: Mapping[str, float], **settings: Any) -> Algorithm:
+    fastest = options["velocity"] or math.inf
+    return ParticleSwarmAlgorithm(
+        c1=options["cognitive"],
+        c2=options["social"],
+        w=options["inertia"],
+        min_velocity=-fastest,
+        max_velocity=fastest,
+        **settings,
+    )
 
 
-def _lshade(**settings: Any) -> Algorithm:
-    return Lshade(hist_mem_size=5, pbest_factor=0.1, extern_arc_rate=2.0, strategy=rand_1, **settings)
+def _shade(options: Mapping[str, float], *, kind: Callable[..., Algorithm] = Shade, **settings: Any) -> Algorithm:
+    return kind(
+        hist_mem_size=int(options["memory"]),
+        pbest_factor=options["best"],
+        extern_arc_rate=options["archive"],
+        strategy=rand_1,
+        **settings,
+    )
 
 
-ALGORITHMS: dict[str, Callable[..., Algorithm]] = {"de": _de, "ga": _ga, "pso": _pso, "lshade": _lshade, "jde": _jde}
+ALGORITHMS: dict[str, Callable[..., Algorithm]] = {
+    "de": _de,
+    "ga": _ga,
+    "pso": _pso,
+    "lshade": partial(_shade, kind=Lshade),
+    "shade": _shade,
+    "jde": _jde,
+}
 
 
-def make_algorithm(name: str, *, population: int, seed: int) -> Algorithm:
+def make_algorithm(name: str, *, population: int, seed: int, options: Mapping[str, float] | None = None) -> Algorithm:
     """Make an optimiser with the parameters of the published comparison.
 
     Args:
         name: A name of ``ALGORITHMS``.
         population: The size of the population.
         seed: Random seed.
+        options: Parameters that replace those of the published comparison (see ``narm_options``).
 
     Raises:
-        ConfigError: If the name is unknown.
+        ConfigError: If the name, or a parameter, is unknown.
     """
-    if name not in ALGORITHMS:
-        raise ConfigError(f"unknown optimiser '{name}'", hint="use one of: " + ", ".join(ALGORITHMS))
-    return ALGORITHMS[name](population_size=population, seed=seed)
+    chosen = complete_options(name, options)
+    return ALGORITHMS[name](chosen, population_size=population, seed=seed)
