@@ -10,7 +10,8 @@ from pathlib import Path
 from tests.fuzz.targets import CASES, TARGETS, find, plan, slug
 from tests.fuzz.watch import GOOD, Job, Outcome, judge, record, watch, write_case
 
-BATCH = 250  # cases of one process
+BATCH = 250  # cases of one file of outcomes
+AT_ONCE = 80  # batches of one process, unless a defect ends it
 KINDS = ("read", "refused", "foreign", "message", "hang", "memory", "died")
 
 
@@ -41,21 +42,24 @@ def run(
     ]
     # A campaign that is ended early has then read some of every target.
     mine = sorted(batches, key=lambda batch: batch[1])[shard::shards]
-    outcomes: list[Outcome] = []
     if out is None:
         return list(watch(mine))
     out.mkdir(parents=True, exist_ok=True)
-    for batch in mine:
-        path = out / f"{batch[0].replace(' ', '-')}-{batch[1]}-{batch[2]}.jsonl"
-        if path.exists():
-            found = [Outcome(**json.loads(line)) for line in path.read_text().splitlines()]
-        else:
-            found = list(watch([batch]))
-            draft = path.with_suffix(".part")
-            draft.write_text("".join(record(outcome) + "\n" for outcome in found))
-            draft.replace(path)
-        outcomes += found
-    return outcomes
+    files = {batch: out / f"{batch[0].replace(' ', '-')}-{batch[1]}-{batch[2]}.jsonl" for batch in mine}
+    missing = [batch for batch in mine if not files[batch].exists()]
+    # One process reads many batches: loading libraries takes longer than reading a batch.
+    for start in range(0, len(missing), AT_ONCE):
+        waiting = missing[start : start + AT_ONCE]
+        found: list[Outcome] = []
+        for outcome in watch(waiting):
+            found.append(outcome)
+            if len(found) == waiting[0][2] - waiting[0][1]:
+                path = files[waiting.pop(0)]
+                draft = path.with_suffix(".part")
+                draft.write_text("".join(record(one) + "\n" for one in found))
+                draft.replace(path)
+                found = []
+    return [Outcome(**json.loads(line)) for path in files.values() for line in path.read_text().splitlines()]
 
 
 def defects(outcomes: list[Outcome]) -> list[tuple[Outcome, int]]:

@@ -14,6 +14,9 @@ import polars as pl
 import xlsxwriter
 
 import thence as th
+from tests.helpers.plants import plant
+from thence.experiments.store import Repeat, Store
+from thence.integrity.checksums import seal
 
 Files = dict[str, bytes]
 
@@ -210,6 +213,62 @@ def saved_table(enrich: str) -> bytes:
         table = th.transactions(system(), windows="1h", bins=3, enrich=enrich)
         table.save(Path(folder) / "table.npz")
         return (Path(folder) / "table.npz").read_bytes()
+
+
+@cache
+def detector() -> bytes:
+    """Return a detector that has learned from a few days of a plant."""
+    with TemporaryDirectory() as folder:
+        found = th.Detector(windows="30min", bins=3, memory="2h").fit(plant(6))
+        return found.save(Path(folder) / "d.json").read_bytes()
+
+
+@cache
+def later() -> th.SensorData:
+    """Return readings for the detector."""
+    return th.read_sensors(plant(2, seed=1, first_day=6))
+
+
+@cache
+def detection() -> bytes:
+    """Return what ``thence detect --out`` writes."""
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "d.json").write_bytes(detector())
+        fitted = th.Detector.load(Path(folder) / "d.json")
+        record = {"detector": fitted.describe(), **fitted.detect(later()).to_dict()}
+        return json.dumps(seal(record)).encode()
+
+
+@cache
+def applied_folder() -> Files:
+    """Return what ``thence apply --out`` writes."""
+    with TemporaryDirectory() as folder:
+        run = th.mine(system(), windows="1h", bins=3, enrich="grounded", refine=None, progress="off")
+        written = th.apply(run, system()).write(Path(folder) / "applied")
+        return {path.name: path.read_bytes() for path in sorted(written.iterdir())}
+
+
+REPEAT = {"bins": 10, "algorithms": ["de"], "options": {"days": 28}}
+
+
+@cache
+def repeat() -> bytes:
+    """Return a stored repeat of an experiment."""
+    record = {"row": "Aerial", "at": None, "values": {"rules": 3.0, "confidence": 0.875}, "seconds": 0.1}
+    with TemporaryDirectory() as folder:
+        stored = Repeat("arm-ae", "hanoi", 3, REPEAT, ("a", "b"), (record,), {"cores": 2})
+        return Store(Path(folder)).save(stored).read_bytes()
+
+
+@cache
+def model_folder() -> Files:
+    """Return the files of a trained network."""
+    from thence.miners.aerial.autoencoder import initialise
+    from thence.miners.aerial.storage import save
+
+    with TemporaryDirectory() as folder:
+        save(initialise([2, 3], widths=(4, 2), seed=1), Path(folder))
+        return {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())}
 
 
 @cache

@@ -25,6 +25,7 @@ import thence as th
 from tests.fuzz import samples
 from tests.fuzz.mutations import Chance, mutate, nasty, odd_value
 from tests.fuzz.samples import Files
+from tests.fuzz.signing import sign
 
 OPTIONS = "options.json"
 CASES = Path(__file__).parent / "cases"
@@ -41,6 +42,7 @@ class Target:
         make: Makes a case from a seed; by default one or two of its files are mutated.
         fixed: Names of files that are never mutated.
         kept: Folders of cases that are read as they are.
+        signed: Whether checksums are made to fit again after the change.
     """
 
     share: int
@@ -49,6 +51,7 @@ class Target:
     make: Callable[[Files, Chance], Files] | None = None
     fixed: tuple[str, ...] = ()
     kept: tuple[Path, ...] = ()
+    signed: bool = False
 
     def case(self, name: str, number: int) -> Files:
         """Return the files of a case."""
@@ -64,10 +67,10 @@ class Target:
                 files[file] = b""
             elif len(files) > 1 and chance.random() < 0.04:
                 del files[file]
-                return files
+                break
             else:
                 files[file] = mutate(files[file], file.rpartition(".")[2], chance)
-        return files
+        return sign(files) if self.signed else files
 
 
 def _only(folder: Path) -> Path:
@@ -244,6 +247,40 @@ def _read_table(folder: Path) -> None:
     th.Exact(max_antecedents=1, min_support=0.1, min_confidence=0.5).mine(table)
 
 
+def _read_detector(folder: Path) -> None:
+    found = th.Detector.load(_only(folder))
+    repr(found), found.describe()
+    detection = found.detect(samples.later())
+    json.dumps(detection.to_dict(), allow_nan=False)
+
+
+def _read_detection(folder: Path) -> None:
+    from thence.report.at_work import read_detected
+
+    json.dumps(read_detected(_only(folder)), allow_nan=False)
+
+
+def _read_applied(folder: Path) -> None:
+    from thence.report.at_work import read_applied
+
+    json.dumps(read_applied(folder), allow_nan=False)
+
+
+def _read_repeat(folder: Path) -> None:
+    from thence.experiments.store import Store
+
+    path = Store(folder).path("arm-ae", "hanoi", 3)
+    path.parent.mkdir(parents=True)
+    _only(folder).rename(path)
+    Store(folder).load("arm-ae", "hanoi", 3, samples.REPEAT)
+
+
+def _read_model(folder: Path) -> None:
+    from thence.miners.aerial.storage import load
+
+    repr(load(folder).widths)
+
+
 class CommandFailedError(Exception):
     """A command ended in another way than a command may."""
 
@@ -371,6 +408,20 @@ TARGETS: dict[str, Target] = {
     "table": Target(
         300, lambda: [{"t.npz": samples.saved_table(enrich)} for enrich in ("grounded", "lifted")], _read_table
     ),
+    "signed run": Target(300, _run_seeds, _read_run, fixed=("manifest.json",), signed=True),
+    "signed table": Target(
+        200,
+        lambda: [{"t.npz": samples.saved_table(enrich)} for enrich in ("grounded", "lifted")],
+        _read_table,
+        signed=True,
+    ),
+    "signed detector": Target(200, lambda: [{"d.json": samples.detector()}], _read_detector, signed=True),
+    "signed detection": Target(100, lambda: [{"d.json": samples.detection()}], _read_detection, signed=True),
+    "signed result": Target(
+        150, lambda: [samples.applied_folder()], _read_applied, fixed=("manifest.json",), signed=True
+    ),
+    "signed repeat": Target(100, lambda: [{"r.json": samples.repeat()}], _read_repeat, signed=True),
+    "signed model": Target(100, lambda: [samples.model_folder()], _read_model, fixed=("manifest.json",), signed=True),
     "command": Target(200, _run_seeds, _read_command, make=_command),
 }
 

@@ -18,6 +18,10 @@ import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.fuzz.targets import Target
 
 LIMIT_SECONDS = 10.0  # of processors: a busy machine must not fail a case
 PATIENCE = 30  # times as long on the clock, for a case that only waits
@@ -86,15 +90,12 @@ def _work(jobs: list[Job]) -> None:
     os.dup2(quiet, 1)
     from tests.fuzz.targets import MISBEHAVED, find
 
-    for name in dict.fromkeys(name for name, *_ in jobs if name not in MISBEHAVED):
-        for files in find(name).seeds():  # loads and compiles what reading needs
-            with tempfile.TemporaryDirectory() as folder:
-                write_case(files, Path(folder))
-                judge(find(name).read, Path(folder))
-    size = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    resource.setrlimit(resource.RLIMIT_AS, (size + ADDRESS_SPACE, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    warm: set[str] = set()
     for name, first, last in jobs:
         target = find(name)
+        if name not in warm:
+            _warm(target, skip=name in MISBEHAVED)
+            warm.add(name)
         for number in range(first, last):
             with tempfile.TemporaryDirectory() as folder:
                 write_case(target.case(name, number), Path(folder))
@@ -103,6 +104,16 @@ def _work(jobs: list[Job]) -> None:
                 kind, detail = judge(target.read, Path(folder))
                 seconds = round(time.process_time() - begin, 4)
                 told.write(json.dumps([name, number, kind, detail, seconds]) + "\n")
+
+
+def _warm(target: Target, *, skip: bool) -> None:
+    """Load and compile what reading needs, and allow so much more memory than the process has then."""
+    for files in () if skip else target.seeds():
+        with tempfile.TemporaryDirectory() as folder:
+            write_case(files, Path(folder))
+            judge(target.read, Path(folder))
+    size = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    resource.setrlimit(resource.RLIMIT_AS, (size + ADDRESS_SPACE, resource.getrlimit(resource.RLIMIT_AS)[1]))
 
 
 def watch(jobs: Iterable[Job], *, seconds: float = LIMIT_SECONDS) -> Iterator[Outcome]:
