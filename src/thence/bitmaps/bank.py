@@ -172,7 +172,10 @@ class Bank:
 
     def _join(self, rows: Rows, starts: npt.NDArray[np.int64]) -> Words:
         if rows.shape[1] == 1:
-            return self.words[rows[:, 0], : n_words(int(starts[-1]))]
+            own, width = rows[:, 0], n_words(int(starts[-1]))
+            if len(own) and (np.diff(own) == 1).all() and width == self.words.shape[1]:
+                return self.words[own[0] : own[-1] + 1]
+            return self.words[own, :width]
         shape = (rows.shape[0], n_words(int(starts[-1])))
         out = self.workspace.zeros(shape, np.uint64, stage=f"bitmaps of {shape[0]:,} items × {int(starts[-1]):,} rows")
         _concatenate(

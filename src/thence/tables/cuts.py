@@ -13,7 +13,7 @@ from decimal import ROUND_FLOOR, Context, Decimal
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["shorten_cut", "shorten_cuts"]
+__all__ = ["shorten_between", "shorten_cut", "shorten_cuts"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -70,12 +70,25 @@ def shorten_cuts(cuts: FloatArray, values: npt.NDArray[np.float64]) -> FloatArra
         [2.0, 7.0]
     """
     levels = np.unique(values)
+    padded = np.concatenate([[-np.inf], levels, [np.inf]])
     places = np.searchsorted(levels, cuts)
-    alone = np.bincount(places, minlength=len(levels) + 1)[places] == 1
+    return shorten_between(cuts, padded[places], padded[places + 1])
+
+
+def shorten_between(cuts: FloatArray, below: FloatArray, above: FloatArray) -> FloatArray:
+    """Shorten cuts as ``shorten_cuts`` does, given the values next to them.
+
+    Args:
+        cuts: Cuts in increasing order.
+        below: The highest value below each cut; −∞ if there is none.
+        above: The lowest value at each cut or above it; ∞ if there is none.
+    """
     out = np.array(cuts, np.float64)
-    for at in np.flatnonzero(alone & (places > 0) & (places < len(levels))).tolist():
-        place = places[at]
-        out[at] = shorten_cut(float(cuts[at]), float(levels[place - 1]), float(levels[place]))
+    inside = np.isfinite(below) & np.isfinite(above)
+    same = (below[1:] == below[:-1]) & (above[1:] == above[:-1])
+    alone = ~(np.append(same, False) | np.append(False, same)) if len(out) else inside
+    for at in np.flatnonzero(alone & inside).tolist():
+        out[at] = shorten_cut(float(cuts[at]), float(below[at]), float(above[at]))
     return out
 
 

@@ -39,7 +39,8 @@ import numpy.typing as npt
 from thence.errors import ConfigError
 from thence.rules.items import Interval
 from thence.settings.registry import Registry
-from thence.tables.cuts import shorten_cut, shorten_cuts
+from thence.tables.cuts import shorten_between, shorten_cut, shorten_cuts
+from thence.tables.pools import Pool
 from thence.tables.resolution import find_decimals, snap
 
 __all__ = ["METHODS", "Binning", "BinningMethod", "Discretizer", "fit_binning", "fit_ranks", "split_bins"]
@@ -64,6 +65,8 @@ MAX_BINS = 32_000
 MAX_DISTINCT = 20
 FINE_BINS, FINE_RANKS = 1000, 100
 """Number of bins, and of ranks, for thresholds that are sharper than the bins of the search."""
+POOLED = 1 << 22
+"""Numbers from which on those of a pool are not joined to fit bins."""
 _FEW = 16  # edges that are compared one by one, and bins whose frequent values are found without sorting
 
 FloatArray = npt.NDArray[np.float64]
@@ -279,6 +282,49 @@ def cut_by_frequency(values: FloatArray, bins: int) -> Binning:
     bounds = [bound for value in frequent.tolist() for bound in _bounds_of(value, resolution)]
     cuts = np.unique(np.concatenate([shorten_cuts(edges, rest), bounds]))
     return Binning(cuts, named=frequent, resolution=resolution)
+
+
+def cut_pool(pool: Pool, bins: int) -> Binning:
+    """Fit bins by the method ``frequency`` to a pool, as ``fit_binning`` does to the joined numbers.
+
+    Args:
+        pool: The numbers.
+        bins: Number of bins.
+
+    Examples:
+        >>> cut_pool(Pool(lambda: [np.array([1.0, 2.0]), np.array([3.0, 4.0])]), 2).bin_edges.tolist()
+        [3.0]
+    """
+    _check_bins(bins)
+    if not pool.size:
+        return Binning(np.empty(0))
+    if pool.lowest == pool.highest:
+        return cut_by_frequency(np.array([pool.lowest]), 2)
+    decimals = pool.decimals
+    values = pool.snapped(decimals)
+    levels = np.unique(values.order_statistics(_ends_of_shares(values.size, bins)))
+    frequent = levels[values.count(levels) * bins > values.size] + 0.0
+    resolution = 0.0 if decimals is None else float(f"1e-{decimals}")
+    rest = values.without(frequent)
+    edges = _pool_quantiles(rest, np.arange(1, bins) / bins) if rest.size else np.empty(0)
+    if not len(frequent):
+        return Binning(shorten_between(edges, *rest.neighbours(edges)), resolution=resolution)
+    if len(edges):
+        before, _ = rest.neighbours(edges)
+        edges = edges[np.searchsorted(frequent, before) == np.searchsorted(frequent, edges)]
+    bounds = [bound for value in frequent.tolist() for bound in _bounds_of(value, resolution)]
+    cuts = np.unique(np.concatenate([shorten_between(edges, *rest.neighbours(edges)), bounds]))
+    return Binning(cuts, named=frequent, resolution=resolution)
+
+
+def _pool_quantiles(pool: Pool, fractions: FloatArray) -> FloatArray:
+    """As ``_data_quantiles``."""
+    found = pool.order_statistics(_places_of(fractions, pool.size))
+    edges, hits = np.unique(found, return_counts=True)
+    heavy = edges[(hits > 1) | (edges == pool.lowest)]
+    _, closing = pool.neighbours(np.nextafter(heavy, np.inf))
+    edges = np.unique(np.concatenate([edges, closing[np.isfinite(closing)]]))
+    return np.asarray(edges[edges > pool.lowest])
 
 
 def _count_edges(edges: FloatArray, values: FloatArray) -> Codes:
@@ -567,12 +613,12 @@ class Discretizer:
         return f"{base}.{name}" if name else base
 
     def fit(
-        self, groups: Mapping[str, npt.NDArray[Any]], *, classes: Mapping[str, npt.NDArray[Any]] | None = None
+        self, groups: Mapping[str, npt.NDArray[Any] | Pool], *, classes: Mapping[str, npt.NDArray[Any]] | None = None
     ) -> Discretizer:
         """Fit bins to groups of numbers.
 
         Args:
-            groups: Numbers by key.
+            groups: Numbers by key. Those of a large pool are not joined if the method is ``frequency``.
             classes: For the method ``entropy``: classes by key, each a matrix (targets × numbers), −1 for missing. Keys
                 without classes, such as that of the target itself, get bins of equal count.
 
@@ -581,8 +627,12 @@ class Discretizer:
         """
         find = METHODS.load(self.method)
         fitted = dict(self.binnings)
-        for key, values in groups.items():
+        for key, group in groups.items():
             given = self.bin_edges.get(key)
+            if isinstance(group, Pool) and self._streams(group, given):
+                fitted[key] = cut_pool(group, self.bins)
+                continue
+            values = group.joined() if isinstance(group, Pool) else group
             if given is None and classes is not None:
                 own = classes.get(key)
                 method = "frequency" if own is None else self.method
@@ -593,6 +643,10 @@ class Discretizer:
                 fitted[key] = fit_binning(values, method="edges", bins=self.bins, bin_edges=given)
             fitted[key] = split_bins(fitted[key], values, self.parts)
         return replace(self, binnings=fitted)
+
+    def _streams(self, pool: Pool, given: Sequence[float] | None) -> bool:
+        """Whether bins are fitted to a pool part by part; few numbers are joined, which is faster."""
+        return self.method == "frequency" and given is None and self.parts == 1 and pool.size > POOLED
 
     def to_dict(self) -> dict[str, Any]:
         """Return a dict that JSON can hold."""

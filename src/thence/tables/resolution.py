@@ -6,10 +6,12 @@ of a float and have none. This module works on plain arrays.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["find_decimals", "find_resolution", "snap"]
+__all__ = ["find_decimals", "find_decimals_of", "find_resolution", "snap"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -36,9 +38,29 @@ def find_decimals(values: npt.NDArray[np.floating]) -> int | None:
     """
     finite = np.asarray(values, np.float64).reshape(-1)
     finite = finite[np.isfinite(finite)]
-    if not finite.size or _is_computed(finite):
+    if not finite.size:
         return None
-    levels = np.unique(finite)
+    largest = float(np.abs(finite).max())
+    return find_decimals_of(finite.size, largest, lambda step: finite[::step], lambda: np.unique(finite))
+
+
+def find_decimals_of(
+    size: int, largest: float, every: Callable[[int], FloatArray], levels_of: Callable[[], FloatArray]
+) -> int | None:
+    """Find how many decimals numbers are written with, given some views of them.
+
+    Args:
+        size: How many there are, at least one.
+        largest: The largest absolute value.
+        every: Returns each n-th number.
+        levels_of: Returns the different numbers in increasing order; called only if they are needed.
+
+    Returns:
+        As ``find_decimals``.
+    """
+    if _is_computed(size, largest, every):
+        return None
+    levels = levels_of()
     if levels.size > _SAMPLE:
         levels = levels[np.linspace(0, levels.size - 1, _SAMPLE).astype(np.int64)]
     noise = _NOISE * float(np.abs(levels).max())
@@ -51,13 +73,13 @@ def find_decimals(values: npt.NDArray[np.floating]) -> int | None:
     return None
 
 
-def _is_computed(finite: FloatArray) -> bool:
+def _is_computed(size: int, largest: float, every: Callable[[int], FloatArray]) -> bool:
     """Whether a few numbers show that too many of all have more decimals, so that these need not be sorted."""
-    exceptions = EXCEPTIONS * finite.size
-    some = finite[:: max(1, finite.size // (4 * int(exceptions) + 64))]
-    noise = _NOISE * float(np.abs(finite).max())
+    exceptions = EXCEPTIONS * size
+    noise = _NOISE * largest
     if 1000 * noise >= 10.0**-MOST_DECIMALS:
         return False
+    some = every(max(1, size // (4 * int(exceptions) + 64)))
     off = some[np.abs(np.round(some, MOST_DECIMALS) - some) > noise]
     return off.size > exceptions and np.unique(off).size > exceptions
 

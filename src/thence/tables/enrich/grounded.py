@@ -6,13 +6,15 @@ context. This module builds tables; it does not count.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from thence.bitmaps.bits import run_threads, split_range
 from thence.errors import ConfigError
 from thence.readings.derived import DerivedValue
 from thence.readings.windows import WindowedReadings
@@ -22,6 +24,7 @@ from thence.tables.discretization import Binning, Discretizer
 from thence.tables.enrich.base import Enrichment, Frames
 from thence.tables.enrich.facts import category_codes, property_fact
 from thence.tables.enrich.surroundings import Surroundings
+from thence.tables.pools import Pool
 from thence.tables.targets import classes_by_key, find_targets, number_states
 from thence.tables.transactions import Block, Column, FeatureTable, TransactionTable
 from thence.time_names import TimeForm, parse_time_name
@@ -48,6 +51,7 @@ __all__ = [
 
 HOURS: tuple[float, ...] = tuple(float(hour) for hour in range(24))
 WEEKDAYS: tuple[float, ...] = tuple(float(day) for day in range(7))
+_ROWS = 64  # series that a thread encodes at a time
 
 
 def reading_group(discretizer: Discretizer, feature: Feature) -> str:
@@ -164,10 +168,7 @@ def grounded_table(
         if values.dtype == np.float64:
             groups.setdefault(property_group(feature), []).append(np.unique(values))
     discretizer = fit_missing(discretizer, groups, _classes(readings, around, discretizer, fit_frames))
-    columns = [
-        _binned(feature, values[None, :], discretizer.binnings[reading_group(discretizer, feature)])
-        for feature, values in numeric
-    ]
+    columns = _reading_columns(numeric, discretizer, readings)
     columns += state_columns(readings, around) + derived_state_columns(readings, around) + calendar_columns(readings)
     columns += [property_column(feature, values, discretizer) for feature, values in facts]
     if edges and mode == "grounded":
@@ -176,13 +177,32 @@ def grounded_table(
     return TransactionTable((block,), mode, discretizer)
 
 
+def _reading_columns(
+    numeric: Sequence[tuple[Feature, npt.NDArray[np.float64]]], discretizer: Discretizer, readings: WindowedReadings
+) -> list[Column]:
+    """Return one column per numeric reading; their codes are rows of one matrix."""
+    shape, space = (len(numeric), len(readings)), readings.workspace
+    codes = space.empty(shape, np.int16, stage="the codes of the readings", seldom=True)
+    binnings = [discretizer.binnings[reading_group(discretizer, feature)] for feature, _ in numeric]
+
+    def work(part: tuple[int, int]) -> None:
+        for at in range(*part):
+            codes[at] = binnings[at].encode(np.ascontiguousarray(numeric[at][1]))
+
+    run_threads(work, split_range(len(numeric), -(-len(numeric) // _ROWS)))
+    return [
+        Column(feature, tuple(binning.values), codes[at : at + 1])
+        for at, ((feature, _), binning) in enumerate(zip(numeric, binnings, strict=True))
+    ]
+
+
 def fit_missing(
     discretizer: Discretizer,
     groups: dict[str, list[npt.NDArray[np.float64]]],
     classes: Mapping[str, npt.NDArray[np.int64]] | None = None,
 ) -> Discretizer:
     """Fit the groups for which a discretizer has no bins; ``classes`` are those of the method ``entropy``."""
-    new = {key: np.concatenate(parts) for key, parts in groups.items() if key not in discretizer.binnings}
+    new = {key: Pool(partial(iter, parts)) for key, parts in groups.items() if key not in discretizer.binnings}
     return discretizer.fit(new, classes=classes) if new else discretizer
 
 

@@ -20,6 +20,7 @@ from thence.tables.blocks import Codes, as_codes
 from thence.tables.discretization import Binning, Discretizer, fit_ranks
 from thence.tables.enrich.base import Frames, Rows
 from thence.tables.enrich.grounded import derived_unit, derived_values, minable_values
+from thence.tables.pools import Pool
 from thence.time_names import STATE_PREFIX, parse_time_name
 
 __all__ = ["KindCodes", "SeriesEncoder", "columns_as_rows", "encode_readings"]
@@ -97,11 +98,23 @@ class SeriesEncoder:
         """
         if self.relative:
             return self._encode_ranks(rows, keys, alike or [""] * len(keys))
-        series = rows(0, len(keys))
+        parts = _parts_of(len(keys))
         if pool not in self.binnings:
-            self.binnings[pool] = self.discretizer.fit({pool: series[:, self.fit_frames]}).binnings[pool]
+            numbers = Pool(lambda: (rows(*part)[:, self.fit_frames] for part in parts))
+            self.binnings[pool] = self.discretizer.fit({pool: numbers}).binnings[pool]
         binning = self.binnings[pool]
-        return binning.encode(series), tuple(binning.values)
+        codes = self._empty_codes(len(keys), rows)
+
+        def work(part: tuple[int, int]) -> None:
+            codes[slice(*part)] = binning.encode(rows(*part))
+
+        run_threads(work, parts)
+        return codes, tuple(binning.values)
+
+    def _empty_codes(self, n_series: int, rows: Rows) -> Codes:
+        """Return a matrix of codes that are all missing."""
+        shape = (n_series, rows(0, 0).shape[1])
+        return self.workspace.full(shape, -1, np.int16, stage="the codes of the readings", seldom=True)
 
     def _encode_ranks(
         self, rows: Rows, keys: Sequence[str], alike: Sequence[str]
@@ -152,8 +165,7 @@ class SeriesEncoder:
             that have neither ranks nor such values; and which series are done: one of each key, and those with ranks
             from before.
         """
-        shape = (len(keys), rows(0, 0).shape[1])
-        codes = self.workspace.full(shape, -1, np.int16, stage="the codes of the readings", seldom=True)
+        codes = self._empty_codes(len(keys), rows)
         earlier = {key: known for key in keys if (known := self._own.get(key, self.binnings.get(key))) is not None}
         for key, other in zip(keys, alike, strict=True):
             # Ranks from before may be those of other numbers.
