@@ -6,7 +6,7 @@ that the items of a feature exclude each other (there is no softmax per feature)
 finding which items *follow* from which: copying the input is a perfect solution. Expect weak rules; see the guide.
 
 Where the description and the contract of all miners differ, the contract applies: the items of a rule belong to
-different features, and each rule is returned once.
+different features, and each rule is returned once. ``ARMAE.published`` follows the released code of the paper instead.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -22,6 +23,7 @@ import numpy.typing as npt
 from thence.counting.recount import recount
 from thence.errors import ConfigError
 from thence.miners.base import BaseMiner
+from thence.miners.baselines.arm_ae_steps import RowTrainer
 from thence.miners.codes import MAX_ROWS, encode_one_hot, expand_codes, order_items, require_codes
 from thence.miners.torch_runtime import one_thread, require_torch
 from thence.progress import Progress, silent
@@ -39,8 +41,8 @@ __all__ = ["ARMAE"]
 Flags = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.int64]
 
-LAYERS = 4
-"""Two layers of encoder, two of decoder."""
+# Rows that are written out at once for training row by row.
+_CHUNK = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +61,12 @@ class ARMAE(BaseMiner):
         batch_size: Rows per step of training.
         learning_rate: Learning rate of Adam.
         loss: What training minimises: ``"absolute"`` error, as published, or ``"cross-entropy"``.
+        layers: Number of layers.
+        output: The function of the output layer: ``"sigmoid"`` or ``"tanh"``. The other layers have tanh.
+        one_per_feature: Whether the items of a rule belong to different features. Otherwise two bins of one sensor may
+            meet in a rule, which then never holds.
+        unique: Whether each rule is returned once. Otherwise a rule with one antecedent is returned again for each
+            antecedent that begins with it.
         antecedent: Which items may be in an antecedent.
         consequent: Which items may be a consequent.
         context_consequents: Whether constants and graph context may be consequents.
@@ -85,6 +93,10 @@ class ARMAE(BaseMiner):
     batch_size: int = 128
     learning_rate: float = 0.01
     loss: Literal["absolute", "cross-entropy"] = "absolute"
+    layers: int = 4
+    output: Literal["sigmoid", "tanh"] = "sigmoid"
+    one_per_feature: bool = True
+    unique: bool = True
     antecedent: Constraint = None
     consequent: Constraint = None
     context_consequents: bool = False
@@ -92,7 +104,7 @@ class ARMAE(BaseMiner):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("max_antecedents", "rules_per_consequent", "epochs", "batch_size"):
+        for name in ("max_antecedents", "rules_per_consequent", "epochs", "batch_size", "layers"):
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1:
                 raise ConfigError(f"{name} must be an integer of at least 1, got {value!r}")
@@ -101,8 +113,46 @@ class ARMAE(BaseMiner):
             raise ConfigError(f"likeness must be from 0 to 1, got {self.likeness!r}")
         if self.loss not in ("absolute", "cross-entropy"):
             raise ConfigError(f"unknown loss '{self.loss}'", hint="use 'absolute' or 'cross-entropy'")
+        if self.output not in ("sigmoid", "tanh"):
+            raise ConfigError(f"unknown output '{self.output}'", hint="use 'sigmoid' or 'tanh'")
+        if self.output == "tanh" and self.loss == "cross-entropy":
+            raise ConfigError("cross-entropy needs outputs from 0 to 1", hint="use output='sigmoid'")
         if not self.learning_rate > 0:
             raise ConfigError(f"learning_rate must be positive, got {self.learning_rate!r}")
+
+    @classmethod
+    def published(cls, **changes: Any) -> Self:
+        """Make a miner with the settings of the released code of the paper, which differ from the paper's text.
+
+        Six layers, each with tanh, trained row by row; two antecedents per consequent, and a rule after each of their
+        items: four rules per item, of which one is a duplicate. That code reads bins only, so pass a table without
+        properties.
+
+        Args:
+            **changes: Settings that override all others, so that the effect of each can be told alone.
+
+        Raises:
+            ConfigError: If a setting has an impossible value.
+
+        Examples:
+            >>> ARMAE.published(epochs=1).layers
+            6
+        """
+        chosen: dict[str, Any] = {
+            "max_antecedents": 2,
+            "rules_per_consequent": 2,
+            "likeness": 0.8,
+            "epochs": 5,
+            "batch_size": 1,
+            "learning_rate": 1e-4,
+            "loss": "absolute",
+            "layers": 6,
+            "output": "tanh",
+            "one_per_feature": False,
+            "unique": False,
+            "context_consequents": True,
+        }
+        return cls(**(chosen | changes))
 
     @classmethod
     def sized_like(cls, rules: RuleSet, **settings: Any) -> Self:
@@ -149,7 +199,8 @@ class ARMAE(BaseMiner):
         codes = expand_codes(block, max_rows=self.max_rows, miner=self.name)
         with one_thread():
             layers = self._train(block, codes, items, progress)
-            antecedents, consequents = self._extract(layers, left, right, _apart(block, items))
+            apart = _apart(block, items) if self.one_per_feature else ~np.eye(len(items), dtype=bool)
+            antecedents, consequents = self._extract(layers, left, right, apart)
         numbers = np.append(items, -1).astype(np.int32)
         return recount(numbers[antecedents], numbers[consequents], table, block=at)
 
@@ -159,17 +210,20 @@ class ARMAE(BaseMiner):
         import torch
         from torch.nn import functional
 
+        generator = torch.Generator().manual_seed(self.seed)
+        layers = _fresh_layers(len(items), self.layers, generator)
+        batches = _batches(len(codes), self.batch_size, self.epochs, generator)
+        if self.batch_size == 1 and self.loss == "absolute":
+            return self._train_rows(layers, block, codes, items, batches, progress)
         measures: dict[str, Callable[[Tensor, Tensor], Tensor]]
         measures = {"absolute": functional.l1_loss, "cross-entropy": functional.binary_cross_entropy}
         measure = measures[self.loss]
-        generator = torch.Generator().manual_seed(self.seed)
-        layers = _fresh_layers(len(items), generator)
         parameters = [tensor.requires_grad_() for layer in layers for tensor in layer]
         optimiser = torch.optim.Adam(parameters, lr=self.learning_rate)
         steps = self.epochs * math.ceil(len(codes) / self.batch_size)
-        for step, rows in enumerate(_batches(len(codes), self.batch_size, self.epochs, generator)):
+        for step, rows in enumerate(batches):
             held = torch.from_numpy(encode_one_hot(block, codes[rows], items)).float()
-            loss = measure(_forward(layers, held), held)
+            loss = measure(_forward(layers, held, self.output), held)
             optimiser.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
@@ -177,6 +231,32 @@ class ARMAE(BaseMiner):
                 progress("training", step, steps, f"loss {float(loss.detach()):.4f}")
         progress("training", steps, steps)
         return [(weight.detach(), bias.detach()) for weight, bias in layers]
+
+    def _train_rows(
+        self,
+        layers: list[tuple[Tensor, Tensor]],
+        block: Block,
+        codes: npt.NDArray[np.int16],
+        items: Indices,
+        batches: Iterator[Indices],
+        progress: Progress,
+    ) -> list[tuple[Tensor, Tensor]]:
+        """Train with batches of one row in compiled code."""
+        import torch
+
+        trainer = RowTrainer(
+            np.stack([weight.numpy() for weight, _ in layers]),
+            np.stack([bias.numpy() for _, bias in layers]),
+            learning_rate=self.learning_rate,
+            tanh_output=self.output == "tanh",
+        )
+        steps, done = self.epochs * len(codes), 0
+        while len(rows := np.array([int(row[0]) for row in islice(batches, _CHUNK)], np.int64)):
+            trainer.train(encode_one_hot(block, codes[rows], items))
+            done += len(rows)
+            progress("training", done, steps)
+        trained = zip(torch.from_numpy(trainer.weights), torch.from_numpy(trainer.biases), strict=True)
+        return [(weight, bias) for weight, bias in trained]
 
     def _extract(
         self, layers: list[tuple[Tensor, Tensor]], left: Flags, right: Flags, apart: Flags
@@ -198,7 +278,7 @@ class ARMAE(BaseMiner):
             allowed = left[None, :] & apart[consequents]
             for depth in range(width):
                 with torch.inference_mode():
-                    output = _forward(layers, marked).numpy()
+                    output = _forward(layers, marked, self.output).numpy()
                 open_to = allowed & ~_too_alike(grown, earlier[:, :number], len(left), self.likeness)
                 if depth == 0:
                     open_to &= ~spent
@@ -216,28 +296,30 @@ class ARMAE(BaseMiner):
             spent[short, grown[short, 0]] = True
             if (grown[:, 0] < 0).all():
                 break
-        rules = np.unique(np.concatenate(found), axis=0)
+        rules = np.concatenate(found)
+        if self.unique:
+            rules = np.unique(rules, axis=0)
         return rules[:, 1:], rules[:, 0]
 
 
-def _fresh_layers(width: int, generator: Any) -> list[tuple[Tensor, Tensor]]:
+def _fresh_layers(width: int, count: int, generator: Any) -> list[tuple[Tensor, Tensor]]:
     """Make layers of equal width with torch's default uniform weights, drawn from a given generator."""
     import torch
 
     bound = 1 / math.sqrt(max(width, 1))
-    shapes = [(width, width), (width,)] * LAYERS
+    shapes = [(width, width), (width,)] * count
     drawn = [(torch.rand(*shape, generator=generator) * 2 - 1) * bound for shape in shapes]
     return list(zip(drawn[::2], drawn[1::2], strict=True))
 
 
-def _forward(layers: list[tuple[Tensor, Tensor]], held: Tensor) -> Tensor:
+def _forward(layers: list[tuple[Tensor, Tensor]], held: Tensor, output: str) -> Tensor:
     import torch
 
     state = held
     for weight, bias in layers[:-1]:
         state = torch.tanh(torch.nn.functional.linear(state, weight, bias))
     weight, bias = layers[-1]
-    return torch.sigmoid(torch.nn.functional.linear(state, weight, bias))
+    return {"sigmoid": torch.sigmoid, "tanh": torch.tanh}[output](torch.nn.functional.linear(state, weight, bias))
 
 
 def _batches(n_rows: int, size: int, epochs: int, generator: Any) -> Iterator[Indices]:
