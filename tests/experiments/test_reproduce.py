@@ -86,17 +86,26 @@ def test_corrected_rules_have_no_static_consequents(toy: Reproduction) -> None:
 def test_page_is_self_contained(toy: Reproduction) -> None:
     text = toy.page.read_text(encoding="utf-8")
     assert "Experiment 2.2" in text
-    marks = set(re.findall(r"<div id='(figure-[^']+)'>", text))
-    assert "figure-1-2-time" in marks
-    drawn = re.search(r"const figures = (.*);", text)
-    assert drawn is not None
-    assert set(json.loads(drawn[1].replace("<\\/", "</"))) == marks
-    # Nothing is loaded from elsewhere: outside the scripts all links point into the page.
-    outside = re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)
-    assert "<script" not in outside
-    assert not re.search(r"(src|href)=[\"'](?!#)", outside)
-    assert (toy.folder / "1.2" / "time.svg").read_text(encoding="utf-8").startswith("<svg")
-    assert (toy.folder / "1.2" / "time.png").read_bytes().startswith(b"\x89PNG")
+    assert '<svg id="figure-1-2"' in text
+    # Nothing is loaded from elsewhere: there are no scripts, and all links point into the page.
+    assert "<script" not in text
+    assert not re.search(r"(src|href)=[\"'](?!#)", text)
+    assert not re.search(r"url\((?!#)", text)
+    ids = re.findall(r'\bid="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
+    assert (toy.folder / "1.2" / "figure.svg").read_text(encoding="utf-8").startswith("<?xml")
+    assert (toy.folder / "1.2" / "figure.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_a_table_of_one_row_has_no_figure(toy: Reproduction) -> None:
+    assert not (toy.folder / "6" / "figure.svg").exists()
+    assert '<svg id="figure-6"' not in toy.page.read_text(encoding="utf-8")
+
+
+def test_settings_are_no_json(toy: Reproduction) -> None:
+    text = re.sub(r"<(style|svg).*?</\1>", "", toy.page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert "{" not in text
+    assert "[" not in text
 
 
 def test_deleted_repeats_are_run_again_with_the_same_numbers(toy: Reproduction) -> None:

@@ -154,8 +154,7 @@ def reproduce(
     chosen = _list_experiments(experiment)
     # Check for missing packages first: the experiments may take hours.
     for module, extra in (
-        ("altair", "plots"),
-        ("vl_convert", "plots"),
+        ("matplotlib", "plots"),
         ("mlxtend", "baselines"),
         ("niapy", "baselines"),
     ):

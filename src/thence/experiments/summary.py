@@ -41,6 +41,22 @@ class Cell:
         mean = self.mean
         return math.sqrt(math.fsum((v - mean) ** 2 for v in self.values.values()) / (len(self.values) - 1))
 
+    def quantile(self, share: float) -> float:
+        """Return a quantile over the repeats, interpolated between neighbouring values.
+
+        Args:
+            share: The share of repeats below it, from 0 to 1.
+
+        Examples:
+            >>> Cell({0: 1.0, 1: 2.0, 2: 4.0}).quantile(0.75)
+            3.0
+        """
+        ordered = sorted(self.values.values())
+        place = share * (len(ordered) - 1)
+        below = math.floor(place)
+        above = min(below + 1, len(ordered) - 1)
+        return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+
     def text(self, metric: str) -> str:
         """Return mean ± standard deviation as text, in the format of ``metric``."""
         deviation = self.deviation
