@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from thence.errors import ConfigError, nearest
 from thence.settings.typed import Location, build, refuse_unknown
@@ -100,6 +100,7 @@ class Parameters:
     aerial_antecedents: tuple[int, ...] = ()
     aerial_full_search: int = 2
     sweep_evaluations: tuple[int, ...] = ()
+    ablation_evaluations: int = 10_000
 
     def __post_init__(self) -> None:
         for name in (
@@ -126,6 +127,8 @@ class DatasetSetup:
         published_as: Name of the data set in the paper.
         difference: How the data differ from those of the paper.
         window: Length of a window.
+        sensor_type: Whether the released code bins the readings of a ``"kind"`` of sensors together, or those of each
+            ``"sensor"`` alone.
         options: Options of ``datasets.load``.
         quick_options: Options of ``datasets.load`` for quick runs.
     """
@@ -134,6 +137,7 @@ class DatasetSetup:
     published_as: str = ""
     difference: str = ""
     window: str = "30min"
+    sensor_type: Literal["kind", "sensor"] = "kind"
     options: Mapping[str, Any] = field(default_factory=dict)
     quick_options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -313,7 +317,13 @@ def experiment_names() -> tuple[str, ...]:
     ('1.1', '1.2', '2.1', '2.2', '3', '4', '5', '6')
     """
     found = [path.stem for path in FOLDER.glob("*.toml") if path.stem != "setup"]
-    return tuple(sorted(found, key=lambda name: [int(part) for part in name.split(".")]))
+    return tuple(sorted(found, key=_order_names))
+
+
+def _order_names(name: str) -> tuple[list[int], str]:
+    """Experiments of the paper come first, by number; ours follow by name."""
+    parts = name.split(".")
+    return ([int(part) for part in parts], "") if all(part.isdigit() for part in parts) else ([1 << 30], name)
 
 
 @cache

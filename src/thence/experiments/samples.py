@@ -11,12 +11,13 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from thence.errors import ConfigError, RunError
 from thence.experiments.files import DatasetSetup, Parameters, read_setup
+from thence.experiments.published_tables import Encoding, build_published_table, round_readings
 from thence.experiments.walk import choose_sensors
 from thence.graph.binding import Binding
 from thence.graph.system import System
@@ -28,6 +29,8 @@ from thence.runs.provenance import hash_files
 from thence.tables.transactions import FeatureTable, TransactionTable
 
 __all__ = ["ExperimentData", "Sample", "find_dataset_setup", "identify_data", "load_data"]
+
+Mode = Literal["none", "grounded", "existential"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,10 +173,34 @@ class Sample:
             self._tables[key] = build_table(self._readings(gaps), self._system, config)
         return self._tables[key]
 
-    def feature_table(self) -> FeatureTable:
-        """Return the grounded transactions before discretization."""
+    def published_table(self, mode: Mode, *, encoding: Encoding | None = None) -> TransactionTable:
+        """Return the transactions as the released code of the paper makes them, with closed bins.
+
+        Args:
+            mode: The enrichment.
+            encoding: How means and missing values are read; by default as in that code.
+        """
+        made = encoding or Encoding()
+        key = ("published", mode, made)
+        if key not in self._tables:
+            self._tables[key] = build_published_table(
+                round_readings(self._readings("missing"), made),
+                self._system,
+                mode=mode,
+                bins=self.parameters.bins,
+                sensor_type=find_dataset_setup(self.data.name).sensor_type,
+            )
+        return self._tables[key]
+
+    def feature_table(self, *, encoding: Encoding | None = None) -> FeatureTable:
+        """Return the grounded transactions before discretization.
+
+        Args:
+            encoding: How means and missing values are read; by default they are neither rounded nor filled.
+        """
         config = Config(enrich=EnrichConfig(mode="grounded", hops=self.parameters.hops))
-        return build_features(self._readings("missing"), self._system, config)
+        readings = self._readings("missing")
+        return build_features(round_readings(readings, encoding) if encoding else readings, self._system, config)
 
     @property
     def _system(self) -> System:
