@@ -2,15 +2,19 @@
 
     python benchmarks/aerial.py                        everything; most of an hour on two cores
     python benchmarks/aerial.py --quick                small sizes, a few minutes
-    python benchmarks/aerial.py --part scale           or extraction, search, training, job, quality, crossover
+    python benchmarks/aerial.py --part scale           or extraction, search, training, job, quality, later, crossover,
+                                                       plain
+    python benchmarks/aerial.py --part later --record  also write the results that the documentation shows
     python benchmarks/aerial.py --device cuda          all but job and quality, on a GPU; needs numpy, torch, numba
 
 Every contender runs in its own process, so that time and peak memory are measured separately. *extraction* puts our
 weights into the class of pyaerial and queries both with every combination: the script fails if the rules differ.
 *training* measures the time to a held-out loss that is at least as good; *job* goes from a frame to rules with
-measures. *quality* repeats with ten seeds and counts every rule exactly. *crossover* finds the number of sensors from
-which a network is faster than exact mining. Tables of Hanoi are written to --tables on first use; a machine without
-polars can read them from there.
+measures. *quality* repeats with ten seeds and counts every rule exactly: the script fails if Aerial is not as good as
+pyaerial with layers [50, 12], 20 epochs and frequency 0.01, or with the same gate at the same threshold. *later* counts
+rules on the time after that in which they were mined, and *plain* has tables that are none of ours. *crossover* finds
+the number of sensors from which a network is faster than exact mining. Tables of Hanoi are written to --tables
+on first use; a machine without polars can read them from there.
 """
 
 from __future__ import annotations
@@ -77,13 +81,28 @@ def extraction(options: argparse.Namespace) -> None:
     say("sides. What should be equal is compared rule by rule")
     heads = ("sensors", "queries", "", "rules", "ours s", "pyaerial s", "faster", "ours MB", "its MB")
     say("".join(f"{head:>11}" for head in heads))
+    rows: list[tuple[Any, ...]] = []
     for sensors in options.sensors:
         with tempfile.TemporaryDirectory() as place:
-            _extraction(options, sensors, place)
+            rows += _extraction(options, sensors, place)
+    store(options, {"extraction": Table(EXTRACTION, tuple(rows))})
     say()
 
 
-def _extraction(options: argparse.Namespace, sensors: int, place: str) -> None:
+EXTRACTION = (
+    ("sensors", ",.0f"),
+    ("combinations", ",.0f"),
+    ("search", ""),
+    ("rules", ",.0f"),
+    ("ours", ".3f s"),
+    ("pyaerial", ".2f s"),
+    ("faster", ".0f ×"),
+    ("ours, peak", ",.0f MB"),
+    ("pyaerial, peak", ",.0f MB"),
+)
+
+
+def _extraction(options: argparse.Namespace, sensors: int, place: str) -> list[tuple[Any, ...]]:
     model = str(Path(place) / "model")
     measured("train_and_save", sensors=sensors, model=model, tables=options.tables, device=options.device)
     common = {"model": model, "similarity": TAU, "folder": place}
@@ -108,8 +127,13 @@ def _extraction(options: argparse.Namespace, sensors: int, place: str) -> None:
             asked = {"frequency": frequency, "name": f"{name}-peer.npz", "repeat": repeat}
             peers[name] = measured("extract_pyaerial", **settings, **asked)
         peers["gated"] = peers["all"]
+    rows: list[tuple[Any, ...]] = []
     for name, least in (("gated", 50), ("all", 10), ("mutual", 10)):
         mine, peer = ours[name], peers.get(name)
+        theirs = (None,) * 4 if peer is None or "failed" in peer else (peer["seconds"], None, None, peer["mb"])
+        times = theirs[0] / mine["seconds"] if theirs[0] else None
+        measures = (mine["queries"], name, mine["rules"], mine["seconds"], theirs[0], times, mine["mb"], theirs[3])
+        rows.append((sensors, *measures))
         line = f"{sensors:>11}{mine['queries']:>11,}{name:>11}{mine['rules']:>11,}{mine['seconds']:>11.4f}"
         if peer is None or "failed" in peer:
             say(line + f"{'':>22}{mine['mb']:>11.0f}" + (f"  pyaerial: {peer['failed']}" if peer else ""))
@@ -124,27 +148,41 @@ def _extraction(options: argparse.Namespace, sensors: int, place: str) -> None:
         if found["different"]:
             line += f"  {found['different']} rules within float32's error of a threshold"
         say(line)
+    return rows
 
 
 def search(options: argparse.Namespace) -> None:
     say("search: every combination ('full'), extending only what passed the gate ('grow'), and the other gate")
     say("('mutual': items that imply one another), all at 0.8")
     say(f"{'sensors':>8}{'antecedents':>13}{'':>8}{'queries':>13}{'rules':>13}{'seconds':>9}")
+    rows: list[tuple[Any, ...]] = []
     for sensors, antecedents in ((20, 2), (20, 3)) if options.quick else ((20, 2), (20, 3), (97, 2)):
         common = {"sensors": sensors, "antecedents": antecedents, "tables": options.tables}
         found = measured("ways_to_search", **common, device=options.device)
         for kind in ("full", "grow", "mutual") if "failed" not in found else ():
             one = found[kind]
+            rows.append((sensors, antecedents, WAYS[kind], one["queries"], one["rules"], one["seconds"]))
             line = (
                 f"{sensors:>8}{antecedents:>13}{kind:>8}{one['queries']:>13,}{one['rules']:>13,}{one['seconds']:>9.2f}"
             )
             say(line)
+    heads = (
+        ("sensors", ",.0f"),
+        ("antecedents, at most", ",.0f"),
+        ("search", ""),
+        ("queries put to the network", ",.0f"),
+    )
+    store(options, {"search": Table((*heads, ("rules", ",.0f"), ("seconds", ".2f")), tuple(rows))})
     say()
+
+
+WAYS = {"full": '`search="full"`', "grow": '`search="grow"`', "mutual": '`gate_by="mutual"`'}
 
 
 def training(options: argparse.Namespace) -> None:
     say("training on 15,520 rows; loss on 2,000 others that show 1 to 3 (and 1 to 10) features")
     say(f"{'sensors':>8}  {'contender':<28}{'epochs':>7}{'seconds':>9}{'loss 1-3':>10}{'loss 1-10':>11}{'MB':>7}")
+    rows: list[tuple[Any, ...]] = []
     for sensors in options.sensors:
         common = {"sensors": sensors, "tables": options.tables}
 
@@ -171,90 +209,144 @@ def training(options: argparse.Namespace) -> None:
                 continue
             quickest = min(enough, key=lambda found: found["seconds"])
             times = ratio(f"training, {sensors} sensors, {name}", quickest["seconds"], peer["seconds"], least=5)
+            quick, ours_end = quickest["seconds"], ours[None]
+            faster = peer["seconds"] / quick
+            row = (sensors, name, peer["seconds"], peer["loss3"], quick, faster, ours_end["seconds"], ours_end["loss3"])
+            rows.append((*row, ours_end["loss10"], peer["loss10"]))
             say(f"{'':>10}at least as good a loss in {quickest['seconds']:.2f} s: {times} faster")
+    if rows:
+        store(options, {"training": Table(TRAINING, tuple(rows))})
     say()
+
+
+TRAINING = (
+    ("sensors", ",.0f"),
+    ("pyaerial", ""),
+    ("its time", ".1f s"),
+    ("its loss", ".3f"),
+    ("ours, as low", ".2f s"),
+    ("faster", ".0f ×"),
+    ("ours, to the end", ".1f s"),
+    ("our loss", ".3f"),
+    ("our loss, 1 to 10 shown", ".3f"),
+    ("its loss, 1 to 10 shown", ".3f"),
+)
+
+
+JOB = (
+    ("sensors", ",.0f"),
+    ("contender", ""),
+    ("seconds", ".2f"),
+    ("cores", ".1f"),
+    ("rules", ",.0f"),
+    ("rows covered", ".3f"),
+    ("peak", ",.0f MB"),
+    ("Aerial is faster", ".1f ×"),
+)
+SETTINGS: dict[str, dict[str, Any]] = {
+    "pyaerial, defaults, frequency 0.5": {**PLAIN, "frequency": 0.5},  # what its two calls do if nothing is set
+    "pyaerial, defaults, frequency 0.01": {**PLAIN, "frequency": 0.01},
+    "pyaerial, [50, 12], frequency 0.01": {**TUNED, "frequency": 0.01},
+}
 
 
 def job(options: argparse.Namespace) -> None:
     say("whole job: frame of categories in, rules with exact measures out (confidence 0.8, support 0.0001)")
-    say(f"{'sensors':>8}  {'contender':<36}{'seconds':>9}{'rules':>11}{'coverage':>10}{'MB':>7}")
+    say(f"{'sensors':>8}  {'contender':<36}{'seconds':>9}{'cores':>7}{'rules':>11}{'coverage':>10}{'MB':>7}")
+    rows: list[tuple[Any, ...]] = []
     for sensors in options.sensors:
         common = {"sensors": sensors, "tables": options.tables}
 
-        def show(name: str, found: dict[str, Any], note: str = "", sensors: int = sensors) -> None:
+        def show(name: str, found: dict[str, Any], times: float | None = None, sensors: int = sensors) -> None:
+            numbers = [found[key] for key in ("seconds", "cores", "rules", "coverage", "mb")]
+            rows.append((sensors, name, *numbers, times))
             say(
-                f"{sensors:>8}  {name:<36}{found['seconds']:>9.2f}{found['rules']:>11,}{found['coverage']:>10.3f}"
-                f"{found['mb']:>7.0f}{note}"
+                f"{sensors:>8}  {name:<36}{numbers[0]:>9.2f}{numbers[1]:>7.1f}{numbers[2]:>11,}{numbers[3]:>10.3f}"
+                f"{numbers[4]:>7.0f}" + (f"  {times:.1f}x faster" if times else "")
             )
 
         ours = measured("job_ours", **common)
         show("Aerial", ours)
-        for name, settings in (
-            ("pyaerial, defaults, frequency 0.01", {**PLAIN, "frequency": 0.01}),
-            ("pyaerial, [50, 12], frequency 0.01", {**TUNED, "frequency": 0.01}),
-        ):
+        for name, settings in SETTINGS.items():
             peer = measured("job_pyaerial", **common, **settings)
             if "failed" in peer:
                 say(f"{sensors:>8}  {name:<36} {peer['failed']}")
+                rows.append((sensors, name, peer["failed"], None, None, None, None, None))
                 continue
             # Without rules for every row it is not the same job.
-            least = 10 if peer["coverage"] > 0.99 else 1
-            times = ratio(f"job, {sensors} sensors, {name}", ours["seconds"], peer["seconds"], least=least)
+            ratio(
+                f"job, {sensors}, {name}", ours["seconds"], peer["seconds"], least=10 if peer["coverage"] > 0.99 else 1
+            )
             if peer["mb"] < ours["mb"]:
                 slow.append(f"job, {sensors} sensors: more memory than {name}")
-            show(name, peer, f"  {times} faster")
+            show(name, peer, peer["seconds"] / ours["seconds"])
+    store(options, {"job": Table(JOB, tuple(rows))})
     say()
+
+
+CROSSOVER = (
+    ("sensors", ",.0f"),
+    ("contender", ""),
+    ("seconds", ",.2f"),
+    ("training", ",.2f"),
+    ("search", ",.2f"),
+    ("rules", ",.0f"),
+    ("confidence", ".3f"),
+    ("peak", ",.0f MB"),
+)
+GATES = {"Aerial, mutual gate": "mutual", "Aerial, paper's gate": "marked"}
 
 
 def crossover(options: argparse.Namespace) -> None:
-    """Compare Aerial with exact mining by number of sensors; ``--points`` adds the times of other machines."""
+    """Compare Aerial with exact mining by number of sensors, all in one run; the picture is drawn of what is stored."""
     cuda = options.device == "cuda"
-    store = Path(options.points) if options.points else None
-    points: dict[str, dict[str, float]] = json.loads(store.read_text()) if store and store.exists() else {}
-    gate = "mutual gate" if options.gate_by == "mutual" else "paper's gate"
-    name = machine(options.device)
-    exact = points.setdefault(f"Exact, {name}" if cuda else "Exact", {})
-    ours = points.setdefault(f"Aerial, {gate}, {name}", {})
     say("crossover: all pairs as antecedents on a made-up plant of eight zones; exact (support 0.01, confidence 0.8,")
-    say("rules counted and not kept) against Aerial (similarity 0.8, the 100,000 most probable rules kept), " + gate)
+    say("rules counted and not kept) against Aerial (similarity 0.8, the 100,000 most probable kept). After a size")
+    say(f"that took more than {options.limit:g} s a contender runs no larger one")
     say(
-        f"{'sensors':>8}{'exact s':>10}{'Aerial s':>10}{'train':>9}{'extract':>9}{'loss':>8}{'confidence':>12}{'MB':>7}"
+        f"{'sensors':>8}  {'contender':<24}"
+        + "".join(f"{head:>11}" for head in ("s", "train", "search", "conf.", "MB"))
     )
-    memory, where = [], {"device": options.device, "gate_by": options.gate_by}
-    larger = (2000, 4000, 10_000) if cuda and "mutual" in gate else (2000,) if cuda or "mutual" in gate else ()
+    rows: list[tuple[Any, ...]] = []
+    last: dict[str, float] = {}
+    larger = (2000, 4000, 10_000) if cuda else (2000,)
     for sensors in (20, 40) if options.quick else (20, 40, 80, 160, 320, 640, 1000, *larger):
-        key = str(sensors)
-        # Exact mining grows with the third power: stop when the next size would take much more than ten minutes.
-        smaller = [seconds for size, seconds in exact.items() if int(size) < sensors]
-        if key not in exact and max(smaller, default=0.0) < (20 if cuda else 100):
-            found = measured("exact_plant", sensors=sensors, zones=ZONES, device=options.device)
-            if "failed" not in found:
-                exact[key] = found["seconds"]
-        found = measured("aerial_plant", sensors=sensors, zones=ZONES, hops=None, keep=KEPT, **where)
-        if "failed" in found:
-            continue
-        ours[key] = found["train"] + found["extract"]
-        memory.append((sensors, found["mb"]))
-        shown = f"{exact[key]:>10.2f}" if key in exact else f"{'':>10}"
-        say(
-            f"{sensors:>8}{shown}{ours[key]:>10.2f}{found['train']:>9.2f}{found['extract']:>9.2f}"
-            f"{found['loss']:>8.4f}{found['confidence']:>12.3f}{found['mb']:>7.0f}"
-        )
-        if store:
-            store.write_text(json.dumps(points, indent=1))
-    for name, times in points.items():
+        for name in ("Exact", *GATES):
+            if last.get(name, 0.0) > options.limit:
+                continue
+            if name == "Exact":
+                found = measured("exact_plant", sensors=sensors, zones=ZONES, device=options.device)
+                parts: tuple[Any, ...] = (found.get("seconds"), None, None, found.get("rules"), None)
+            else:
+                where = {"device": options.device, "gate_by": GATES[name]}
+                found = measured("aerial_plant", sensors=sensors, zones=ZONES, hops=None, keep=KEPT, **where)
+                took = found.get("train", 0.0) + found.get("extract", 0.0)
+                parts = (took, found.get("train"), found.get("extract"), None, found.get("confidence"))
+            if "failed" in found:
+                last[name] = float("inf")
+                continue
+            last[name] = parts[0]
+            rows.append((sensors, name, *parts, found["mb"]))
+            shown = [*parts[:3], parts[4], found["mb"]]
+            numbers = "".join(f"{'':>11}" if part is None else f"{part:>11.3f}" for part in shown)
+            say(f"{sensors:>8}  {name:<24}{numbers}")
+    for name in ("Exact", *GATES):
+        times = [(row[0], row[2]) for row in rows if row[1] == name]
         if len(times) > 2:
-            power, _ = law(times)
-            say(f"{name}: the last three sizes grow with the power {power:.2f} of the sensors")
-    say(f"memory of the last three with {fitted(memory[-3:])[0]:.2f}")
-    if exact:
-        power, start = law(exact)
-        guess = {key: exact.get(key, float(np.exp(start) * int(key) ** power)) for key in ours}
-        crossing = next((key for key in ours if ours[key] < guess[key]), None)
-        say(f"Aerial is faster from {crossing} sensors on" if crossing else "exact is faster at all these sizes")
+            say(f"{name}: the last three sizes grow with the power {fitted(times[-3:])[0]:.2f} of the sensors")
+    store(options, {"crossover": Table(CROSSOVER, tuple(rows))})
     if options.plot:
-        plot(points, Path(options.plot))
+        from _aerial_plot import plot_crossover
+
+        plot_crossover(Path(options.plot))
+        say(f"plotted to {Path(options.plot).name}")
     say()
+
+
+def fitted(points: list[tuple[int, float]]) -> tuple[float, float]:
+    """Return the power, and the logarithm of the factor, of the power law through some points."""
+    slope, start = np.polyfit(*np.log(np.array(points)).T, 1)
+    return float(slope), float(start)
 
 
 def quality(options: argparse.Namespace) -> None:
@@ -286,54 +378,7 @@ def plain(options: argparse.Namespace) -> None:
 def store(options: argparse.Namespace, tables: dict[str, Table]) -> None:
     """Write the tables to the results of the documentation, if asked to."""
     if options.record:
-        record("aerial", tables, device=options.device)
-
-
-def machine(device: str) -> str:
-    if device == "cpu":
-        return "two cores"
-    import torch
-
-    return torch.cuda.get_device_name().removeprefix("NVIDIA ")
-
-
-def law(times: dict[str, float]) -> tuple[float, float]:
-    """Fit a power law to the last three sizes."""
-    return fitted(sorted((int(key), seconds) for key, seconds in times.items())[-3:])
-
-
-def fitted(points: list[tuple[int, float]]) -> tuple[float, float]:
-    """Return the power, and the logarithm of the factor, of the power law through some points."""
-    slope, start = np.polyfit(*np.log(np.array(points)).T, 1)
-    return float(slope), float(start)
-
-
-def plot(points: dict[str, dict[str, float]], path: Path) -> None:
-    """Plot the points of all machines, and exact mining extrapolated by its power law to the largest size."""
-    import altair as alt
-
-    rows = [
-        {"sensors": int(key), "seconds": seconds, "miner": name, "kind": "measured"}
-        for name, times in points.items()
-        for key, seconds in times.items()
-    ]
-    power, start = law(points["Exact"])
-    last, largest = max(map(int, points["Exact"])), max(row["sensors"] for row in rows)
-    for sensors in (last, largest):
-        seconds = float(np.exp(start) * sensors**power) if sensors != last else points["Exact"][str(last)]
-        rows.append({"sensors": sensors, "seconds": seconds, "miner": "Exact", "kind": "extrapolated"})
-    sizes = sorted({row["sensors"] for row in rows})
-    powers = [10.0**power for power in range(-2, 6)]
-    across = alt.Scale(type="log", nice=False, domain=[0.9 * sizes[0], 1.1 * sizes[-1]])
-    lines = alt.Chart(alt.Data(values=rows), width=520, height=320).encode(
-        x=alt.X("sensors:Q", scale=across, title="sensors, all pairs as antecedents", axis=alt.Axis(values=sizes)),
-        y=alt.Y("seconds:Q", scale=alt.Scale(type="log"), title="seconds", axis=alt.Axis(values=powers)),
-        color=alt.Color("miner:N", title=None, legend=alt.Legend(orient="right", labelLimit=240)),
-    )
-    kind = alt.StrokeDash("kind:N", title=None, sort=["measured", "extrapolated"], legend=alt.Legend(orient="right"))
-    measured_only = lines.transform_filter("datum.kind == 'measured'").mark_point(filled=True)
-    (lines.mark_line().encode(strokeDash=kind) + measured_only).save(str(path))
-    say(f"plotted to {path.name}")
+        record("aerial" if options.device == "cpu" else "aerial-gpu", tables, device=options.device)
 
 
 def scale(options: argparse.Namespace) -> None:
@@ -344,6 +389,7 @@ def scale(options: argparse.Namespace) -> None:
     heads = ("train s", "extract s", "loss", "rules", "confidence", "MB", "exact s")
     say(f"{'sensors':>8}{'queries':>13}" + "".join(f"{head:>11}" for head in heads))
     points, where = [], {"device": options.device, "gate_by": options.gate_by}
+    rows: list[tuple[Any, ...]] = []
     for sensors in (100, 200) if options.quick else (250, 500, 1000, 2000, *((4000,) if cuda else ())):
         found = measured("aerial_plant", sensors=sensors, zones=None, hops=8, keep=KEPT, **where)
         if "failed" in found:
@@ -355,10 +401,24 @@ def scale(options: argparse.Namespace) -> None:
             + (f"{exact['seconds']:>11.2f}" if "failed" not in exact else "")
         )
         points.append((sensors, found["train"], found["extract"], found["mb"]))
+        measures = tuple(found[key] for key in ("queries", "train", "extract", "mb", "confidence"))
+        rows.append((sensors, *measures, exact.get("seconds")))
     if len(points) > 1:
         powers = [fitted([(point[0], point[column]) for point in points])[0] for column in (1, 2, 3)]
         say("grows with the power {:.2f} (training), {:.2f} (extraction), {:.2f} (memory)".format(*powers))
+    store(options, {"scale": Table(SCALE, tuple(rows))})
     say()
+
+
+SCALE = (
+    ("sensors", ",.0f"),
+    ("queries", ",.0f"),
+    ("training", ",.1f s"),
+    ("extraction", ",.1f s"),
+    ("peak", ",.0f MB"),
+    ("mean confidence", ".3f"),
+    ("exact", ",.2f s"),
+)
 
 
 def main() -> None:
@@ -366,9 +426,9 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--part", action="append", choices=PARTS)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    parser.add_argument("--gate-by", choices=("marked", "mutual"), default="marked", help="of crossover and scale")
+    parser.add_argument("--gate-by", choices=("marked", "mutual"), default="marked", help="of scale")
     parser.add_argument("--tables", default=str(Path(tempfile.gettempdir()) / "thence-benchmark-tables"))
-    parser.add_argument("--points", help="file of crossover points, to add to what other machines measured")
+    parser.add_argument("--limit", type=float, default=200.0, help="of crossover: seconds of the last size that is run")
     parser.add_argument("--plot", help="file for the picture of the crossover (svg, png or html)")
     parser.add_argument("--csv", help="folder of CSV files for the part 'plain', instead of tables of scikit-learn")
     parser.add_argument("--record", action="store_true", help="write the results that the documentation shows")

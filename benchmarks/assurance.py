@@ -282,9 +282,7 @@ def confirm_cells(trials: int, numbers: tuple[int, ...]) -> Table:
 
 def confirm_later(folder: Path, names: tuple[str, ...], numbers: tuple[int, ...]) -> Table:
     """Print which rules of other systems are kept and still hold, by number of stretches."""
-    print(
-        "\n## Later time of other systems\n\nExact rules: number, share that still holds, and recall of those that do.\n"
-    )
+    print("\n## Later time of other systems\n\nExact rules: number, share that still holds, recall of those that do.\n")
     print("| system | all | " + " | ".join(f"{number} stretches" for number in numbers) + " |")
     print("|---|---|" + "---|" * len(numbers))
     rows: list[tuple[Value, ...]] = []

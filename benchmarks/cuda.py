@@ -3,6 +3,7 @@
     python benchmarks/cuda.py                 sizes up to 10,000 sensors; needs torch with CUDA
     python benchmarks/cuda.py --quick         small sizes, and torch on the processor where there is no CUDA
     python benchmarks/cuda.py --out FILE      also write the rows as JSON
+    python benchmarks/cuda.py --record        also write the results that the documentation shows
 
 Readings are made up: every sensor follows one of some hidden states with noise, so that neighbours along a line go
 together. Where both are run, the rules of both devices must be equal, or the script fails. The seconds of a device
@@ -21,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from _record import Table, record
 
 from thence.bitmaps.bits import pack_codes
 from thence.miners.exact.device_near import mine_near_on_device
@@ -31,6 +33,13 @@ from thence.miners.neighbours import Neighbours
 
 BINS, ROWS = 10, 17_520
 SUPPORT, CONFIDENCE = 0.01, 0.8
+COLUMNS = (
+    ("rules with", ""),
+    ("sensors", ",.0f"),
+    ("rules", ",.0f"),
+    ("GPU", ".3f s"),
+    ("16 cores", ".3f s"),
+)
 
 
 def make_bitmaps(sensors: int, rows: int) -> dict[str, Any]:
@@ -91,6 +100,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--cpu-limit", type=int, default=1000, help="most sensors that are also searched on the CPU")
+    parser.add_argument("--record", action="store_true", help="write the results that the documentation shows")
     options = parser.parse_args()
     cuda = torch.cuda.is_available()
     if not cuda and not options.quick:
@@ -127,6 +137,11 @@ def main() -> None:
                 return mine_exact(max_antecedents=2, **given)
 
             rows.append(compare("two antecedents, all pairs", sensors, own_two if sensors <= 100 else None, two))
+    if options.record:
+        listed = tuple(
+            tuple(row.get(key) for key in ("search", "sensors", "rules", "device_s", "cpu_s")) for row in rows
+        )
+        record("cuda", {"exact": Table(COLUMNS, listed)}, device="cuda" if cuda else "cpu")
     if options.out is not None:
         options.out.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 

@@ -2,11 +2,13 @@
 
     python benchmarks/exact.py            all sizes; several minutes, most of them for mlxtend
     python benchmarks/exact.py --quick    the first size only, without repetitions
+    python benchmarks/exact.py --record   also write the results that the documentation shows
 
 Every contender runs in its own process, so that peak memory is measured separately. Times are the best of several
 repetitions after a first call (which for Thence includes loading compiled code from disk), from the preferred input of
 the contender to its own output: codes to arrays of rules (kernel), transaction table to RuleSet (th.Exact), boolean
-frame to frame (mlxtend), lists to lists of tuples (pyfim).
+frame to frame (mlxtend), lists to lists of tuples (pyfim). mlxtend and pyfim use one core; the kernel runs with one
+thread, too. *cores* is the time of the processor divided by the time of the clock.
 
 All contenders use the same definitions: one consequent, support of antecedent and consequent together (pyfim: mode 'o',
 in percent), thresholds as exact fractions. Contenders that compare rounded quotients get a slightly lower minimum
@@ -26,10 +28,12 @@ import tempfile
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _record import Table, record
 from numpy.typing import NDArray
 
 SUPPORT, CONFIDENCE = "0.01", "0.8"
@@ -38,10 +42,19 @@ MEMORY_LIMIT = 8 << 30
 TABLES = Path(os.environ.get("BENCHMARK_TABLES", "."))
 # sensors, largest antecedent, contenders
 SIZES = (
-    (20, 2, ("kernel", "th.Exact", "pyfim fpgrowth", "pyfim eclat", "mlxtend")),
-    (20, 3, ("kernel", "th.Exact", "pyfim fpgrowth", "pyfim eclat", "mlxtend")),
-    (97, 2, ("kernel", "th.Exact", "pyfim fpgrowth", "pyfim eclat", "mlxtend")),
+    (20, 2, ("kernel", "kernel, 1 thread", "th.Exact", "pyfim fpgrowth", "pyfim eclat", "mlxtend")),
+    (20, 3, ("kernel", "kernel, 1 thread", "th.Exact", "pyfim fpgrowth", "pyfim eclat", "mlxtend")),
+    (97, 2, ("kernel", "kernel, 1 thread", "th.Exact", "pyfim fpgrowth", "pyfim eclat", "mlxtend")),
     (97, 3, ("stream",)),
+)
+COLUMNS = (
+    ("sensors", ",.0f"),
+    ("antecedents, at most", ",.0f"),
+    ("contender", ""),
+    ("rules", ",.0f"),
+    ("seconds", ".4g"),
+    ("cores", ".1f"),
+    ("peak", ",.0f MB"),
 )
 Rules = NDArray[np.int64]  # antecedent items in increasing order padded with −1, consequent, n_antecedent, n_both
 
@@ -67,7 +80,9 @@ def canonical(antecedents: NDArray[Any], consequents: NDArray[Any], held: NDArra
     return np.ascontiguousarray(rules[np.lexsort(rules.T[::-1])])
 
 
-def thence_kernel(sensors: int, size: int) -> tuple[Callable[[], Any], Callable[[Any], Rules]]:
+def thence_kernel(
+    sensors: int, size: int, threads: int | None = None
+) -> tuple[Callable[[], Any], Callable[[Any], Rules]]:
     from thence.bitmaps import bits
     from thence.miners.exact.search import mine_exact
 
@@ -85,6 +100,7 @@ def thence_kernel(sensors: int, size: int) -> tuple[Callable[[], Any], Callable[
                 max_antecedents=size,
                 min_support=SUPPORT,
                 min_confidence=CONFIDENCE,
+                threads=threads,
             )
         )
 
@@ -201,6 +217,7 @@ def pyfim(algorithm: str) -> Callable[[int, int], tuple[Callable[[], Any], Calla
 
 CONTENDERS = {
     "kernel": thence_kernel,
+    "kernel, 1 thread": partial(thence_kernel, threads=1),
     "th.Exact": thence_public,
     "stream": thence_stream,
     "mlxtend": mlxtend,
@@ -218,18 +235,20 @@ def run_contender(name: str, sensors: int, size: int, seconds: float, out: Path)
     mine, rules = CONTENDERS[name](sensors, size)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
     before = peak_mb()
-    times = []
+    times, cores = [], []
     found = None
     # A first call, and at least one more unless it takes long.
     while not times or (times[0] < 10 and len(times) < 20 and (len(times) == 1 or sum(times[1:]) < seconds)):
         found = None  # at most one result at a time counts towards the peak
-        start = time.perf_counter()
+        start, worked = time.perf_counter(), time.process_time()
         found = mine()
         times.append(time.perf_counter() - start)
+        cores.append((time.process_time() - worked) / times[-1])
     after = peak_mb()
     report = {
         "first_s": times[0],
         "best_s": min(times[1:] or times),
+        "cores": cores[times.index(min(times[1:] or times))],
         "before_mb": before,
         "peak_mb": after,
         "rules": found,
@@ -266,34 +285,40 @@ def measure(name: str, sensors: int, size: int, *, seconds: float, limit: float)
         return report
 
 
-def compare(sensors: int, size: int, names: tuple[str, ...], *, seconds: float, limit: float) -> bool:
-    """Print one table of results; return whether all contenders agree on every rule and count."""
+def compare(
+    sensors: int, size: int, names: tuple[str, ...], *, seconds: float, limit: float
+) -> tuple[bool, list[tuple[Any, ...]]]:
+    """Print one table of results; return whether all contenders agree on every rule and count, and the rows."""
+    rows: list[tuple[Any, ...]] = []
     results = {name: measure(name, sensors, size, seconds=seconds, limit=limit) for name in names}
     print(f"\n### {sensors} sensors × 10 bins, 17,520 rows, ≤ {size} antecedents, support {SUPPORT}, ", end="")
     print(f"confidence {CONFIDENCE}\n")
-    print("| contender | rules | best s | first call s | peak MB | of which before mining | × kernel |")
-    print("|---|---|---|---|---|---|---|")
+    print("| contender | rules | best s | cores | first call s | peak MB | of which before mining | × kernel |")
+    print("|---|---|---|---|---|---|---|---|")
     ours = results[names[0]]
     for name, result in results.items():
         if "failed" in result:
-            print(f"| {name} | – | {result['failed']} | – | – | – | – |")
+            print(f"| {name} | – | {result['failed']} | – | – | – | – | – |")
+            rows.append((sensors, size, name, None, result["failed"], None, None))
             continue
         ratio = result["best_s"] / ours["best_s"] if "best_s" in ours else float("nan")
         print(
-            f"| {name} | {result['rules']:,} | {result['best_s']:.4f} | {result['first_s']:.3f} | "
-            f"{result['peak_mb']:.0f} | {result['before_mb']:.0f} | {ratio:.1f} |"
+            f"| {name} | {result['rules']:,} | {result['best_s']:.4f} | {result['cores']:.1f} | "
+            f"{result['first_s']:.3f} | {result['peak_mb']:.0f} | {result['before_mb']:.0f} | {ratio:.1f} |"
         )
+        rows.append((sensors, size, name, result["rules"], result["best_s"], result["cores"], result["peak_mb"]))
     digests = {name: result["digest"] for name, result in results.items() if "digest" in result}
     same = len(set(digests.values())) <= 1
     if len(digests) > 1:
         print(f"\n{', '.join(digests)}: {'the same rules with the same counts' if same else 'DIFFERENT RULES'}.")
-    return same and "failed" not in ours
+    return same and "failed" not in ours, rows
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="the first size only, one repetition each")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds after which a contender is stopped")
+    parser.add_argument("--record", action="store_true", help="write the results that the documentation shows")
     parser.add_argument("--save", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--contender", choices=CONTENDERS, help=argparse.SUPPRESS)
     parser.add_argument("--sensors", type=int, help=argparse.SUPPRESS)
@@ -314,8 +339,11 @@ def main() -> None:
             subprocess.run([sys.executable, __file__, "--save", str(sensors)], check=True)
         measure("kernel", 20, 2, seconds=0, limit=600)  # compiles, once per machine, before anything is timed
         seconds = 0.5 if given.quick else given.seconds
-        agreed = [compare(*size, seconds=seconds, limit=given.limit) for size in sizes]
-    if not all(agreed):
+        compared = [compare(*size, seconds=seconds, limit=given.limit) for size in sizes]
+    if given.record:
+        rows = tuple(row for _, part in compared for row in part)
+        record("exact", {"contenders": Table(COLUMNS, rows)})
+    if not all(agreed for agreed, _ in compared):
         sys.exit("the contenders do not agree")
 
 

@@ -157,6 +157,15 @@ export interface Kind {
   states: string[];
 }
 
+export interface KnownRow {
+  name: string;
+  sentence: string;
+  formal: string;
+  confidence: number | null;
+  n_antecedent: number;
+  n_both: number;
+}
+
 export interface LawRow {
   id: number;
   key: string;
@@ -230,6 +239,7 @@ export interface Report {
   facts: Fact[];
   rules: RuleRow[];
   rules_left_out: number;
+  known: KnownRow[];
   laws: LawRow[];
   controls: ControlRow[];
   matrix: Matrix;

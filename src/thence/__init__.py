@@ -72,11 +72,13 @@ if TYPE_CHECKING:
     from thence.rules.items import Feature as Feature
     from thence.rules.items import Interval as Interval
     from thence.rules.items import Item as Item
+    from thence.rules.known import KnownRule as KnownRule
     from thence.rules.ruleset import Ending as Ending
     from thence.rules.ruleset import Rule as Rule
     from thence.rules.ruleset import RuleSet as RuleSet
     from thence.runs.configuration import Config as Config
     from thence.runs.inputs import read_system as read_system
+    from thence.runs.known import read_known as read_known
     from thence.runs.logic import find_controls as find_controls
     from thence.runs.logic import find_laws as find_laws
     from thence.runs.pipeline import mine as mine
@@ -133,9 +135,11 @@ _MODULES = MappingProxyType(
         "rules.constraints": ("Where",),
         "rules.item_text": ("parse_item",),
         "rules.items": ("Feature", "Interval", "Item"),
+        "rules.known": ("KnownRule",),
         "rules.ruleset": ("Ending", "Rule", "RuleSet"),
         "runs.configuration": ("Config",),
         "runs.inputs": ("read_system",),
+        "runs.known": ("read_known",),
         "runs.logic": ("find_controls", "find_laws"),
         # As thence.runs.pipeline.mine, and then the report of the run.
         "report.mining": ("mine",),

@@ -23,6 +23,8 @@ RECORDS = ("meta", "numbers")
 def sign(files: Files) -> Files:
     """Return the files with new checksums: in records, in files of arrays, and in the manifest if there is one."""
     signed = {name: sign_file(name, data) for name, data in files.items()}
+    if "model.json" in signed:
+        signed["model.json"] = sign_model(signed["model.json"], signed)
     if MANIFEST in signed:
         entries = {
             name: Entry(len(data), hashlib.sha256(data).hexdigest())
@@ -36,7 +38,7 @@ def sign(files: Files) -> Files:
 def sign_file(name: str, data: bytes) -> bytes:
     """Return a file with its own checksum, if it can carry one."""
     try:
-        if name.endswith(".json") and name != MANIFEST:
+        if name.endswith(".json") and name not in (MANIFEST, "model.json"):
             record = json.loads(data)
             return json.dumps(seal(record)).encode() if isinstance(record, dict) and CHECKSUM in record else data
         if name.endswith(".npz"):
@@ -47,3 +49,16 @@ def sign_file(name: str, data: bytes) -> bytes:
     except Exception:  # what cannot be signed is left as it is
         pass
     return data
+
+
+def sign_model(data: bytes, files: Files) -> bytes:
+    """Return the description of networks with the checksums of their files and of itself."""
+    try:
+        content = json.loads(data)
+        for block in content["blocks"]:
+            network = block["network"]
+            network["sha256"] = hashlib.sha256(files[network["file"]]).hexdigest()
+        content["sha256"] = hashlib.sha256(json.dumps(content["blocks"], sort_keys=True).encode()).hexdigest()
+        return json.dumps(content).encode()
+    except Exception:
+        return data

@@ -9,7 +9,7 @@ import { Inputs } from "./Inputs";
 import { MiningPart } from "./Mining";
 import { LitContext, SharedContext } from "./parts";
 import { Rules } from "./Rules";
-import { Statements } from "./Statements";
+import { Known, Statements } from "./Statements";
 import { AppliedSection, DetectedSection } from "./Work";
 
 /** A set of nodes and a function that replaces it. */
@@ -40,6 +40,7 @@ function Content({ report }: { report: Report }) {
     ...report.detected.map((_, at): [string, string] => [`detected-${at}`, "Alarms"]),
     ...report.applied.map((_, at): [string, string] => [`applied-${at}`, "On other data"]),
     ["inputs", "What went in"],
+    ...(report.known.length > 0 ? ([["known", "Known rules"]] as [string, string][]) : []),
     ...(report.laws.length + report.controls.length > 0 ? ([["laws", laws]] as [string, string][]) : []),
     ["rules", "Rules"],
     ["mining", "How it was mined"],
@@ -76,6 +77,7 @@ function Content({ report }: { report: Report }) {
           <AppliedSection key={at} applied={applied} at={at} />
         ))}
         <Inputs />
+        <Known />
         <Statements />
         <Rules />
         <MiningPart />
@@ -103,6 +105,7 @@ function Figures({ report }: { report: Report }) {
     figures.push(["Sensors", whole(system.sensors), `${whole(system.readings)} readings`]);
     if (system.graph) figures.push(["Graph", whole(system.graph.nodes), `nodes, ${whole(system.graph.edges)} edges`]);
   }
+  if (report.known.length > 0) figures.push(["Known rules", whole(report.known.length), ""]);
   if (report.laws.length > 0) figures.push(["Laws", whole(report.laws.length), ""]);
   if (report.controls.length > 0) figures.push(["Controls", whole(report.controls.length), ""]);
   figures.push(["Rules", whole(mining.rules), mining.rules_found > mining.rules ? `of ${whole(mining.rules_found)} found` : ""]);

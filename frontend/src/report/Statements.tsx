@@ -1,8 +1,8 @@
-// Laws and controls: what the plant always obeys, and what makes its actuators switch.
+// Known rules, laws and controls: what was known before, what the plant always obeys, what makes actuators switch.
 import { useState } from "preact/hooks";
 import { ReviewBadge } from "../components/ReviewBadge";
 import { percent, plural, sentence, whole } from "../format";
-import type { ControlRow, LawRow, Review } from "../types";
+import type { ControlRow, KnownRow, LawRow, Review } from "../types";
 import { Evidence, Section, useShared } from "./parts";
 
 const FIRST = 12;
@@ -42,6 +42,33 @@ export function Statements() {
         </div>
       )}
     </Section>
+  );
+}
+
+export function Known() {
+  const { report } = useShared();
+  if (report.known.length === 0) return null;
+  return (
+    <Section id="known" title="Known rules">
+      <p class="muted small">Rules that were given, counted on these data. What follows from them is not among the rules below.</p>
+      <ul class="statements">
+        {report.known.map((rule, at) => (
+          <KnownItem key={at} rule={rule} />
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function KnownItem({ rule }: { rule: KnownRow }) {
+  return (
+    <li>
+      <p dir="auto">
+        {rule.name && <b>{rule.name}: </b>}
+        {sentence(rule.sentence)}
+      </p>
+      <p class="muted small">{rule.n_antecedent === 0 ? "It never applied." : `Held in ${whole(rule.n_both)} of ${plural(rule.n_antecedent, "row")} (${percent(rule.confidence, 2)}).`}</p>
+    </li>
   );
 }
 

@@ -108,7 +108,8 @@ def detect(
     if save is not None:
         fitted.save(save)
     if scores is not None:
-        (found.frame.write_csv if scores.suffix.lower() == ".csv" else found.frame.write_parquet)(scores)
+        with new_file(scores) as draft:
+            (found.frame.write_csv if scores.suffix.lower() == ".csv" else found.frame.write_parquet)(draft)
     if plot is not None:
         save_picture(draw_alarms(found, later.labels, title=f"{later.name}: score and alarms"), plot)
     record = {"detector": fitted.describe(), **found.to_dict()} if as_json or out is not None else {}

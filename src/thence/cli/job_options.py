@@ -152,6 +152,12 @@ def _systems(given: list[str]) -> list[dict[str, Any]]:
     return listed
 
 
+def _known(given: list[str]) -> list[dict[str, Any]]:
+    from thence.runs.known import read_known
+
+    return [rule.to_mapping() for rule in read_known(given)]
+
+
 def _edges(given: list[str]) -> dict[str, Any]:
     out = parse_assignments(given, flag="--bin-edges")
     for kind, edges in out.items():
@@ -525,6 +531,14 @@ _MINERS = (
         type=_TEXT,
         help="Only rules with such items on the left: a column, sensor or kind, or an item.",
         panel=_SEARCH,
+    ),
+    JobOption(
+        name="known",
+        sets=("known",),
+        type=_TEXTS,
+        help="Known rules: a TOML file with [[known]], a run, or a rule 'a < 3 => b = on'; may be repeated.",
+        panel=_SEARCH,
+        convert=_known,
     ),
     JobOption(
         name="similarity",

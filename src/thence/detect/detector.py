@@ -431,8 +431,8 @@ class Detector:
                     RangeChecks.from_dict(record["ranges"]),
                 ),
                 Calibration.from_dict(record["calibration"]),
-                tuple(record["sensors"]),
-                tuple(record["notes"]),
+                tuple(map(_text, record["sensors"])),
+                tuple(map(_text, record["notes"])),
             )
         except OSError as error:
             raise RunError(f"cannot be read: {error.strerror}", where=str(path)) from error
@@ -447,6 +447,12 @@ class Detector:
             return "Detector(not fitted)"
         found = self.describe()
         return f"Detector({found['rules']} rules, {found['laws']} laws, {found['ranges']} ranges)"
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"text was expected, got a {type(value).__name__}")
+    return value
 
 
 def _sensors(number: int, what: str) -> str:

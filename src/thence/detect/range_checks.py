@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -159,9 +160,13 @@ class RangeChecks:
         Args:
             record: The fields.
         """
-        return RangeChecks(
-            tuple(Ranges.from_dict(one) for one in record["ranges"]), tuple(record["rows"]), tuple(record["violated"])
-        )
+        ranges = tuple(Ranges.from_dict(one) for one in record["ranges"])
+        rows, violated = (tuple(map(operator.index, record[name])) for name in ("rows", "violated"))
+        if not len(ranges) == len(rows) == len(violated) or any(
+            not 0 <= v <= n for n, v in zip(rows, violated, strict=True)
+        ):
+            raise ValueError("the counts do not suit the ranges")
+        return RangeChecks(ranges, rows, violated)
 
 
 def _node_of(sensor: str, system: AnySystem) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -69,8 +70,16 @@ class Ranges:
 
         Args:
             record: The fields.
+
+        Raises:
+            ValueError: If the bins are not in order, or a bin has no range.
         """
         numbers = {name: tuple(map(float, record[name])) for name in ("edges", "low", "high")}
+        edges, low, high = numbers["edges"], numbers["low"], numbers["high"]
+        if not all(map(math.isfinite, edges)) or any(a >= b for a, b in pairwise(edges)):
+            raise ValueError("the bins of ranges must be finite and increasing")
+        if not len(low) == len(high) == len(edges) + 1:
+            raise ValueError(f"{len(edges) + 1} bins have {len(low)} and {len(high)} ends of ranges")
         return Ranges(str(record["given"]), str(record["sensor"]), **numbers)
 
 

@@ -3,9 +3,9 @@
 They differ from our tables in five points, and each is a field of ``Encoding``:
 
 - window means are rounded to integers, and an empty window is 0;
-- edge k of n bins is the sorted value at the fractional index k · N / n, interpolated. Bins are closed at both ends, and
-  the first bin that matches counts, so that a value on an edge goes to the lower bin. Equal edges leave bins into which
-  nothing falls; they are values of the column, but no row has them;
+- edge k of n bins is the sorted value at the fractional index k · N / n, interpolated. Bins are closed at both ends,
+  and the first bin that matches counts, so that a value on an edge goes to the lower bin. Equal edges leave bins into
+  which nothing falls; they are values of the column, but no row has them;
 - readings share their bins per type of sensor in the sample, properties over the whole graph;
 - every sensor has the properties of its node for itself, and the type of the node is one of them. A property has one
   value for each that is found in the graph.

@@ -21,6 +21,7 @@ from thence.progress import Progress, silent
 from thence.refinement.cover import smallest_cover
 from thence.refinement.digest import digest as make_digest
 from thence.refinement.exceptions import with_exceptions
+from thence.refinement.known import drop_known
 from thence.refinement.merging import merge_intervals
 from thence.refinement.redundancy import drop_covered, drop_mirrored, drop_trivia
 from thence.refinement.sharpening import sharpen as sharpen_ranges
@@ -35,6 +36,7 @@ __all__ = [
     "Null",
     "add_simpler",
     "drop_covered",
+    "drop_known",
     "drop_mirrored",
     "drop_trivia",
     "merge_intervals",
@@ -64,6 +66,7 @@ def refine(
     cover: bool | float = False,
     digest: int | None = None,
     sharpen: bool = False,
+    known: RuleSet | None = None,
     min_confidence: float | None = None,
     min_support: float | None = None,
     antecedent: Constraint = None,
@@ -77,7 +80,7 @@ def refine(
 
     The steps run in this order: drop trivial rules, drop mirror images, check the assurance, test the significance,
     merge bins, simplify, check the assurance of merged and simplified rules, drop rules covered by a more general one,
-    select a cover, make a digest, sharpen ranges.
+    drop what follows from known rules, select a cover, make a digest, sharpen ranges.
 
     In the end, if no more than 5,000 lifted rules are left, their columns ``places_judged``, ``places_held`` and
     ``except`` say in which places they hold and where they do not (``with_exceptions``).
@@ -106,6 +109,7 @@ def refine(
         sharpen: Whether to replace the bins of the rules that are left by sharper ranges, found on two thirds of the
             time and confirmed on the rest (``thence.refinement.sharpening``). Such ranges are not bins of ``table``:
             the rules carry the table that they can be counted on (``counted_on``).
+        known: Rules that are known, counted on the same data: what follows from them is dropped (``drop_known``).
         min_confidence: Minimum confidence of merged, simplified and assured rules; by default the lowest confidence of
             the given rules. Also the minimum confidence of the family of the significance test, there 0 by default.
         min_support: Minimum support of the family of the significance test; by default the lowest support of the given
@@ -178,6 +182,9 @@ def refine(
             progress=progress,
         )
 
+    def leave_out_known(some: RuleSet) -> RuleSet:
+        return some if known is None else drop_known(some, known, improvement=improvement, ontology=ontology)
+
     steps: list[tuple[str, bool, Callable[[RuleSet], RuleSet]]] = [
         ("trivia", trivia, lambda some: drop_trivia(some, table, ontology=ontology)),
         ("mirrored", redundancy, lambda some: drop_mirrored(some, table)),
@@ -187,9 +194,11 @@ def refine(
         ("simpler", redundancy, simplify_rules),
         ("assurance again", bool(assurance) and (merge or redundancy), check_assurance),
         ("covered", redundancy, lambda some: drop_covered(some, table)),
+        ("known", bool(known), leave_out_known),
         ("cover", bool(cover), lambda some: smallest_cover(some, table, share=float(cover), progress=progress)),
         ("digest", bool(digest), make_short),
         ("sharpen", sharpen, make_sharp),
+        ("known again", bool(known) and (sharpen or bool(digest)), leave_out_known),
     ]
     chosen = [(name, function) for name, wanted, function in steps if wanted]
     done: list[dict[str, Any]] = []

@@ -22,7 +22,7 @@ from thence.application.applied import Applied
 from thence.application.telling import Told, tell_sections
 from thence.application.verdicts import Verdict
 from thence.detect.detection import Alarm, Detection
-from thence.errors import InputError, RunError
+from thence.errors import InputError, RunError, door
 from thence.integrity.checksums import read_sealed
 from thence.integrity.manifest import CheckedFolder
 from thence.report.periods import add_up, as_milliseconds
@@ -124,16 +124,14 @@ def read_applied(folder: str | Path, *, name: str = "", most: int = MOST_RULES) 
             hint="give the folder that 'thence apply --out' wrote",
         )
     try:
-        files = CheckedFolder.open(path, again="apply the rules again")
-        record = json.loads(files.read(_MARK))
-        frames = {one: pl.read_parquet(files.require(f"{one}.parquet")) for one in _FRAMES}
-        return _applied(_told(record, frames, name or str(record.get("system") or path.name)), most)
+        # Panics of polars at damaged files are no ``Exception``.
+        with door(InputError, where=str(path), hint="apply the rules again"):
+            files = CheckedFolder.open(path, again="apply the rules again")
+            record = json.loads(files.read(_MARK))
+            frames = {one: pl.read_parquet(files.require(f"{one}.parquet")) for one in _FRAMES}
+            return _applied(_told(record, frames, name or str(record.get("system") or path.name)), most)
     except RunError as error:
         raise InputError(error.message, where=error.where, hint=error.hint) from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, pl.exceptions.PolarsError) as error:
-        raise InputError(
-            f"cannot be read ({type(error).__name__}: {error})", where=str(path), hint="apply the rules again"
-        ) from error
 
 
 def _told(record: Mapping[str, Any], frames: Mapping[str, pl.DataFrame], name: str) -> _Told:
@@ -224,10 +222,8 @@ def read_detected(path: str | Path, *, name: str = "", most: int = MOST_ALARMS) 
         raise InputError("no such file", where=str(file), hint=hint) from None
     except RunError as error:
         raise InputError(error.message, where=error.where, hint=error.hint) from error
-    try:
+    with door(InputError, "not a detection", where=str(file), hint=hint):
         return _detected(record, name or str(record.get("system") or file.stem), most)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise InputError(f"not a detection ({type(error).__name__}: {error})", where=str(file), hint=hint) from error
 
 
 def _detected(record: Mapping[str, Any], name: str, most: int) -> Detected:

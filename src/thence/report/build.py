@@ -23,7 +23,7 @@ from thence.report.inputs import describe_system
 from thence.report.material import Material
 from thence.report.matrix import build_matrix
 from thence.report.method import describe_mining
-from thence.report.rows import control_rows, law_rows, rule_rows, told_together
+from thence.report.rows import control_rows, known_rows, law_rows, rule_rows, told_together
 from thence.report.schema import Applied as AppliedPart
 from thence.report.schema import Card, Detected, Report
 from thence.runs.reviews import load_reviews
@@ -101,6 +101,7 @@ def build_report(
         facts=choose_facts(run, reviews=reviews),
         rules=rows,
         rules_left_out=len(run.rules) - shown,
+        known=known_rows(run.known),
         laws=law_rows(run.laws or (), reviews=reviews),
         controls=control_rows(run.controls or (), reviews=reviews),
         matrix=build_matrix(run.rules),

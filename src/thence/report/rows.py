@@ -14,14 +14,14 @@ from thence.controls.control import Control
 from thence.display.plots import quantity
 from thence.laws.law import Law
 from thence.report.numbers import finite
-from thence.report.schema import ControlRow, LawRow, Review, RuleRow
+from thence.report.schema import ControlRow, KnownRow, LawRow, Review, RuleRow
 from thence.rules.english import format_clause
 from thence.rules.items import Aspect, Item, Role
 from thence.rules.ruleset import RuleSet
 from thence.runs.keys import control_key, law_key, rule_key
 from thence.runs.reviews import Review as Reviewed
 
-__all__ = ["control_rows", "kinds_of", "law_rows", "review_of", "rule_rows", "told_together"]
+__all__ = ["control_rows", "kinds_of", "known_rows", "law_rows", "review_of", "rule_rows", "told_together"]
 
 _MEASURES = {"support": "support", "confidence": "confidence", "lift": "lift", "zhang": "zhang"}
 _MEASURES |= {"coverage": "rule_coverage"}
@@ -127,6 +127,32 @@ def kinds_of(items: Iterable[Item]) -> list[str]:
     features = [item.feature for item in items]
     read = [one for one in features if one.aspect is Aspect.MEASUREMENT and one.role is not Role.TIME]
     return sorted({one.label or one.subject for one in read} - {""})
+
+
+def known_rows(known: RuleSet | None) -> list[KnownRow]:
+    """Return known rules as rows.
+
+    Args:
+        known: The known rules of a run, if there are any.
+
+    Examples:
+        >>> known_rows(None)
+        []
+    """
+    if known is None:
+        return []
+    confidence = known.measure("confidence")
+    return [
+        KnownRow(
+            name=str(known.extras["name"][number]) if "name" in known.extras else "",
+            sentence=rule.english,
+            formal=str(rule),
+            confidence=finite(confidence[number]),
+            n_antecedent=int(known.counts.n_antecedent[number]),
+            n_both=int(known.counts.n_both[number]),
+        )
+        for number, rule in enumerate(known)
+    ]
 
 
 def law_rows(laws: Iterable[Law], *, reviews: Mapping[str, Reviewed] | None = None) -> list[LawRow]:

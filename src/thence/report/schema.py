@@ -27,6 +27,7 @@ __all__ = [
     "GraphSummary",
     "History",
     "Kind",
+    "KnownRow",
     "LawRow",
     "Matrix",
     "MatrixCell",
@@ -214,6 +215,18 @@ class RuleRow(TypedDict):
     review: Review | None
     card: str | None
     """The evidence card, by its key."""
+
+
+class KnownRow(TypedDict):
+    """A rule that was known before anything was mined, with its exact counts."""
+
+    name: str
+    """What people call it; may be empty."""
+    sentence: str
+    formal: str
+    confidence: float | None
+    n_antecedent: int
+    n_both: int
 
 
 class LawRow(TypedDict):
@@ -437,6 +450,7 @@ class Report(TypedDict):
     facts: list[Fact]
     rules: list[RuleRow]
     rules_left_out: int
+    known: list[KnownRow]
     laws: list[LawRow]
     controls: list[ControlRow]
     matrix: Matrix

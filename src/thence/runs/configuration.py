@@ -18,6 +18,7 @@ from thence.errors import ConfigError, PatternError, nearest, quote
 from thence.export import find_format
 from thence.memory.sizes import parse_size
 from thence.rules.extra_columns import columns_from
+from thence.rules.known import KnownRule
 from thence.rules.measures import MEASURES
 from thence.settings.documents import parse_toml, read_text
 from thence.settings.toml import toml_text
@@ -62,7 +63,7 @@ INPUT_FILES = ("sensors", "graph", "ontology", "binding")
 # Written after the further files of a run, so a further file with such a name would be lost.
 _RESERVED = (
     *("summary.json", "provenance.json", "discretizer.json", "report.json", "report.html"),
-    *("laws.json", "controls.json", "places.parquet", "reviews.json", "manifest.json"),
+    *("laws.json", "controls.json", "known.json", "places.parquet", "reviews.json", "manifest.json"),
 )
 _DEFAULT_FLAGS = (("force", False), ("report", True))
 
@@ -511,6 +512,7 @@ class Config:
         seed: The random seed.
         input: What is read.
         system: Several systems to mine together, instead of one in ``input``.
+        known: Rules that are known: counted, and left out of what is found with all that follows from them.
         windows: How readings are aggregated into windows.
         discretize: How numbers become bins.
         enrich: What the graph adds.
@@ -533,6 +535,7 @@ class Config:
     seed: int = 0
     input: InputConfig = field(default_factory=InputConfig)
     system: tuple[SystemConfig, ...] = ()
+    known: tuple[KnownRule, ...] = ()
     windows: WindowsConfig = field(default_factory=WindowsConfig)
     discretize: DiscretizeConfig = field(default_factory=DiscretizeConfig)
     enrich: EnrichConfig = field(default_factory=EnrichConfig)
@@ -595,6 +598,8 @@ class Config:
                 out[name] = given
             if name == "input" and self.system:
                 out["system"] = [_listed_section(one) for one in self.system]
+        if self.known:
+            out["known"] = [one.to_mapping() for one in self.known]
         return out
 
     def to_toml(self) -> str:
@@ -617,7 +622,10 @@ class Config:
         _check_readers(self.input, place.inside("input"))
         for one in self.system:
             _check_readers(one, place.inside("system"))
-        _check_patterns(self.enrich, place.inside("enrich"))
+        _check_patterns(self.enrich.patterns, place.inside("enrich"), "patterns")
+        for rule in self.known:
+            if rule.pattern:
+                _check_patterns((rule.pattern,), place.inside("known"), "pattern")
         self.check_refine(place=place)
         return self
 
@@ -720,7 +728,7 @@ def absolute_paths(name: str, given: Paths, folder: Path) -> Paths:
 
 
 def _build(data: Mapping[str, Any], place: Location) -> Config:
-    refuse_unknown(data, ["seed", "system", *_SECTIONS], place, says="unknown section or setting '{}'")
+    refuse_unknown(data, ["seed", "system", "known", *_SECTIONS], place, says="unknown section or setting '{}'")
     seed = data.get("seed", 0)
     if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
         raise place.error("seed", f"'seed' must be an integer >= 0, got {seed!r}")
@@ -735,8 +743,22 @@ def _build(data: Mapping[str, Any], place: Location) -> Config:
     if not isinstance(systems, (list, tuple)) or not all(isinstance(one, Mapping) for one in systems):
         raise place.error("system", "'system' must be a list of tables", hint="write [[system]] above each")
     return Config(
-        seed=seed, system=tuple(build(SystemConfig, one, place.inside("system")) for one in systems), **sections
+        seed=seed,
+        system=tuple(build(SystemConfig, one, place.inside("system")) for one in systems),
+        known=tuple(_known_rules(data.get("known", ()), place)),
+        **sections,
     )
+
+
+def _known_rules(listed: Any, place: Location) -> Iterable[KnownRule]:
+    if not isinstance(listed, (list, tuple)) or not all(isinstance(one, Mapping) for one in listed):
+        raise place.error("known", "'known' must be a list of tables", hint="write [[known]] above each")
+    for number, one in enumerate(listed, start=1):
+        try:
+            yield KnownRule.from_mapping(one)
+        except ConfigError as error:
+            where = f"{place.file + ', ' if place.file else ''}[[known]] {number}"
+            raise ConfigError(error.message, where=where, hint=error.hint) from error
 
 
 def _seedless(setting: Any) -> Any:
@@ -772,16 +794,16 @@ def _check_miner(miner: MinerConfig, place: Location) -> None:
         raise ConfigError(error.message, where=error.where or place.of(key or "name"), hint=error.hint) from error
 
 
-def _check_patterns(enrich: EnrichConfig, place: Location) -> None:
+def _check_patterns(patterns: Paths, place: Location, key: str) -> None:
     from thence.graph.patterns import Pattern
 
-    given = [enrich.patterns] if isinstance(enrich.patterns, str) else enrich.patterns
+    given = [patterns] if isinstance(patterns, str) else patterns
     if given not in (["auto"], ["stars"], ["paths"]):
         try:
             for text in given:
                 Pattern.parse(text)
         except PatternError as error:
-            raise PatternError(error.message, where=error.where or place.of("patterns"), hint=error.hint) from error
+            raise PatternError(error.message, where=error.where or place.of(key), hint=error.hint) from error
 
 
 def _check_readers(given: InputConfig, place: Location) -> None:

@@ -17,6 +17,7 @@ from thence.readings.readers.frames import table_from_frame
 from thence.readings.readers.roles import NotDataError, find_roles
 from thence.readings.readers.table import MISSING_WORDS, ReadOptions
 from thence.runs.configuration import DiscretizeConfig, InputConfig
+from thence.tables.discretization import Discretizer
 from thence.tables.frames import matching_names, read_columns
 from thence.tables.identifiers import describe_unusable, find_unusable
 from thence.tables.transactions import FeatureTable, TransactionTable
@@ -115,17 +116,21 @@ def _read_file(source: Any) -> pl.DataFrame:
         raise InputError(f"cannot be read: {first_line(error)}", where=str(path)) from error
 
 
-def build_rows(frame: pl.DataFrame, given: InputConfig, bins: DiscretizeConfig) -> TransactionTable:
+def build_rows(
+    frame: pl.DataFrame, given: InputConfig, bins: DiscretizeConfig, *, like: Discretizer | None = None
+) -> TransactionTable:
     """Return the transactions of a plain table; notes name the columns that were left out.
 
     Args:
         frame: The rows, as ``read_rows`` returned them.
         given: The section ``[input]``.
         bins: The section ``[discretize]``.
+        like: Bins to use where they apply, instead of fitted ones.
     """
     usable, options, notes = _prepared(frame, given)
     table = TransactionTable.from_frame(
         usable,
+        like=like,
         bins=10 if bins.bins is None else bins.bins,
         method=bins.method,
         bin_edges=dict(bins.bin_edges),

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import is_dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,6 +39,7 @@ from thence.runs.configuration import (
 )
 from thence.runs.frames import build_row_features, build_rows, is_plain_table, read_rows
 from thence.runs.inputs import gather_system, load_job, recorded_input
+from thence.runs.known import count_known, count_known_rows, read_known
 from thence.runs.logic import drop_implied, search_logic
 from thence.runs.planning import (
     asked_refinement,
@@ -97,6 +99,7 @@ def mine(
     categorical: str | Iterable[str] | None = None,
     numeric: str | Iterable[str] | None = None,
     miner: str | type | Miner | None = None,
+    known: Any = None,
     refine: RefineConfig | Mapping[str, Any] | bool | str | None = "auto",
     laws: bool | None = None,
     controls: bool | None = None,
@@ -139,6 +142,8 @@ def mine(
         categorical: Names or patterns (with ``*`` and ``?``) of sensors or columns that hold states, not numbers.
         numeric: Names or patterns of sensors or columns that hold numbers, not states.
         miner: The name of a miner, a miner class, or a miner.
+        known: Rules that are known already, as ``read_known`` takes them. They are counted and told apart, and what
+            follows from them is left out by the refinement.
         refine: Settings of the refinement, such as ``{"significance": 0.05, "digest": 100}`` (see ``refine``);
             ``None`` or ``False`` to return all rules as they are found.
         laws: Whether to search the laws of the plant too (``find_laws``); by default if there is a graph and a digest
@@ -176,6 +181,7 @@ def mine(
     read = recorded_input(base.input, *given) if any(part is not None for part in given) else base.input
     asked = replace(
         base,
+        known=base.known if known is None else read_known(known),
         input=read_as(given_values(read, target=target), categorical=categorical, numeric=numeric),
         windows=given_values(base.windows, every=windows, derive=_several(derive)),
         discretize=given_values(base.discretize, bins=bins, scope=scope),
@@ -272,7 +278,14 @@ def mine_rules(
 
 
 def refine_rules(
-    rules: RuleSet, table: Table, miner: BaseMiner, system: AnySystem | None, config: Config, *, progress: Progress
+    rules: RuleSet,
+    table: Table,
+    miner: BaseMiner,
+    system: AnySystem | None,
+    config: Config,
+    *,
+    known: RuleSet | None = None,
+    progress: Progress,
 ) -> RuleSet:
     """Return the rules worth reading, if refinement is asked for; otherwise the rules as they are."""
     refuse_raw(miner, config)
@@ -292,6 +305,7 @@ def refine_rules(
         ontology=None if system is None else system.ontology,
         denominator=miner.denominator,
         seed=config.seed,
+        known=known,
         progress=progress,
         **steps,
     )
@@ -352,10 +366,16 @@ def _run_on(
     with _timed("windows", seconds):
         readings = window_readings(system, config)
         config = replace(config, windows=replace(config.windows, every=window_text(readings)))
+    known = None
+    if config.known:
+        with _timed("known rules", seconds):
+            known = count_known(config.known, readings, system, config, denominator=miner.denominator)
+    search = partial(_search, miner=miner, readings=readings, system=system, tell=tell, seconds=seconds, given=given)
+    search = partial(search, executor=executor, known=known)
     tried: list[_Searched] = []
     try:
         for n_bins in bins_to_try(config):
-            tried.append(_search(with_bins(config, n_bins), miner, readings, system, tell, seconds, given, executor))
+            tried.append(search(with_bins(config, n_bins)))
             # A rule that nobody finds about fifths may be one about thirds.
             last = tried[-1]
             if len(last.rules) >= FEW_RULES or last.rules.ending is not Ending.COMPLETE or _is_large(last):
@@ -364,7 +384,7 @@ def _run_on(
         hardly_any = len(best.rules) < HARDLY_ANY and best.rules.ending is Ending.COMPLETE
         if fallback is not None and hardly_any and not isinstance(system, Sites):
             plain = replace(fallback, windows=config.windows)
-            best = _with_fallback(best, _search(plain, miner, readings, system, tell, seconds, given, executor))
+            best = _with_fallback(best, search(plain))
     except KeyboardInterrupt:
         if not tried:
             raise
@@ -383,11 +403,13 @@ def _run_on(
         kept = best
         if laws and best.config.refine.most:
             kept = best._replace(rules=drop_implied(best.rules, laws))
-        logic = [note for part in (laws, controls) if part is not None for note in part.notes]
+        logic = [note for part in (known, laws, controls) if part is not None for note in part.notes]
         run = _finish(kept, miner, readings.notes, inputs, seconds, logic)
-        counted = {name: len(part) for name, part in (("laws", laws), ("controls", controls)) if part is not None}
+        parts = (("known", known), ("laws", laws), ("controls", controls))
+        counted = {name: len(part) for name, part in parts if part is not None}
         summary = {**run.summary, **counted}
-        return replace(run, laws=laws, controls=controls, summary=summary, system=system, readings=readings)
+        run = replace(run, known=known, system=system, readings=readings)
+        return replace(run, laws=laws, controls=controls, summary=summary)
 
     return _saved(finish)
 
@@ -456,14 +478,21 @@ def _run_frame(
         table: Table = (
             build_row_features(frame, planned.input) if raw else build_rows(frame, planned.input, planned.discretize)
         )
+    known = None
+    if planned.known:
+        with _timed("known rules", seconds):
+            known = count_known_rows(planned.known, frame, planned, denominator=made.denominator)
     with _open(planned, executor) as where:
-        searched = _mine_table(planned, made, table, None, tell, seconds, given, where)
+        searched = _mine_table(planned, made, table, None, tell, seconds, given, where, known)
 
     def finish() -> Run:
         inputs: dict[str, Any] = {"table_sha256": hash_table(table)}
         if planned.input.sensors is not None:
             inputs["sensors"] = hash_files(_several_paths(planned.input.sensors))
-        return _finish(searched, made, (), inputs, seconds)
+        run = _finish(searched, made, (), inputs, seconds, () if known is None else known.notes)
+        if known is None:
+            return run
+        return replace(run, known=known, summary={**run.summary, "known": len(known)})
 
     return _saved(finish)
 
@@ -538,11 +567,12 @@ def _search(
     seconds: dict[str, float],
     given: frozenset[str],
     executor: Executor,
+    known: RuleSet | None = None,
 ) -> _Searched:
     """Build the table, mine and refine; the seconds of each step are added up."""
     with _timed("transactions", seconds):
         table = table_for(miner, readings, system, config)
-    return _mine_table(config, miner, table, system, tell, seconds, given, executor)
+    return _mine_table(config, miner, table, system, tell, seconds, given, executor, known)
 
 
 def _mine_table(
@@ -554,6 +584,7 @@ def _mine_table(
     seconds: dict[str, float],
     given: frozenset[str],
     executor: Executor,
+    known: RuleSet | None = None,
 ) -> _Searched:
     """Mine and refine."""
     with _timed("mine", seconds):
@@ -570,7 +601,7 @@ def _mine_table(
         refined = found
         if found.ending is not Ending.INTERRUPTED:
             try:
-                refined = refine_rules(found, table, miner, system, config, progress=tell)
+                refined = refine_rules(found, table, miner, system, config, known=known, progress=tell)
             except KeyboardInterrupt:
                 note = "interrupted: these are the rules before refinement"
                 refined = replace(found, notes=(*found.notes, note), ending=Ending.INTERRUPTED)
@@ -598,7 +629,7 @@ def _eased(
         return config, miner, ()
     # A number of hops stays one: the lists of neighbours are no setting that a person would write down.
     changed = {name: value for name, value in vars(suggested).items() if value is not getattr(placed, name)}
-    eased = replace(miner, **changed)
+    eased = replace(miner, **changed)  # type: ignore[type-var]
     settings = {name: value for name, value in settings_of(eased).items() if is_set(value)}
     return replace(config, miner=replace(config.miner, settings=settings)), eased, (note,)
 

@@ -2,7 +2,8 @@
 
 The folder holds ``config.toml``, ``rules.parquet``, ``rules.json``, ``summary.json``, ``provenance.json``,
 ``discretizer.json`` (the bins, so that later data are cut at the same edges), ``laws.json`` and ``controls.json`` if
-these were searched, ``places.parquet`` (the counts of lifted rules by place), ``model/`` if the miner learned one, and
+these were searched, ``known.json`` if rules were known, ``places.parquet`` (the counts of lifted rules by place),
+``model/`` if the miner learned one, and
 ``reviews.json`` once somebody has reviewed a rule. ``manifest.json`` has the checksums of all of these but of
 ``reviews.json``, which carries its own; a file is compared with its checksum before it is used.
 This module writes and reads run folders; it neither mines nor counts.
@@ -34,6 +35,7 @@ from thence.integrity.manifest import CheckedFolder, new_listed_file, write_mani
 from thence.laws.law import Law, Laws
 from thence.readings.windows import WindowedReadings
 from thence.refinement.exceptions import exceptions, exceptions_among
+from thence.rules.known import tell_known
 from thence.rules.ruleset import Rule, RuleSet
 from thence.runs.configuration import Config
 from thence.runs.keys import is_key, key_of
@@ -67,7 +69,7 @@ Found = TypeVar("Found", Laws, Controls)
 _FILES = ("config.toml", "rules.parquet", "rules.json", "provenance.json", "summary.json")
 _BINS = "discretizer.json"
 _MODEL = "model"
-_LAWS, _CONTROLS = "laws.json", "controls.json"
+_LAWS, _CONTROLS, _KNOWN = "laws.json", "controls.json", "known.json"
 _MOST_JSON_RULES = 100_000
 _AGAIN = "mine again"
 _FOREIGN = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
@@ -102,6 +104,7 @@ class Run:
         controls: What makes its actuators switch, if that was searched.
         system: What was mined, if it was no plain table; only in the process that mined it.
         readings: Its readings in windows; only in the process that mined it.
+        known: The known rules, counted on the same data, if there were any.
 
     Examples:
         >>> import thence as th
@@ -122,6 +125,7 @@ class Run:
     controls: Controls | None = field(default=None, repr=False)
     system: AnySystem | None = field(default=None, repr=False)
     readings: WindowedReadings | None = field(default=None, repr=False)
+    known: RuleSet | None = field(default=None, repr=False)
 
     @property
     def complete(self) -> bool:
@@ -180,6 +184,8 @@ class Run:
             for name, found in ((_LAWS, self.laws), (_CONTROLS, self.controls)):
                 if found is not None:
                     _write_json(folder / name, found.to_dict())
+            if self.known is not None:
+                write_rules(self.known, folder / _KNOWN)
             if self.model is not None:
                 (folder / _MODEL).mkdir()
                 self.model.save(folder / _MODEL)
@@ -364,8 +370,9 @@ class Run:
 
     @property
     def logic(self) -> dict[str, list[str]]:
-        """The sentences of laws and controls by title, of those that were found."""
+        """The sentences of known rules, laws and controls by title, of those that there are."""
         found = {
+            "known rules": [] if self.known is None else tell_known(self.known),
             "laws": [law.english for law in self.laws or ()],
             "controls": [] if self.controls is None else self.controls.sentences,
         }
@@ -481,7 +488,18 @@ def load_run(path: str | Path) -> Run:
         folder,
         laws=_read_logic(files, _LAWS, Laws.from_dict),
         controls=_read_logic(files, _CONTROLS, Controls.from_dict),
+        known=_read_known(files),
     )
+
+
+def _read_known(files: CheckedFolder) -> RuleSet | None:
+    if not files.has(_KNOWN):
+        return None
+    try:
+        return replace(read_rules(files.require(_KNOWN)), ordered=True)
+    except InputError as error:
+        where = str(files.folder / _KNOWN)
+        raise RunError(f"the known rules cannot be read: {error.message}", where=where, hint=_AGAIN) from error
 
 
 def _read_logic(files: CheckedFolder, name: str, build: Callable[..., Found]) -> Found | None:

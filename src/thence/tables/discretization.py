@@ -63,6 +63,7 @@ METHODS: Registry[Any] = Registry(
 
 MAX_BINS = 32_000
 MAX_DISTINCT = 20
+_LONGEST_WINDOW = 1e11  # seconds: three thousand years
 FINE_BINS, FINE_RANKS = 1000, 100
 """Number of bins, and of ranks, for thresholds that are sharper than the bins of the search."""
 POOLED = 1 << 22
@@ -671,6 +672,14 @@ class Discretizer:
         Args:
             data: The dict that ``to_dict`` returned.
         """
+        places, seconds = dict(data.get("places", {})), data.get("window_seconds", 0.0)
+        states = {kind: tuple(known) for kind, known in data.get("states", {}).items()}
+        if not all(isinstance(one, (str, bool, int, float)) for known in states.values() for one in known):
+            raise TypeError("states must be text, numbers or truth values")
+        if not all(isinstance(one, str) for one in places.values()):
+            raise TypeError("the nodes of sensors must be text")
+        if isinstance(seconds, str) or not 0 <= float(seconds) <= _LONGEST_WINDOW:
+            raise ValueError(f"windows of {seconds!r} seconds")
         return Discretizer(
             data["method"],
             data["bins"],
@@ -678,9 +687,9 @@ class Discretizer:
             data["edges"],
             {key: Binning.from_dict(value) for key, value in data["binnings"].items()},
             tuple(data.get("systems", ())),
-            data.get("places", {}),
-            {kind: tuple(states) for kind, states in data.get("states", {}).items()},
-            data.get("window_seconds", 0.0),
+            places,
+            states,
+            float(seconds),
             data.get("parts", 1),
             data.get("towards", ""),
         )

@@ -253,8 +253,8 @@ class Aerial(BaseMiner):
         Args:
             table: A discretized table.
             progress: Called as training and extraction advance.
-            executor: Where to extract and count, with the same rules. The network is trained in this process, or there if
-                its training settings have several ``parts``.
+            executor: Where to extract and count, with the same rules. The network is trained in this process, or there
+                if its training settings have several ``parts``.
 
         Raises:
             ConfigError: If ``device`` is not ``"cpu"`` and the executor is a cluster.

@@ -186,7 +186,9 @@ def _forward(
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _answer(out: Floats, target: NDArray[np.bool_], known: NDArray[np.bool_], softmax: Ints, factor: float) -> float:
+def _answer(
+    out: Floats, target: NDArray[np.bool_], known: NDArray[np.bool_], softmax: Ints, factor: np.float32
+) -> float:
     """Replace the logits of a row by the gradient of its loss, and return the loss, summed over the known items."""
     loss = 0.0
     closest = np.float32(CLOSEST)

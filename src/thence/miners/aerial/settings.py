@@ -45,14 +45,14 @@ class TrainingSettings:
         seed: Random seed.
         device: ``"cpu"`` or ``"cuda"``, optionally with a number (``"cuda:1"``).
         faithful_widths: Whether to choose the widths as the paper's code does. Ignored if ``widths`` is given.
-        least_widths: Lower bounds of these widths; ``(0, 0, 0)`` are those of the code, where few items give an innermost
-            layer of width 0, whose output does not depend on the input.
+        least_widths: Lower bounds of these widths; ``(0, 0, 0)`` are those of the code, where few items give an
+            innermost layer of width 0, whose output does not depend on the input.
         bottleneck: ``"tanh"``, or ``"linear"`` for an innermost layer without tanh, as in the paper's code.
-        softmax: ``"feature"`` computes one softmax per feature. ``"node"`` computes one over all properties of a node, as
-            the paper's code does: with k properties it has k ones, and none can come near 1. It needs gaussian noise
+        softmax: ``"feature"`` computes one softmax per feature. ``"node"`` computes one over all properties of a node,
+            as the paper's code does: with k properties it has k ones, and none can come near 1. It needs gaussian noise
             and no held-out rows.
-        loss_per: ``"row"`` averages the loss over the rows, ``"output"`` over rows and outputs, as the paper's code does.
-            The two differ by a factor, to which Adam is nearly invariant.
+        loss_per: ``"row"`` averages the loss over the rows, ``"output"`` over rows and outputs, as the paper's code
+            does. The two differ by a factor, to which Adam is nearly invariant.
         reshuffle: Whether each epoch has an order of its own; otherwise the rows are shuffled once.
         curriculum: Whether masked training begins with many visible features and ends with few.
         parts: In how many parts the gradients of a batch are computed and added. On a Ray cluster each part is computed
@@ -126,8 +126,9 @@ class TrainingSettings:
         ):
             if getattr(self, name) not in known:
                 raise ConfigError(f"{name} must be '{known[0]}' or '{known[1]}', got {getattr(self, name)!r}")
-        least = self.least_widths
-        if isinstance(least, str) or not isinstance(least, Iterable) or len(least := tuple(least)) != 3:
+        given: Any = self.least_widths
+        least = () if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
+        if len(least) != 3:
             raise ConfigError(
                 f"least_widths must be three integers, got {self.least_widths!r}", hint="such as (16, 8, 4)"
             )

@@ -388,7 +388,7 @@ class _Trainer:
             self.optimiser.betas,
             self.optimiser.epsilon,
         )
-        moments = [tensor.numpy() for tensor in (self.optimiser.flat, self.optimiser.mean, self.optimiser.square)]
+        flat, mean, square = (one.numpy() for one in (self.optimiser.flat, self.optimiser.mean, self.optimiser.square))
         total = 0.0
         for codes in self._batches(max(1, COMPILED_ROWS // self.batch) * self.batch):
             steps = math.ceil(len(codes) / self.batch)
@@ -396,7 +396,7 @@ class _Trainer:
             noise = torch.randn(len(codes), layout.n_items, generator=self.hide).mul_(options.noise)
             rates = (self.learning_rate * share).astype(np.float32)
             numbers = codes.numpy().astype(np.int64)
-            total += make_steps(numbers, noise.numpy(), *moments, self.optimiser.count, rates, given)
+            total += make_steps(numbers, noise.numpy(), flat, mean, square, self.optimiser.count, rates, given)
             self.optimiser.count += steps
             self.step += steps
         return total
@@ -506,7 +506,7 @@ def _sum_by_item(items: Tensor, gradients: Tensor, n_items: int) -> Tensor:
 
 
 def _widening(n_items: int) -> float:
-    """Return how many times larger batches are than in a narrow table, from 1 to 2; showings are as many times fewer."""
+    """Return how many times larger batches are than in a narrow table (1 to 2), and how many times fewer showings."""
     return math.sqrt(min(max(n_items, WIDENS_FROM), WIDENS_TO) / WIDENS_FROM)
 
 

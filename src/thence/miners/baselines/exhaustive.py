@@ -207,8 +207,8 @@ class FPGrowth(_Exhaustive):
         denominator: Which rows a rule is counted over: ``"present"`` are those in which all its features are present,
             ``"all"`` are all rows.
         max_rows: The largest number of rows of a block to write out; longer tables are refused.
-        consequents: ``"one"`` makes rules with one consequent. ``"cut"`` makes rules with consequents of any length, applies
-            ``min_confidence`` to them and keeps the first item of the consequent, as the published code does.
+        consequents: ``"one"`` makes rules with one consequent. ``"cut"`` makes rules with consequents of any length,
+            applies ``min_confidence`` to them and keeps the first item of the consequent, as the published code does.
         duplicates: Whether to ``"drop"`` or ``"keep"`` the duplicates that result from ``consequents="cut"``.
         implied: Whether to ``"drop"`` or ``"keep"`` rules in which one item implies another.
 
@@ -242,8 +242,8 @@ class HMine(_Exhaustive):
         denominator: Which rows a rule is counted over: ``"present"`` are those in which all its features are present,
             ``"all"`` are all rows.
         max_rows: The largest number of rows of a block to write out; longer tables are refused.
-        consequents: ``"one"`` makes rules with one consequent. ``"cut"`` makes rules with consequents of any length, applies
-            ``min_confidence`` to them and keeps the first item of the consequent, as the published code does.
+        consequents: ``"one"`` makes rules with one consequent. ``"cut"`` makes rules with consequents of any length,
+            applies ``min_confidence`` to them and keeps the first item of the consequent, as the published code does.
         duplicates: Whether to ``"drop"`` or ``"keep"`` the duplicates that result from ``consequents="cut"``.
         implied: Whether to ``"drop"`` or ``"keep"`` rules in which one item implies another.
 

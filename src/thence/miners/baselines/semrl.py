@@ -15,8 +15,9 @@ The published code differs, and its results can only be compared with others if 
 * it counts over all rows, including those with missing values.
 
 What the published code does before it has a table (missing values become zero, averages are rounded to integers, bins
-are closed at both ends) is reproduced by ``thence.experiments.published_tables`` only. Note also that its comparison of "with semantics" and "without" changes
-two things at once: existential items drop the identity of the sensors, plain items keep it.
+are closed at both ends) is reproduced by ``thence.experiments.published_tables`` only. Note also that its
+comparison of "with semantics" and "without" changes two things at once: existential items drop
+the identity of the sensors, plain items keep it.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ class NaiveSemRL(SupportFromRules):
             (``pip install 'thence[baselines]'``).
         published_encoding: Whether to reproduce the flaws of the published code, for comparison only. The guide on
             baselines lists them. It sets the next three settings, and counts over all rows.
-        consequents: ``"one"`` makes rules with one consequent. ``"cut"`` makes rules with consequents of any length, applies
-            ``min_confidence`` to them and keeps the first item of the consequent.
+        consequents: ``"one"`` makes rules with one consequent. ``"cut"`` makes rules with consequents of any length,
+            applies ``min_confidence`` to them and keeps the first item of the consequent.
         duplicates: Whether to ``"drop"`` or ``"keep"`` the duplicates that result from ``consequents="cut"``.
         implied: Whether to ``"drop"`` or ``"keep"`` rules in which one item implies another.
         min_support: The lowest support of a rule, above 0 and at most 1.
