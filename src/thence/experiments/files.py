@@ -78,6 +78,7 @@ class Parameters:
     fallback_min_support: float
     least_min_support: float
     least_published_support: float
+    released_min_support: float
     noise: float
     epochs: int
     batch_size: int
@@ -100,7 +101,9 @@ class Parameters:
     aerial_antecedents: tuple[int, ...] = ()
     aerial_full_search: int = 2
     sweep_evaluations: tuple[int, ...] = ()
+    sweep_max_rules: int = 1_000_000_000
     ablation_evaluations: int = 10_000
+    complexity_sensors: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         for name in (
@@ -109,6 +112,7 @@ class Parameters:
             "fallback_min_support",
             "least_min_support",
             "least_published_support",
+            "released_min_support",
             "likeness",
         ):
             if not 0 < getattr(self, name) <= 1:

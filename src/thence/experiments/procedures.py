@@ -15,16 +15,20 @@ from typing import Any
 
 from thence.experiments.files import Parameters
 from thence.experiments.methods import (
-    GAPS,
     Record,
     derive_min_support,
     drop_static_antecedents,
     drop_static_consequents,
     make_aerial,
     make_exact,
+    measure_as_arm_ae,
     measure_rules,
+    measure_whole_rules,
     mine_timed,
+    table_of,
+    tally_exact,
 )
+from thence.experiments.published_tables import Encoding
 from thence.experiments.samples import Sample
 from thence.rules.ruleset import Ending, RuleSet
 
@@ -49,6 +53,7 @@ _EXHAUSTIVE = (
     "fallback_min_support",
     "least_min_support",
     "least_published_support",
+    "released_min_support",
     "max_rules",
 )
 
@@ -70,15 +75,19 @@ class Procedure:
 
 def compare_semantics(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
     """Mine with FP-Growth and Aerial, with and without semantics, in every encoding."""
-    for variant in ("faithful", "corrected"):
+    exhaustive = {"published": _mine_published, "faithful": _mine_faithful, "corrected": _mine_corrected}
+    for variant, mine in exhaustive.items():
         least: dict[str, float] = {}
-        for condition, mode in (("w-s", "grounded"), ("wo-s", "none")):
+        for condition, table in (
+            ("w-s", table_of(sample, variant, "grounded")),
+            ("wo-s", table_of(sample, variant, "none")),
+        ):
             notify(f"Aerial {condition}, {variant}")
-            rules, seconds = mine_timed(make_aerial(variant, p, seed), sample.table(mode, gaps=GAPS[variant]))
+            rules, seconds = mine_timed(make_aerial(variant, p, seed), table)
             yield measure_rules(f"Aerial {condition}", variant, rules, seconds=seconds)
             least[condition] = derive_min_support(rules, p)
         notify(f"FP-Growth, {variant}")
-        yield from (_mine_as_published if variant == "faithful" else _mine_corrected)(sample, p, seed, least)
+        yield from mine(sample, p, seed, least)
 
 
 def mine_lifted(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
@@ -103,8 +112,25 @@ def _extract_at_similarities(learner: Any, model: Any, table: Any, p: Parameters
         yield measure_rules("Aerial by similarity", variant, rules, at=similarity)
 
 
-def _mine_as_published(sample: Sample, p: Parameters, seed: int, least: Mapping[str, float]) -> Iterator[Record]:
-    """Mine with the FP-Growth of mlxtend without semantics, and with Naive SemRL as published."""
+def _mine_published(sample: Sample, p: Parameters, seed: int, least: Mapping[str, float]) -> Iterator[Record]:
+    """Mine with FP-Growth and H-Mine of mlxtend as the released code does, on its tables and at its minimum support."""
+    from thence.miners.baselines.exhaustive import FPGrowth
+    from thence.miners.baselines.semrl import NaiveSemRL
+
+    limits: dict[str, Any] = {"min_support": p.released_min_support, "min_confidence": p.min_confidence}
+    limits["max_antecedents"] = p.antecedents
+    facts = {"min_support": p.released_min_support}
+    without = FPGrowth(consequents="cut", duplicates="keep", context_consequents=True, denominator="all", **limits)
+    rules, seconds = mine_timed(without, sample.published_table("none"))
+    yield measure_rules("FP-Growth wo-s", "published", rules, seconds=seconds, **facts)
+    for row, algorithm in (("FP-Growth w-s", "fpgrowth"), ("H-Mine w-s", "hmine")):
+        naive = NaiveSemRL(algorithm=algorithm, published_encoding=True, **limits)  # type: ignore[arg-type]
+        rules, seconds = mine_timed(naive, sample.published_table("existential"))
+        yield measure_rules(row, "published", rules, seconds=seconds, **facts)
+
+
+def _mine_faithful(sample: Sample, p: Parameters, seed: int, least: Mapping[str, float]) -> Iterator[Record]:
+    """Mine with the FP-Growth of mlxtend without semantics, and with Naive SemRL in its published encoding."""
     from thence.miners.baselines.exhaustive import FPGrowth
     from thence.miners.baselines.semrl import NaiveSemRL
 
@@ -112,9 +138,10 @@ def _mine_as_published(sample: Sample, p: Parameters, seed: int, least: Mapping[
     without, with_ = least["wo-s"], max(least["w-s"], p.least_published_support)
     rules, seconds = mine_timed(FPGrowth(min_support=without, **limits), sample.table("none", gaps="zero"))
     yield measure_rules("FP-Growth wo-s", "faithful", rules, seconds=seconds, min_support=without)
-    published = NaiveSemRL(min_support=with_, published_encoding=True, **limits)
-    rules, seconds = mine_timed(published, sample.table("existential", gaps="zero"))
-    yield measure_rules("FP-Growth w-s", "faithful", rules, seconds=seconds, min_support=with_)
+    for row, algorithm in (("FP-Growth w-s", "fpgrowth"), ("H-Mine w-s", "hmine")):
+        naive = NaiveSemRL(algorithm=algorithm, min_support=with_, published_encoding=True, **limits)  # type: ignore[arg-type]
+        rules, seconds = mine_timed(naive, sample.table("existential", gaps="zero"))
+        yield measure_rules(row, "faithful", rules, seconds=seconds, min_support=with_)
     # mlxtend cannot hold the frequent itemsets with static consequents; the exact miner finds the same rules.
     rules = make_exact(p, least["w-s"], context_consequents=True).mine(sample.table("grounded", gaps="zero"))
     yield measure_rules("FP-Growth w-s (grounded)", "faithful", rules, min_support=least["w-s"], **_limit_facts(rules))
@@ -144,7 +171,17 @@ def _limit_facts(rules: RuleSet) -> dict[str, Any]:
 
 
 def run_optimisers(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
-    """Mine with every optimiser of TS-NARM at the full number of evaluations."""
+    """Mine with every optimiser of TS-NARM at the full number of evaluations, as described and as released."""
+    from thence.miners.baselines.narm import TSNARM
+
+    table = sample.feature_table(encoding=Encoding())
+    for algorithm in p.algorithms:
+        notify(f"{OPTIMISERS[algorithm]}, released code")
+        miner = TSNARM.published(algorithm, evaluations=p.evaluations, seed=seed)
+        begin = time.process_time()
+        found = miner.search(table)
+        seconds = time.process_time() - begin
+        yield measure_whole_rules(OPTIMISERS[algorithm], found, seconds=seconds, evaluations=p.evaluations)
     yield from _optimise(sample, p, seed, notify, (p.evaluations,), show_at=False)
 
 
@@ -185,9 +222,9 @@ def _optimise(
 
 def sweep_similarity(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
     """Train Aerial once and extract rules at every similarity."""
-    for variant in ("faithful", "corrected"):
+    for variant in ("published", "faithful", "corrected"):
         notify(f"Aerial, {variant}")
-        table = sample.table("grounded", gaps=GAPS[variant])
+        table = table_of(sample, variant, "grounded")
         learner = make_aerial(variant, p, seed)
         yield from _extract_at_similarities(learner, learner.train(table), table, p, variant)
 
@@ -204,10 +241,9 @@ def sweep_exhaustive(sample: Sample, p: Parameters, seed: int, notify: Notify) -
     for name, settings in sweeps:
         for at, antecedents, least in settings:
             notify(f"exhaustive, {name} {at:g}")
-            miner = make_exact(p, least, max_antecedents=antecedents)
-            rules, seconds = mine_timed(miner, table)
-            facts: dict[str, Any] = {"min_support": least, "max_antecedents": antecedents, **_limit_facts(rules)}
-            yield measure_rules(f"Exhaustive by {name}", "corrected", rules, seconds=seconds, at=at, **facts)
+            miner = make_exact(p, least, max_antecedents=antecedents, max_rules=p.sweep_max_rules)
+            facts: dict[str, Any] = {"min_support": least, "max_antecedents": antecedents}
+            yield tally_exact(miner, table, row=f"Exhaustive by {name}", at=at, **facts)
             if antecedents > p.mlxtend_antecedents:
                 continue
             for row, kind in (("FP-Growth", FPGrowth), ("H-Mine", HMine)):
@@ -219,7 +255,7 @@ def sweep_exhaustive(sample: Sample, p: Parameters, seed: int, notify: Notify) -
 def sweep_aerial(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
     """Mine with Aerial, varying the number of antecedents; times include training and extraction."""
     for variant in ("faithful", "corrected"):
-        table = sample.table("grounded", gaps=GAPS[variant])
+        table = table_of(sample, variant, "grounded")
         for antecedents in p.aerial_antecedents:
             notify(f"Aerial, {antecedents} antecedents, {variant}")
             search = "full" if antecedents <= p.aerial_full_search else "grow"
@@ -235,9 +271,13 @@ def run_arm_ae(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iter
     """Mine with ARM-AE, with as many rules per consequent as Aerial finds per feature."""
     from thence.miners.baselines.arm_ae import ARMAE
 
+    notify("ARM-AE, released code")
+    rules, seconds = mine_timed(ARMAE.published(seed=seed), sample.published_table("none"))
+    yield measure_as_arm_ae("ARM-AE", rules, seconds=seconds, rules_per_consequent=2)
+    yield measure_rules("ARM-AE (measured as the others)", "published", rules)
     for variant in ("faithful", "corrected"):
         notify(f"ARM-AE, {variant}")
-        table = sample.table("grounded", gaps=GAPS[variant])
+        table = table_of(sample, variant, "grounded")
         found = make_aerial(variant, p, seed).mine(table)
         per_consequent = max(1, min(len(found) // max(table.n_features, 1), p.most_per_consequent))
         miner = ARMAE(
@@ -251,6 +291,73 @@ def run_arm_ae(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iter
         )
         rules, seconds = mine_timed(miner, table)
         yield measure_rules("ARM-AE", variant, rules, seconds=seconds, rules_per_consequent=per_consequent)
+
+
+def ablate_aerial(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
+    """Go from the released Aerial to ours, one setting at a time; then exchange single settings of two variants."""
+    from thence.experiments.ablations import list_aerial, list_masking
+
+    for number, (step, miner, table) in enumerate(list_aerial(sample, p, seed)):
+        notify(f"Aerial, {step.name}")
+        rules, seconds = mine_timed(miner, table)
+        yield measure_rules(f"Aerial w-s {number:02d}: {step.name}", step.variant, rules, seconds=seconds)
+    for name, variant, miner in list_masking(p, seed):
+        notify(f"Aerial without semantics, {variant}, {name}")
+        rules, seconds = mine_timed(miner, sample.table("none"))
+        yield measure_rules(f"Aerial wo-s: {name}", variant, rules, seconds=seconds)
+
+
+def ablate_others(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
+    """Go from the released LSHADE and ARM-AE to the paper's text, one setting at a time."""
+    from thence.experiments.ablations import NARM_STEPS, list_arm_ae
+    from thence.miners.baselines.narm import TSNARM
+
+    chosen: dict[str, Any] = {}
+    rounded, plain = sample.feature_table(encoding=Encoding()), sample.feature_table()
+    for number, (name, changes) in enumerate([*NARM_STEPS.items(), ("means not rounded (faithful)", {})]):
+        notify(f"LSHADE, {name}")
+        chosen |= changes
+        optimiser = TSNARM.published("lshade", evaluations=p.ablation_evaluations, seed=seed, **chosen)
+        begin = time.process_time()
+        found = optimiser.search(rounded if number < len(NARM_STEPS) else plain)
+        yield measure_whole_rules(f"LSHADE {number}: {name}", found, seconds=time.process_time() - begin)
+    for number, (name, miner, table) in enumerate(list_arm_ae(sample, seed)):
+        notify(f"ARM-AE, {name}")
+        rules, seconds = mine_timed(miner, table)
+        if number == 0:
+            yield measure_as_arm_ae("ARM-AE 0: released code, its own measures", rules, seconds=seconds)
+        yield measure_rules(f"ARM-AE {number + 1}: {name}", "published", rules, seconds=seconds)
+
+
+def measure_complexity(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
+    """Time Aerial's training by the number of sensors, and Aerial and exhaustive mining by minimum support."""
+    for number in p.complexity_sensors:
+        notify(f"training, {number} sensors")
+        part = replace(sample, sensors=sample.sensors[:number])
+        table = part.table("none", gaps="zero")
+        for variant in ("faithful", "corrected"):
+            learner = make_aerial(variant, p, seed)
+            begin = time.process_time()
+            learner.train(table)
+            seconds = time.process_time() - begin
+            values = {"features": float(table.n_features)}
+            yield {
+                "row": "Aerial's training by sensors",
+                "variant": variant,
+                "at": float(number),
+                "values": {},
+                "seconds": seconds,
+                "facts": values,
+            }
+    few = replace(sample, sensors=sample.sensors[: p.sensors])
+    table = few.table("none")
+    for least in p.sweep_min_supports:
+        notify(f"minimum support {least:g}")
+        learner = make_aerial("corrected", p, seed, min_support=least)
+        rules, seconds = mine_timed(learner, table)
+        yield measure_rules("Aerial by minimum support", "corrected", rules, seconds=seconds, at=least)
+        miner = make_exact(p, least, max_rules=p.sweep_max_rules, max_antecedents=p.sweep_supports_antecedents)
+        yield tally_exact(miner, table, row="Exhaustive by minimum support", at=least)
 
 
 _SEMANTICS = (*_TABLES, *_AERIAL, *_EXHAUSTIVE)
@@ -275,7 +382,7 @@ PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
                 "sweep_supports_antecedents",
                 "mlxtend_antecedents",
                 "min_confidence",
-                "max_rules",
+                "sweep_max_rules",
                 *_TABLES,
             ),
         ),
@@ -285,6 +392,22 @@ PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
         "arm-ae": Procedure(
             run_arm_ae,
             ("sensors", "likeness", "most_per_consequent", "arm_ae_epochs", "arm_ae_batch_size", *_TABLES, *_AERIAL),
+        ),
+        "ablation-aerial": Procedure(ablate_aerial, ("sensors", *_TABLES, *_AERIAL)),
+        "ablation-others": Procedure(ablate_others, ("sensors", "ablation_evaluations", *_TABLES)),
+        "complexity": Procedure(
+            measure_complexity,
+            (
+                "sensors",
+                "complexity_sensors",
+                "sweep_min_supports",
+                "sweep_supports_antecedents",
+                "sweep_max_rules",
+                "min_confidence",
+                *_TABLES,
+                *_AERIAL,
+            ),
+            sensors=80,
         ),
     }
 )

@@ -157,6 +157,30 @@ class Exact(BaseMiner):
             return replace(RuleSet.empty(*self._why_empty(table), facts=parts[0].facts), ending=rules.ending)
         return rules.filter(bounds=self.bounds) if self.bounds else rules
 
+    def stream(self, table: TransactionTable) -> Generator[RuleBlock]:
+        """Yield the rules of a table in blocks of arrays, for searches whose rules do not fit in memory.
+
+        Items are numbered as in the bitmaps of each block of the table, of which at least support and confidence are
+        met; ``bounds`` are not applied. The search ends after ``max_rules`` rules of a block of the table.
+
+        Args:
+            table: A discretized table.
+
+        Examples:
+            >>> import polars as pl
+            >>> frame = pl.DataFrame({"a": ["x", "y"] * 50, "b": ["u", "v"] * 50})
+            >>> sum(len(piece) for piece in Exact().stream(TransactionTable.from_frame(frame)))
+            4
+        """
+        require_codes(table, self.name)
+        bounds = {"min_support": self.min_support, "min_confidence": self.min_confidence, "max_rules": self.max_rules}
+        for at, block in enumerate(table.blocks):
+            trivial = trivial_pairs(block)
+            search = self._search(at, len(block.columns), None)
+            with closing(search(**search_input(self, block), **bounds, max_antecedents=self.max_antecedents)) as pieces:
+                for piece in pieces:
+                    yield piece if trivial is None else _nontrivial(piece, trivial)
+
     def _mine_block(
         self, table: TransactionTable, at: int, room: int, progress: Progress, executor: Executor | None
     ) -> RuleSet:
