@@ -223,3 +223,21 @@ def test_a_schema_gives_all_it_says() -> None:
     assert ontology.name == "tiny" and ontology.is_a("B", "A") and ontology.deprecated == {"B": "A"}
     assert ontology.relations["r"] == Relation(names("A"), names("B"), inverse="s", symmetric=True)
     assert ontology.properties == {"p": names("A"), "q": names()} and ontology.units == {"p": "m"}
+
+
+def test_an_ontology_brings_known_rules() -> None:
+    rule = {"name": "physics", "pattern": "(f:flow)-[in]->(p:Pump)", "if": ["f > 0"], "then": "(?p:Pump).power > 0"}
+    ontology = Ontology.from_dict({"classes": {"Pump": {}}, "known": [rule]})
+    (known,) = ontology.known
+    assert known.name == "physics" and str(known) == "(f:flow)-[in]->(p:Pump) ⊢ f > 0 → (?p:Pump).power > 0"
+    assert Ontology.from_dict(ontology.to_dict()).known == ontology.known
+    assert "known" not in Ontology({"Pump": []}).to_dict()
+    # The same rule of two ontologies is one rule.
+    assert ontology.merged(Ontology({"Pump": []}, known=[known])).known == (known,)
+    assert repr(ontology).endswith("1 known rule)")
+    with pytest.raises(GraphError) as caught:
+        Ontology.from_dict({"known": [{"if": "a < 3"}, "a => b"]})
+    assert "[[known]] 1: a known rule needs 'then'" in str(caught.value)
+    assert "[[known]] 2: a known rule must be a table, got 'a => b'" in str(caught.value)
+    with pytest.raises(GraphError, match="'known' must be a list of tables"):
+        Ontology.from_dict({"known": 3})

@@ -43,6 +43,8 @@ def test_every_rule_is_its_own_text(left: list[Item], right: Item) -> None:
         ("level <= 3.3", Item.compare(LEVEL, "<=", 3.3)),
         ("Tank 1 > 1,000", Item.compare(LEVEL, ">", 1000.0)),
         ("1 <= L1 < 2", Item.among(LEVEL, Interval(1, 2))),
+        ("`Tank 1` < 3.3", Item.compare(LEVEL, "<", 3.3)),
+        ("1 <= `L1` < 2", Item.among(LEVEL, Interval(1, 2))),
         ("change of L1 >= 0", Item.compare(CHANGE, ">=", 0.0)),
         ("P1 = on", Item.compare(PUMP, "=", "on")),
         ("P1 = true", Item.compare(PUMP, "=", "1")),
@@ -108,6 +110,13 @@ def test_connectives_within_quotes_do_not_split() -> None:
     rule = KnownRule.parse("(`a and b`).value = 'x => y' and c = 1 => d = 2")
     assert rule.antecedent == ("(`a and b`).value = 'x => y'", "c = 1")
     assert rule.exact_items == (Item.is_(Feature("a and b"), "x => y"),)
+    escaped = KnownRule.parse(r"(a).value = 'it\'s x => y' => d = 2")
+    assert escaped.exact_items == (Item.is_(Feature("a"), "it's x => y"),)
+
+
+def test_an_apostrophe_within_a_word_opens_no_quotes() -> None:
+    rule = KnownRule.parse("Tom's tank < 3 and Ann's tank < 2 => pump = on")
+    assert rule.antecedent == ("Tom's tank < 3", "Ann's tank < 2")
 
 
 def test_sentences_say_how_often_a_known_rule_holds() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -185,3 +186,34 @@ def test_the_command_line_takes_known_rules(tmp_path: Path) -> None:
     )
     assert "if the flow sensor in Pipe AB reads above 20 m³/h" in " ".join(printed.split())
     assert th.load_run(out).config.known == (KnownRule(antecedent=("flow_AB > 20",), consequent="pressure_B < 50"),)
+
+
+def test_the_ontology_brings_rules_of_its_own(toy: th.System, tmp_path: Path) -> None:
+    assert toy.ontology is not None
+    settings_ = {"windows": "1h", "enrich": "lifted", "miner": "exact", "progress": "off"}
+    before = th.mine(toy, **settings_)  # type: ignore[arg-type]
+    first = before.rules.rule(0)
+    schema = tmp_path / "rules.json"
+    schema.write_text(json.dumps({"known": [KnownRule.of(first, name="manual").to_mapping()]}))
+    wiser = replace(toy, ontology=toy.ontology.merged(th.read_ontology(schema)))
+    run = th.mine(wiser, **settings_)  # type: ignore[arg-type]
+    assert run.known is not None and list(run.known) == [first]
+    assert run.known.extras["name"].tolist() == ["manual"]
+    assert first not in list(run.rules) and first in list(before.rules)
+    # The configuration does not repeat what the ontology says, and a rule that both know is told once.
+    assert run.config.known == ()
+    again = th.mine(wiser, known=KnownRule.of(first, name="manual"), **settings_)  # type: ignore[arg-type]
+    assert again.known is not None and len(again.known) == 1
+
+
+def test_an_ontology_in_rdf_brings_rules(tmp_path: Path) -> None:
+    vocabulary = """@prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix : <urn:plant:> .
+        @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+        :Pump a owl:Class .
+        :law a owl:NamedIndividual ; rdfs:label "law 7" ; <urn:thence:known> "%s" ."""
+    (tmp_path / "plant.ttl").write_text(vocabulary % "flow > 3 => pump = on")
+    ontology = th.read_ontology(tmp_path / "plant.ttl")
+    assert ontology.known == (KnownRule.parse("flow > 3 => pump = on", name="law 7"),)
+    (tmp_path / "plant.ttl").write_text(vocabulary % "flow > 3")
+    with pytest.raises(th.errors.GraphError, match=r"plant.ttl: urn:plant:law: a known rule has one '=>'"):
+        th.read_ontology(tmp_path / "plant.ttl")

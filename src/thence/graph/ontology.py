@@ -1,4 +1,4 @@
-"""The ontology: classes, relations and properties, and the validation of a graph against them.
+"""The ontology: classes, relations, properties and known rules, and the validation of a graph against them.
 
 Subclass reasoning walks the declared parents and caches the result; nothing is added to the graph or the ontology. This
 module must not parse files (see ``thence.graph.loaders``), except the water ontology that ships with the package.
@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any, TypeVar
 
-from thence.errors import GraphError, nearest
+from thence.errors import ConfigError, GraphError, nearest
 from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.graph.records import Edge, Node
+from thence.rules.known import KnownRule
 
 __all__ = ["ADMINISTRATIVE", "Breach", "Ontology", "Relation"]
 
@@ -101,6 +102,7 @@ class Ontology:
         name: The name of the ontology, for messages.
         units: The unit of each property where it is known.
         deprecated: Each deprecated class with the class that replaces it, or an empty string.
+        known: Rules that are known in this domain. ``mine`` counts them, and leaves out what follows from them.
 
     Raises:
         GraphError: If a parent, domain, range or owner is not declared. The error lists all of them.
@@ -120,6 +122,7 @@ class Ontology:
         name: str = "",
         units: Mapping[str, str] | None = None,
         deprecated: Mapping[str, str] | None = None,
+        known: Iterable[KnownRule] = (),
     ) -> None:
         self.name = name
         self.classes: Mapping[str, frozenset[str]] = {c: frozenset(parents) for c, parents in classes.items()}
@@ -127,6 +130,7 @@ class Ontology:
         self.properties: Mapping[str, frozenset[str]] = {p: frozenset(o) for p, o in (properties or {}).items()}
         self.units: Mapping[str, str] = dict(units or {})
         self.deprecated: Mapping[str, str] = dict(deprecated or {})
+        self.known: tuple[KnownRule, ...] = tuple(known)
         self._up: dict[str, frozenset[str]] = {}
         self._up_relations: dict[str, frozenset[str]] = {}
         self._down: dict[str, frozenset[str]] = {}
@@ -173,7 +177,7 @@ class Ontology:
             True
         """
         problems: list[str] = []
-        _check_keys("", schema, {"name", "classes", "relations", "properties"}, problems)
+        _check_keys("", schema, {"name", "classes", "relations", "properties", "known"}, problems)
         entries = {
             part: _entries(part, schema.get(part, {}), keys, problems)
             for part, keys in (
@@ -216,6 +220,7 @@ class Ontology:
         deprecated = {
             e: single("classes", e, "deprecated", str) for e, c in entries["classes"].items() if "deprecated" in c
         }
+        known = _known_rules(schema.get("known", []), problems)
         name = schema.get("name", where)
         if not isinstance(name, str):
             problems.append(f"'name' must be a string, got {name!r}")
@@ -228,6 +233,7 @@ class Ontology:
             name=name,
             units=units,
             deprecated=deprecated,
+            known=known,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -255,7 +261,8 @@ class Ontology:
         for name, unit in self.units.items():
             if name in properties:
                 properties[name]["unit"] = unit
-        return {"name": self.name, "classes": classes, "relations": relations, "properties": properties}
+        content = {"name": self.name, "classes": classes, "relations": relations, "properties": properties}
+        return {**content, "known": [rule.to_mapping() for rule in self.known]} if self.known else content
 
     def ancestors(self, name: str) -> frozenset[str]:
         """Return all superclasses of a class, including equivalent classes but not the class itself.
@@ -364,6 +371,7 @@ class Ontology:
             name=", ".join(part.name for part in parts if part.name),
             units={k: u for part in parts for k, u in part.units.items()},
             deprecated={k: r for part in parts for k, r in part.deprecated.items()},
+            known=dict.fromkeys(rule for part in parts for rule in part.known),
         )
 
     def validate(
@@ -478,6 +486,7 @@ class Ontology:
 
     def __repr__(self) -> str:
         sizes = f"{len(self.classes)} classes, {len(self.relations)} relations, {len(self.properties)} properties"
+        sizes += f", {len(self.known)} known rule{'s' * (len(self.known) > 1)}" if self.known else ""
         return f"Ontology({self.name + ': ' if self.name else ''}{sizes})"
 
 
@@ -516,6 +525,21 @@ def _entries(part: str, content: Any, known: set[str], problems: list[str]) -> d
             found[entry] = inner
         else:
             problems.append(f"'{part}.{entry}' must be a table, got {inner!r}")
+    return found
+
+
+def _known_rules(content: Any, problems: list[str]) -> list[KnownRule]:
+    if not isinstance(content, list):
+        problems.append(f"'known' must be a list of tables [[known]], got {content!r}")
+        return []
+    found = []
+    for number, one in enumerate(content, start=1):
+        try:
+            if not isinstance(one, Mapping):
+                raise ConfigError(f"a known rule must be a table, got {one!r}", hint="with the keys 'if' and 'then'")
+            found.append(KnownRule.from_mapping(one))
+        except ConfigError as error:
+            problems.append(f"[[known]] {number}: {error}")
     return found
 
 

@@ -326,10 +326,14 @@ def _split(text: str, marks: tuple[str, ...]) -> list[str]:
     parts, begin, at, quoted = [], 0, 0, ""
     while at < len(text):
         if quoted:
-            at += 2 if text[at] == "\\" and quoted != "`" else 1
-            quoted = "" if text[at - 1 : at] == quoted else quoted
+            if text[at] == "\\" and quoted != "`":
+                at += 2
+                continue
+            quoted = "" if text[at] == quoted else quoted
+            at += 1
             continue
-        if text[at] in _QUOTES:
+        # An apostrophe within a word opens no quotes.
+        if text[at] == "`" or (text[at] in _QUOTES and not text[max(at - 1, 0) : at].isalnum()):
             quoted = text[at]
         mark = next((one for one in marks if text.startswith(one, at)), "")
         if mark:

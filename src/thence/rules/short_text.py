@@ -87,9 +87,9 @@ def split_short(text: str) -> ShortTest | None:
     if between is not None:
         low, left, name, right, high = between.groups()
         lower = Operator.GT if left == "<" else Operator.GE
-        return ShortTest(name, ((lower, low), (Operator(right), high)))
+        return ShortTest(name.strip("`"), ((lower, low), (Operator(right), high)))
     compared = _COMPARED.fullmatch(text.strip())
     if compared is None:
         return None
     name, symbol, value = compared.groups()
-    return ShortTest(name.strip(), ((Operator(symbol), value.strip().strip("'\"")),))
+    return ShortTest(name.strip().strip("`"), ((Operator(symbol), value.strip().strip("'\"")),))

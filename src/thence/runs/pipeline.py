@@ -142,8 +142,8 @@ def mine(
         categorical: Names or patterns (with ``*`` and ``?``) of sensors or columns that hold states, not numbers.
         numeric: Names or patterns of sensors or columns that hold numbers, not states.
         miner: The name of a miner, a miner class, or a miner.
-        known: Rules that are known already, as ``read_known`` takes them. They are counted and told apart, and what
-            follows from them is left out by the refinement.
+        known: Rules that are known already, as ``read_known`` takes them, besides those of the ontology. They are
+            counted and told apart, and what follows from them is left out by the refinement.
         refine: Settings of the refinement, such as ``{"significance": 0.05, "digest": 100}`` (see ``refine``);
             ``None`` or ``False`` to return all rules as they are found.
         laws: Whether to search the laws of the plant too (``find_laws``); by default if there is a graph and a digest
@@ -367,9 +367,10 @@ def _run_on(
         readings = window_readings(system, config)
         config = replace(config, windows=replace(config.windows, every=window_text(readings)))
     known = None
-    if config.known:
+    told = tuple(dict.fromkeys((*config.known, *(system.ontology.known if system.ontology else ()))))
+    if told:
         with _timed("known rules", seconds):
-            known = count_known(config.known, readings, system, config, denominator=miner.denominator)
+            known = count_known(told, readings, system, config, denominator=miner.denominator)
     search = partial(_search, miner=miner, readings=readings, system=system, tell=tell, seconds=seconds, given=given)
     search = partial(search, executor=executor, known=known)
     tried: list[_Searched] = []

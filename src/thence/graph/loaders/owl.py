@@ -9,10 +9,11 @@ same name are one class (``Room`` of Brick and of RealEstateCore). What is read:
 - ranges for one class only: SHACL property shapes with ``sh:class`` (or ``sh:or`` of several), OWL restrictions with
   ``owl:allValuesFrom``; ``sh:maxCount 0`` forbids the relation for the class. A shape declares its property but does
   not restrict it to its class;
-- deprecated classes, as subclasses of the class that replaces them.
+- deprecated classes, as subclasses of the class that replaces them;
+- known rules, as strings: the values of ``urn:thence:known`` of anything, named by its ``rdfs:label``.
 
-Everything else (cardinalities, rules, disjointness) is ignored, because the paper's conditions do not use it. This
-module must not read graphs.
+Everything else (cardinalities, rules in SWRL, disjointness) is ignored, because the paper's conditions do not use it.
+This module must not read graphs.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from thence.errors import GraphError
+from thence.errors import ConfigError, GraphError
 from thence.graph.loaders.loader import Loader, LoadOptions
 from thence.graph.loaders.triples import (
     OWL,
@@ -38,6 +39,7 @@ from thence.graph.loaders.triples import (
     parse_files,
 )
 from thence.graph.ontology import Ontology, Relation
+from thence.rules.known import KnownRule
 
 __all__ = ["LOADER", "read"]
 
@@ -47,6 +49,7 @@ _REPLACED_BY = ("https://brickschema.org/schema/Brick#isReplacedBy", "http://pur
 _CLASSES = {OWL + "Class", RDFS + "Class"}
 _OBJECT_PROPERTIES = {OWL + kind for kind in ("ObjectProperty", "SymmetricProperty", "TransitiveProperty")}
 _DATA_PROPERTIES = {OWL + "DatatypeProperty", OWL + "AnnotationProperty"}
+_KNOWN = "urn:thence:known"
 _Kind: TypeAlias = Literal["object", "data", "either"]
 
 
@@ -57,7 +60,8 @@ def read(paths: Sequence[Path], options: LoadOptions) -> Ontology:
     classes = vocabulary.parents()
     kinds = vocabulary.kinds()
     relations, properties = vocabulary.relations(kinds), vocabulary.owners(kinds)
-    if not classes and not relations:
+    known = vocabulary.known(where=", ".join(map(str, files)))
+    if not classes and not relations and not known:
         raise GraphError(
             "no class and no relation in this RDF",
             where=", ".join(map(str, files)),
@@ -75,6 +79,7 @@ def read(paths: Sequence[Path], options: LoadOptions) -> Ontology:
         properties,
         name=", ".join(path.stem for path in files),
         deprecated=vocabulary.deprecated(),
+        known=known,
     )
 
 
@@ -119,6 +124,18 @@ class _Vocabulary:
         current = _names(term for term in self._classes if term not in old)
         names = {local_name(term): self._replacements(term) for term in self._classes if term in old}
         return {name: min(by, default="") for name, by in names.items() if name not in current}
+
+    def known(self, *, where: str) -> list[KnownRule]:
+        """The known rules, in the order of their names and texts."""
+        found = []
+        for term, stated in self._statements.items():
+            label = min((text[1:] for text in stated.get(RDFS + "label", ()) if text.startswith('"')), default="")
+            for text in stated.get(_KNOWN, ()):
+                try:
+                    found.append(KnownRule.parse(text.removeprefix('"'), name=label))
+                except ConfigError as error:
+                    raise GraphError(f"{term}: {error.message}", where=where, hint=error.hint) from error
+        return sorted(found, key=lambda rule: (rule.name, str(rule)))
 
     def _replacements(self, term: str) -> set[str]:
         return _names(successor for predicate in _REPLACED_BY for successor in self._get(term, predicate))
