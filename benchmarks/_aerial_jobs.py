@@ -10,6 +10,7 @@ import re
 import resource
 import sys
 import time
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,28 @@ def clock(device: str = "cpu") -> float:
     if device == "cuda":
         torch.cuda.synchronize()
     return time.perf_counter()
+
+
+@dataclass(frozen=True)
+class Start:
+    """When something began, by the clock and in processor seconds of all threads of this process."""
+
+    seconds: float
+    processor: float
+
+    @staticmethod
+    def now(device: str = "cpu") -> Start:
+        return Start(clock(device), time.process_time())
+
+    def passed(self, device: str = "cpu") -> Numbers:
+        """Return the seconds and the processor seconds since then."""
+        seconds = clock(device) - self.seconds
+        return {"seconds": seconds, "processor": time.process_time() - self.processor}
+
+
+def quickest(times: list[Numbers]) -> Numbers:
+    """Return the run that took the fewest seconds."""
+    return min(times, key=lambda time: float(time["seconds"]))
 
 
 def pyaerial_network(model: Autoencoder, codes: NDArray[Any]) -> Any:
@@ -201,15 +224,15 @@ def extract_ours(
 
     network = load(Path(model)).to(device)
     search = SearchSettings(gate=gate, consequent=similarity, gate_by=gate_by)  # type: ignore[arg-type]
-    seconds, asked = [], [0]
+    times, asked = [], [0]
     for _ in range(repeat):
-        start = clock(device)
+        start = Start.now(device)
         chunks = list(extract_rules(network, search=search, progress=lambda done, total: asked.append(done)))
-        seconds.append(clock(device) - start)
+        times.append(start.passed(device))
     high = peak_mb(device)
     rules = RuleArrays.concat(chunks, max_antecedents=2)
     np.savez(Path(folder) / name, rules=np.column_stack([rules.antecedents, rules.consequents]).astype(np.int64))
-    return {"seconds": min(seconds), "rules": len(rules), "queries": asked[-1], "mb": high}
+    return {**quickest(times), "rules": len(rules), "queries": asked[-1], "mb": high}
 
 
 def ways_to_search(*, sensors: int, antecedents: int, tables: str, device: str) -> Numbers:
@@ -221,15 +244,15 @@ def ways_to_search(*, sensors: int, antecedents: int, tables: str, device: str) 
     for kind, way in ways.items():
         asked = [0]
         search = SearchSettings(max_antecedents=antecedents, **way)
-        start = clock(device)
+        start = Start.now(device)
         rules = 0
         for chunk in extract_rules(network, search=search, progress=lambda done, _, asked=asked: asked.append(done)):
             rules += len(chunk)
-        seconds = clock(device) - start
+        took = start.passed(device)
         if kind == "mutual":  # checks all combinations, but queries the network only for single items and what passed
             larger = sum(int((chunk.items[:, 1] >= 0).sum()) for chunk in extract_itemsets(network, search=search))
             asked.append(network.layout.n_items + larger)
-        found[kind] = {"seconds": seconds, "rules": rules, "queries": asked[-1]}
+        found[kind] = {**took, "rules": rules, "queries": asked[-1]}
     return found
 
 
@@ -249,13 +272,13 @@ def extract_pyaerial(
 
     codes, _ = hanoi(sensors, Path(tables))
     peer = pyaerial_network(load(Path(model)), codes)
-    seconds = []
+    times = []
     for _ in range(repeat):
-        start = clock()
+        start = Start.now()
         rules = pyaerial_search(peer, frequency=frequency, strength=similarity)
-        seconds.append(clock() - start)
+        times.append(start.passed())
     np.savez(Path(folder) / name, rules=rules)
-    return {"seconds": min(seconds), "rules": len(rules), "mb": peak_mb()}
+    return {**quickest(times), "rules": len(rules), "mb": peak_mb()}
 
 
 def held_out_loss(forward: Any, cardinalities: list[int], codes: NDArray[Any], most: int) -> float:
@@ -292,12 +315,12 @@ def train_ours(*, sensors: int, epochs: int | None, tables: str, device: str) ->
     known, unseen = _split(codes)
     if device == "cuda":
         torch.zeros(1, device=device)
-    start = clock(device)
+    start = Start.now(device)
     result = train(known, cardinalities=cardinalities, settings=TrainingSettings(epochs=epochs, device=device))
-    seconds = clock(device) - start
+    took = start.passed(device)
     forward = result.model.to("cpu").probabilities
     losses = {f"loss{most}": held_out_loss(forward, cardinalities, unseen, most) for most in (3, 10)}
-    return {"seconds": seconds, "epochs": len(result.epochs), "mb": peak_mb(device), **losses}
+    return {**took, "epochs": len(result.epochs), "mb": peak_mb(device), **losses}
 
 
 def train_pyaerial(*, sensors: int, layers: list[int] | None, epochs: int, tables: str) -> Numbers:
@@ -305,16 +328,16 @@ def train_pyaerial(*, sensors: int, layers: list[int] | None, epochs: int, table
     known, unseen = _split(codes)
     frame = as_frame(known)
     torch.manual_seed(0)
-    start = clock()
+    start = Start.now()
     peer = pyaerial("model").train(frame, layer_dims=layers, epochs=epochs, show_progress=False, device="cpu")
-    seconds = clock() - start
+    took = start.passed()
     if peer.input_vectors.shape[1] != sum(cardinalities):
         raise SystemExit("pyaerial saw other items than we did")
     ranges = [range(block["start"], block["end"]) for block in peer.feature_value_indices]
     losses = {
         f"loss{most}": held_out_loss(lambda dense: peer(dense, ranges), cardinalities, unseen, most) for most in (3, 10)
     }
-    return {"seconds": seconds, "epochs": epochs, "mb": peak_mb(), **losses}
+    return {**took, "epochs": epochs, "mb": peak_mb(), **losses}
 
 
 def job_ours(*, sensors: int, tables: str) -> Numbers:
@@ -323,27 +346,24 @@ def job_ours(*, sensors: int, tables: str) -> Numbers:
 
     miner, read = th.Aerial(min_support=0.0001), th.TransactionTable.from_frame
     frame = as_frame(hanoi(sensors, Path(tables))[0])
-    start, worked = clock(), time.process_time()
+    start = Start.now()
     rules = miner.mine(read(frame))
     for name in ("support", "confidence", "zhang"):
         rules.measure(name)
     coverage = rules.data_coverage
-    seconds = clock() - start
-    cores = (time.process_time() - worked) / seconds
-    return {"seconds": seconds, "cores": cores, "rules": len(rules), "coverage": coverage, "mb": peak_mb()}
+    return {**start.passed(), "rules": len(rules), "coverage": coverage, "mb": peak_mb()}
 
 
 def job_pyaerial(*, sensors: int, tables: str, layers: list[int] | None, epochs: int, frequency: float) -> Numbers:
     model, rule_extraction = pyaerial("model"), pyaerial("rule_extraction")
     frame = as_frame(hanoi(sensors, Path(tables))[0])
     torch.manual_seed(0)
-    start, worked = clock(), time.process_time()
+    start = Start.now()
     peer = model.train(frame, layer_dims=layers, epochs=epochs, show_progress=False, device="cpu")
     found = rule_extraction.generate_rules(peer, min_rule_frequency=frequency, min_rule_strength=0.8)
-    seconds = clock() - start
-    cores = (time.process_time() - worked) / seconds
+    took = start.passed()
     coverage = found["statistics"].get("data_coverage", 0.0)
-    return {"seconds": seconds, "cores": cores, "rules": len(found["rules"]), "coverage": coverage, "mb": peak_mb()}
+    return {**took, "rules": len(found["rules"]), "coverage": coverage, "mb": peak_mb()}
 
 
 def exact_plant(*, sensors: int, zones: int | None, hops: int | None = None, device: str = "cpu") -> Numbers:
@@ -379,9 +399,9 @@ def exact_plant(*, sensors: int, zones: int | None, hops: int | None = None, dev
     codes = plant(sensors, zones=zones)
     count(codes[:1000, :4], None)  # loads the compiled code
     near = None if hops is None else Neighbours.of(within(sensors, hops))
-    start = clock(device)
+    start = Start.now(device)
     found = count(codes, near)
-    return {"seconds": clock(device) - start, "rules": found, "mb": peak_mb(device)}
+    return {**start.passed(device), "rules": found, "mb": peak_mb(device)}
 
 
 def aerial_plant(
@@ -396,10 +416,10 @@ def aerial_plant(
     extract_top_rules(
         initialise([2, 2, 2]).to(device), k=1, search=SearchSettings(gate=0.0, consequent=0.5)
     )  # loads compiled code and initialises the device
-    start = clock(device)
+    start = Start.now(device)
     settings = TrainingSettings(device=device)
     result = train(codes, cardinalities=[10] * sensors, settings=settings, neighbours=near)
-    trained = clock(device)
+    trained = start.passed(device)["seconds"]
     asked, search = [0], SearchSettings(neighbours=near, gate_by=gate_by)  # type: ignore[arg-type]
 
     def note(done: int, total: int) -> None:
@@ -411,10 +431,11 @@ def aerial_plant(
     else:
         rules = extract_top_rules(result.model, k=keep, search=search, progress=note)
         found = len(rules)
-    done = clock(device)
+    took = start.passed(device)
     return {
-        "train": trained - start,
-        "extract": done - trained,
+        **took,
+        "train": trained,
+        "extract": took["seconds"] - trained,
         "queries": asked[0],
         "loss": result.loss,
         "rules": found,

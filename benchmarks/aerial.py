@@ -21,6 +21,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
+import resource
 import signal
 import subprocess
 import sys
@@ -41,6 +43,7 @@ FLOAT_ERROR = 1e-5  # pyaerial compares in float32, Aerial compares close values
 TUNED = {"layers": [50, 12], "epochs": 20}
 PLAIN = {"layers": None, "epochs": 5}
 missed: list[str] = []  # what the script fails for: quality, and jobs of Aerial that ended with an error
+memory: list[float] = []  # GiB that a job may take; empty: no limit
 slow: list[str] = []  # ratios of speed below their goal, for information: they depend on what else the machine does
 
 
@@ -48,18 +51,27 @@ def measured(job: str, **arguments: Any) -> dict[str, Any]:
     """Run a job in its own process and return its numbers, or why it failed; record failures of Aerial."""
     command = [sys.executable, str(HERE / "aerial.py"), "--job", job, "--arguments", json.dumps(arguments)]
     start = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=_limit)
     if not done.returncode:
         return json.loads(done.stdout.strip().splitlines()[-1])
     seconds = time.perf_counter() - start
     if done.returncode == -signal.SIGKILL:
         why = f"killed for lack of memory after {seconds:.0f} s"
+    elif re.search("MemoryError|not enough memory|can't allocate", done.stderr):
+        why = f"needs more than {memory[0]:g} GiB; ended after {seconds:.0f} s"
     else:
         why = (done.stderr.strip().splitlines() or [f"ended with {done.returncode}"])[-1]
     print(f"  {job} {arguments}: {why}", file=sys.stderr)
     if not job.endswith("_pyaerial"):
         missed.append(f"{job} {arguments}: {why}")
     return {"failed": why}
+
+
+def _limit() -> None:
+    """Limit the memory of a job, so that one that needs too much ends and not its neighbours."""
+    if memory:
+        most = int(memory[0] * 2**30)
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
 def say(line: str = "") -> None:
@@ -93,12 +105,16 @@ EXTRACTION = (
     ("sensors", ",.0f"),
     ("combinations", ",.0f"),
     ("search", ""),
-    ("rules", ",.0f"),
+    ("our rules", ",.0f"),
+    ("its rules", ",.0f"),
     ("ours", ".3f s"),
     ("pyaerial", ".2f s"),
     ("faster", ".0f ×"),
-    ("ours, peak", ",.0f MB"),
-    ("pyaerial, peak", ",.0f MB"),
+    ("our processor", ".3f s"),
+    ("its processor", ".2f s"),
+    ("less", ".0f ×"),
+    ("our peak", ",.0f MB"),
+    ("its peak", ",.0f MB"),
 )
 
 
@@ -130,10 +146,7 @@ def _extraction(options: argparse.Namespace, sensors: int, place: str) -> list[t
     rows: list[tuple[Any, ...]] = []
     for name, least in (("gated", 50), ("all", 10), ("mutual", 10)):
         mine, peer = ours[name], peers.get(name)
-        theirs = (None,) * 4 if peer is None or "failed" in peer else (peer["seconds"], None, None, peer["mb"])
-        times = theirs[0] / mine["seconds"] if theirs[0] else None
-        measures = (mine["queries"], name, mine["rules"], mine["seconds"], theirs[0], times, mine["mb"], theirs[3])
-        rows.append((sensors, *measures))
+        rows.append((sensors, mine["queries"], name, *_beside(mine, {} if peer is None else peer)))
         line = f"{sensors:>11}{mine['queries']:>11,}{name:>11}{mine['rules']:>11,}{mine['seconds']:>11.4f}"
         if peer is None or "failed" in peer:
             say(line + f"{'':>22}{mine['mb']:>11.0f}" + (f"  pyaerial: {peer['failed']}" if peer else ""))
@@ -151,6 +164,15 @@ def _extraction(options: argparse.Namespace, sensors: int, place: str) -> list[t
     return rows
 
 
+def _beside(ours: dict[str, Any], theirs: dict[str, Any]) -> tuple[Any, ...]:
+    """Return rules, seconds, processor seconds and memory of both sides, with the ratios of the times."""
+    cells: list[Any] = [ours["rules"], theirs.get("rules")]
+    for name in ("seconds", "processor"):
+        known = name in theirs
+        cells += [ours[name], theirs.get(name), theirs[name] / ours[name] if known else None]
+    return (*cells, ours["mb"], theirs.get("mb"))
+
+
 def search(options: argparse.Namespace) -> None:
     say("search: every combination ('full'), extending only what passed the gate ('grow'), and the other gate")
     say("('mutual': items that imply one another), all at 0.8")
@@ -161,7 +183,8 @@ def search(options: argparse.Namespace) -> None:
         found = measured("ways_to_search", **common, device=options.device)
         for kind in ("full", "grow", "mutual") if "failed" not in found else ():
             one = found[kind]
-            rows.append((sensors, antecedents, WAYS[kind], one["queries"], one["rules"], one["seconds"]))
+            cells = [one[key] for key in ("queries", "rules", "seconds", "processor")]
+            rows.append((sensors, antecedents, WAYS[kind], *cells))
             line = (
                 f"{sensors:>8}{antecedents:>13}{kind:>8}{one['queries']:>13,}{one['rules']:>13,}{one['seconds']:>9.2f}"
             )
@@ -172,7 +195,8 @@ def search(options: argparse.Namespace) -> None:
         ("search", ""),
         ("queries put to the network", ",.0f"),
     )
-    store(options, {"search": Table((*heads, ("rules", ",.0f"), ("seconds", ".2f")), tuple(rows))})
+    tail = (("rules", ",.0f"), ("seconds", ".2f"), ("processor seconds", ".2f"))
+    store(options, {"search": Table((*heads, *tail), tuple(rows))})
     say()
 
 
@@ -209,10 +233,9 @@ def training(options: argparse.Namespace) -> None:
                 continue
             quickest = min(enough, key=lambda found: found["seconds"])
             times = ratio(f"training, {sensors} sensors, {name}", quickest["seconds"], peer["seconds"], least=5)
-            quick, ours_end = quickest["seconds"], ours[None]
-            faster = peer["seconds"] / quick
-            row = (sensors, name, peer["seconds"], peer["loss3"], quick, faster, ours_end["seconds"], ours_end["loss3"])
-            rows.append((*row, ours_end["loss10"], peer["loss10"]))
+            pairs = [(peer[key], quickest[key], peer[key] / quickest[key]) for key in ("seconds", "processor")]
+            ours_end = [ours[None][key] for key in ("seconds", "loss3", "loss10")]
+            rows.append((sensors, name, peer["loss3"], *pairs[0], *pairs[1], *ours_end, peer["loss10"]))
             say(f"{'':>10}at least as good a loss in {quickest['seconds']:.2f} s: {times} faster")
     if rows:
         store(options, {"training": Table(TRAINING, tuple(rows))})
@@ -222,10 +245,13 @@ def training(options: argparse.Namespace) -> None:
 TRAINING = (
     ("sensors", ",.0f"),
     ("pyaerial", ""),
-    ("its time", ".1f s"),
     ("its loss", ".3f"),
+    ("its time", ".1f s"),
     ("ours, as low", ".2f s"),
     ("faster", ".0f ×"),
+    ("its processor", ".1f s"),
+    ("ours, as low", ".2f s"),
+    ("less", ".0f ×"),
     ("ours, to the end", ".1f s"),
     ("our loss", ".3f"),
     ("our loss, 1 to 10 shown", ".3f"),
@@ -236,12 +262,13 @@ TRAINING = (
 JOB = (
     ("sensors", ",.0f"),
     ("contender", ""),
-    ("seconds", ".2f"),
-    ("cores", ".1f"),
     ("rules", ",.0f"),
     ("rows covered", ".3f"),
     ("peak", ",.0f MB"),
+    ("seconds", ".2f"),
     ("Aerial is faster", ".1f ×"),
+    ("processor seconds", ".2f"),
+    ("Aerial needs less", ".1f ×"),
 )
 SETTINGS: dict[str, dict[str, Any]] = {
     "pyaerial, defaults, frequency 0.5": {**PLAIN, "frequency": 0.5},  # what its two calls do if nothing is set
@@ -252,26 +279,17 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 def job(options: argparse.Namespace) -> None:
     say("whole job: frame of categories in, rules with exact measures out (confidence 0.8, support 0.0001)")
-    say(f"{'sensors':>8}  {'contender':<36}{'seconds':>9}{'cores':>7}{'rules':>11}{'coverage':>10}{'MB':>7}")
+    say(f"{'sensors':>8}  {'contender':<36}{'rules':>11}{'coverage':>10}{'MB':>7}{'s':>9}{'':>8}{'cpu s':>9}")
     rows: list[tuple[Any, ...]] = []
-    for sensors in options.sensors:
+    for sensors in (20,) if options.quick else (20, 40, 60, 97):
         common = {"sensors": sensors, "tables": options.tables}
-
-        def show(name: str, found: dict[str, Any], times: float | None = None, sensors: int = sensors) -> None:
-            numbers = [found[key] for key in ("seconds", "cores", "rules", "coverage", "mb")]
-            rows.append((sensors, name, *numbers, times))
-            say(
-                f"{sensors:>8}  {name:<36}{numbers[0]:>9.2f}{numbers[1]:>7.1f}{numbers[2]:>11,}{numbers[3]:>10.3f}"
-                f"{numbers[4]:>7.0f}" + (f"  {times:.1f}x faster" if times else "")
-            )
-
         ours = measured("job_ours", **common)
-        show("Aerial", ours)
+        rows.append(_job_row(sensors, "Aerial", ours))
         for name, settings in SETTINGS.items():
             peer = measured("job_pyaerial", **common, **settings)
+            rows.append(_job_row(sensors, name, peer, ours))
+            store(options, {"job": Table(JOB, tuple(rows))})
             if "failed" in peer:
-                say(f"{sensors:>8}  {name:<36} {peer['failed']}")
-                rows.append((sensors, name, peer["failed"], None, None, None, None, None))
                 continue
             # Without rules for every row it is not the same job.
             ratio(
@@ -279,20 +297,34 @@ def job(options: argparse.Namespace) -> None:
             )
             if peer["mb"] < ours["mb"]:
                 slow.append(f"job, {sensors} sensors: more memory than {name}")
-            show(name, peer, peer["seconds"] / ours["seconds"])
-    store(options, {"job": Table(JOB, tuple(rows))})
     say()
+
+
+def _job_row(sensors: int, name: str, found: dict[str, Any], ours: dict[str, Any] | None = None) -> tuple[Any, ...]:
+    """Print and return the row of a contender, with how much faster Aerial was."""
+    if "failed" in found:
+        say(f"{sensors:>8}  {name:<36} {found['failed']}")
+        return (sensors, name, found["failed"], *(None,) * 6)
+    times = [None if ours is None else found[key] / ours[key] for key in ("seconds", "processor")]
+    shown = ["" if value is None else f"{value:.1f}x" for value in times]
+    say(
+        f"{sensors:>8}  {name:<36}{found['rules']:>11,}{found['coverage']:>10.3f}{found['mb']:>7.0f}"
+        f"{found['seconds']:>9.2f}{shown[0]:>8}{found['processor']:>9.2f}{shown[1]:>8}"
+    )
+    cells = (found["rules"], found["coverage"], found["mb"], found["seconds"], times[0], found["processor"], times[1])
+    return (sensors, name, *cells)
 
 
 CROSSOVER = (
     ("sensors", ",.0f"),
     ("contender", ""),
-    ("seconds", ",.2f"),
-    ("training", ",.2f"),
-    ("search", ",.2f"),
     ("rules", ",.0f"),
     ("confidence", ".3f"),
     ("peak", ",.0f MB"),
+    ("seconds", ",.2f"),
+    ("training", ",.2f"),
+    ("search", ",.2f"),
+    ("processor seconds", ",.2f"),
 )
 GATES = {"Aerial, mutual gate": "mutual", "Aerial, paper's gate": "marked"}
 
@@ -302,11 +334,9 @@ def crossover(options: argparse.Namespace) -> None:
     cuda = options.device == "cuda"
     say("crossover: all pairs as antecedents on a made-up plant of eight zones; exact (support 0.01, confidence 0.8,")
     say("rules counted and not kept) against Aerial (similarity 0.8, the 100,000 most probable kept). After a size")
-    say(f"that took more than {options.limit:g} s a contender runs no larger one")
-    say(
-        f"{'sensors':>8}  {'contender':<24}"
-        + "".join(f"{head:>11}" for head in ("s", "train", "search", "conf.", "MB"))
-    )
+    say(f"that took more than {options.limit:g} processor seconds a contender runs no larger one")
+    heads = ("rules", "conf.", "MB", "s", "train", "search", "cpu s")
+    say(f"{'sensors':>8}  {'contender':<24}" + "".join(f"{head:>14}" for head in heads))
     rows: list[tuple[Any, ...]] = []
     last: dict[str, float] = {}
     larger = (2000, 4000, 10_000) if cuda else (2000,)
@@ -316,25 +346,23 @@ def crossover(options: argparse.Namespace) -> None:
                 continue
             if name == "Exact":
                 found = measured("exact_plant", sensors=sensors, zones=ZONES, device=options.device)
-                parts: tuple[Any, ...] = (found.get("seconds"), None, None, found.get("rules"), None)
             else:
                 where = {"device": options.device, "gate_by": GATES[name]}
                 found = measured("aerial_plant", sensors=sensors, zones=ZONES, hops=None, keep=KEPT, **where)
-                took = found.get("train", 0.0) + found.get("extract", 0.0)
-                parts = (took, found.get("train"), found.get("extract"), None, found.get("confidence"))
+            last[name] = found.get("processor", float("inf"))
             if "failed" in found:
-                last[name] = float("inf")
                 continue
-            last[name] = parts[0]
-            rows.append((sensors, name, *parts, found["mb"]))
-            shown = [*parts[:3], parts[4], found["mb"]]
-            numbers = "".join(f"{'':>11}" if part is None else f"{part:>11.3f}" for part in shown)
+            cells = [
+                found.get(key) for key in ("rules", "confidence", "mb", "seconds", "train", "extract", "processor")
+            ]
+            rows.append((sensors, name, *cells))
+            numbers = "".join(f"{'':>14}" if part is None else f"{part:>14,.3f}" for part in cells)
             say(f"{sensors:>8}  {name:<24}{numbers}")
+            store(options, {"crossover": Table(CROSSOVER, tuple(rows))})
     for name in ("Exact", *GATES):
-        times = [(row[0], row[2]) for row in rows if row[1] == name]
+        times = [(row[0], row[-1]) for row in rows if row[1] == name]
         if len(times) > 2:
-            say(f"{name}: the last three sizes grow with the power {fitted(times[-3:])[0]:.2f} of the sensors")
-    store(options, {"crossover": Table(CROSSOVER, tuple(rows))})
+            say(f"{name}: processor seconds of the last three sizes grow with the power {fitted(times[-3:])[0]:.2f}")
     if options.plot:
         from _aerial_plot import plot_crossover
 
@@ -401,8 +429,8 @@ def scale(options: argparse.Namespace) -> None:
             + (f"{exact['seconds']:>11.2f}" if "failed" not in exact else "")
         )
         points.append((sensors, found["train"], found["extract"], found["mb"]))
-        measures = tuple(found[key] for key in ("queries", "train", "extract", "mb", "confidence"))
-        rows.append((sensors, *measures, exact.get("seconds")))
+        measures = [found[key] for key in ("queries", "rules", "confidence", "mb", "train", "extract", "processor")]
+        rows.append((sensors, *measures, *(exact.get(key) for key in ("rules", "seconds", "processor"))))
     if len(points) > 1:
         powers = [fitted([(point[0], point[column]) for point in points])[0] for column in (1, 2, 3)]
         say("grows with the power {:.2f} (training), {:.2f} (extraction), {:.2f} (memory)".format(*powers))
@@ -413,11 +441,15 @@ def scale(options: argparse.Namespace) -> None:
 SCALE = (
     ("sensors", ",.0f"),
     ("queries", ",.0f"),
+    ("rules", ",.0f"),
+    ("mean confidence", ".3f"),
+    ("peak", ",.0f MB"),
     ("training", ",.1f s"),
     ("extraction", ",.1f s"),
-    ("peak", ",.0f MB"),
-    ("mean confidence", ".3f"),
+    ("processor", ",.1f s"),
+    ("exact: rules", ",.0f"),
     ("exact", ",.2f s"),
+    ("exact: processor", ",.2f s"),
 )
 
 
@@ -428,7 +460,8 @@ def main() -> None:
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--gate-by", choices=("marked", "mutual"), default="marked", help="of scale")
     parser.add_argument("--tables", default=str(Path(tempfile.gettempdir()) / "thence-benchmark-tables"))
-    parser.add_argument("--limit", type=float, default=200.0, help="of crossover: seconds of the last size that is run")
+    parser.add_argument("--limit", type=float, default=300.0, help="of crossover: processor seconds of the last size")
+    parser.add_argument("--memory", type=float, help="GiB that a contender may take; one that needs more ends")
     parser.add_argument("--plot", help="file for the picture of the crossover (svg, png or html)")
     parser.add_argument("--csv", help="folder of CSV files for the part 'plain', instead of tables of scikit-learn")
     parser.add_argument("--record", action="store_true", help="write the results that the documentation shows")
@@ -440,6 +473,7 @@ def main() -> None:
 
         print(json.dumps(JOBS[options.job](**json.loads(options.arguments))))
         return
+    memory[:] = [options.memory] if options.memory else []
     Path(options.tables).mkdir(parents=True, exist_ok=True)
     options.sensors = (20,) if options.quick else (20, 60, 97)
     everything = ("extraction", "search", "training", "crossover", "scale") if options.device == "cuda" else PARTS
