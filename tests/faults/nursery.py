@@ -22,6 +22,7 @@ import thence.export.rules_json, thence.export.rules_parquet, thence.export.tabl
 import thence.runs.pipeline, thence.report.build, thence.report.run_report
 import thence.application.apply, thence.runs.reviews
 import thence.monitor.service, thence.datasets.toy, thence.explorer.serve
+import thence.experiments.procedures, thence.experiments.page, thence.experiments.tables, thence.stores.local_copy
 from thence.cli.app import app
 
 for line in sys.stdin:

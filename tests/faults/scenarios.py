@@ -14,9 +14,13 @@ import polars as pl
 import thence as th
 from tests.helpers.plants import mined, plant
 from thence.errors import RunError
+from thence.experiments import reproduce
+from thence.integrity.checksums import read_sealed
 
 MINE = ["mine", "--dataset", "toy", "--windows", "30min", "--bins", "6", "--max-antecedents", "3", "--quiet"]
 MINE += ["--min-support", "0.0", "--min-confidence", "0.05", "--enrich", "none", "--all", "--no-report"]
+REPRODUCE = ["reproduce", "6", "--dataset", "toy", "--quick", "--repeats", "2", "--quiet"]
+COPY = {"sensors.parquet", "graph.json", "binding.csv", "kinds.csv", "config.toml"}
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,7 @@ def material(folder: Path) -> None:
     """Write what the scenarios need: a run, later readings, and what whole commands give."""
     mined(folder / "run", days=6)
     plant(12, seed=3, broken_from=6, first_day=6).write_parquet(folder / "later.parquet")
+    reproduce("6", dataset="toy", quick=True, repeats=2, out=folder / "reproduction", progress="off")
 
 
 def digest(folder: Path) -> dict[str, str]:
@@ -123,16 +128,54 @@ def _check_monitored(folder: Path, material: Path) -> None:
         assert numbers == list(range(1, len(numbers) + 1))
 
 
+def _prepare_repeats(folder: Path, material: Path) -> None:
+    """The first of two repeats is there: a command that is continued."""
+    first = sorted((material / "reproduction").glob("repeats/*/*/000.json"))
+    for path in first:
+        target = folder / path.relative_to(material)
+        target.parent.mkdir(parents=True)
+        shutil.copy(path, target)
+    assert first
+
+
+def _check_repeats(folder: Path, material: Path) -> None:
+    whole = material / "reproduction"
+    stored = sorted(path for path in folder.glob("reproduction/repeats/*/*/*") if not path.name.startswith("."))
+    for path in stored:
+        assert read_sealed(path)[1], "a repeat has its checksum"
+    assert "000.json" in {path.name for path in stored}
+    for path in folder.glob("reproduction/6/table.csv"):
+        assert path.read_bytes() == (whole / "6" / "table.csv").read_bytes()
+    for path in folder.glob("reproduction/index.html"):
+        assert path.read_text(encoding="utf-8").rstrip().endswith("</html>")
+
+
+def _check_copied(folder: Path, material: Path) -> None:
+    target = folder / "copy"
+    if target.exists():
+        assert {path.name for path in target.iterdir()} >= COPY
+        assert th.verify(target).ok
+
+
 SCENARIOS = {
-    "mine": Scenario(220, lambda folder, material: [*MINE, "--out", str(folder / "run")], _check_mined),
+    "mine": Scenario(200, lambda folder, material: [*MINE, "--out", str(folder / "run")], _check_mined),
     "mine over a run": Scenario(
-        220, lambda folder, material: [*MINE, "--force", "--out", str(folder / "run")], _check_replaced, _copy_run
+        200, lambda folder, material: [*MINE, "--force", "--out", str(folder / "run")], _check_replaced, _copy_run
     ),
     "datasets make": Scenario(
-        120, lambda folder, material: ["datasets", "make", "toy", "--out", str(folder / "data")], _check_data_set
+        100, lambda folder, material: ["datasets", "make", "toy", "--out", str(folder / "data")], _check_data_set
+    ),
+    "reproduce": Scenario(
+        60,
+        lambda folder, material: [*REPRODUCE, "--out", str(folder / "reproduction")],
+        _check_repeats,
+        _prepare_repeats,
+    ),
+    "import": Scenario(
+        40, lambda folder, material: ["import", "--dataset", "toy", "--out", str(folder / "copy")], _check_copied
     ),
     "export": Scenario(
-        100,
+        80,
         lambda folder, material: ["export", str(material / "run"), "--to", str(folder / "rules.csv")],
         _check_export,
         _prepare_export,
@@ -143,7 +186,7 @@ SCENARIOS = {
         _check_report,
     ),
     "review": Scenario(
-        120, lambda folder, material: ["review", str(folder / "run"), "--accept", "1"], _check_reviews, _copy_run
+        100, lambda folder, material: ["review", str(folder / "run"), "--accept", "1"], _check_reviews, _copy_run
     ),
     "apply": Scenario(
         80,
