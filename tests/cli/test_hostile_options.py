@@ -85,3 +85,12 @@ def test_terminals_without_some_characters_get_escapes(run: Path, encoding: str)
     assert (done.returncode, done.stderr) == (0, b"")
     # Where a terminal says ascii, which is hardly ever true, click writes UTF-8.
     assert "confidence" in done.stdout.decode("utf-8" if encoding == "ascii" else encoding)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("check", "a.toml", "1" * 5_000), ("x" * 5_000,), ("--" + "x" * 5_000,), ("datasets", "x " * 5_000)]
+)
+def test_wrong_usage_quotes_the_beginning_of_what_is_long(arguments: tuple[str, ...]) -> None:
+    """The whole of it was quoted; seen by fuzzing."""
+    message = fail(*arguments, code=2)
+    assert len(message) < 3_000 and "…" in message

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Annotated, Any
 
 import typer
@@ -30,19 +32,27 @@ from thence.cli.review import review
 from thence.cli.screen import print_error
 from thence.cli.show import show
 from thence.cli.verify import verify
-from thence.errors import ThenceError, quote
+from thence.errors import LONGEST_NAME, ThenceError, quote
 
 __all__ = ["app"]
+
+LONGEST_USAGE = 1_000
 
 
 class ErrorHandlingGroup(TyperGroup):
     """A group of commands that turns every expected failure into one line on standard error and an exit code."""
 
+    def make_context(self, *args: Any, **extra: Any) -> Any:
+        """Read the options that stand before the command."""
+        with _short_usage():
+            return super().make_context(*args, **extra)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command of the context."""
         debug = ctx.params.get("debug")
         try:
-            out = super().invoke(ctx)
+            with _short_usage():
+                out = super().invoke(ctx)
             sys.stdout.flush()
             return out
         except ThenceError as error:
@@ -66,6 +76,19 @@ class ErrorHandlingGroup(TyperGroup):
             where = quote(error.filename)[1:-1] if error.filename else "standard output"
             print_error(f"thence: {where}: {error.strerror or error}")
             raise typer.Exit(1) from error
+
+
+@contextmanager
+def _short_usage() -> Iterator[None]:
+    """Errors of usage quote what was given; of what is long, they quote the beginning."""
+    try:
+        yield
+    except Exception as error:
+        text = getattr(error, "message", None)
+        if hasattr(error, "format_message") and isinstance(text, str):  # an error of the library that reads options
+            words = re.sub(rf"\S{{{LONGEST_NAME + 1},}}", lambda word: word[0][: LONGEST_NAME - 1] + "…", text)
+            error.message = words if len(words) <= LONGEST_USAGE else words[: LONGEST_USAGE - 1] + "…"  # type: ignore[attr-defined]
+        raise
 
 
 def _discard_output() -> None:
