@@ -12,6 +12,8 @@ import pytest
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 SERIOUS = ("serious", "critical")
+PATIENCE = 60_000
+"""Milliseconds that a page may take for a step: many, since the machine may be busy with other tests."""
 OpenPage = Callable[..., Any]
 
 
@@ -73,7 +75,7 @@ def open_page(chromium: Any) -> Iterator[OpenPage]:
 
         page.on("console", note)
         page.on("pageerror", lambda error: errors.append(str(error)))
-        page.set_default_timeout(8000)
+        page.set_default_timeout(PATIENCE)
         page.goto(address)
         return page
 

@@ -324,6 +324,24 @@ def sample_report(*, rules: int = 120) -> Report:
         ],
         "rules": rows,
         "rules_left_out": 40,
+        "known": [
+            {
+                "name": f"night flow {HOSTILE[1]}",
+                "sentence": "for every junction: if it is night, then its demand is low",
+                "formal": "night → demand = low",
+                "confidence": 0.985,
+                "n_antecedent": 2400,
+                "n_both": 2364,
+            },
+            {
+                "name": "",
+                "sentence": "for every pump: if it is closed, then its flow is zero",
+                "formal": "closed → flow = 0",
+                "confidence": None,
+                "n_antecedent": 0,
+                "n_both": 0,
+            },
+        ],
         "laws": [
             {
                 "id": 0,
@@ -445,6 +463,7 @@ def empty_report() -> Report:
         "facts": [],
         "rules": [],
         "rules_left_out": 0,
+        "known": [],
         "laws": [],
         "controls": [],
         "matrix": {"quantities": [], "cells": []},

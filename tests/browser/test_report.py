@@ -36,6 +36,7 @@ def test_opens_with_all_parts(open_page: OpenPage, address: str) -> None:
         "Alarms: February",
         "On other data: the next month",
         "What went in",
+        "Known rules",
         "Laws and controls",
         "Rules",
         "How it was mined",
@@ -43,6 +44,10 @@ def test_opens_with_all_parts(open_page: OpenPage, address: str) -> None:
     assert page.locator(".fact").count() == 4
     assert page.locator(".evidence").count() == 1
     assert page.locator(".rule-table tbody tr").count() == 30
+    known = page.locator("#known li")
+    assert HOSTILE[1] in known.nth(0).inner_text()
+    assert "Held in 2,364 of 2,400 rows (98.50\u00a0%)." in known.nth(0).inner_text()
+    assert "It never applied." in known.nth(1).inner_text()
 
 
 def test_names_from_data_are_text(open_page: OpenPage, address: str) -> None:

@@ -6,7 +6,10 @@ import base64
 import hashlib
 import json
 import re
+import types
+import typing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,6 +18,7 @@ from hypothesis import strategies as st
 from tests.browser.sample import empty_report, sample_report
 from thence.errors import RunError
 from thence.report.page import page_html, write_page
+from thence.report.schema import Report
 
 DATA = re.compile(r'<script type="application/json" id="report-data">(.*?)</script>', re.DOTALL)
 
@@ -23,6 +27,29 @@ def _data(html: str) -> object:
     match = DATA.search(html)
     assert match is not None
     return json.loads(match.group(1))
+
+
+def _misfits(value: Any, kind: Any, at: str) -> list[str]:
+    """Where a value has other fields than a typed dictionary of the schema says."""
+    if typing.is_typeddict(kind):
+        hints = typing.get_type_hints(kind, include_extras=True)
+        optional = {name for name, hint in hints.items() if typing.get_origin(hint) is typing.NotRequired}
+        found = [f"{at}.{name} is missing" for name in hints.keys() - optional - value.keys()]
+        found += [f"{at}.{name} is unknown" for name in value.keys() - hints.keys()]
+        return found + [
+            one for name in value.keys() & hints for one in _misfits(value[name], hints[name], f"{at}.{name}")
+        ]
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is list:
+        return [one for number, item in enumerate(value) for one in _misfits(item, arguments[0], f"{at}[{number}]")]
+    if origin is types.UnionType and value is not None:
+        return [one for inner in arguments if typing.is_typeddict(inner) for one in _misfits(value, inner, at)]
+    return []
+
+
+@pytest.mark.parametrize("report", [sample_report(), empty_report()], ids=["everything", "nothing"])
+def test_the_samples_have_every_field_of_the_schema(report: Report) -> None:
+    assert not _misfits(report, Report, "report")
 
 
 def test_the_page_holds_the_report() -> None:
