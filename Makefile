@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
-.PHONY: demo test test-all lint bench docs docs-outputs findings clean
+.PHONY: demo test test-all lint bench docs docs-outputs results findings frontend clean
 
 demo: $(STAMP)
 	$(BIN)/thence demo
@@ -32,6 +32,10 @@ docs: $(STAMP)
 # What the site shows below the examples; the tests compare it with what they print.
 docs-outputs: $(STAMP)
 	THENCE_DOCS_OUTPUTS=write $(BIN)/python -m pytest -q -n $(WORKERS) tests/test_docs.py -k print_what
+
+# The paper's experiments, run anew (hours; a second call continues), and everything in docs/results that comes of them.
+results: $(STAMP)
+	$(BIN)/python -m tools.results
 
 # Tables and verdicts of docs/results from its stored repeats, and the numbers of the pages from these tables.
 findings: $(STAMP)

@@ -68,8 +68,8 @@ AERIAL_STEPS = (
     Step("rules above the threshold that hold", miner={"proposals": ProposalSettings()}),
     Step("means not rounded", encoding={"rounding": "none"}),
     Step("half-open bins, properties once per node (faithful)", "faithful", table="zero"),
-    Step("missing values stay missing", "corrected", table="missing"),
     Step("static properties not consequents", "corrected", miner={"context_consequents": False}),
+    Step("missing values stay missing", "corrected", table="missing"),
     Step("constants not among the inputs", "corrected", miner={"keep_constants": False}),
     Step("masking", "corrected", training={"corruption": "mask"}, miner={"corruption": "mask"}),
     Step("widths of ours", "corrected", training={"faithful_widths": False}),
@@ -122,16 +122,6 @@ MASKING: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "batches of the other": ("batch_size",),
         "learning rate of the other": ("learning_rate", "decay"),
         "held-out rows and early stop of the other": ("held_out", "early_stopping"),
-        "all of the other but noise": (
-            "faithful_widths",
-            "epochs",
-            "max_rows",
-            "batch_size",
-            "learning_rate",
-            "decay",
-            "held_out",
-            "early_stopping",
-        ),
     }
 )
 """Settings that faithful and corrected Aerial exchange, one group at a time."""

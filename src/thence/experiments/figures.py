@@ -67,6 +67,7 @@ def build_picture(results: Results) -> Picture | None:
         "sweeps": _picture_sweeps,
         "evaluations": _picture_evaluations,
         "thresholds": _picture_trends,
+        "complexity": _picture_complexity,
     }
     chosen = kinds.get(results.experiment.figure)
     if chosen is None:
@@ -422,8 +423,34 @@ def _find_published_evaluations() -> dict[tuple[str, str, str], tuple[Point, ...
 
 def _picture_sweeps(results: Results) -> Picture | None:
     """Show rules and time against antecedents and minimum support, and the optimisers against evaluations."""
-    sweeps = ("antecedents", "minimum support")
-    pattern = re.compile(r"(.*) by (antecedents|minimum support)")
+    blocks = [_block_sweeps(results, ("antecedents", "minimum support")), _block_evaluations(results)]
+    kept = tuple(block for block in blocks if block is not None)
+    if not kept:
+        return None
+    text = (
+        "Top: number of rules and processor seconds (both logarithmic, in panels of their own) against the number of "
+        "antecedents and the minimum support; an arrow marks a search that stopped at its limit, so that there are "
+        "more rules. Bottom: confidence and number of rules of the optimisers against the number of evaluations, with "
+        f"the published numbers. {_READING}"
+    )
+    return Picture(kept, text, _SPREAD)
+
+
+def _picture_complexity(results: Results) -> Picture | None:
+    """Show the time of training against the number of sensors, and rules and time against minimum support."""
+    block = _block_sweeps(results, ("sensors", "minimum support"))
+    if block is None:
+        return None
+    text = (
+        "Processor seconds of Aerial's training against the number of sensors; number of rules and processor seconds "
+        f"of Aerial and of exhaustive mining against the minimum support (all logarithmic). {_READING}"
+    )
+    return Picture((block,), text, _SPREAD)
+
+
+def _block_sweeps(results: Results, sweeps: Sequence[str]) -> Curves | None:
+    """Show rules and time of the rows that are called "… by" one of the sweeps."""
+    pattern = re.compile(f"(.*) by ({'|'.join(sweeps)})")
     rows = list(dict.fromkeys(key[0] for dataset in results.datasets for key in results.keys(dataset)))
     parts = {row: (found[1], found[2]) for row in rows if (found := pattern.fullmatch(row))}
     methods = list(dict.fromkeys(method for method, _ in parts.values()))
@@ -447,14 +474,4 @@ def _picture_sweeps(results: Results) -> Picture | None:
             lines.append(line)
             scales.append(_make_scale(metric, [one for panel in line for one in panel], whole=False))
             names.append(sweep)
-    blocks = [_make_curves(results, lines, scales, names), _block_evaluations(results)]
-    kept = tuple(block for block in blocks if block is not None)
-    if not kept:
-        return None
-    text = (
-        "Top: number of rules and processor seconds (both logarithmic, in panels of their own) against the number of "
-        "antecedents and the minimum support; an arrow marks a search that stopped at its limit, so that there are "
-        "more rules. Bottom: confidence and number of rules of the optimisers against the number of evaluations, with "
-        f"the published numbers. {_READING}"
-    )
-    return Picture(kept, text, _SPREAD)
+    return _make_curves(results, lines, scales, names)
