@@ -1,8 +1,8 @@
 """The results of the paper's experiments, made anew: run the repeats, and write ``docs/results`` and its pages.
 
-``python -m tools.results`` runs what is missing in a folder of repeats, then writes tables, verdicts, figures, the page and
-``repeats.jsonl`` to ``docs/results``, and the numbers of the pages (``tools.findings``). A second call continues the first.
-How many repeats each experiment has is written here; the page about the results says it too.
+``python -m tools.results`` runs what is missing in a folder of repeats. Then it writes tables, verdicts, figures, the
+page and ``repeats.jsonl`` to ``docs/results``, and the numbers of the pages (``tools.findings``). A second call
+continues the first. How many repeats each experiment has is written here, and on the page about the results.
 """
 
 from __future__ import annotations
