@@ -1,14 +1,18 @@
-"""Scale: from a frame of readings to refined rules, laws and controls, for ever more sensors.
+"""Scale: from files of readings to refined rules, laws and controls, for ever more sensors and frames.
 
-    python benchmarks/scale.py                                 1,000, 3,000 and 10,000 sensors × 20,000 readings
-    python benchmarks/scale.py --sensors 1000 --frames 2000    another size
-    python benchmarks/scale.py --quick                         500 sensors × 1,000 readings
+    python benchmarks/scale.py                                 all sizes, some hours; what is measured already is kept
+    python benchmarks/scale.py --part near --sizes 1000x10000  one size of one part
+    python benchmarks/scale.py --quick                         500 sensors × 1,000 frames
 
-A made-up pipeline: junctions in a row, each with a pressure, joined by pipes with a flow each. What flows into a
-junction flows out, less a demand that is not measured; pressures fall along the way; every five-hundredth pipe has a
-pump that starts and stops by the pressure behind it. Everything runs with nothing but defaults (`th.mine`), each size
-in a process of its own. Seconds by stage, seconds of both processors together, which say more than the clock on a busy
-machine, and peak memory; with several sizes, the power of the sensors with which processor time and memory grow.
+The plant is made up: pipelines of 1,000 sensors each (see ``_scale_plant.py``). Three parts:
+
+- ``lifted``: a folder of Parquet files, ``th.mine`` with nothing but defaults and a memory limit of 12 GiB;
+- ``near``: the same files, rules about single sensors within two hops of one another (``enrich="none", near=2``);
+- ``frame``: lifted, from a frame in memory, without a limit.
+
+Each size runs in a process of its own. Seconds, processor seconds of both cores together, which say more than the clock
+on a busy machine, and peak memory, stage by stage. With ``--record`` the results go to ``docs/results/scale/``, from
+which the tables and the picture of that page are made; ``--pages`` only makes these.
 """
 
 from __future__ import annotations
@@ -16,124 +20,142 @@ from __future__ import annotations
 import argparse
 import json
 import resource
-import subprocess
 import sys
 import tempfile
 import time
-from datetime import datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-import numpy as np
+from _record import machine
+from _scale_page import RUNS, read_runs, write_pages
+from _scale_plant import KIND, make_plant, read_frame
+from _scale_stages import Stages, by_stage, watch
 
-SIZES = (1_000, 3_000, 10_000)
+LIMIT = "12GiB"
+HOPS = 2
+SIZES = {
+    "lifted": ((1_000, 10_000), (1_000, 100_000), (10_000, 10_000), (10_000, 100_000), (100_000, 10_000)),
+    "near": ((1_000, 10_000), (1_000, 100_000), (10_000, 10_000), (10_000, 100_000), (100_000, 10_000)),
+    "frame": ((1_000, 20_000), (3_000, 20_000), (10_000, 20_000)),
+}
 
 
-def pipeline(sensors: int, frames: int) -> object:
-    """Make the system: half of the sensors are flows, half pressures, and there is a state of each pump."""
-    import polars as pl
-
+def measure(part: str, folder: Path) -> dict[str, Any]:
+    """Mine one plant in this process."""
     import thence as th
+    import thence.runs.pipeline as pipeline
+    from thence.runs.configuration import Config, InputConfig
 
-    rng = np.random.default_rng(0)
-    n = sensors // 2
-    day = np.sin(np.arange(frames) * 2 * np.pi / 288)
-    source = 100 + 20 * day + np.cumsum(rng.normal(size=frames)) * 0.05
-    columns: dict[str, np.ndarray] = {}
-    states: dict[str, np.ndarray] = {}
-    pressure = 50 + 5 * day
-    for at in range(n):
-        pressure = pressure - 0.001 * source / 100 + rng.normal(size=frames) * 0.002
-        columns[f"flow_{at}"] = (source - 0.01 * at + rng.normal(size=frames) * 0.05).astype(np.float32)
-        columns[f"pressure_{at}"] = pressure.astype(np.float32)
-        if at % 500 == 50:
-            states[f"state_{at}"] = np.where(pressure < np.quantile(pressure, 0.3), "on", "off")
-    times = [datetime(2024, 1, 1) + k * timedelta(minutes=5) for k in range(frames)]
-    data = th.read_sensors(
-        pl.DataFrame({"time": times, **columns, **states}),
-        kinds={name: name.partition("_")[0] for name in (*columns, *states)},
+    stages = Stages()
+    pipeline._timed = stages  # type: ignore[assignment]
+    given = read_frame(folder) if part == "frame" else None
+    files = InputConfig(
+        sensors=str(folder / "readings"),
+        graph=str(folder / "graph.json"),
+        binding=str(folder / "binding.csv"),
+        read_sensors={"kind_pattern": KIND},
     )
-    nodes = [{"id": f"J{at}", "labels": ["Junction"], "properties": {}} for at in range(n + 1)]
-    nodes += [{"id": f"P{at}", "labels": ["Pipe"], "properties": {}} for at in range(n)]
-    edges = []
-    for at in range(n):
-        edges.append({"id": f"s{at}", "source": f"P{at}", "target": f"J{at}", "label": "starts_at"})
-        edges.append({"id": f"e{at}", "source": f"P{at}", "target": f"J{at + 1}", "label": "ends_at"})
-    folder = tempfile.mkdtemp()
-    path = Path(folder) / "graph.json"
-    path.write_text(json.dumps({"nodes": nodes, "edges": edges}), encoding="utf-8")
-    graph = th.read_graph(path)
-    place = {"flow": "P", "state": "P", "pressure": "J"}
-    binding = {name: f"{place[name.partition('_')[0]]}{name.partition('_')[2]}" for name in (*columns, *states)}
-    return th.System(data, graph, th.Binding(binding), None, name="pipeline")
-
-
-def measure(sensors: int, frames: int) -> dict[str, object]:
-    """Mine one size in this process."""
-    import thence as th
-
-    system = pipeline(sensors, frames)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    begin, cpu = time.perf_counter(), time.process_time()
-    run = th.mine(system, progress="off")
+    begin, cpu = time.monotonic(), time.process_time()
+    if part == "frame":
+        run = th.mine(given, progress="off")
+    elif part == "near":
+        run = th.mine(config=Config(input=files), enrich="none", near=HOPS, memory_limit=LIMIT, progress="off")
+    else:
+        run = th.mine(config=Config(input=files), memory_limit=LIMIT, progress="off")
+    end = time.monotonic()
+    last = max(span["end"] for span in stages.spans)
+    rest = time.process_time() - cpu - sum(span["cpu_seconds"] for span in stages.spans)
     return {
-        "sensors": sensors,
-        "frames": frames,
-        "seconds": time.perf_counter() - begin,
-        "cpu_seconds": time.process_time() - cpu,
-        "stages": run.summary["seconds"],
+        "seconds": round(end - begin, 3),
+        "cpu_seconds": round(time.process_time() - cpu, 3),
+        "spans": [*stages.spans, {"stage": "hashes and summary", "begin": last, "end": end, "cpu_seconds": rest}],
+        "found": run.summary["rules_found"],
         "rules": len(run.rules),
         "laws": run.summary.get("laws"),
         "controls": run.summary.get("controls"),
-        "gib_before": before,
-        "gib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+        "notes": run.summary["notes"],
+        "gib_before": round(before, 3),
+    }
+
+
+def measure_apart(part: str, sensors: int, frames: int, data: Path) -> dict[str, Any]:
+    """Make a plant and mine it, each in a process of its own."""
+    folder = data / f"{sensors}x{frames}"
+    make_plant(folder, sensors, frames)
+    size = sum(path.stat().st_size for path in (folder / "readings").iterdir())
+    command = [sys.executable, __file__, "--one", "--part", part, "--data", str(folder)]
+    result, looks = watch(command)
+    stages = by_stage(result.pop("spans"), looks)
+    return {
+        "part": part,
+        "sensors": sensors,
+        "frames": frames,
+        "date": datetime.now(UTC).date().isoformat(),
+        "machine": machine(),
+        **result,
+        "file_gib": round(size / 2**30, 3),
+        "gib": round(max(look.all for look in looks), 3),
+        "own_gib": round(max(look.own for look in looks), 3),
+        "stages": stages,
     }
 
 
 def main() -> None:
-    """Print a row per size."""
+    """Measure the sizes that were asked for, and print a row for each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--sensors", type=int, nargs="+", default=list(SIZES))
-    parser.add_argument("--frames", type=int, default=20_000)
+    parser.add_argument("--quick", action="store_true", help="500 sensors × 1,000 frames")
+    parser.add_argument("--part", choices=tuple(SIZES), nargs="+", default=list(SIZES))
+    parser.add_argument("--sizes", nargs="+", metavar="SENSORSxFRAMES")
+    parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir()) / "thence-scale")
+    parser.add_argument("--again", action="store_true", help="also what is recorded already")
+    parser.add_argument("--record", action="store_true", help="keep the results and make the page's tables")
+    parser.add_argument("--pages", action="store_true", help="only make tables and picture from what is recorded")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.quick:
-        given.sensors, given.frames = [500], 1_000
     if given.one:
-        print(json.dumps(measure(given.sensors[0], given.frames)))
+        print(json.dumps(measure(given.part[0], given.data)))
         return
-    print(
-        "| sensors | frames | seconds | processor seconds | by stage | rules | laws | controls | GiB of the readings "
-        "| peak GiB |"
+    if given.pages:
+        write_pages(read_runs())
+        return
+    known = {(run["part"], run["sensors"], run["frames"]) for run in read_runs()}
+    asked = [tuple(int(number) for number in size.split("x")) for size in given.sizes or ()]
+    print("| part | sensors | frames | seconds | processor seconds | peak GiB | without files | rules | by stage |")
+    print("|---|--:|--:|--:|--:|--:|--:|--:|---|")
+    for part in given.part:
+        for sensors, frames in [(500, 1_000)] if given.quick else asked or SIZES[part]:
+            if given.record and not given.again and (part, sensors, frames) in known:
+                continue
+            one = measure_apart(part, sensors, frames, given.data)
+            _show(one)
+            if given.record:
+                rest = [
+                    run
+                    for run in read_runs()
+                    if (run["part"], run["sensors"], run["frames"]) != (part, sensors, frames)
+                ]
+                lines = ",\n".join(json.dumps(run, ensure_ascii=False) for run in sorted([*rest, one], key=_order))
+                RUNS.parent.mkdir(parents=True, exist_ok=True)
+                RUNS.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+                write_pages(read_runs())
+
+
+def _order(run: dict[str, Any]) -> tuple[int, int, int]:
+    return list(SIZES).index(run["part"]), run["sensors"], run["frames"]
+
+
+def _show(one: dict[str, Any]) -> None:
+    stages = ", ".join(
+        f"{name} {spent['seconds']:.1f} s ({spent['cpu_seconds']:.1f}; {spent['gib']:.1f} GiB)"
+        for name, spent in one["stages"].items()
     )
-    print("|--:|--:|--:|--:|---|--:|--:|--:|--:|--:|")
-    measured = []
-    for sensors in given.sensors:
-        command = [sys.executable, __file__, "--one", "--sensors", str(sensors), "--frames", str(given.frames)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            sys.exit(done.stderr[-2000:])
-        one = json.loads(done.stdout.splitlines()[-1])
-        stages = ", ".join(f"{name} {spent:.1f}" for name, spent in one["stages"].items())
-        measured.append(one)
-        cells = [
-            f"{one['sensors']:,}",
-            f"{one['frames']:,}",
-            f"{one['seconds']:.1f}",
-            f"{one['cpu_seconds']:.1f}",
-            stages,
-        ]
-        cells += [str(one[name]) for name in ("rules", "laws", "controls")]
-        cells += [f"{one['gib_before']:.1f}", f"{one['gib']:.1f}"]
-        print("| " + " | ".join(cells) + " |", flush=True)
-    if len(measured) > 1:
-        sizes = np.log([one["sensors"] for one in measured])
-        time_power, memory_power = (
-            np.polyfit(sizes, np.log([one[name] for one in measured]), 1)[0] for name in ("cpu_seconds", "gib")
-        )
-        print(
-            f"\nprocessor seconds grow with the power {time_power:.2f} of the sensors, memory with {memory_power:.2f}"
-        )
+    cells = [one["part"], f"{one['sensors']:,}", f"{one['frames']:,}", f"{one['seconds']:.1f}"]
+    cells += [f"{one['cpu_seconds']:.1f}", f"{one['gib']:.2f}", f"{one['own_gib']:.2f}", f"{one['rules']:,}", stages]
+    print("| " + " | ".join(cells) + " |", flush=True)
+    for note in one["notes"]:
+        print(f"    {note}", flush=True)
 
 
 if __name__ == "__main__":
