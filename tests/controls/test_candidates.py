@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from tests.controls.plants import windows
-from thence.controls.candidates import MIN_AGREEMENT, Signals, earlier, screen_all
+from thence.controls.candidates import MIN_AGREEMENT, Candidate, Signals, beats_other_days, earlier, screen_all
 from thence.controls.kernels import screen
 from thence.controls.switches import find_switches, follows
 from thence.controls.thresholds import at_same_pace
@@ -55,6 +55,21 @@ def test_screening_looks_at_the_moments_that_count_only(count: int) -> None:
             _, found = screen(rows, half.moments, half.switched, min_share=0.5, min_agreement=MIN_AGREEMENT)
             expected = np.maximum(expected, found)
         np.testing.assert_array_equal(scores, expected)
+
+
+def test_what_was_found_on_other_days_changes_no_answer() -> None:
+    signals = many(70)
+    switches, _ = find_switches(signals.readings, least=6)
+    answers = []
+    for switch in switches:
+        found: dict[str, float] = {}
+        for agreement in (0.4, 0.9, 0.35, 0.6, 0.5, 0.95, 0.45):
+            one = Candidate(0, above=True, agreement=agreement, ahead=False)
+            alone = beats_other_days(signals, switch, one)
+            assert beats_other_days(signals, switch, one, found) == alone
+            answers.append(alone)
+        assert found
+    assert True in answers
 
 
 def test_pace_is_the_same_in_any_order_in_memory() -> None:

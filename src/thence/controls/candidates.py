@@ -255,7 +255,9 @@ def near_best(signals: Signals, found: Sequence[Candidate]) -> list[Candidate]:
     return sorted(near, key=lambda one: (signals.kind_roughness(one.column), -one.agreement))
 
 
-def beats_other_days(signals: Signals, switch: Switch, candidate: Candidate) -> bool:
+def beats_other_days(
+    signals: Signals, switch: Switch, candidate: Candidate, coincidences: dict[str, float] | None = None
+) -> bool:
     """Whether a reading tells the switches better than any reading of its kind tells them if they are shifted in time.
 
     Switches and readings that follow the time of day agree by coincidence, and the best of many readings agrees well.
@@ -265,16 +267,22 @@ def beats_other_days(signals: Signals, switch: Switch, candidate: Candidate) -> 
         signals: The readings.
         switch: The change of the actuator.
         candidate: The reading.
+        coincidences: The best agreement of shifted switches with readings of each kind that was found so far; updated.
     """
+    known = {} if coincidences is None else coincidences
+    kind = signals.sensors[candidate.column].kind
+    needed = candidate.agreement - _MARGIN
+    if needed < known.get(kind, 0.0):
+        return False
     size = len(signals.readings)
     rivals = signals.of_kind(candidate.column)
-    needed = candidate.agreement - _MARGIN
     share = needed / (2 - needed)  # fewer hits cannot agree as well
     for shift in _shifts(size, round(_DAY_SECONDS / signals.readings.every.total_seconds())):
         moments = (switch.moments + shift) % size
         for rows in rivals:
             _, scores = screen(rows, moments, switch.switched, min_share=share, min_agreement=needed)
             if scores.any():
+                known[kind] = float(scores.max())
                 return False
     return True
 

@@ -216,6 +216,7 @@ def _best_reading(
     near = near_best(signals, confirmed)
     others = [one for one in confirmed if one not in near]
     distance = around.distance_from(switch.actuator.id)
+    coincidences: dict[str, float] = {}
     for group in (near[:_COMPARED], others[:_TRIED]):
         results = []
         for one in group:
@@ -232,7 +233,7 @@ def _best_reading(
             )
         )
         for one, result in results[:_TRIED]:
-            if beats_other_days(signals, switch, one):
+            if beats_other_days(signals, switch, one, coincidences):
                 return result
     return None
 
