@@ -127,3 +127,14 @@ def test_absurd_dates(time: Any) -> None:
     with pytest.raises(InputError) as caught:
         as_utc(time)
     assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize("stored", [300_000_000_000_000, -62_170_000_000_000])
+def test_readings_without_any_usable_time_are_not_an_empty_table(tmp_path: Path, stored: int) -> None:
+    """Windows of lazily scanned data had no rows, and nothing was said."""
+    times = pl.Series([stored + k * 3_600_000 for k in range(5)]).cast(pl.Datetime("ms"))
+    path = tmp_path / "a.parquet"
+    pl.DataFrame({"time": times, "a": [1.0, 2.0, 3.0, 4.0, 5.0]}).write_parquet(path)
+    with pytest.raises(InputError, match="rows without a usable time: 5"):
+        window(read_sensors(path), "1h")
+    assert window(read_sensors(path, on_error="repair"), "1h").report.count("bad-time") == 5

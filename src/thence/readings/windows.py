@@ -232,7 +232,10 @@ def window(
     states = [sensor for sensor in sensors.sensors if sensor.categorical]
     chosen = _choose_aggregates(sensors.sensors, aggregate)
     wanted = name_derived(derive, length)
-    grid = _lay_grid(time_bounds(sensors.readings), length, origin, len(sensors))
+    bounds = time_bounds(sensors.readings)
+    if bounds is None and sensors.report.pending:
+        sensors = sensors.check()  # nothing is scanned below, and rows without a usable time must not pass unseen
+    grid = _lay_grid(bounds, length, origin, len(sensors))
     _require_same_windows(made, grid, {chosen[sensor.id] for sensor in numeric})
     values, of_numbers = _window_numbers(sensors.readings, numeric, chosen, grid, space)
     codes, of_states = _window_states(sensors.readings, states, chosen, grid)

@@ -183,3 +183,14 @@ def test_names_of_time_zones_are_asked_for(tmp_path: Path) -> None:
         read_sensors(path)
     got = times_of(path, time_format="%Y-%m-%d %H:%M CEST", timezone="Europe/Berlin")
     assert got == [datetime(2019, 6, 30, 22, tzinfo=UTC)]
+
+
+def test_one_day_with_dashes_may_begin_with_the_year(tmp_path: Path) -> None:
+    """15 January 2024 was read as 24 January 2015."""
+    path = tmp_path / "a.csv"
+    path.write_text("time,a\n" + "".join(f"24-01-15 {hour:02d}:00,{hour}\n" for hour in range(5)))
+    with pytest.raises(InputError, match="is 24 January 2015 or 15 January 2024"):
+        read_sensors(path)
+    assert times_of(path, time_format="year-first")[0] == datetime(2024, 1, 15, tzinfo=UTC)
+    path.write_text(path.read_text() + "24-01-16 00:00,1\n")
+    assert times_of(path)[0] == datetime(2024, 1, 15, tzinfo=UTC)

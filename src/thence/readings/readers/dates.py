@@ -186,6 +186,9 @@ def _possible(dates: pl.Series) -> list[str]:
     # Where 19/03/04 may begin with the year, the number that changes less is the year.
     if as_year.all() and a.n_unique() < c.n_unique():
         return ["year-first"] if day else ["day-first", "month-first", "year-first"]
+    # Of one day alone, written 24-01-15, neither number changes.
+    if day and as_year.all() and (parts["2"] == "-").all() and a.n_unique() == c.n_unique() == 1:
+        return ["day-first", "year-first"]
     if day or month:
         return ["day-first" if day >= month else "month-first"]
     return ["day-first", "month-first"] if (a != b).any() else ["day-first"]
