@@ -19,7 +19,11 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results" / "benchmarks"
-PAGES = (ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "guide" / "aerial.md")
+PAGES = (
+    ROOT / "docs" / "benchmarks.md",
+    ROOT / "docs" / "guide" / "aerial.md",
+    ROOT / "docs" / "results" / "scale" / "index.md",
+)
 PLACE = re.compile(r"(<!-- table: ([\w.-]+)/([\w.-]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
 
 

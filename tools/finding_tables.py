@@ -54,6 +54,9 @@ CLAIMS = (
     ("2.1", "exhaustive-faster-optimisers"),
     ("2.1", "aerial-faster-mlxtend"),
     ("2.1", "aerial-faster-exhaustive"),
+    ("complexity", "training-linear"),
+    ("complexity", "time-of-support"),
+    ("complexity", "exhaustive-time-of-support"),
 )
 AVERAGES = (
     *(
@@ -202,7 +205,7 @@ def _concise(numbers: ResultNumbers) -> Table:
 
 
 def _quality(numbers: ResultNumbers) -> Table:
-    names = ["Exhaustive", "HMine", "H-Mine", *OPTIMISERS, "Aerial"]
+    names = ["Exhaustive", "HMine", *OPTIMISERS, "Aerial"]
     return ["data", "", *VARIANTS], [
         [label, row, *(_cell(numbers, ("2.2", dataset, row), QUALITY, variant) for variant in VARIANTS)]
         for dataset, label in DATASETS.items()
@@ -298,6 +301,49 @@ def _lifted(numbers: ResultNumbers) -> Table:
     ]
 
 
+def _ablation(numbers: ResultNumbers) -> Table:
+    """The chain of Aerial, then those of LSHADE and ARM-AE; a row is in the column of one variant."""
+    metrics = ("rules", "support", "confidence", "zhang", "data_coverage", "static_consequents")
+    rows = []
+    for row in numbers.rows("ablation", "hanoi"):
+        if row.startswith("Aerial wo-s: "):
+            continue
+        found = [
+            numbers.find("ablation", "hanoi", row, metric, numbers.variants("ablation", row)[0]) for metric in metrics
+        ]
+        rows.append([row, *(NOTHING if one is None else one.show() for one in found)])
+    return ["Hanoi", "rules", "support", "confidence", "Zhang", "data coverage", "static consequents"], rows
+
+
+def _masking(numbers: ResultNumbers) -> Table:
+    names = [row for row in numbers.rows("ablation", "hanoi") if row.startswith("Aerial wo-s: ")]
+    metrics = ("rules", "confidence", "zhang")
+    return ["Hanoi, without semantics", "faithful", "corrected"], [
+        [
+            row.removeprefix("Aerial wo-s: "),
+            *(_cell(numbers, ("ablation", "hanoi", row), metrics, variant) for variant in ("faithful", "corrected")),
+        ]
+        for row in names
+    ]
+
+
+def _complexity(numbers: ResultNumbers) -> Table:
+    columns = [
+        ("Aerial's training by sensors", at, variant)
+        for variant in ("faithful", "corrected")
+        for at in (10, 20, 40, 80)
+    ]
+    cells = [
+        _cell(numbers, ("complexity", "hanoi", row), ("seconds",), variant, float(at)) for row, at, variant in columns
+    ]
+    supports = (0.05, 0.1, 0.2, 0.3)
+    rows = [["Aerial's training, faithful", *cells[:4]], ["Aerial's training, corrected", *cells[4:]]]
+    for name in ("Aerial by minimum support", "Exhaustive by minimum support"):
+        where = ("complexity", "hanoi", name)
+        rows.append([name, *(_cell(numbers, where, ("seconds",), "corrected", at) for at in supports)])
+    return ["Hanoi, seconds", "10 sensors, or 0.05", "20, or 0.1", "40, or 0.2", "80, or 0.3"], rows
+
+
 def _repeats(numbers: ResultNumbers) -> Table:
     works = dict.fromkeys(repeat.work for repeat in numbers.repeats)
     rows = []
@@ -326,6 +372,9 @@ TABLES: Mapping[str, Callable[[ResultNumbers], Table]] = MappingProxyType(
         "times": _times,
         "sweep": _sweep,
         "lifted": _lifted,
+        "ablation": _ablation,
+        "masking": _masking,
+        "complexity": _complexity,
         "repeats": _repeats,
     }
 )

@@ -157,6 +157,26 @@ class ResultNumbers:
             return True
         return any(key[0] == experiment and key[2] == row for key, _ in self._cells)
 
+    def rows(self, experiment: str, dataset: str) -> list[str]:
+        """Return the rows of an experiment that were measured on a data set, in the order of its table.
+
+        Args:
+            experiment: Id of the experiment.
+            dataset: Name of the data set.
+        """
+        return list(dict.fromkeys(key[2] for key, _ in self._cells if key[:2] == (experiment, dataset)))
+
+    def variants(self, experiment: str, row: str) -> list[str]:
+        """Return the variants in which a row was measured.
+
+        Args:
+            experiment: Id of the experiment.
+            row: Name of the row.
+        """
+        lines = [line for (key, _), line in self._cells.items() if (key[0], key[2]) == (experiment, row)]
+        names = dict.fromkeys(name.removesuffix("_mean") for line in lines for name in line if name.endswith("_mean"))
+        return [name for name in names if any(line[f"{name}_mean"] for line in lines)]
+
     def verdict(self, experiment: str, claim: str, dataset: str, variant: str) -> Mapping[str, str]:
         """Return the line of ``claims.csv``; empty if the claim was not checked there."""
         return self._verdicts.get((experiment, claim, dataset, variant), {})

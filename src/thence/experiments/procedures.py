@@ -317,7 +317,7 @@ def ablate_others(sample: Sample, p: Parameters, seed: int, notify: Notify) -> I
     for number, (name, changes) in enumerate([*NARM_STEPS.items(), ("means not rounded (faithful)", {})]):
         notify(f"LSHADE, {name}")
         chosen |= changes
-        optimiser = TSNARM.published("lshade", evaluations=p.ablation_evaluations, seed=seed, **chosen)
+        optimiser = replace(TSNARM.published("lshade", evaluations=p.ablation_evaluations, seed=seed), **chosen)
         begin = time.process_time()
         found = optimiser.search(rounded if number < len(NARM_STEPS) else plain)
         yield measure_whole_rules(f"LSHADE {number}: {name}", found, seconds=time.process_time() - begin)
