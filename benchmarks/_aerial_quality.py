@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from _aerial_jobs import as_frame, pyaerial, pyaerial_search
-from _aerial_tables import UNTUNED, hanoi, untuned
+from _aerial_tables import UNTUNED, as_table, hanoi, untuned
 from _record import Cell, Table
 from numpy.typing import NDArray
 
@@ -210,7 +210,7 @@ class Scale:
 
     @staticmethod
     def of(codes: NDArray[Any], cardinalities: list[int]) -> Scale:
-        return Scale(th.TransactionTable.from_frame(as_frame(codes)), _exact(codes, cardinalities))
+        return Scale(as_table(codes, cardinalities), _exact(codes, cardinalities))
 
     def kept(self, rules: th.RuleSet, by: Filter) -> NDArray[np.int64]:
         """Return which rules a library returns.

@@ -130,6 +130,20 @@ def _split(dataset: str, windows: str, options: dict[str, Any]) -> dict[str, NDA
     }
 
 
+def as_table(codes: NDArray[Any], cardinalities: list[int]) -> Any:
+    """Return codes as a table of transactions, one per row, with the codes as names of the states."""
+    from thence.rules.items import Feature
+    from thence.tables.blocks import Block, Column
+    from thence.tables.transactions import TransactionTable
+
+    series = np.zeros(1, np.int32)
+    columns = tuple(
+        Column(Feature(f"f{at:04d}"), tuple(map(str, range(number))), column[None].astype(np.int16), series)
+        for at, (column, number) in enumerate(zip(codes.T, cardinalities, strict=True))
+    )
+    return TransactionTable((Block(columns, len(codes), 1),))
+
+
 def plant(sensors: int, *, zones: int | None = None, rows: int = ROWS, noise: float = 0.03, seed: int = 0) -> Codes:
     """Simulate zones of sensors; each zone follows its own slow hidden state and the common load of the plant.
 

@@ -281,7 +281,7 @@ def job(options: argparse.Namespace) -> None:
     say("whole job: frame of categories in, rules with exact measures out (confidence 0.8, support 0.0001)")
     say(f"{'sensors':>8}  {'contender':<36}{'rules':>11}{'coverage':>10}{'MB':>7}{'s':>9}{'':>8}{'cpu s':>9}")
     rows: list[tuple[Any, ...]] = []
-    for sensors in (20,) if options.quick else (20, 40, 60, 97):
+    for sensors in options.sizes or ((20,) if options.quick else (20, 40, 60, 97)):
         common = {"sensors": sensors, "tables": options.tables}
         ours = measured("job_ours", **common)
         rows.append(_job_row(sensors, "Aerial", ours))
@@ -331,7 +331,6 @@ GATES = {"Aerial, mutual gate": "mutual", "Aerial, paper's gate": "marked"}
 
 def crossover(options: argparse.Namespace) -> None:
     """Compare Aerial with exact mining by number of sensors, all in one run; the picture is drawn of what is stored."""
-    cuda = options.device == "cuda"
     say("crossover: all pairs as antecedents on a made-up plant of eight zones; exact (support 0.01, confidence 0.8,")
     say("rules counted and not kept) against Aerial (similarity 0.8, the 100,000 most probable kept). After a size")
     say(f"that took more than {options.limit:g} processor seconds a contender runs no larger one")
@@ -339,9 +338,11 @@ def crossover(options: argparse.Namespace) -> None:
     say(f"{'sensors':>8}  {'contender':<24}" + "".join(f"{head:>14}" for head in heads))
     rows: list[tuple[Any, ...]] = []
     last: dict[str, float] = {}
-    larger = (2000, 4000, 10_000) if cuda else (2000,)
-    for sensors in (20, 40) if options.quick else (20, 40, 80, 160, 320, 640, 1000, *larger):
-        for name in ("Exact", *GATES):
+    names = options.contender or ("Exact", *GATES)
+    larger = (2000, 4000, 10_000) if options.device == "cuda" else (2000,)
+    usual = (20, 40) if options.quick else (20, 40, 80, 160, 320, 640, 1000, *larger)
+    for sensors in options.sizes or usual:
+        for name in names:
             if last.get(name, 0.0) > options.limit:
                 continue
             if name == "Exact":
@@ -359,7 +360,7 @@ def crossover(options: argparse.Namespace) -> None:
             numbers = "".join(f"{'':>14}" if part is None else f"{part:>14,.3f}" for part in cells)
             say(f"{sensors:>8}  {name:<24}{numbers}")
             store(options, {"crossover": Table(CROSSOVER, tuple(rows))})
-    for name in ("Exact", *GATES):
+    for name in names:
         times = [(row[0], row[-1]) for row in rows if row[1] == name]
         if len(times) > 2:
             say(f"{name}: processor seconds of the last three sizes grow with the power {fitted(times[-3:])[0]:.2f}")
@@ -461,6 +462,8 @@ def main() -> None:
     parser.add_argument("--gate-by", choices=("marked", "mutual"), default="marked", help="of scale")
     parser.add_argument("--tables", default=str(Path(tempfile.gettempdir()) / "thence-benchmark-tables"))
     parser.add_argument("--limit", type=float, default=300.0, help="of crossover: processor seconds of the last size")
+    parser.add_argument("--sizes", type=int, nargs="+", help="of job and crossover: numbers of sensors")
+    parser.add_argument("--contender", action="append", choices=("Exact", *GATES), help="of crossover: only this one")
     parser.add_argument("--memory", type=float, help="GiB that a contender may take; one that needs more ends")
     parser.add_argument("--plot", help="file for the picture of the crossover (svg, png or html)")
     parser.add_argument("--csv", help="folder of CSV files for the part 'plain', instead of tables of scikit-learn")
