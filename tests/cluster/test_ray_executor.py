@@ -26,6 +26,7 @@ from tests.cluster.tasks import (
     scale,
     wait,
 )
+from tests.helpers.processes import until
 from tests.helpers.random_tables import assert_same_rules, random_table
 from tests.helpers.ray_cluster import RayCluster
 from thence.cluster import RayExecutor
@@ -78,7 +79,7 @@ def test_a_task_that_always_dies_is_given_up(cluster: RayCluster) -> None:
 def test_tasks_that_nobody_waits_for_are_stopped(executor: RayExecutor, cluster: RayCluster, tmp_path: Path) -> None:
     with closing(executor.map(wait, [0.0, *[60.0] * 5], shared=str(tmp_path))) as results:
         next(results)
-    _until(lambda: not cluster.workers())
+    until(lambda: not cluster.workers())
 
 
 @pytest.mark.parametrize("near", [None, "hops"])
@@ -124,7 +125,7 @@ def test_a_network_trained_by_two_machines_is_that_of_one(executor: RayExecutor,
     killed = threading.Event()
 
     def kill() -> None:
-        _until(lambda: len(cluster.workers()) == 2)
+        until(lambda: len(cluster.workers()) == 2)
         time.sleep(0.5)
         cluster.workers()[1].kill()
         killed.set()
@@ -170,7 +171,7 @@ def test_a_killed_worker_changes_nothing(executor: RayExecutor, cluster: RayClus
     killed = threading.Event()
 
     def kill() -> None:
-        _until(lambda: bool(cluster.workers()))
+        until(lambda: bool(cluster.workers()))
         time.sleep(0.3)
         for worker in cluster.workers()[:1]:
             worker.kill()
@@ -186,7 +187,7 @@ def test_a_killed_machine_changes_nothing(doomed: RayCluster, tmp_path: Path) ->
     with RayExecutor(doomed.address) as executor:
         results = executor.map(wait, [0.0, *[2.0] * 6], shared=str(tmp_path))
         assert next(results) == 0.0
-        _until(lambda: len(list(tmp_path.iterdir())) > 2)
+        until(lambda: len(list(tmp_path.iterdir())) > 2)
         os.kill(doomed.raylets[1], signal.SIGKILL)
         assert list(results) == [2.0] * 6
 
@@ -197,7 +198,7 @@ def test_a_lost_head_is_told_and_leaves_nothing_half_written(doomed: RayCluster,
     with RayExecutor(doomed.address, patience=2) as executor:
         with closing(executor.map(wait, [0.0, *[60.0] * 4], shared=str(marks))) as results:
             assert next(results) == 0.0
-            _until(lambda: len(list(marks.iterdir())) > 1)
+            until(lambda: len(list(marks.iterdir())) > 1)
             os.kill(doomed.head, signal.SIGKILL)
             with pytest.raises(ClusterError, match="the Ray cluster is lost: it has not answered for 2 seconds"):
                 next(results)
@@ -221,13 +222,6 @@ def test_miners_that_cannot_be_spread_are_refused_before_anything_is_read(execut
         th.mine(th.datasets.load("toy"), miner="fpgrowth", enrich="none", executor=executor, progress="off")
     with pytest.raises(ConfigError, match="device 'cuda' is a processor of this machine"):
         th.Exact(device="cuda").mine(random_table(seed=1), executor=executor)
-
-
-def _until(true, seconds: float = 30.0) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "this should have happened"
-        time.sleep(0.05)
 
 
 class _in_background:  # noqa: N801 (reads like a function)

@@ -5,19 +5,14 @@ from __future__ import annotations
 import shutil
 import socket
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
+from tests.helpers.processes import PATIENCE, end, free_port, until
+
 MOSQUITTO = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
 needs_mosquitto = pytest.mark.skipif(MOSQUITTO is None, reason="mosquitto is not installed")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class Mosquitto:
@@ -39,17 +34,18 @@ class Mosquitto:
         self._process = subprocess.Popen(
             [MOSQUITTO, "-c", str(self._config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        for _ in range(200):
-            try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
-            except OSError:
-                time.sleep(0.05)
-            else:
-                return
-        raise AssertionError("mosquitto does not start")
+        until(self._answers)
+
+    def _answers(self) -> bool:
+        assert self._process is not None and self._process.poll() is None, "mosquitto does not start"
+        socket.create_connection(("127.0.0.1", self.port), 10).close()
+        return True
 
     def stop(self) -> None:
         """Stop as a service does: what it keeps is written to disk."""
         assert self._process is not None
         self._process.terminate()
-        self._process.wait(10)
+        try:
+            self._process.wait(PATIENCE)
+        finally:
+            end(self._process)

@@ -6,16 +6,15 @@ import importlib.util
 import shutil
 import subprocess
 import sys
-import time
-import urllib.error
 import urllib.request
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.helpers.brokers import free_port
+from tests.helpers.processes import PATIENCE, end, free_port, until
 
 PASSWORD = "pl@y/with:d4ta"
 """A password that must be escaped in a URL."""
@@ -58,10 +57,16 @@ class BoltProcess:
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=self._log, stderr=subprocess.STDOUT, cwd=folder
         )
-        until = time.monotonic() + 120
-        while not (folder / "ready").exists():
-            assert self._process.poll() is None and time.monotonic() < until, (folder / "output.txt").read_text()
-            time.sleep(0.1)
+        self._folder = folder
+        try:
+            until(self._is_ready)
+        except BaseException:
+            self.stop()
+            raise
+
+    def _is_ready(self) -> bool:
+        assert self._process.poll() is None, (self._folder / "output.txt").read_text()
+        return (self._folder / "ready").exists()
 
     @property
     def plain(self) -> str:
@@ -88,10 +93,9 @@ class BoltProcess:
     def stop(self) -> None:
         assert self._process.stdin is not None
         self._process.stdin.close()
-        try:
-            self._process.wait(20)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(60)
+        end(self._process)
         self._log.close()
 
 
@@ -106,14 +110,16 @@ class OxigraphProcess:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        until = time.monotonic() + 30
-        while True:
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{self.port}/", timeout=5).close()
-                return
-            except OSError:
-                assert time.monotonic() < until, "oxigraph does not start"
-                time.sleep(0.05)
+        try:
+            until(self._answers)
+        except BaseException:
+            self.stop()
+            raise
+
+    def _answers(self) -> bool:
+        assert self._process.poll() is None, "oxigraph does not start"
+        urllib.request.urlopen(f"http://127.0.0.1:{self.port}/", timeout=60).close()
+        return True
 
     @property
     def url(self) -> str:
@@ -130,8 +136,7 @@ class OxigraphProcess:
             method="PUT",
             headers={"Content-Type": "text/turtle"},
         )
-        urllib.request.urlopen(request, timeout=30).close()
+        urllib.request.urlopen(request, timeout=PATIENCE).close()
 
     def stop(self) -> None:
-        self._process.terminate()
-        self._process.wait(20)
+        end(self._process)

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.helpers.brokers import free_port
+from tests.helpers.processes import PATIENCE, free_port
 
 PLACES = ":".join([os.environ.get("PATH", ""), *map(str, Path("/usr/lib/postgresql").glob("*/bin"))])
 INITDB, SERVER = shutil.which("initdb", path=PLACES), shutil.which("pg_ctl", path=PLACES)
@@ -38,19 +38,24 @@ def postgres_server(password: str) -> Iterator[str]:
     """Yield the URL of a fresh server, with the password in it."""
     folder = Path(tempfile.mkdtemp(prefix="thence-postgres-"))
     shutil.chown(folder, "postgres")
-    port = free_port()
     (folder / "word").write_text(password)
     shutil.chown(folder / "word", "postgres")
 
-    def as_postgres(*command: str) -> None:
-        subprocess.run(command, user="postgres", cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    def as_postgres(*command: str, check: bool = True) -> int:
+        return subprocess.run(command, user="postgres", cwd=folder, check=check, stdout=subprocess.DEVNULL).returncode
 
     initdb = [str(INITDB), "-D", f"{folder}/data", "-A", "scram-sha-256", f"--pwfile={folder}/word"]
     as_postgres(*initdb, "-E", "UTF8", "--locale=C")
-    options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder} -c fsync=off"
-    as_postgres(str(SERVER), "-D", f"{folder}/data", "-w", "-l", f"{folder}/log", "-o", options, "start")
+    control = [str(SERVER), "-D", f"{folder}/data", "-w", "-t", f"{PATIENCE:.0f}"]
     try:
+        for _ in range(3):  # another program may have taken the port meanwhile
+            port = free_port()
+            options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder} -c fsync=off"
+            if not as_postgres(*control, "-l", f"{folder}/log", "-o", options, "start", check=False):
+                break
+        else:
+            raise AssertionError((folder / "log").read_text())
         yield f"postgresql://postgres:{quote(password, safe='')}@127.0.0.1:{port}/postgres"
     finally:
-        as_postgres(str(SERVER), "-D", f"{folder}/data", "-m", "immediate", "stop")
+        as_postgres(*control, "-m", "immediate", "stop", check=False)
         shutil.rmtree(folder)

@@ -129,10 +129,10 @@ def test_metrics_are_served_on_this_machine_only(folder: Path) -> None:
         ),
         port=0,
     )
-    with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/metrics", timeout=5) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/metrics", timeout=60) as answer:
         text = answer.read().decode()
     with pytest.raises(urllib.error.HTTPError):
-        urllib.request.urlopen(f"http://127.0.0.1:{server.port}/other", timeout=5)
+        urllib.request.urlopen(f"http://127.0.0.1:{server.port}/other", timeout=60)
     server.close()
     assert 'thence_monitor_rejected_total{reason="not_json"} 2' in text
     assert 'thence_monitor_rules{status="unknown"}' in text

@@ -8,12 +8,15 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from tests.helpers.plants import mined, plant
+from tests.helpers.processes import PATIENCE, line_with, started
 
 KILLS = 50
 
@@ -33,6 +36,15 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@contextmanager
+def running(folder: Path, speed: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A monitor that has told its first line; killed at the end."""
+    given = command(folder, "killed", "--speed", speed)
+    with started(given, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        line_with(process, b"rules on")
+        yield process
+
+
 def assert_same(folder: Path) -> None:
     through, killed = ((folder / f"{name}.jsonl").read_text() for name in ("through", "killed"))
     assert killed == through
@@ -49,14 +61,10 @@ def test_fifty_kills_change_nothing(folder: Path) -> None:
     chance = random.Random(0)
     kills = 0
     while kills < KILLS:
-        process = subprocess.Popen(
-            command(folder, "killed", "--speed", "100000x"), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-        )
-        assert process.stderr is not None
-        process.stderr.readline()  # it has started
-        time.sleep(chance.random() * 0.6)
-        process.send_signal(signal.SIGKILL if chance.random() < 0.9 else signal.SIGTERM)
-        _, message = process.communicate(timeout=60)
+        with running(folder, "100000x") as process:
+            time.sleep(chance.random() * 0.6)
+            process.send_signal(signal.SIGKILL if chance.random() < 0.9 else signal.SIGTERM)
+            _, message = process.communicate(timeout=PATIENCE)
         assert process.returncode in (-signal.SIGKILL, 0), message.decode()
         kills += 1
     subprocess.run(command(folder, "killed"), check=True, capture_output=True)
@@ -66,25 +74,19 @@ def test_fifty_kills_change_nothing(folder: Path) -> None:
 def test_a_few_kills_change_nothing(folder: Path) -> None:
     subprocess.run(command(folder, "through"), check=True, capture_output=True)
     for wait in (0.0, 0.1, 0.3):
-        process = subprocess.Popen(
-            command(folder, "killed", "--speed", "300000x"), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-        )
-        assert process.stderr is not None
-        process.stderr.readline()
-        time.sleep(wait)
-        process.kill()
-        process.communicate(timeout=60)
+        with running(folder, "300000x"):
+            time.sleep(wait)
     subprocess.run(command(folder, "killed"), check=True, capture_output=True)
     assert_same(folder)
 
 
-def test_asked_to_end_it_saves_and_goes_on(folder: Path) -> None:
-    process = subprocess.Popen(command(folder, "killed", "--speed", "20000x"), stderr=subprocess.PIPE)
-    assert process.stderr is not None
-    process.stderr.readline()
-    time.sleep(0.5)
-    process.terminate()
-    _, message = process.communicate(timeout=60)
+@pytest.mark.parametrize("wait", [0.0, 0.5])
+def test_asked_to_end_it_saves_and_goes_on(folder: Path, wait: float) -> None:
+    """At whatever moment after its first line it is asked."""
+    with running(folder, "20000x") as process:
+        time.sleep(wait)
+        process.terminate()
+        _, message = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0 and b"windows" in message
     done = subprocess.run(command(folder, "killed"), check=True, capture_output=True)
     assert b"goes on after" in done.stderr

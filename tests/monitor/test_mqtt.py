@@ -16,8 +16,9 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.brokers import Mosquitto, free_port, needs_mosquitto
+from tests.helpers.brokers import Mosquitto, needs_mosquitto
 from tests.helpers.plants import mined, plant
+from tests.helpers.processes import PATIENCE, end, free_port, line_with, until
 from tests.monitor.test_messages import hostile
 
 mqtt: Any = pytest.importorskip("paho.mqtt.client")
@@ -29,17 +30,17 @@ SECONDS = int(os.environ.get("THENCE_MQTT_SECONDS", "6"))
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[Mosquitto]:
     found = Mosquitto(tmp_path / "broker")
-    yield found
-    found.stop()
+    try:
+        yield found
+    finally:
+        found.stop()
 
 
 @pytest.fixture(autouse=True)
 def no_process_stays() -> Iterator[None]:
     yield
     for process in STARTED:
-        if process.poll() is None:
-            process.kill()
-            process.communicate()
+        end(process)
     STARTED.clear()
 
 
@@ -67,7 +68,7 @@ class Publisher:
         self._sent += 1
 
     def close(self) -> None:
-        until(lambda: self._arrived >= self._sent, seconds=120)
+        until(lambda: self._arrived >= self._sent)
         self._client.disconnect()
         self._client.loop_stop()
 
@@ -87,30 +88,10 @@ def start(folder: Path, port: int, *more: str) -> subprocess.Popen[bytes]:
     return process
 
 
-def wait_for(process: subprocess.Popen[bytes], text: bytes) -> None:
-    assert process.stderr is not None
-    for line in process.stderr:
-        if text in line:
-            return
-    raise AssertionError(f"no line with {text!r}")
-
-
 def metrics(port: int) -> dict[str, float]:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=PATIENCE) as answer:
         lines = answer.read().decode().splitlines()
     return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[0] != "#")}
-
-
-def until(check: Any, *, seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        try:
-            if check():
-                return
-        except OSError:
-            pass
-        time.sleep(0.2)
-    raise AssertionError("did not happen")
 
 
 @pytest.mark.slow
@@ -128,7 +109,7 @@ def test_nothing_is_lost_and_nothing_counted_twice(tmp_path: Path, broker: Mosqu
     chance = random.Random(1)
     port = free_port()
     process = start(tmp_path, broker.port, "--metrics-port", str(port))
-    wait_for(process, b"connected to the broker")
+    line_with(process, b"connected to the broker")
     publisher = Publisher(broker.port)
     n_hostile = 0
     begun = time.monotonic()
@@ -167,7 +148,7 @@ def test_nothing_is_lost_and_nothing_counted_twice(tmp_path: Path, broker: Mosqu
     refused = sum(value for name, value in metrics(port).items() if "rejected_total" in name)
     assert refused >= n_hostile
     process.terminate()
-    _, message = process.communicate(timeout=60)
+    _, message = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, message.decode()
 
     later_rows = later.head((len(rows) + 2) // 3)
@@ -200,11 +181,9 @@ def test_a_broker_that_is_not_there_is_waited_for(tmp_path: Path) -> None:
     plant(1).write_parquet(tmp_path / "some.parquet")
     port = free_port()
     process = start(tmp_path, port)
-    wait_for(process, b"cannot be reached")
-    broker = Mosquitto(tmp_path / "broker")
-    broker.stop()
+    line_with(process, b"cannot be reached")
     process.terminate()
-    process.communicate(timeout=30)
+    process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
 
 
@@ -233,6 +212,6 @@ def test_alerts_are_published(tmp_path: Path, broker: Mosquitto) -> None:
         check=True,
         capture_output=True,
     )
-    until(lambda: len(got) >= len(done.stdout.splitlines()), seconds=10)
+    until(lambda: len(got) >= len(done.stdout.splitlines()))
     client.loop_stop()
     assert got == [json.loads(line) for line in done.stdout.splitlines()] and got

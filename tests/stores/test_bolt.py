@@ -15,9 +15,9 @@ import polars as pl
 import pytest
 
 import thence as th
-from tests.helpers.brokers import free_port
 from tests.helpers.commands import fail, succeed
 from tests.helpers.graph_servers import PASSWORD, BoltProcess, needs_bolt
+from tests.helpers.processes import free_port
 from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.runs.provenance import hash_graph
 from thence.stores.bolt import open_bolt, parse_bolt_url, quote_name
@@ -183,7 +183,7 @@ def test_values_of_every_type(server: BoltProcess) -> None:
         "place_y": 2.0,
         "at_longitude": 4.9,
         "at_latitude": 52.3,
-        "tags": "b; a",
+        "tags": ("a", "b"),
         "one": 3,
         "works": True,
         "size": 12,

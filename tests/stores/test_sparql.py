@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import thence as th
-from tests.helpers.brokers import free_port
 from tests.helpers.graph_servers import OxigraphProcess, needs_oxigraph
+from tests.helpers.processes import free_port
 from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.stores import sparql
 from thence.stores.sparql import parse_sparql_url

@@ -207,6 +207,9 @@ def monitor(
     with ExitStack() as stack:
         system = _load(loaded, sensors or file, graph, binding, ontology, options)
         watch = Monitor(loaded, system, settings, detector=_load_detector(detector), reviewed=reviewed)
+        readings = _load(loaded, file, graph, binding, ontology, options) if file and sensors else system
+        # From here on, which the first line tells, a request to end is one to save the state and end well.
+        stop = _stop_on_signals(stack)
         _tell_start(watch, tell)
         store = None if state is None else stack.enter_context(Store(state.absolute()))
         outlets = _open_outlets(alerts, alert_mqtt, _broker(alert_broker or mqtt, login), webhook, tell)
@@ -219,7 +222,6 @@ def monitor(
             stack.callback(_serve(service, metrics_port, metrics_host, tell).close)
         source: Source
         if file:
-            readings = system if not sensors else _load(loaded, file, graph, binding, ontology, options)
             source = _file_source(readings, watch, speed)
         elif mqtt is not None:
             from thence.monitor.messages import MessageFormat
@@ -233,7 +235,7 @@ def monitor(
         else:
             names = {"time": time_column, "sensor": sensor_column, "value": value_column}
             source = _table_source(str(postgres), table, names, watch, poll, since, ahead, tell)
-        service.run(source, _stop_on_signals(stack), finish=bool(file))
+        service.run(source, stop, finish=bool(file))
         _tell_end(service, tell)
 
 
@@ -379,17 +381,23 @@ def _client_id(state: Path) -> str:
 
 
 def _stop_on_signals(stack: ExitStack) -> StopRequest:
-    """Return an event that is set when the process is asked to end; the state is then saved."""
+    """Return an event that is set when the process is asked to end. Asked a second time, it ends at once."""
     from thence.monitor.stopping import StopRequest
 
     stop = StopRequest()
+    before = {number: signal.getsignal(number) or signal.SIG_DFL for number in (signal.SIGTERM, signal.SIGINT)}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
     def ask(_number: int, _frame: Any) -> None:
         stop.set()
+        restore()
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        before = signal.signal(number, ask)
-        stack.callback(signal.signal, number, before)
+    stack.callback(restore)
+    for number in before:
+        signal.signal(number, ask)
     return stop
 
 

@@ -181,7 +181,8 @@ class MqttSource:
             stop: Set when the monitor is to stop.
             position: Not used: the broker keeps what was not acknowledged.
         """
-        self._connect(stop)
+        if not self._connect(stop):
+            return
         self._client.loop_start()
         try:
             while not stop.is_set():
@@ -192,8 +193,8 @@ class MqttSource:
             self._client.disconnect()
             self._client.loop_stop()
 
-    def _connect(self, stop: Event) -> None:
-        """Connect for the first time; later the client does so itself."""
+    def _connect(self, stop: Event) -> bool:
+        """Connect for the first time, unless it is time to stop; later the client does so itself."""
         wait = 1
         while not stop.is_set():
             try:
@@ -203,7 +204,8 @@ class MqttSource:
                 stop.wait(wait)
                 wait = min(2 * wait, _LONGEST_WAIT)
             else:
-                return
+                return True
+        return False
 
     def _gather(self) -> Delivery:
         messages: list[_Message] = []

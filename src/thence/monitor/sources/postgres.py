@@ -6,11 +6,14 @@ added in any order, by several writers at once, without being missed or counted 
 
 from __future__ import annotations
 
+import os
 import re
+import socket
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
-from threading import Event
+from threading import Event, Thread
 from typing import Any
 
 from thence.errors import ConfigError, InputError, require
@@ -21,6 +24,8 @@ __all__ = ["PostgresSource", "TableNames"]
 
 _AT_ONCE = 10_000
 _LONGEST_WAIT = 60.0
+# Seconds between two looks whether the connection is still in use, and those that a server has to cancel a statement.
+_LOOK, _GRACE = 0.5, 5.0
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -110,12 +115,15 @@ class PostgresSource:
                     connection.commit()
                     self.connected, self.connections, wait = True, self.connections + 1, 1.0
                     self._say(f"connected to the database, table {self._names.table}")
-                    while not stop.is_set():
-                        yield from self._look(connection, stop)
-                        yield Delivery(Batch.of([]))
-                        stop.wait(self._poll)
+                    with _cut_off(connection, stop):
+                        while not stop.is_set():
+                            yield from self._look(connection, stop)
+                            yield Delivery(Batch.of([]))
+                            stop.wait(self._poll)
             except self._psycopg.OperationalError as error:
                 self.connected = False
+                if stop.is_set():
+                    return
                 self._say(
                     f"the database cannot be reached ({_first_line(error, self._url)}); trying again in {wait:g} s"
                 )
@@ -174,6 +182,34 @@ class PostgresSource:
         since = self._open_since()
         self._seen = {key: value for key, value in self._seen.items() if key[1] >= since}
         self._refused = {key for key in self._refused if key[1] >= since}
+
+
+@contextmanager
+def _cut_off(connection: Any, stop: Event) -> Iterator[None]:
+    """Cancel what the server is doing when it is time to stop, and hang up if it does not answer.
+
+    A statement may wait for as long as another program locks the table, or the network is gone.
+    """
+    done = Event()
+
+    def watch() -> None:
+        while not stop.wait(_LOOK):
+            if done.is_set():
+                return
+        # Whatever is wrong with the connection, it is going to be closed.
+        with suppress(Exception):
+            connection.cancel_safe(timeout=_GRACE)
+        if not done.wait(_GRACE):
+            with suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as line:
+                line.shutdown(socket.SHUT_RDWR)
+
+    thread = Thread(target=watch, name="end of the database", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
 
 
 def _reason(at: int | None, time: int, value: Any, number: float | None, latest: int) -> str:
