@@ -378,7 +378,7 @@ BY_SUFFIX: dict[str, tuple[Mutation, ...]] = {
     "toml": (
         *TEXT,
         *[tokens(_VALUES, _TOML_VALUES)] * 4,
-        tokens(rb"[\w.]+(?= *=)"),
+        tokens(rb"(?<![\w.])[\w.]+(?= *=)"),  # from the beginning of a word: linear in long ones
         tokens(rb"\[[\w.]+\]"),
         deep(b"[", b"]"),
     ),
