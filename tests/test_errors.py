@@ -71,3 +71,12 @@ def test_a_foreign_message_is_cut() -> None:
     with pytest.raises(InputError) as caught, door(InputError):
         raise ValueError("x" * 10_000)
     assert len(str(caught.value)) < 300
+
+
+def test_endless_words_and_places_are_quoted_in_part() -> None:
+    error = ThenceError(f"bad value '{'x' * 9_000}'", where="y" * 9_000 + ", line 3", hint=f"not {'z' * 300}")
+    assert error.message == f"bad value '{'x' * 78}…'"
+    assert error.where is not None and len(error.where) < 410 and error.where.endswith("y, line 3")
+    assert error.hint is not None and len(error.hint) < 90
+    path = "/".join(["folder"] * 30)
+    assert ThenceError(f"see {path}").message == f"see {path}"

@@ -34,6 +34,7 @@ __all__ = [
 
 LONGEST_NAME = 80  # characters of a name that a message quotes
 LONGEST_PATH = 255  # characters of a path
+LONGEST_WHERE = 400  # characters of a place
 MOST_LINES, LONGEST_LINE = 60, 1000  # lines of a message, and characters of a line
 LONGEST_TEXT = 4_000  # characters of a message
 LONGEST_REASON = 200  # characters of a foreign message
@@ -57,7 +58,7 @@ class ThenceError(Exception):
 
     def __init__(self, message: str, *, where: str | None = None, hint: str | None = None) -> None:
         self.message = _escape(_shorten(message), UNSAFE)
-        self.where = where if where is None else _escape(_shorten(where), UNSAFE + "\\n\\t")
+        self.where = where if where is None else _escape(_clip(where, LONGEST_WHERE), UNSAFE + "\\n\\t")
         self.hint = hint if hint is None else _escape(_shorten(hint), UNSAFE)
         super().__init__(self.message)
 
@@ -214,7 +215,8 @@ def printable(text: str) -> str:
 
 
 def _shorten(text: str) -> str:
-    """A message of bounded size: the first lines, the last one, and how many are left out."""
+    """A message of bounded size: the first lines, the last one, and how many are left out; of endless words a part."""
+    text = re.sub(rf"\S{{{LONGEST_PATH + 1},}}", lambda word: f"{word[0][: LONGEST_NAME - 1]}…{word[0][-1]}", text)
     *lines, last = text.split("\n")
     last = _clip(last)
     kept: list[str] = []
@@ -228,10 +230,9 @@ def _shorten(text: str) -> str:
     return "\n".join([*kept, *([f"  … and {left_out:,} more"] if left_out else []), last])
 
 
-def _clip(line: str) -> str:
+def _clip(line: str, longest: int = LONGEST_LINE) -> str:
     """A line of bounded size: its beginning and its end."""
-    half = LONGEST_LINE // 2
-    return line if len(line) <= LONGEST_LINE else f"{line[:half]} … {line[-half:]}"
+    return line if len(line) <= longest else f"{line[: longest // 2]} … {line[-longest // 2 :]}"
 
 
 def _escape(text: str, unsafe: str) -> str:

@@ -94,3 +94,8 @@ def test_a_folder_without_checksums_is_not_called_fine(tmp_path: Path) -> None:
     (tmp_path / "a.txt").touch()
     found = CliRunner().invoke(app, ["verify", str(tmp_path)])
     assert found.exit_code == 1 and "has no checksums; it cannot be told whether it was changed" in found.output
+
+
+def test_a_path_that_is_too_long_is_our_error() -> None:
+    with pytest.raises(RunError, match="cannot be read: File name too long"):
+        th.verify("x" * 5_000)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from thence.atomic import INCOMPLETE
-from thence.errors import RunError, nearest, quote
+from thence.errors import RunError, door, nearest, quote, show_path
 from thence.integrity.checksums import parse_record, read_sealed, require_seal
 from thence.integrity.manifest import MANIFEST, read_manifest
 
@@ -107,13 +107,14 @@ def verify(path: str | Path) -> Verification:
         (True, {'summary.json': 'was changed or damaged after it was written: its checksum does not match'})
     """
     target = Path(path)
-    if target.is_file():
-        return _verify_file(target)
-    if not target.is_dir():
-        siblings = [one.name for one in target.parent.iterdir()] if target.parent.is_dir() else []
-        hint = nearest(target.name, siblings)
-        raise RunError("no such folder or file", where=str(target), hint=hint)
-    return _verify_folder(target)
+    with door(RunError, where=show_path(target), hint="check the path"):
+        if target.is_file():
+            return _verify_file(target)
+        if not target.is_dir():
+            siblings = [one.name for one in target.parent.iterdir()] if target.parent.is_dir() else []
+            hint = nearest(target.name, siblings)
+            raise RunError("no such folder or file", where=show_path(target), hint=hint)
+        return _verify_folder(target)
 
 
 def _verify_file(file: Path) -> Verification:
