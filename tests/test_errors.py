@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thence.errors import ConfigError, GraphError, InputError, door, nearest, quote
+from thence.errors import ConfigError, GraphError, InputError, ThenceError, door, nearest, quote
 
 HOSTILE = st.text(st.characters(codec=None), max_size=300)
 
