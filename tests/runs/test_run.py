@@ -271,7 +271,7 @@ def test_a_killed_run_is_never_taken_for_a_whole_one(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C needs a POSIX system")
 def test_ctrl_c_while_writing_saves_the_run_first(tmp_path: Path) -> None:
     statuses = []
-    for number in range(4):
+    for number in range(20):
         process = start(tmp_path / f"run{number}")
         # A draft with a file in it is being written; an empty one only tests whether the folder can be written.
         while process.poll() is None and not list(tmp_path.glob(".*.partial/*")):

@@ -6,7 +6,6 @@ import json
 import re
 import socket
 import threading
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -24,14 +23,6 @@ from thence.stores.bolt import open_bolt, parse_bolt_url, quote_name
 from thence.stores.urls import without_credentials
 
 HOSTILE = "x`) DETACH DELETE (n) //'\"; DROP"
-DATABASES = ("empty", "plant", "toy", "values", "hostile", "repeated", "rules")
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BoltProcess]:
-    process = BoltProcess(tmp_path_factory.mktemp("arcadedb"), DATABASES)
-    yield process
-    process.stop()
 
 
 @pytest.fixture(scope="module")

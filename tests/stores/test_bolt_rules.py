@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,30 +23,28 @@ RULES = "MATCH (r:ThenceRule) RETURN properties(r) AS rule ORDER BY r.run, r.num
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BoltProcess]:
-    process = BoltProcess(tmp_path_factory.mktemp("arcadedb"), ["toy", "other"])
+def url(server: BoltProcess) -> str:
+    """A database with the graph of the toy."""
     toy = th.datasets.load("toy")
     assert toy.graph is not None
-    write_graph(process, "toy", toy.graph)
-    yield process
-    process.stop()
+    write_graph(server, "stored", toy.graph)
+    return f"{server.url}/stored"
 
 
 @needs_bolt
-def test_rules_are_stored_once_and_removed(server: BoltProcess, tmp_path: Path) -> None:
+def test_rules_are_stored_once_and_removed(server: BoltProcess, url: str, tmp_path: Path) -> None:
     toy = th.datasets.load("toy")
-    url = f"{server.url}/toy"
     before = content(th.read_graph(url))
     options = {"windows": "1h", "bins": 3, "progress": "off", "report": False}
     named = th.mine(toy, enrich="none", out=tmp_path / "named", **options)
     lifted = th.mine(toy, enrich="lifted", out=tmp_path / "lifted", **options)
     stored = th.store_rules(named, url)
     assert (stored.run, stored.rules, stored.missing) == ("named", len(named.rules), ())
-    rows = [row["rule"] for row in server.run("toy", RULES)]
+    rows = [row["rule"] for row in server.run("stored", RULES)]
     assert [row["key"] for row in rows] == [rule_key(rule) for rule in named.rules]
     assert [row["sentence"] for row in rows] == [rule.english for rule in named.rules]
     assert [row["confidence"] for row in rows] == named.rules.measure("confidence").tolist()
-    links = server.run("toy", LINKS)
+    links = server.run("stored", LINKS)
     expected = {
         (rule_key(rule), side, item.feature.place)
         for rule in named.rules
@@ -58,30 +55,29 @@ def test_rules_are_stored_once_and_removed(server: BoltProcess, tmp_path: Path) 
     assert len(links) == len(expected) == stored.links
     # A second time changes nothing, and the rules of another run stand beside.
     assert th.store_rules(named, url) == stored
-    assert server.run("toy", LINKS) == links
-    assert [row["rule"] for row in server.run("toy", RULES)] == rows
+    assert server.run("stored", LINKS) == links
+    assert [row["rule"] for row in server.run("stored", RULES)] == rows
     th.store_rules(lifted, url)
-    classes = {link["name"] for link in server.run("toy", LINKS) if link["run"] == "lifted"}
+    classes = {link["name"] for link in server.run("stored", LINKS) if link["run"] == "lifted"}
     assert "Junction" in classes
-    assert len(server.run("toy", RULES)) == len(named.rules) + len(lifted.rules)
+    assert len(server.run("stored", RULES)) == len(named.rules) + len(lifted.rules)
     # Rules are no part of the graph.
     assert content(th.read_graph(url)) == before
     assert content(th.read_graph(url, page=1)) == before
     # Fewer rules replace the earlier ones.
     assert th.store_rules(named.rules.top(2), url, name="named").rules == 2
-    assert len(server.run("toy", RULES)) == 2 + len(lifted.rules)
+    assert len(server.run("stored", RULES)) == 2 + len(lifted.rules)
     assert th.remove_rules(url, name="named").rules == 2
     assert th.remove_rules(url, name="nothing").rules == 0
     assert th.remove_rules(url).rules == len(lifted.rules)
-    assert server.run("toy", "MATCH (n) WHERE n:ThenceRule OR n:ThenceClass RETURN n") == []
+    assert server.run("stored", "MATCH (n) WHERE n:ThenceRule OR n:ThenceClass RETURN n") == []
     assert content(th.read_graph(url)) == before
 
 
 @needs_bolt
-def test_the_command_exports_to_a_server(server: BoltProcess, tmp_path: Path) -> None:
+def test_the_command_exports_to_a_server(server: BoltProcess, url: str, tmp_path: Path) -> None:
     toy = th.datasets.load("toy")
     run = th.mine(toy, windows="1h", bins=3, enrich="none", progress="off", report=False, out=tmp_path / "run")
-    url = f"{server.url}/toy"
     told = succeed("export", tmp_path / "run", "--to", url, "--top", 3, "--option", "name=best")
     assert "3 rules with" in told
     assert "as 'best' in bolt://127.0.0.1" in told
@@ -94,7 +90,7 @@ def test_the_command_exports_to_a_server(server: BoltProcess, tmp_path: Path) ->
     assert "no such node" in succeed("export", tmp_path / "run", "--to", f"{server.url}/other")
     assert "leave out --format" in fail("export", tmp_path / "run", "--to", url, "--format", "json")
     assert "unknown" in fail("export", tmp_path / "run", "--to", url, "--option", "nme=best")
-    told = fail("export", tmp_path / "run", "--to", f"bolt://root:s3cret-word@127.0.0.1:{server.port}/toy")
+    told = fail("export", tmp_path / "run", "--to", f"bolt://root:s3cret-word@127.0.0.1:{server.port}/stored")
     assert "refuses the user name" in told
     assert "s3cret-word" not in told
     assert "Bolt servers" in fail("export", tmp_path / "run", "--to", "postgresql://u:s3cret-word@host/db")
@@ -103,19 +99,18 @@ def test_the_command_exports_to_a_server(server: BoltProcess, tmp_path: Path) ->
 
 @needs_bolt
 def test_a_statement_that_fails_leaves_everything_as_it_was(
-    server: BoltProcess, monkeypatch: pytest.MonkeyPatch
+    server: BoltProcess, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from thence.stores import bolt_rules
 
     toy = th.datasets.load("toy")
     run = th.mine(toy, windows="1h", bins=3, enrich="none", progress="off", report=False)
-    url = f"{server.url}/toy"
     th.store_rules(run, url, name="kept")
-    before = server.run("toy", RULES)
+    before = server.run("stored", RULES)
     monkeypatch.setattr(bolt_rules, "_REMOVE_UNUSED", "THIS IS NOT CYPHER")
     with pytest.raises(th.GraphError, match="refuses the query"):
         th.store_rules(run.rules.top(1), url, name="kept")
-    assert server.run("toy", RULES) == before
+    assert server.run("stored", RULES) == before
     monkeypatch.undo()
     th.remove_rules(url)
 

@@ -375,9 +375,10 @@ def test_a_statement_may_take_too_long(url: str) -> None:
     assert PASSWORD not in str(caught.value)
 
 
-def _end_readers(url: str, stop: threading.Event, times: int) -> None:
+def _end_readers(url: str, ready: threading.Event, stop: threading.Event, times: int) -> None:
     """End the sessions that stream readings, a number of times."""
     with psycopg.connect(url, autocommit=True) as connection:
+        ready.set()
         while times and not stop.is_set():
             found = connection.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
@@ -391,14 +392,17 @@ def _end_readers(url: str, stop: threading.Event, times: int) -> None:
 def test_a_lost_connection_never_gives_a_part(url: str, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
     """Reading begins again in a new snapshot; if the connection is lost every time, that is an error."""
     monkeypatch.setattr(sql, "PAUSE", 0.01)
+    # A query that is to be ended every time must not be faster than the one who ends it.
+    pause = 0.1 if times == 1 else 30
     query = (
         "SELECT timestamptz '2024-01-01' + k * interval '1 s' AS ts, 'slow' AS sensor_id, k + 0.5 AS value, "
-        "CASE WHEN k % 20000 = 0 THEN pg_sleep(0.1) END::text AS w FROM generate_series(1, 100000) AS k"
+        f"CASE WHEN k % 20000 = 0 THEN pg_sleep({pause}) END::text AS w FROM generate_series(1, 100000) AS k"
     )
-    stop = threading.Event()
-    ending = threading.Thread(target=_end_readers, args=(url, stop, times))
+    ready, stop = threading.Event(), threading.Event()
+    ending = threading.Thread(target=_end_readers, args=(url, ready, stop, times))
     ending.start()
     try:
+        assert ready.wait(60)
         if times == 1:
             assert read_sensors(url, query=query, **LONG).describe()["readings"] == 100_000
         else:
