@@ -30,14 +30,17 @@ class Table:
     Args:
         columns: Title and format of each column: that of a number, followed by a unit (``".2f s"``), or empty for text.
         rows: The cells.
+        note: What else to know of the run, below the table.
     """
 
     columns: tuple[tuple[str, str], ...]
     rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         columns = [{"title": title, "format": form} for title, form in self.columns]
-        return {"columns": columns, "rows": [[_plain(cell) for cell in row] for row in self.rows]}
+        told = {"note": self.note} if self.note else {}
+        return {**told, "columns": columns, "rows": [[_plain(cell) for cell in row] for row in self.rows]}
 
 
 def record(name: str, tables: Mapping[str, Table], *, device: str = "cpu", folder: Path = RESULTS) -> None:
