@@ -182,7 +182,7 @@ def test_names_that_the_data_do_not_have_are_refused(tmp_path: Path) -> None:
     )
     assert "'bin_edges' are given for 'presure', which has no bins (did you mean 'pressure'?)" in fail("check", job)
     job.write_text("[input]\ndataset = 'toy'\n[enrich]\nmode = 'grounded'\nproperties = ['lenght']\n")
-    assert "no node of the graph has a property 'lenght' (did you mean 'length'?)" in fail("check", job)
+    assert "no node or edge of the graph has a property 'lenght' (did you mean 'length'?)" in fail("check", job)
     job.write_text("[input]\ndataset = 'toy'\n[enrich]\nmode = 'lifted'\n[discretize]\nbin_edges = { flow = [20] }\n")
     assert "set scope = 'kind'" in fail("check", job)
 

@@ -13,6 +13,7 @@ import pytest
 import thence as th
 from tests.helpers.buildings import START, building
 from tests.tables.enrich.test_dated import dated_network
+from tests.tables.enrich.test_edges_and_several_values import town
 from thence.export import graph_rdf, sparql
 from thence.graph.binding import Binding
 from thence.graph.knowledge_graph import DatedValue, Edge, KnowledgeGraph, Node
@@ -138,6 +139,21 @@ def test_dated_properties_count_while_they_are_valid(enrich: str) -> None:
     items = {item for rule in rules for item in (*rule.antecedent, rule.consequent)}
     assert any("state" in str(item) for item in items)
     check(rules, store_of(net, "30min", table))
+
+
+@pytest.mark.parametrize("enrich", ["grounded", "existential", "-[road]->", "-[way]-", "-[path]->", "-[]-"])
+def test_properties_of_edges_and_several_values(enrich: str) -> None:
+    net = town(2)
+    options: dict[str, Any] = {"enrich": enrich}
+    if enrich.startswith("-"):
+        options = {"enrich": "lifted", "patterns": [f"(s:speed)-[in]->(b:Crossing){enrich}(a:Crossing)"]}
+    table = th.transactions(
+        net.sensors, net.graph, net.binding, ontology=net.ontology, windows="1h", bins=2, scope="kind", **options
+    )
+    rules = every_rule(table)
+    text = " ".join(map(str, rules))
+    assert ("{use = " if enrich == "existential" else "some (") in text and ("lanes" in text or enrich == "existential")
+    check(rules, store_of(net, "1h", table))
 
 
 def mixed() -> System:

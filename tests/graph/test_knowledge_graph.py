@@ -188,7 +188,7 @@ def test_an_unknown_node_is_named_with_the_nearest(line: KnowledgeGraph) -> None
 def test_every_flaw_is_listed_at_once() -> None:
     with pytest.raises(GraphError) as caught:
         KnowledgeGraph(
-            [Node("a"), Node("a"), Node("b", properties={"x": float("nan"), "y": [1]}), Node("e")],  # type: ignore[dict-item]
+            [Node("a"), Node("a"), Node("b", properties={"x": float("nan"), "y": [{}]}), Node("e")],  # type: ignore[dict-item]
             [Edge("e", "a", "nowhere"), Edge("f", "no", "b"), Edge("f", "a", "b")],
             dated=[
                 DatedValue("ghost", "p", START, 1),
@@ -205,11 +205,11 @@ def test_every_flaw_is_listed_at_once() -> None:
         "'e' is the id of a node and of an edge",
         "edge 'e' ends at 'nowhere', which is not a node",
         "edge 'f' starts at 'no', which is not a node",
-        "b: property 'x' must be a string, a finite number or a boolean, got nan",
-        "b: property 'y' must be a string, a finite number or a boolean, got [1]",
+        "b: property 'x' must be a string, a finite number or a boolean, or a list of these, got nan",
+        "b: property 'y' must be a string, a finite number or a boolean, or a list of these, got [{}]",
         "dated value of 'p': 'ghost' is not a node or edge",
         "a: 'p' has two values from 2024-01-01T00:00:00+00:00 on: 1 and 2",
-        "a: dated 'q' must be a string, a finite number or a boolean, got {}",
+        "a: dated 'q' must be a string, a finite number or a boolean, or a list of these, got {}",
     ):
         assert part in text
 

@@ -21,7 +21,9 @@ numbers = st.floats(allow_nan=False, allow_infinity=False)
 @st.composite
 def features(draw: st.DrawFn) -> Feature:
     """A feature of any of the five forms."""
-    form = draw(st.sampled_from(["reading", "property", "node label", "edge label", "edge", "time"]))
+    form = draw(
+        st.sampled_from(["reading", "property", "link", "some value", "node label", "edge label", "edge", "time"])
+    )
     role = draw(st.sampled_from([Role.NODE, Role.VARIABLE]))
     label = draw(st.one_of(st.just(""), names))
     if form == "reading":
@@ -31,6 +33,14 @@ def features(draw: st.DrawFn) -> Feature:
     if form == "property":
         role = draw(st.sampled_from([Role.NODE, Role.VARIABLE, Role.EDGE]))
         return Feature(draw(names), Aspect.PROPERTY, draw(names), role=role, label=label)
+    if form == "link":
+        ends = {"subject": draw(names), "other": draw(names)}
+        return Feature(aspect=Aspect.PROPERTY, name=draw(names), role=Role.VARIABLE, label=label, **ends)
+    if form == "some value":
+        role = draw(st.sampled_from([Role.NODE, Role.VARIABLE, Role.EDGE]))
+        base = Feature(draw(names), Aspect.PROPERTY, draw(names), role=role, label=label)
+        tests = st.one_of(numbers.map(lambda n: Item.compare(base, "≥", n)), names.map(lambda n: Item.is_(base, n)))
+        return base.with_some(draw(tests))
     if form == "node label":
         return Feature(draw(names), Aspect.LABEL, draw(names), role=role)
     if form == "edge label":

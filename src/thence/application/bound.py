@@ -222,6 +222,10 @@ def bind_to_table(
 
 
 def _lacking_feature(feature: Feature) -> tuple[str, str, str]:
+    if feature.aspect is Aspect.PROPERTY and (feature.is_link or feature.role is Role.EDGE):
+        return "property", feature.name, f"no edge that it is about has the property '{feature.name}'"
+    if feature.aspect is Aspect.PROPERTY and feature.where:
+        return "property", feature.name, f"no node that it is about has such values of '{feature.name}', one of several"
     if feature.aspect is Aspect.PROPERTY:
         return "property", feature.name, f"no node that it is about has the property '{feature.name}'"
     if feature.role is Role.SENSOR:

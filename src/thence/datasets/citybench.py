@@ -22,7 +22,7 @@ from thence.datasets.named import NamedDataset
 from thence.datasets.sensor_kinds import choose_kinds
 from thence.errors import InputError
 from thence.graph.binding import Binding
-from thence.graph.knowledge_graph import Edge, KnowledgeGraph, Node, Value
+from thence.graph.knowledge_graph import Edge, KnowledgeGraph, Node, Value, Values
 from thence.graph.loaders import read_graph, read_ontology
 from thence.graph.system import System
 from thence.readings.sensors import ReadReport, Sensor, SensorData
@@ -155,7 +155,7 @@ def _convert_ssn(repository: KnowledgeGraph, *, reports: Sequence[int]) -> tuple
         if name not in repository.nodes:
             continue
         sensor = f"Sensor {report}"
-        quality: dict[str, Value] = {}
+        quality: dict[str, Values] = {}
         for profile in repository.out_edges(name, "presents"):
             for edge in repository.out_edges(profile.target):
                 parameter = repository.nodes[edge.target]

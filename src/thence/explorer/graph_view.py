@@ -13,6 +13,7 @@ import numpy as np
 from thence.counting.by_place import count_by_place
 from thence.errors import ThenceError
 from thence.explorer.schema import Places
+from thence.graph.records import Value, list_values
 from thence.graph.sites import AnySystem
 from thence.rules.english import format_number, format_unit
 from thence.rules.items import Feature, Role
@@ -109,8 +110,12 @@ def node_properties(system: AnySystem, node: Node) -> list[list[str]]:
     units = {} if system.graph is None else system.graph.property_units
     out = []
     for name, value in sorted(node.properties.items()):
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        text = format_number(float(value)) if number else str(value)
+        text = "; ".join(map(_text, list_values(value)))
         unit = f" {format_unit(units[name])}" if units.get(name) else ""
         out.append([name, text + unit])
     return out
+
+
+def _text(value: Value) -> str:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return format_number(float(value)) if number else str(value)

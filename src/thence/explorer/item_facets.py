@@ -88,7 +88,7 @@ def _classes(feature: Feature) -> Iterator[str]:
     yield from sorted(feature.classes)
     if feature.aspect is Aspect.LABEL:
         yield feature.name
-    if feature.aspect is Aspect.PROPERTY and feature.role is not Role.EDGE:
+    if feature.aspect is Aspect.PROPERTY and feature.role is not Role.EDGE and not feature.is_link:
         yield feature.label
     if feature.role is Role.SOME:
         yield feature.subject

@@ -21,6 +21,7 @@ from thence.explorer.memo import Memo
 from thence.explorer.outline import outline_of
 from thence.explorer.rule_index import RuleFilter, RuleIndex
 from thence.explorer.schema import NodeDetail, Outline, Places, Reviewed, RunEntry, Scatter
+from thence.graph.records import join_values, list_values
 from thence.graph.sites import AnySystem
 from thence.report.cards import Cards
 from thence.report.material import Material, material_of
@@ -300,7 +301,7 @@ class OpenRun:
         }
         return {
             "id": name,
-            "name": str(node.properties.get("name") or name),
+            "name": join_values(list_values(node.properties.get("name"))) or name,
             "classes": sorted(node.labels),
             "properties": node_properties(system, node),
             "sensors": list(sensors_at(system, name)),

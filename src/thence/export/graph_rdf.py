@@ -19,7 +19,7 @@ from thence.export.vocabulary import PREFIXES, Vocabulary
 from thence.graph.discovery import Carriers
 from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.graph.matching import GraphIndex
-from thence.graph.records import Edge, Node
+from thence.graph.records import Edge, Node, list_values
 from thence.readings.windows import WindowedReadings
 
 if TYPE_CHECKING:
@@ -137,11 +137,11 @@ def _properties(
     histories = graph.histories(record.id)
     for name, value in record.properties.items():
         if name not in histories:
-            yield f"{term} {words.property(name)} {typed(value)} ."
+            yield from (f"{term} {words.property(name)} {typed(one)} ." for one in list_values(value))
     for name, (starts, values) in histories.items():
         periods = zip((record.properties.get(name), *values), (None, *starts), (*starts, None), strict=True)
-        for held, start, end in periods:
-            if held is not None:
+        for several, start, end in periods:
+            for held in list_values(several):
                 value = f"_:v{next(numbers)}"
                 yield f"{term} {words.dated_property(name)} {value} ."
                 yield f"{value} <{_RDF}value> {typed(held)} ."

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 
 from thence.export.vocabulary import Vocabulary, literal
@@ -188,6 +189,11 @@ class RuleQuery:
         if feature.aspect in (Aspect.LABEL, Aspect.EDGE):
             known = self._structure(feature)
             return [known] if item.holds(True) else [f"FILTER NOT EXISTS {{ {known} }}"]
+        if feature.aspect is Aspect.PROPERTY and feature.where:
+            witness, known = self._such_a_value(feature)
+            return [f"FILTER EXISTS {{ {witness if item.holds(True) else known} }}"] + (
+                [] if item.holds(True) else [f"FILTER NOT EXISTS {{ {witness} }}"]
+            )
         if feature.role is Role.SOME:
             timed, self._bound_time = self._bound_time, True
             held, witness = item.holds(True), self._witness(feature)
@@ -204,6 +210,10 @@ class RuleQuery:
         if feature.aspect in (Aspect.LABEL, Aspect.EDGE):
             known = self._structure(feature)
             return self._term(feature), [], f"{'' if item.holds(True) else 'NOT '}EXISTS {{ {known} }}"
+        if feature.aspect is Aspect.PROPERTY and feature.where:
+            witness, known = self._such_a_value(feature)
+            present = [f"FILTER EXISTS {{ {known} }}"]
+            return self._term(feature), present, f"{'' if item.holds(True) else 'NOT '}EXISTS {{ {witness} }}"
         if feature.role is Role.SOME:
             self._bound_time = True
             sensor, present, _ = self._candidate(feature)
@@ -211,6 +221,12 @@ class RuleQuery:
         value, lines = self._value(feature)
         place = "?time" if feature.role is Role.TIME else self._term(feature)
         return place, [*lines, *_guard(item, value)], _test(item, value)
+
+    def _such_a_value(self, feature: Feature) -> tuple[str, str]:
+        """The clauses that find a value of a property for which a statement holds, and those that find any value."""
+        (test,) = feature.where
+        value, lines = self._value(replace(feature, where=()))
+        return " ".join([*lines, f"FILTER({_test(test, value)})"]), " ".join(lines)
 
     def _structure(self, feature: Feature) -> str:
         vocabulary = self.vocabulary
@@ -257,6 +273,9 @@ class RuleQuery:
             else:
                 self._calendar.append(f"BIND(COALESCE({frame}known, HOURS(?time)) AS {value})")
             return value, []
+        if feature.is_link:
+            edge = self._new("edge")
+            return value, [self._described_link(edge, feature), *self._property(edge, feature.name, value)]
         if feature.aspect is Aspect.PROPERTY:
             return value, self._property(self._term(feature), feature.name, value)
         self._bound_time = True
@@ -269,6 +288,23 @@ class RuleQuery:
         if feature.role is Role.VARIABLE and not self._sensor_variables[feature.subject].kind:
             lines.append(f"{self._term(feature)} {self._observes} {self.vocabulary.kind(feature.label)} .")
         return value, lines
+
+    def _described_link(self, edge: str, feature: Feature) -> str:
+        """An edge with properties that matches a link of the pattern, which may have no direction."""
+        source, target = self._variable(feature.subject), self._variable(feature.other)
+        relation, named = self._new("relation"), ""
+        if feature.label:
+            wider = self.vocabulary.relation(feature.label)
+            named = f"{edge} rdf:predicate {relation} . {relation} rdfs:subPropertyOf* {wider} ."
+        forward = f"{edge} rdf:subject {source} ; rdf:object {target} . {named}"
+        backward = f"{edge} rdf:subject {target} ; rdf:object {source} . {named}"
+        links = () if self.pattern is None else self.pattern.links
+        ends = (feature.subject, feature.other, feature.label)
+        directed = any(link.directed and (link.source, link.target, link.label) == ends for link in links)
+        if directed and not feature.label:
+            return forward
+        symmetric = f" {self.vocabulary.relation(feature.label)} rdf:type owl:SymmetricProperty ." if directed else ""
+        return f"{{ {forward} }} UNION {{ {backward}{symmetric} }}"
 
     def _property(self, term: str, name: str, value: str) -> list[str]:
         """The clauses that bind the value of a property, or the one that is valid at the time of the row."""

@@ -16,16 +16,27 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from thence.display.data import graph_html
 from thence.errors import GraphError, nearest, require
-from thence.graph.records import VALUE_RULE, DatedValue, Edge, Moment, Node, Value, as_instant, is_value
+from thence.graph.records import (
+    VALUE_RULE,
+    DatedValue,
+    Edge,
+    Moment,
+    Node,
+    Value,
+    Values,
+    as_instant,
+    is_value,
+    list_values,
+)
 
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["DatedValue", "Direction", "Edge", "KnowledgeGraph", "Node", "Value"]
+__all__ = ["DatedValue", "Direction", "Edge", "KnowledgeGraph", "Node", "Value", "Values"]
 
 Direction: TypeAlias = Literal["any", "out", "in"]
 Labels: TypeAlias = str | Iterable[str] | None
-History: TypeAlias = tuple[tuple[datetime, ...], tuple[Value | None, ...]]
+History: TypeAlias = tuple[tuple[datetime, ...], tuple[Values | None, ...]]
 _NO_HISTORY: Mapping[str, History] = MappingProxyType({})
 
 
@@ -42,7 +53,7 @@ class KnowledgeGraph:
 
     Raises:
         GraphError: If ids are duplicate, an edge refers to a missing node, or a property value is not a string, a
-            finite number or a boolean. The error lists every problem.
+            finite number, a boolean or several of these. The error lists every problem.
 
     Examples:
         >>> graph = KnowledgeGraph(
@@ -89,7 +100,7 @@ class KnowledgeGraph:
 
     def _dated_problems(self, dated: list[DatedValue]) -> list[str]:
         problems = []
-        seen: dict[tuple[str, str, datetime], Value | None] = {}
+        seen: dict[tuple[str, str, datetime], Values | None] = {}
         for item in dated:
             if item.subject not in self._nodes and item.subject not in self._edges:
                 problems.append(f"dated value of '{item.property}': '{item.subject}' is not a node or edge")
@@ -166,7 +177,7 @@ class KnowledgeGraph:
 
         Args:
             name: The property.
-            value: Only nodes where the property has this value; ``None`` for any value. ``True`` does not match 1.
+            value: Only nodes where this is a value of the property; ``None`` for any value. ``True`` does not match 1.
             at: The moment at which dated values are read; ``None`` for the last known value.
         """
         if self._by_property is None:
@@ -184,12 +195,11 @@ class KnowledgeGraph:
             return holders
         wanted = _typed_key(value)
         if at is not None and self._histories:
-            return tuple(i for i in holders if (v := self.value(i, name, at)) is not None and _typed_key(v) == wanted)
+            return tuple(i for i in holders if wanted in map(_typed_key, list_values(self.value(i, name, at))))
         if name not in self._by_value:
             index: dict[tuple[bool, Value], list[str]] = defaultdict(list)
             for holder in holders:
-                held = self.value(holder, name)
-                if held is not None:
+                for held in list_values(self.value(holder, name)):
                     index[_typed_key(held)].append(holder)
             self._by_value[name] = {key: tuple(ids) for key, ids in index.items()}
         return self._by_value[name].get(wanted, ())
@@ -255,8 +265,8 @@ class KnowledgeGraph:
         del distance[node_id]
         return distance
 
-    def value(self, subject_id: str, name: str, at: Moment | None = None) -> Value | None:
-        """Return the value of a property, or ``None`` if it has none.
+    def value(self, subject_id: str, name: str, at: Moment | None = None) -> Values | None:
+        """Return the value of a property, a tuple if there are several, or ``None`` if there is none.
 
         Before the first dated value, the undated value applies.
 
@@ -292,7 +302,7 @@ class KnowledgeGraph:
         """
         return self._histories.get(subject_id, _NO_HISTORY)
 
-    def properties_at(self, subject_id: str, at: Moment | None = None) -> dict[str, Value]:
+    def properties_at(self, subject_id: str, at: Moment | None = None) -> dict[str, Values]:
         """Return all properties of a node or edge at one moment.
 
         Args:
@@ -324,11 +334,14 @@ class KnowledgeGraph:
     def to_dict(self) -> dict[str, Any]:
         """Return the graph as property-graph JSON, which ``read_graph`` reads back."""
 
+        def plain(value: Values | None) -> Any:
+            return list(value) if isinstance(value, tuple) else value
+
         def properties(record: Node | Edge) -> dict[str, Any]:
-            content: dict[str, Any] = dict(record.properties)
+            content: dict[str, Any] = {name: plain(value) for name, value in record.properties.items()}
             for name, (starts, values) in self._histories.get(record.id, {}).items():
                 undated = [{"from": None, "value": content[name]}] if name in content else []
-                dated = [{"from": s.isoformat(), "value": v} for s, v in zip(starts, values, strict=True)]
+                dated = [{"from": s.isoformat(), "value": plain(v)} for s, v in zip(starts, values, strict=True)]
                 content[name] = undated + dated
             return content
 
@@ -441,7 +454,7 @@ def _typed_key(value: Value) -> tuple[bool, Value]:
 
 def _histories(dated: list[DatedValue]) -> dict[str, dict[str, History]]:
     """Dated values by subject and property, in order of time."""
-    grouped: dict[str, dict[str, list[tuple[datetime, Value | None]]]] = defaultdict(lambda: defaultdict(list))
+    grouped: dict[str, dict[str, list[tuple[datetime, Values | None]]]] = defaultdict(lambda: defaultdict(list))
     for item in dated:
         grouped[item.subject][item.property].append((item.start, item.value))
     result: dict[str, dict[str, History]] = {}

@@ -26,6 +26,7 @@ __all__ = [
     "find_embeddings",
     "find_role_members",
     "most_specific_label",
+    "most_specific_relation",
     "with_ancestors",
     "with_general_relations",
 ]
@@ -54,6 +55,13 @@ def most_specific_label(labels: Iterable[str], ontology: Ontology | None) -> str
     ordered = sorted(labels)
     ordered = [label for label in ordered if label not in _USES] or ordered
     below = [x for x in ordered if not any(x in with_ancestors([y], ontology) for y in ordered if y != x)]
+    return (below or ordered or [""])[0]
+
+
+def most_specific_relation(labels: Iterable[str], ontology: Ontology | None) -> str:
+    """Return the label of an edge that ``ontology`` does not place above another; of several the first by name."""
+    ordered = sorted(labels)
+    below = [x for x in ordered if not any(x in with_general_relations([y], ontology) for y in ordered if y != x)]
     return (below or ordered or [""])[0]
 
 

@@ -19,6 +19,7 @@ from typing import TypeAlias
 
 from thence.errors import BindingError, ConfigError, nearest
 from thence.graph.knowledge_graph import KnowledgeGraph
+from thence.graph.records import list_values
 
 __all__ = [
     "DEFAULT_RULES",
@@ -112,8 +113,8 @@ class NodeDirectory:
         found: dict[str, list[str]] = defaultdict(list)
         for node in self.graph.nodes.values():
             for key in ("name", "iri"):
-                if key in node.properties:
-                    found[str(node.properties[key])].append(node.id)
+                for name in list_values(node.properties.get(key)):
+                    found[str(name)].append(node.id)
         return {name: tuple(ids) for name, ids in found.items()}
 
     @cached_property
@@ -194,14 +195,15 @@ def find_series_references(graph: KnowledgeGraph) -> dict[str, dict[str, None]]:
         for node in graph.with_property(key):
             holders = [edge.source for edge in graph.in_edges(node, _REFERENCE_LINKS)] or [node]
             for holder in holders:
-                found[str(graph.value(node, key))][holder] = None
+                for value in list_values(graph.value(node, key)):
+                    found[str(value)][holder] = None
     return found
 
 
 def find_identifiers(graph: KnowledgeGraph, sensor: str) -> list[str]:
     """Return the identifiers of a ``sensor`` node and of the points where it connects."""
     holders = [sensor, *(edge.target for edge in graph.out_edges(sensor, "connectsAt"))]
-    return [str(value) for holder in holders if (value := graph.value(holder, "identifier")) is not None]
+    return [str(value) for holder in holders for value in list_values(graph.value(holder, "identifier"))]
 
 
 def compile_rule(rule: NameRule) -> list[Matcher]:

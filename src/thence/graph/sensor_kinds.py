@@ -19,6 +19,7 @@ from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.graph.matching import most_specific_label
 from thence.graph.name_rules import WATER_LETTERS
 from thence.graph.ontology import Ontology
+from thence.graph.records import list_values
 from thence.readings.sensors import Sensor, SensorData
 
 __all__ = ["FoundKinds", "find_kinds", "plain_name", "with_kinds_of"]
@@ -193,7 +194,7 @@ def _observed(node: str, graph: KnowledgeGraph, ontology: Ontology | None) -> st
 
 def _rest_of_name(sensor: str, node: str, graph: KnowledgeGraph) -> str | None:
     """What a sensor's name has beside the name of its node; ``None`` if it does not have the name of its node."""
-    names = {node, str(graph.node(node).properties.get("name", node))}
+    names = {node, *map(str, list_values(graph.node(node).properties.get("name")))}
     for name in sorted(names, key=len, reverse=True):
         parts = re.split(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", sensor)
         if len(parts) == 2:
@@ -223,7 +224,7 @@ def _unit_of(node: str, graph: KnowledgeGraph) -> str:
     near = [node, *(edge.target for edge in graph.out_edges(node, _OBSERVES))]
     for holder in near:
         for name in _UNIT_NAMES:
-            value = graph.value(holder, name)
+            value = next(iter(list_values(graph.value(holder, name))), None)
             if value is None:
                 value = next((edge.target for edge in graph.out_edges(holder, name)), None)
             if value is not None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from thence.graph.knowledge_graph import KnowledgeGraph
+from thence.graph.records import join_values, list_values
 
 __all__ = ["references_in"]
 
@@ -51,9 +52,9 @@ def _stored_at(graph: KnowledgeGraph, id: str) -> str:
     """Return where the series of a reference is stored: a value, or the name of the node that it links to."""
     value = graph.nodes[id].properties.get(_STORED_AT)
     if value is not None:
-        return str(value)
+        return join_values(list_values(value))
     linked = [edge.target for edge in graph.out_edges(id, _STORED_AT)]
-    return str(graph.value(linked[0], "name") or linked[0]) if linked else ""
+    return join_values(list_values(graph.value(linked[0], "name"))) or linked[0] if linked else ""
 
 
 def _names(path: str) -> tuple[str, str]:

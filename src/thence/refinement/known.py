@@ -179,8 +179,20 @@ def _renamed(item: Item, renaming: Mapping[str, str], within: Pattern) -> Item:
     own = feature.aspect is Aspect.PROPERTY and any(node.name == subject for node in within.nodes)
     label = within.label_of(subject) if own else feature.label
     other = renaming.get(feature.other, feature.other)
+    if feature.is_link:
+        subject, other, label = _link_between(subject, other, feature.label, within)
     moved: Feature = replace(feature, subject=subject, other=other, label=label)
     return replace(item, feature=moved)
+
+
+def _link_between(one: str, other: str, label: str, within: Pattern) -> tuple[str, str, str]:
+    """The ends and the relation of a link as a pattern names them; its relation may be more specific there."""
+    between = [link for link in within.links if {link.source, link.target} == {one, other}]
+    chosen = next((link for link in between if link.label == label), between[0] if between else None)
+    if chosen is None:
+        return one, other, label
+    ends = (chosen.source, chosen.target) if chosen.directed else sorted((chosen.source, chosen.target))
+    return ends[0], ends[1], chosen.label
 
 
 def _embed(small: Pattern, large: Pattern, ontology: Ontology | None) -> Iterator[dict[str, str]]:

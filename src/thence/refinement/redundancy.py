@@ -197,7 +197,12 @@ def _map_items(items: Mapping[Item, int], renaming: Mapping[str, str]) -> Ints:
             subject=renaming.get(item.feature.subject, item.feature.subject),
             other=renaming.get(item.feature.other, item.feature.other),
         )
-        out[place] = items.get(replace(item, feature=feature), -1)
+        image = items.get(replace(item, feature=feature), -1)
+        if image < 0 and feature.is_link:
+            # An undirected link is named by its ends in one order.
+            turned = replace(feature, subject=feature.other, other=feature.subject)
+            image = items.get(replace(item, feature=turned), -1)
+        out[place] = image
     return out
 
 

@@ -19,6 +19,7 @@ from thence.counting.assurance import share_interval
 from thence.counting.by_place import PlaceCounts, name_places
 from thence.errors import MiningError
 from thence.graph.matching import with_ancestors
+from thence.graph.records import list_values
 from thence.refinement.exceptions import judge_places
 from thence.report.choosing import best_place, tell_choice
 from thence.report.evidence import Evidence
@@ -276,7 +277,8 @@ def _meets(evidence: Evidence, node: str, facts: Sequence[Item]) -> bool:
         values = [graph.node(node).properties.get(name)]
         if dated is not None:
             values += [graph.value(node, name, at=moment) for moment in evidence.readings.times[[0, -1]].tolist()]
-        plain = [float(one) if isinstance(one, int) and not isinstance(one, bool) else one for one in values]
+        single = [one for several in values for one in list_values(several)]
+        plain = [float(one) if isinstance(one, int) and not isinstance(one, bool) else one for one in single]
         if not any(fact.holds(one) for one in plain):
             return False
     return True

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Sequence
 from decimal import Decimal
 
-from thence.rules.items import Aspect, Feature, Interval, Item, Operator, Role, Value
+from thence.rules.items import Aspect, Feature, Interval, Item, Operator, Role, Value, just_below
 from thence.time_names import STATE_PREFIX, TimeForm
 
 __all__ = ["format_clause", "format_number", "format_rule", "format_test", "format_unit", "with_article"]
@@ -83,20 +83,14 @@ def _range_text(interval: Interval, unit: str) -> str:
         return f"{format_number(interval.at)}{unit}"
     if math.isinf(interval.low) and math.isinf(interval.high):
         return "any number"
-    above = _just_below(interval.low)
-    if above is not None:
-        return f"above {format_number(above)} but below {format_number(interval.high)}{unit}"
+    after, last = just_below(interval.low), just_below(interval.high)
+    if after is not None or last is not None:
+        begin = f"at least {format_number(interval.low)}" if after is None else f"above {format_number(after)}"
+        end = f"but below {format_number(interval.high)}" if last is None else f"and at most {format_number(last)}"
+        return f"{begin} {end}{unit}"
     low, high = format_number(interval.low), format_number(interval.high)
     dash = " to " if "−" in low + high else "–"
     return f"{low}{dash}{high}{unit}"
-
-
-def _just_below(low: float) -> float | None:
-    """The short number of which ``low`` is the next larger float, if there is one: the range begins above it."""
-    if not math.isfinite(low):
-        return None
-    below = math.nextafter(low, -math.inf)
-    return below + 0.0 if not below or len(repr(below)) + 6 < len(repr(low)) else None
 
 
 def _rank_text(interval: Interval) -> str:
@@ -402,13 +396,22 @@ def _fact(item: Item, kinds: Collection[str]) -> str:
     """Format a property of a node; one that is called like a reading of the rule is said to be recorded."""
     name = item.feature.name.replace("_", " ")
     recorded = "recorded " if name.lower() in {kind.replace("_", " ").lower() for kind in kinds} else ""
-    return f"{recorded}{name} {format_test(item)}"
+    if not item.feature.where:
+        return f"{recorded}{name} {format_test(item)}"
+    (test,) = item.feature.where
+    denied = item.operator is Operator.NE
+    if test.is_numeric:
+        return f"{'no' if denied else 'some'} {recorded}{name} of {format_test(test)}"
+    return f"{recorded}{name} {'not ' if denied else ''}including {format_test(test)}"
 
 
 def _other(item: Item, kinds: Collection[str] = ()) -> str:
     feature = item.feature
     denied = item.operator is Operator.NE
     if feature.aspect is Aspect.PROPERTY:
+        if feature.is_link:
+            relation = f"{feature.label.replace('_', ' ')} " if feature.label else ""
+            return f"the {relation}link between {feature.subject} and {feature.other} has {_fact(item, kinds)}"
         subject = feature.subject if feature.role is not Role.EDGE else f"edge {feature.subject}"
         return f"{subject} has {_fact(item, kinds)}"
     verb = "is not" if denied else "is"
@@ -455,7 +458,7 @@ def format_rule(antecedent: Sequence[Item], consequent: Item, pattern: str = "",
     facts: dict[str, list[Item]] = {}
     loose: list[Item] = []
     for item in antecedent:
-        if item.feature.aspect is Aspect.PROPERTY and item.feature.subject in places:
+        if item.feature.aspect is Aspect.PROPERTY and not item.feature.is_link and item.feature.subject in places:
             facts.setdefault(item.feature.subject, []).append(item)
         elif item.feature.aspect is not Aspect.MEASUREMENT:
             loose.append(item)

@@ -7,8 +7,9 @@ This module compares items; it looks at no table and counts nothing. Tables comp
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from thence.rules.items import Feature, Interval, Item, Operator, Role
+from thence.rules.items import Aspect, Feature, Interval, Item, Operator, Role
 
 __all__ = ["implies"]
 
@@ -33,7 +34,16 @@ def implies(item: Item, other: Item, *, is_a: IsA | None = None) -> bool:
         return _is_narrower(item, other)
     if item.feature.role is Role.SOME and other.feature.role is Role.SOME:
         return _holds_of_some(item, other, is_a or str.__eq__)
-    return False
+    return _has_such_a_value(item, other)
+
+
+def _has_such_a_value(item: Item, other: Item) -> bool:
+    """Some size of a pipe is 2–3: so some size of it is below 5."""
+    own, wider = item.feature, other.feature
+    if own.aspect is not Aspect.PROPERTY or not (own.where and wider.where) or not _is_claimed(item):
+        return False
+    same = replace(own, where=()) == replace(wider, where=())
+    return same and _is_claimed(other) and _is_narrower(own.where[-1], wider.where[-1])
 
 
 def _is_narrower(item: Item, other: Item) -> bool:

@@ -18,7 +18,7 @@ _TOKEN = re.compile(
     r"\s*(?:"
     r"(?P<quoted>`(?:[^`]|``)*`)"
     r"|(?P<string>'(?:[^'\\]|\\.)*')"
-    r"|(?P<arrow>\]->|\)-\[)"
+    r"|(?P<arrow>\]->|\]-|\)-\[)"
     r"|(?P<number>[+-]?(?:\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|inf)(?![\w]))"
     r"|(?P<word>[^\W\d]\w*)"
     r"|(?P<op>!=|<=|>=|[=≠<≤>≥∈∉])"
@@ -93,7 +93,12 @@ class _Parser:
         negated = self.peek() == "not"
         if negated:
             self.take()
+        some = self.peek() == "some"
+        if some:
+            self.take()
         feature = self.feature()
+        if some:
+            feature = self.some_value(feature)
         if self.at == len(self.tokens):
             if not feature.is_statement:
                 raise self.error("expected an operator")
@@ -103,6 +108,12 @@ class _Parser:
             if self.at != len(self.tokens):
                 raise self.error("unexpected text after the item")
         return item.negated() if negated else item
+
+    def some_value(self, feature: Feature) -> Feature:
+        """Parse the test of some value of a property."""
+        if feature.aspect is not Aspect.PROPERTY:
+            raise self.error("expected a property after 'some'")
+        return feature.with_some(self.test(feature))
 
     def test(self, feature: Feature) -> Item:
         symbol = self.take()
@@ -182,17 +193,24 @@ class _Parser:
         label = self.label()
         if self.peek() == ")-[":
             self.take()
-            relation, _ = self.name()
-            self.take("]->")
-            self.take("(")
-            if variable:
-                self.take("?")
-            other, _ = self.name()
-            self.take(")")
-            role = Role.VARIABLE if variable else Role.NODE
-            return Feature(subject, Aspect.EDGE, relation, role=role, other=other)
+            return self.edge(subject, Role.VARIABLE if variable else Role.NODE)
         self.take(")")
         return self.observed(subject, label, Role.VARIABLE if variable else Role.NODE)
+
+    def edge(self, subject: str, role: Role) -> Feature:
+        """Parse what follows ``(a)-[``: an edge to another node, or a property of a link between two variables."""
+        relation = "" if self.peek() == "]-" else self.name()[0]
+        linked = self.peek() == "]-" and role is Role.VARIABLE
+        self.take("]-" if linked else "]->")
+        self.take("(")
+        if role is Role.VARIABLE:
+            self.take("?")
+        other, _ = self.name()
+        self.take(")")
+        if not linked:
+            return Feature(subject, Aspect.EDGE, relation, role=role, other=other)
+        self.take(".")
+        return Feature(subject, Aspect.PROPERTY, self.name()[0], role=role, label=relation, other=other)
 
     def label(self) -> str:
         if self.peek() != ":":

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from thence.time_names import TimeName, parse_time_name
 
-__all__ = ["Aspect", "Feature", "Interval", "Item", "Operator", "Role", "Value", "quote"]
+__all__ = ["Aspect", "Feature", "Interval", "Item", "Operator", "Role", "Value", "just_below", "quote"]
 
 Value = str | float | bool
 
@@ -149,6 +149,21 @@ _NEGATION = {
 }
 
 
+def just_below(number: float) -> float | None:
+    """Return the short number of which ``number`` is the next larger float, if there is one.
+
+    The numbers above 3 are those from the next float on, and those up to 3 end before it.
+
+    Examples:
+        >>> just_below(math.nextafter(3.0, math.inf)), just_below(3.0), just_below(math.inf)
+        (3.0, None, None)
+    """
+    if not math.isfinite(number):
+        return None
+    below = math.nextafter(number, -math.inf)
+    return below + 0.0 if not below or len(repr(below)) + 6 < len(repr(number)) else None
+
+
 def quote(name: str) -> str:
     """Quote a name for the text form: a plain word stays as it is, anything else gets backticks.
 
@@ -170,14 +185,15 @@ class Feature:
     ``unit``, ``place``, ``classes`` and ``reads`` are metadata and are ignored in comparisons.
 
     Args:
-        subject: Id of the sensor, node or edge, or name of the variable.
+        subject: Id of the sensor, node or edge, or name of the variable; of a link of a pattern, that of its source.
         aspect: What is observed: a measurement, a property, a label or an edge.
         name: Name of the property, label or relation, or of a quantity derived from a measurement (``"change"``,
             ``"lag:30min"``).
         role: What the subject is. A feature with the role ``some`` is a statement that is true or false in each frame.
-        label: Kind of the sensor, or class of the node.
-        other: Target of an edge.
-        where: Conditions of a statement: those on the node and, last, the one on the reading.
+        label: Kind of the sensor, class of the node, or relation of the edge.
+        other: Target of an edge, or of a link of a pattern.
+        where: Conditions of a statement: those on the node and, last, the one on the reading; or the one on some value
+            of a property that has several.
         relative: Whether a measurement is a rank in the sensor's own history (0 to 1), which carries over from one
             sensor to another, rather than an absolute reading.
         unit: Unit of measurement.
@@ -190,6 +206,8 @@ class Feature:
         '(s1:flow).value'
         >>> str(Feature("p", Aspect.PROPERTY, "diameter", role=Role.VARIABLE, label="Pipe"))
         '(?p:Pipe).diameter'
+        >>> str(Feature("a", Aspect.PROPERTY, "lanes", role=Role.VARIABLE, label="road", other="b"))
+        '(?a)-[road]-(?b).lanes'
     """
 
     subject: str
@@ -234,9 +252,29 @@ class Feature:
         """Whether the feature itself is true or false, so that the text of its items needs no test."""
         return self.aspect in (Aspect.LABEL, Aspect.EDGE) or bool(self.where)
 
+    def with_some(self, test: Item) -> Feature:
+        """Return the statement that some value of a property, which may have several, satisfies a test.
+
+        Args:
+            test: A test of this feature.
+
+        Examples:
+            >>> use = Feature("Room 1", Aspect.PROPERTY, "use", role=Role.NODE)
+            >>> str(Item.is_(use.with_some(Item.is_(use, "office")), True))
+            "some (`Room 1`).use = 'office'"
+        """
+        return replace(self, where=(test,))
+
+    @property
+    def is_link(self) -> bool:
+        """Whether the feature is a property of the edge between two variables."""
+        return self.aspect is Aspect.PROPERTY and bool(self.other)
+
     @property
     def subject_text(self) -> str:
-        """Text form of the subject, e.g. ``(s1:flow)``, ``(?p:Pipe)`` or ``[e1]``."""
+        """Text form of the subject, e.g. ``(s1:flow)``, ``(?p:Pipe)``, ``[e1]`` or ``(?a)-[road]-(?b)``."""
+        if self.is_link:
+            return f"(?{quote(self.subject)})-[{quote(self.label) if self.label else ''}]-(?{quote(self.other)})"
         label = f":{quote(self.label)}" if self.label else ""
         if self.role is Role.TIME:
             return "(time)"
@@ -255,7 +293,8 @@ class Feature:
             text = f"{self.subject_text}.{base}" + (f":{quote(self.name)}" if self.name else "")
             return f"{text} {self.where[-1].test_text}" if self.where else text
         if self.aspect is Aspect.PROPERTY:
-            return f"{self.subject_text}.{quote(self.name)}"
+            text = f"{self.subject_text}.{quote(self.name)}"
+            return f"some {text} {self.where[-1].test_text}" if self.where else text
         if self.aspect is Aspect.LABEL:
             bracket = "[]" if self.role is Role.EDGE else "()"
             mark = "?" if self.role is Role.VARIABLE else ""
@@ -324,6 +363,8 @@ class Item:
         '(s1:flow).value ∈ [23.0, 31.0)'
         >>> str(Item.among(flow, Interval(10, math.inf)))
         '(s1:flow).value ≥ 10.0'
+        >>> str(Item.among(flow, Interval(-math.inf, math.nextafter(10, math.inf))))
+        '(s1:flow).value ≤ 10.0'
         >>> str(Item.is_(Feature("P1", Aspect.LABEL, "Pipe", role=Role.NODE), True))
         '(P1:Pipe)'
     """
@@ -373,12 +414,11 @@ class Item:
             if values.is_point:
                 item = Item(feature, Operator.EQ, values.low)
             elif math.isinf(values.low) and not math.isinf(values.high):
-                item = Item(feature, Operator.LT, values.high)
+                last = just_below(values.high)
+                item = Item(feature, *((Operator.LT, values.high) if last is None else (Operator.LE, last)))
             elif math.isinf(values.high) and not math.isinf(values.low):
-                below = math.nextafter(values.low, -math.inf)
-                # The numbers above 3 are those from the next float on.
-                above = len(repr(below)) + 6 < len(repr(values.low)) or not below
-                item = Item(feature, *((Operator.GT, below + 0.0) if above else (Operator.GE, values.low)))
+                last = just_below(values.low)
+                item = Item(feature, *((Operator.GE, values.low) if last is None else (Operator.GT, last)))
             else:
                 item = Item(feature, Operator.IN, values)
         else:

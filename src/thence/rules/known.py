@@ -27,7 +27,7 @@ _AND = (" ∧ ", " and ")
 _THEN = (" → ", " => ")
 _WHERE = (" ⊢ ", " |- ")
 _QUOTES = "'\"`"
-_EXACT = ("(", "[", "not (", "not [")
+_EXACT = tuple(f"{start}{bracket}" for start in ("", "not ", "some ", "not some ") for bracket in "([")
 _KEYS = ("if", "then", "pattern", "name")
 
 

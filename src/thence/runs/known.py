@@ -155,8 +155,8 @@ def count_known(
             counted.leave_out(number, error)
             continue
         enrich, scope = chosen.enrich, chosen.discretize.scope
-        # A statement about some sensor has one range, so that no other rule may cut it.
-        alone = number if enrich.mode == "existential" else -1
+        # A statement about some sensor or some value has one range, so that no other rule may cut it.
+        alone = number if any(item.feature.where for item in rule.exact_items) else -1
         key = (enrich.mode, enrich.patterns, enrich.edges, scope, 0 if start is None else start.parts, alone)
         groups.setdefault(key, (chosen, start, []))[2].append(number)
     for chosen, start, numbers in groups.values():
@@ -311,14 +311,14 @@ def _config_for(rule: KnownRule, config: Config) -> Config:
 def _first_bins(rule: KnownRule, config: Config) -> Discretizer | None:
     """Bins to begin with: those that end where the ranks of the rule do, or where an existential statement does."""
     items, bins = rule.exact_items, bins_of(config)
-    if config.enrich.mode == "existential":
-        ends: dict[str, set[float]] = {}
-        _add_ends(items, ends)
-        cuts = {key: Binning(np.array(sorted(several))) for key, several in ends.items()}
-        return Discretizer(bins=bins, binnings=cuts) if cuts else None
+    ends: dict[str, set[float]] = {}
+    _add_ends([item for item in items if item.feature.where], ends)
+    cuts = {key: Binning(np.array(sorted(several))) for key, several in ends.items()}
     shares = {end for item in items if item.feature.relative and item.is_numeric for end in _ends_of(item)}
     for parts in range(1, _MOST_PARTS // bins + 1):
         ranks = bins * parts
         if all(round(share * ranks) / ranks == share for share in shares):
-            return Discretizer(bins=bins, scope="sensor", parts=parts) if parts > 1 else None
+            asked = parts > 1 or bool(cuts)
+            scope = config.discretize.scope or "kind"
+            return Discretizer(bins=bins, scope=scope, parts=parts, binnings=cuts) if asked else None
     raise InputError(f"its ranks are no multiples of 1/{bins}, nor of any finer part up to 1/{_MOST_PARTS}")

@@ -394,13 +394,13 @@ def _refuse_unknown_properties(system: AnySystem, config: Config) -> None:
     wanted, graph = config.enrich.properties, system.graph
     if not wanted or graph is None or config.enrich.mode == "none":
         return
-    known = {name for node in graph.nodes.values() for name in node.properties} | {
-        value.property for value in graph.dated
-    }
+    known = {name for node in graph.nodes.values() for name in node.properties}
+    known |= {name for edge in graph.edges.values() for name in edge.properties}
+    known |= {value.property for value in graph.dated}
     for name in wanted:
         if name not in known:
             hint = nearest(name, known) or "known: " + (", ".join(sorted(known)) or "none")
-            raise ConfigError(f"no node of the graph has a property '{name}'", where="[enrich]", hint=hint)
+            raise ConfigError(f"no node or edge of the graph has a property '{name}'", where="[enrich]", hint=hint)
 
 
 def _refuse_unused_bin_edges(table: TransactionTable, readings: WindowedReadings, config: Config) -> None:

@@ -1,7 +1,7 @@
 """Values of Bolt servers as values of a property graph: strings, finite numbers and booleans.
 
-Dates, times and durations become ISO 8601 strings, points one number per coordinate, lists strings joined by ``; ``, as
-several values of one property in RDF. Null, NaN and infinity are missing values. Types of the driver are told by their
+Dates, times and durations become ISO 8601 strings, points one number per coordinate, lists several values of one
+property. Null, NaN and infinity are missing values. Types of the driver are told by their
 methods, so that this module needs no driver.
 """
 
@@ -12,10 +12,10 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta
-from typing import Any
+from typing import Any, cast
 
 from thence.graph.loaders.draft import is_history
-from thence.graph.records import Value
+from thence.graph.records import Values, as_values, list_values
 
 __all__ = ["plain_properties", "plain_value"]
 
@@ -36,7 +36,7 @@ def plain_properties(properties: Mapping[str, Any]) -> tuple[dict[str, Any], lis
 
     Examples:
         >>> plain_properties({"tags": ["a", "b"], "built": date(2001, 2, 3), "depth": None, "length": 820.5})
-        ({'tags': 'a; b', 'built': '2001-02-03', 'length': 820.5}, [])
+        ({'tags': ('a', 'b'), 'built': '2001-02-03', 'length': 820.5}, [])
     """
     found: dict[str, Any] = {}
     problems: list[str] = []
@@ -57,8 +57,8 @@ def plain_properties(properties: Mapping[str, Any]) -> tuple[dict[str, Any], lis
     return found, problems
 
 
-def plain_value(value: Any) -> Value | None:
-    """Return one value as a string, a finite number or a boolean; ``None`` for a missing value.
+def plain_value(value: Any) -> Values | None:
+    """Return a value as a string, a finite number or a boolean, a list as several; ``None`` for a missing value.
 
     Args:
         value: The value, as the driver returns it.
@@ -68,7 +68,7 @@ def plain_value(value: Any) -> Value | None:
 
     Examples:
         >>> plain_value([1, 2.5]), plain_value(float("nan")), plain_value(True), plain_value(b"ab"), plain_value([])
-        ('1; 2.5', None, True, '6162', None)
+        ((1, 2.5), None, True, '6162', None)
     """
     if value is None or isinstance(value, str | bool | int):
         return value
@@ -84,16 +84,9 @@ def plain_value(value: Any) -> Value | None:
     if not isinstance(value, Sequence) and callable(native := getattr(value, "to_native", None)):
         value = native()
     if isinstance(value, Sequence | set | frozenset):
-        listed = [one for one in map(plain_value, value) if one is not None]
-        if len(listed) <= 1:
-            return listed[0] if listed else None
-        return "; ".join(map(_word, listed))
+        listed = [one for inner in value for one in list_values(plain_value(inner))]
+        return cast(Values, as_values(listed)) if listed else None
     raise TypeError(f"has the type '{type(value).__name__}', which a graph cannot hold")
-
-
-def _word(value: Value) -> str:
-    """A value as a part of a list; booleans as in RDF."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _time_text(value: Any) -> str | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from thence.errors import ConfigError
 from thence.graph.knowledge_graph import KnowledgeGraph
-from thence.rules.items import Aspect, Feature
+from thence.rules.items import Aspect, Feature, Role
 from thence.tables.blocks import Block
 from thence.tables.transactions import TransactionTable
 
@@ -44,23 +44,27 @@ def within_hops(table: TransactionTable, graph: KnowledgeGraph, *, hops: int = 2
 
 
 def _near(block: Block, graph: KnowledgeGraph, hops: int) -> list[list[int]]:
-    places = [_place(column.feature, graph) for column in block.columns]
-    everywhere = [c for c, place in enumerate(places) if not place]
+    places = [_places(column.feature, graph) for column in block.columns]
+    everywhere = [c for c, own in enumerate(places) if not own]
     at: dict[str, list[int]] = {}
-    for c, place in enumerate(places):
-        if place:
+    for c, own in enumerate(places):
+        for place in own:
             at.setdefault(place, []).append(c)
     reach = {place: graph.neighbours(place, hops=hops) if hops else {} for place in at}
     out = []
-    for c, place in enumerate(places):
-        if not place:
+    for c, own in enumerate(places):
+        if not own:
             out.append([other for other in range(len(places)) if other != c])
             continue
-        found = [other for node in (place, *reach[place]) for other in at.get(node, ())]
+        found = [other for place in own for node in (place, *reach[place]) for other in at.get(node, ())]
         out.append(sorted(set(found + everywhere) - {c}))
     return out
 
 
-def _place(feature: Feature, graph: KnowledgeGraph) -> str:
+def _places(feature: Feature, graph: KnowledgeGraph) -> tuple[str, ...]:
+    """The node of a feature; an edge is at both its ends."""
+    edge = graph.edges.get(feature.subject) if feature.role is Role.EDGE else None
+    if edge is not None:
+        return edge.source, edge.target
     node = feature.place if feature.aspect is Aspect.MEASUREMENT else feature.subject
-    return node if node in graph else ""
+    return (node,) if node in graph else ()

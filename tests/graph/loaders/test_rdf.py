@@ -60,10 +60,15 @@ def test_types_literals_and_links(turtle) -> None:  # type: ignore[no-untyped-de
 
 def test_several_values_are_kept_together(turtle) -> None:  # type: ignore[no-untyped-def]
     graph = turtle('ex:a ex:tag "x", "b", "x" ; ex:n 2, 10 ; ex:name "Haus"@de, "casa"@it ; ex:list ("p" "q") .')
-    assert graph.value("a", "tag") == "b; x"
-    assert graph.value("a", "n") == "10; 2"
+    assert graph.value("a", "tag") == ("b", "x")
+    assert graph.value("a", "n") == (2, 10)
     assert graph.value("a", "name") == "Haus"
-    assert graph.value("a", "list") == "p; q"
+    assert graph.value("a", "list") == ("p", "q")
+
+
+def test_several_names_and_comments_are_one_text(turtle) -> None:  # type: ignore[no-untyped-def]
+    graph = turtle('ex:a ex:name "Hall", "Lobby" ; rdfs:comment "two", "one" .')
+    assert graph.value("a", "name") == "Hall; Lobby" and graph.value("a", "comment") == "one; two"
 
 
 def test_lists_are_links_to_their_members(turtle) -> None:  # type: ignore[no-untyped-def]

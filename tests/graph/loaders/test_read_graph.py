@@ -116,7 +116,7 @@ def test_json_with_mistakes_lists_them_by_place(tmp_path: Path) -> None:
         "nodes[1]: duplicate node id 'a' (first at nodes[0])",
         "nodes[2]: missing 'id'",
         "nodes[3]: must be an object, got 'c'",
-        "nodes[4]: d: property 'x' must be a string, a finite number or a boolean, got {'deep': 1}",
+        "nodes[4]: d: property 'x' must be a string, a finite number or a boolean, or a list of these, got {'deep': 1}",
         "nodes[4]: d, 'y': 'soon' is not a date",
         "nodes[4]: d, 'z': 'from' must be a date, got 3",
         "nodes[6]: 'properties' must be an object, got 5",
@@ -161,6 +161,17 @@ def test_tables_with_units_types_and_dated_values(tmp_path: Path) -> None:
     assert graph.value("p1", "note", as_instant("2023-01-01")) == "12" and graph.value("p1", "note") == "x"
     assert list(read_graph(tmp_path / "nodes.csv").edges) == list(graph.edges)
     assert not read_graph((tmp_path / "nodes.csv", tmp_path / "edges.csv")).dated
+
+
+def test_cells_of_lists_hold_several_values(tmp_path: Path) -> None:
+    text = "id,use:text[],size [m]:number[],old:truth[]\nr1,office; lab;office,2;1.5;n/a,true;false\nr2,,3,\n"
+    write(tmp_path, "nodes.csv", text)
+    graph = read_graph(tmp_path)
+    assert dict(graph.node("r1").properties) == {"use": ("lab", "office"), "size": (1.5, 2), "old": (False, True)}
+    assert dict(graph.node("r2").properties) == {"size": 3}
+    assert graph.with_property("use", "lab") == ("r1",) and graph.with_property("size", 3) == ("r2",)
+    write(tmp_path, "nodes.csv", "id,size:number[]\nr1,2;wide\n")
+    assert "nodes.csv, line 2: 'size' must be of type number[], got 'wide'" in message(tmp_path)
 
 
 def test_tables_with_mistakes_list_them_by_line(tmp_path: Path) -> None:
@@ -229,6 +240,8 @@ def test_networkx_values_are_plain_and_ids_stay_apart() -> None:
     assert "nodes 1 and '1' both become '1'" in message(source)
     source = nx.DiGraph()
     source.add_node("a", size=[1, 2])
+    assert read_graph(source).value("a", "size") == (1, 2)
+    source.add_node("a", size=[1, {}])
     assert "networkx graph: 1 problem\n  node 'a': a: property 'size' must be a string" in message(source)
 
 

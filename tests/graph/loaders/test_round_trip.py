@@ -18,7 +18,8 @@ from thence.graph.loaders import read_graph
 
 WORDS = st.text("abc_ é", min_size=1, max_size=5).map(str.strip).filter(bool)
 NUMBERS = st.one_of(st.integers(-1000, 1000), st.floats(allow_nan=False, allow_infinity=False, width=32))
-VALUES = st.one_of(WORDS, st.booleans(), NUMBERS)
+SINGLE = st.one_of(WORDS, st.booleans(), NUMBERS)
+VALUES = st.one_of(SINGLE, st.lists(SINGLE, max_size=3))
 LABELS = st.frozensets(st.sampled_from(["Pipe", "Pump", "Asset"]))
 PROPERTIES = st.dictionaries(WORDS.filter(lambda w: w != "labels"), VALUES, max_size=3)
 START = datetime(2024, 1, 1, tzinfo=UTC)

@@ -10,11 +10,21 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from thence.errors import GraphError, nearest, quote
 from thence.graph.knowledge_graph import KnowledgeGraph
-from thence.graph.records import VALUE_RULE, DatedValue, Edge, Node, Value, as_instant, is_value
+from thence.graph.records import (
+    VALUE_RULE,
+    DatedValue,
+    Edge,
+    Node,
+    Values,
+    as_instant,
+    as_values,
+    is_value,
+    list_values,
+)
 
 __all__ = ["MISSING_WORDS", "Draft", "as_labels", "as_plain_value", "is_history"]
 
@@ -81,6 +91,7 @@ class Draft:
                 f"{place}: {quote(subject)[1:-1]}, {quote(name)}: 'from' must be a date, got {_show(start)}"
             )
             return
+        value = _listed(value)
         if value is not None and not is_value(value):
             self.problems.append(
                 f"{place}: {quote(subject)[1:-1]}, {quote(name)}: value {VALUE_RULE}, got {_show(value)}"
@@ -88,15 +99,15 @@ class Draft:
             return
         self.dated.append((DatedValue(subject, name, moment, value), place))
 
-    def _split_dated(self, subject: str, properties: Mapping[str, Any], *, place: str) -> dict[str, Value]:
+    def _split_dated(self, subject: str, properties: Mapping[str, Any], *, place: str) -> dict[str, Values]:
         """Add the dated values among some properties and return the others."""
-        static: dict[str, Value] = {}
+        static: dict[str, Values] = {}
         for name, raw in properties.items():
-            value = as_plain_value(raw)
+            value = _listed(as_plain_value(raw))
             if is_history(value):
                 for entry in value:
                     if entry["from"] is None:
-                        static[name] = entry["value"]
+                        static[name] = _listed(entry["value"])
                     else:
                         self.add_dated(subject, name, entry["from"], entry["value"], place=place)
             elif is_value(value):
@@ -157,20 +168,24 @@ def _without_words(records: list[Record]) -> list[Record]:
     words: set[str] = set()
     for record in records:
         for name, value in record.properties.items():
-            if isinstance(value, str):
-                if value.strip().lower() in MISSING_WORDS:
-                    words.add(name)
-            elif not isinstance(value, bool):
-                numeric.add(name)
+            for one in list_values(value):
+                if isinstance(one, str):
+                    if one.strip().lower() in MISSING_WORDS:
+                        words.add(name)
+                elif not isinstance(one, bool):
+                    numeric.add(name)
     mixed = numeric & words
     if not mixed:
         return records
 
-    def is_missing(name: str, value: Value) -> bool:
-        return name in mixed and isinstance(value, str) and value.strip().lower() in MISSING_WORDS
+    def known(name: str, value: Values) -> Values:
+        if name not in mixed:
+            return value
+        kept = [v for v in list_values(value) if not (isinstance(v, str) and v.strip().lower() in MISSING_WORDS)]
+        return cast(Values, as_values(kept))
 
     return [
-        replace(record, properties={n: v for n, v in record.properties.items() if not is_missing(n, v)})
+        replace(record, properties={n: v for n, value in record.properties.items() if (v := known(n, value)) != ()})
         for record in records
     ]
 
@@ -191,6 +206,14 @@ def as_plain_value(value: Any) -> Any:
     if callable(item) and not isinstance(value, str | int | float) and getattr(value, "shape", None) == ():
         value = item()
     return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _listed(value: Any) -> Any:
+    """Several values in a fixed order, without missing ones; none of them is a missing value."""
+    if not isinstance(value, list | tuple | set | frozenset) or is_history(value):
+        return value
+    known = as_values([one for one in map(as_plain_value, value) if one is not None])
+    return known if known != () else None
 
 
 def _show(value: Any) -> str:

@@ -2,9 +2,9 @@
 
 Ids are local names (``Room1``), with a prefix if two namespaces share a name; the property ``iri`` holds the full name.
 A blank node is named after the statement that refers to it (``AHU/area``), so that its id is the same every time the
-file is read. Vocabulary (classes, properties, ontology headers) is left out. Several values of one property are joined
-by ``; ``; of several languages English is kept, else the values without a language. This module must not interpret
-domain vocabularies, except values with units (see ``thence.graph.loaders.rdf_values``).
+file is read. Vocabulary (classes, properties, ontology headers) is left out. A property may have several values; those
+of names and comments are joined by ``; ``. Of several languages English is kept, else the values without a language.
+This module must not interpret domain vocabularies, except values with units (see ``thence.graph.loaders.rdf_values``).
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ from thence.graph.loaders.triples import (
     namespace,
     parse_files,
 )
-from thence.graph.records import Edge, Node, Value
+from thence.graph.ontology import ADMINISTRATIVE
+from thence.graph.records import Edge, Node, Value, Values, join_values
 
 if TYPE_CHECKING:
     import pyoxigraph as ox
@@ -55,6 +56,7 @@ _SCHEMA_TYPES = {
     RDF + "Property",
     *(SHACL + name for name in ("NodeShape", "PropertyShape")),
 }
+_TEXTS = ADMINISTRATIVE | {"name"}
 _ANNOTATIONS = {RDFS + "seeAlso", RDFS + "isDefinedBy", "http://purl.org/dc/terms/license"}
 _INTEGERS = {
     *("integer", "int", "long", "short", "byte", "nonNegativeInteger", "positiveInteger", "nonPositiveInteger"),
@@ -258,7 +260,7 @@ class _ResourceNames:
 def _make_node(term: Subject, content: Description, name: str, where: str) -> Node:
     import pyoxigraph as ox
 
-    properties: dict[str, Value] = {}
+    properties: dict[str, Values] = {}
     if isinstance(term, ox.NamedNode):
         properties["iri"] = term.value
     for key, literals in content.literals.items():
@@ -268,9 +270,10 @@ def _make_node(term: Subject, content: Description, name: str, where: str) -> No
                 where=where,
                 hint="write it as an xsd:double or as a string",
             )
-        value = _combine(literals)
-        if value is not None:
-            properties[key] = value
+        values = _combine(literals)
+        if values:
+            # What names or describes a node for people is one text.
+            properties[key] = join_values(sorted(values, key=str)) if key in _TEXTS and len(values) > 1 else values
     return Node(name, frozenset(content.labels), properties)
 
 
@@ -283,17 +286,14 @@ def _make_edges(described: dict[Subject, Description], names: dict[Subject, str]
     return list(edges.values())
 
 
-def _combine(literals: list[ox.Literal]) -> Value | None:
-    """One value of a property: the only one, those in English, or all of them joined."""
+def _combine(literals: list[ox.Literal]) -> tuple[Value, ...]:
+    """The values of a property, each once: those in English, if they are in several languages."""
     if len(literals) > 1 and any(literal.language for literal in literals):
         by_language: dict[str, list[ox.Literal]] = defaultdict(list)
         for literal in literals:
             by_language[(literal.language or "").partition("-")[0].lower()].append(literal)
         literals = by_language.get("en") or by_language.get("") or by_language[min(by_language)]
-    values = list(dict.fromkeys(v for v in map(_typed, literals) if v is not None))
-    if len(values) <= 1:
-        return values[0] if values else None
-    return "; ".join(sorted(str(value) for value in values))
+    return tuple(v for v in map(_typed, literals) if v is not None)
 
 
 def _is_integer(literal: ox.Literal) -> bool:

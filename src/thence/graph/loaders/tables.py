@@ -2,11 +2,12 @@
 
 ``nodes.csv`` has a column ``id``; ``edges.csv`` has ``source`` and ``target``, and optionally ``id``. ``labels`` (or
 ``label``) holds labels separated by ``;``. All other columns are properties. A column head may have a unit and a type:
-``length [m]``, ``zip:text``, ``depth [m]:number`` (types: number, text, truth). Without a type, a column is numeric if
-all its cells are numbers (``007`` is text), boolean if all are true or false, else text. Numbers may have decimal
-commas if commas do not separate the columns. A file has one decimal sign: beside decimal points, ``1,2`` is text. Cells
-are stripped; an empty cell is a missing value, and so is ``NaN`` or ``n/a`` among numbers. ``values.csv`` has
-``subject``, ``property``, ``from`` and ``value``.
+``length [m]``, ``zip:text``, ``depth [m]:number`` (types: number, text, truth). The cells of ``use:text[]``
+hold several values separated by ``;``. Without a type, a column is numeric if all its cells are numbers (``007`` is
+text), boolean if all are true or false, else text. Numbers may have decimal commas if commas do not separate the
+columns. A file has one decimal sign: beside decimal points, ``1,2`` is text. Cells are stripped; an empty cell is a
+missing value, and so is ``NaN`` or ``n/a`` among numbers. ``values.csv`` has ``subject``, ``property``, ``from`` and
+``value``.
 
 This module never guesses a number: ambiguous cells are errors.
 """
@@ -26,13 +27,14 @@ from thence.errors import GraphError, nearest, quote
 from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.graph.loaders.draft import MISSING_WORDS, Draft, as_labels
 from thence.graph.loaders.loader import Loader, LoadOptions
-from thence.graph.records import Value
+from thence.graph.records import Value, Values
 from thence.readings.decimal_signs import detect_decimal_sign, may_be_thousands
 from thence.settings.documents import read_text
 
 __all__ = ["LOADER", "CsvTable", "read", "read_csv_table"]
 
-_TYPE = re.compile(r":\s*(number|text|truth)\Z")
+_TYPE = re.compile(r":\s*((?:number|text|truth)(?:\[\])?)\Z")
+_LIST = "[]"
 _NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _DIGITS_WITH_SIGNS = re.compile(r"[+-]?\d[\d.,]*")
 _BOOLEANS = {"true": True, "false": False}
@@ -232,13 +234,15 @@ def _find_decimal_sign(draft: Draft, table: CsvTable, columns: list[_Column]) ->
     return found.sign
 
 
-def _convert(draft: Draft, table: CsvTable, column: _Column, decimal: str) -> list[Value | None]:
+def _convert(draft: Draft, table: CsvTable, column: _Column, decimal: str) -> list[Values | None]:
     """The values of one column, all converted to the same type; empty cells are missing values."""
     converters: dict[str, Callable[[str], Value | None]] = {
         "number": _parse_number,
         "truth": _parse_boolean,
         "text": str,
     }
+    if column.kind is not None and column.kind.endswith(_LIST):
+        return _convert_lists(draft, table, column, converters[column.kind.removesuffix(_LIST)])
     cells, filled, kind = column.cells, column.filled, column.kind
     if decimal == "," and (signed := column.with_sign(",")):
         if may_be_thousands(signed):
@@ -255,7 +259,7 @@ def _convert(draft: Draft, table: CsvTable, column: _Column, decimal: str) -> li
             kind = "number"  # some are too large, which is reported below
     if kind != "text" and len(known) < len(filled):
         cells = [(line, "" if cell.lower() in MISSING_WORDS else cell) for line, cell in cells]
-    values: list[Value | None] = []
+    values: list[Values | None] = []
     for line, cell in cells:
         value = converters[kind](cell) if cell else None
         if cell and value is None:
@@ -264,8 +268,26 @@ def _convert(draft: Draft, table: CsvTable, column: _Column, decimal: str) -> li
             draft.problems.append(f"{place}: {name} must be of type {kind}, got {quote(cell)}{large}")
         values.append(value)
     if kind == "number" and any(isinstance(value, float) for value in values):
-        return [None if value is None else float(value) for value in values]
+        return [float(value) if isinstance(value, int) else value for value in values]
     return values
+
+
+def _convert_lists(
+    draft: Draft, table: CsvTable, column: _Column, converter: Callable[[str], Value | None]
+) -> list[Values | None]:
+    """The values of a column whose cells hold several; words for missing values count as such among numbers."""
+    out: list[Values | None] = []
+    for line, cell in column.cells:
+        found: list[Value] = []
+        for part in filter(None, map(str.strip, cell.split(";"))):
+            value = converter(part)
+            if value is not None:
+                found.append(value)
+            elif part.lower() not in MISSING_WORDS:
+                name = quote(column.name)
+                draft.problems.append(f"{table.place(line)}: {name} must be of type {column.kind}, got {quote(part)}")
+        out.append(tuple(found) or None)
+    return out
 
 
 def _look_like_numbers(column: _Column, separator: str) -> bool:

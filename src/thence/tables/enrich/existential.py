@@ -24,13 +24,13 @@ from thence.rules.items import Aspect, Feature, Interval, Item, Role, Value
 from thence.tables.discretization import Discretizer
 from thence.tables.enrich.base import Enrichment, Frames
 from thence.tables.enrich.grounded import (
+    add_property_groups,
     calendar_columns,
     derived_state_columns,
     fit_missing,
     node_facts,
     numeric_readings,
-    property_column,
-    property_group,
+    property_columns,
     reading_group,
     reading_groups,
     state_columns,
@@ -215,23 +215,29 @@ def _conditions(
         if column.feature.place:
             named.setdefault(column.feature.place, {}).update(dict.fromkeys(classes))
     facts = [
-        (replace(feature, label=host), values)
-        for feature, values in node_facts(readings, around, named)
+        (replace(feature, label=host), fact)
+        for feature, fact in node_facts(readings, around, named)
         for host in named[feature.subject]
     ]
     groups: dict[str, list[npt.NDArray[np.float64]]] = {}
-    for feature, values in facts:
-        if values.dtype == np.float64:
-            groups.setdefault(property_group(feature), []).append(np.unique(values))
+    add_property_groups(facts, groups)
     discretizer = fit_missing(discretizer, groups)
     out: dict[tuple[str, str], list[_Condition]] = {}
-    for feature, values in facts:
-        column = property_column(feature, values, discretizer)
+    for feature, fact in facts:
         host = Feature(feature.label, Aspect.PROPERTY, feature.name, role=Role.SOME, unit=feature.unit)
-        for code in np.unique(column.codes[column.codes >= 0]).tolist():
-            condition = _Condition((Item.is_(host, column.values[code]),), column.codes[0] == code)
-            out.setdefault((feature.subject, feature.label), []).append(condition)
+        for column in property_columns(feature, fact, discretizer):
+            for test, there in _tests(column):
+                condition = _Condition((replace(test, feature=host),), there)
+                out.setdefault((feature.subject, feature.label), []).append(condition)
     return out, discretizer
+
+
+def _tests(column: Column) -> list[tuple[Item, Bools]]:
+    """Return the tests that a property satisfies, and where; of several values, each is a test of its own."""
+    if column.feature.where:
+        return [(column.feature.where[-1], column.codes[0] == 1)]
+    codes = np.unique(column.codes[column.codes >= 0]).tolist()
+    return [(Item.is_(column.feature, column.values[code]), column.codes[0] == code) for code in codes]
 
 
 EXISTENTIAL = Enrichment(

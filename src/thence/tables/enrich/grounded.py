@@ -1,7 +1,8 @@
 """Enrichments ``none`` and ``grounded``: a column per sensor, and columns for the nodes to which sensors are bound.
 
-A property without dates is a static column; one with dated values has the value that is valid in each frame. Both are
-context. This module builds tables; it does not count.
+A property without dates is a static column; one with dated values has the value that is valid in each frame. One with
+several values has a column for each of them: whether it is among them. All are context, and so are those of the edges
+between the nodes. This module builds tables; it does not count.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +18,11 @@ from thence.bitmaps.bits import run_threads, split_range
 from thence.errors import ConfigError
 from thence.readings.derived import DerivedValue
 from thence.readings.windows import WindowedReadings
-from thence.rules.items import Aspect, Feature, Interval, Role, Value
-from thence.tables.blocks import as_codes
-from thence.tables.discretization import Binning, Discretizer
+from thence.rules.items import Aspect, Feature, Interval, Item, Role, Value
+from thence.tables.blocks import Codes, as_codes
+from thence.tables.discretization import Discretizer
 from thence.tables.enrich.base import Enrichment, Frames
-from thence.tables.enrich.facts import category_codes, property_fact
+from thence.tables.enrich.facts import Fact, are_numbers, category_codes, member_codes, property_fact
 from thence.tables.enrich.surroundings import Surroundings
 from thence.tables.pools import Pool
 from thence.tables.targets import classes_by_key, find_targets, number_states
@@ -32,6 +32,7 @@ from thence.time_names import TimeForm, parse_time_name
 __all__ = [
     "GROUNDED",
     "NONE",
+    "add_property_groups",
     "calendar_columns",
     "derived_state_columns",
     "derived_unit",
@@ -41,7 +42,7 @@ __all__ = [
     "minable_values",
     "node_facts",
     "numeric_readings",
-    "property_column",
+    "property_columns",
     "property_group",
     "raw_table",
     "reading_group",
@@ -164,13 +165,11 @@ def grounded_table(
     numeric = numeric_readings(readings, around)
     groups = reading_groups(numeric, discretizer, fit_frames)
     facts = _facts(readings, around, hops) if mode == "grounded" else []
-    for feature, values in facts:
-        if values.dtype == np.float64:
-            groups.setdefault(property_group(feature), []).append(np.unique(values))
+    add_property_groups(facts, groups)
     discretizer = fit_missing(discretizer, groups, _classes(readings, around, discretizer, fit_frames))
     columns = _reading_columns(numeric, discretizer, readings)
     columns += state_columns(readings, around) + derived_state_columns(readings, around) + calendar_columns(readings)
-    columns += [property_column(feature, values, discretizer) for feature, values in facts]
+    columns += [column for feature, fact in facts for column in property_columns(feature, fact, discretizer)]
     if edges and mode == "grounded":
         columns += _structure(readings, around, hops)
     block = Block(tuple(columns), len(readings), times=readings.times, workspace=readings.workspace)
@@ -228,32 +227,53 @@ def property_group(feature: Feature) -> str:
     return f"{feature.label}.{feature.name}"
 
 
-def _binned(feature: Feature, values: npt.NDArray[np.float64], binning: Binning, *, context: bool = False) -> Column:
-    return Column(feature, tuple(binning.values), binning.encode(values), context=context)
+def add_property_groups(
+    facts: Iterable[tuple[Feature, Fact]], groups: dict[str, list[npt.NDArray[np.float64]]]
+) -> None:
+    """Add the numbers that the binning of each property is fitted on: each different one of a node or edge once."""
+    for feature, fact in facts:
+        if are_numbers(fact.members):
+            numbers = np.array([float(one) for one in fact.members])
+            groups.setdefault(property_group(feature), []).append(np.unique(numbers))
 
 
-def property_column(feature: Feature, values: npt.NDArray[Any], discretizer: Discretizer) -> Column:
-    """Build a context column from the values of a property.
+def property_columns(feature: Feature, fact: Fact, discretizer: Discretizer) -> list[Column]:
+    """Build the context columns of a property: one, or with several values one for each of them.
 
     Args:
         feature: The feature.
-        values: One value, or one per frame; floats are discretized, everything else is categorical.
+        fact: Its values; numbers are discretized, everything else is categorical.
         discretizer: The fitted discretizer.
     """
-    if values.dtype == np.float64:
-        return _binned(feature, values[None, :], discretizer.binnings[property_group(feature)], context=True)
-    codes, known = category_codes(values.tolist(), feature.name)
-    return Column(feature, known, codes[None, :], context=True)
+    codes, known = _encode(feature, fact.members, discretizer)
+    if not fact.has_several:
+        series = np.full(len(fact.values), -1, np.int16)
+        series[[value is not None for value in fact.values]] = codes
+        return [Column(feature, known, series[fact.which][None, :], context=True)]
+    out = []
+    for code in np.unique(codes[codes >= 0]).tolist():
+        held = member_codes([fact], codes, code, len(fact.which))
+        some = feature.with_some(Item.is_(feature, known[code]))
+        out.append(Column(some, (False, True), held, context=True, minable=(False, True)))
+    return out
 
 
-def _facts(readings: WindowedReadings, around: Surroundings, hops: int) -> list[tuple[Feature, npt.NDArray[Any]]]:
+def _encode(
+    feature: Feature, values: Sequence[Value], discretizer: Discretizer
+) -> tuple[Codes, tuple[Value | Interval, ...]]:
+    """Return the codes of the values of a property, and what they stand for."""
+    if are_numbers(values):
+        binning = discretizer.binnings[property_group(feature)]
+        return binning.encode(np.array([float(one) for one in values])), tuple(binning.values)
+    return category_codes(values, feature.name)
+
+
+def _facts(readings: WindowedReadings, around: Surroundings, hops: int) -> list[tuple[Feature, Fact]]:
     nodes = around.nodes_around(tuple(s.id for s in readings.sensors), hops)
-    return node_facts(readings, around, nodes)
+    return [*node_facts(readings, around, nodes), *_edge_facts(readings, around, nodes)]
 
 
-def node_facts(
-    readings: WindowedReadings, around: Surroundings, nodes: Iterable[str]
-) -> list[tuple[Feature, npt.NDArray[Any]]]:
+def node_facts(readings: WindowedReadings, around: Surroundings, nodes: Iterable[str]) -> list[tuple[Feature, Fact]]:
     """Look up the properties of nodes.
 
     Args:
@@ -262,7 +282,7 @@ def node_facts(
         nodes: Ids of the nodes.
 
     Returns:
-        The feature and the values of each property: one value, or one per frame if it is dated.
+        The feature and the values of each property.
     """
     assert around.graph is not None
     found = []
@@ -270,7 +290,19 @@ def node_facts(
         for name in around.properties_of(node):
             fact = property_fact(around.graph, node, name, readings.times)
             if fact.is_known:
-                found.append((around.property(node, name), fact.series))
+                found.append((around.property(node, name), fact))
+    return found
+
+
+def _edge_facts(readings: WindowedReadings, around: Surroundings, nodes: Sequence[str]) -> list[tuple[Feature, Fact]]:
+    """Look up the properties of the edges between nodes."""
+    assert around.graph is not None
+    found = []
+    for edge in around.edges_among(nodes):
+        for name in around.properties_of(edge.id):
+            fact = property_fact(around.graph, edge.id, name, readings.times)
+            if fact.is_known:
+                found.append((around.edge_property(edge, name), fact))
     return found
 
 
@@ -278,17 +310,14 @@ def _structure(readings: WindowedReadings, around: Surroundings, hops: int) -> l
     """Return constant context columns for the labels of nodes and edges, and for the edges."""
     assert around.graph is not None
     nodes = around.nodes_around(tuple(s.id for s in readings.sensors), hops)
-    inside = set(nodes)
     features = [
         Feature(node, Aspect.LABEL, label, role=Role.NODE, classes=around.classes_of(node))
         for node in nodes
         for label in sorted(around.graph.node(node).labels)
     ]
-    for node in nodes:
-        for edge in around.graph.out_edges(node):
-            if edge.target in inside:
-                features.append(Feature(node, Aspect.EDGE, edge.id, role=Role.NODE, other=edge.target))
-                features += [Feature(edge.id, Aspect.LABEL, lab, role=Role.EDGE) for lab in sorted(edge.labels)]
+    for edge in around.edges_among(nodes):
+        features.append(Feature(edge.source, Aspect.EDGE, edge.id, role=Role.NODE, other=edge.target))
+        features += [Feature(edge.id, Aspect.LABEL, lab, role=Role.EDGE) for lab in sorted(edge.labels)]
     yes = np.zeros((1, 1), np.int16)
     return [Column(feature, (True,), yes, context=True) for feature in dict.fromkeys(features)]
 
@@ -324,13 +353,17 @@ def raw_table(readings: WindowedReadings, around: Surroundings, *, mode: str, ho
     for column in [*state_columns(readings, around), *calendar_columns(readings)]:
         codes = column.codes[0].astype(np.float64)
         add(column.feature, np.where(codes < 0, np.nan, codes), column.values, column.context)  # type: ignore[arg-type]
-    for feature, values in _facts(readings, around, hops) if mode == "grounded" else []:
-        if values.dtype == np.float64:
-            add(feature, values, None, True)
-        else:
-            made = property_column(feature, values, Discretizer())
+    facts = _facts(readings, around, hops) if mode == "grounded" else []
+    groups: dict[str, list[npt.NDArray[np.float64]]] = {}
+    add_property_groups([one for one in facts if one[1].has_several], groups)
+    bins = fit_missing(Discretizer(), groups)
+    for feature, fact in facts:
+        if are_numbers(fact.members) and not fact.has_several:
+            add(feature, fact.series, None, True)
+            continue
+        for made in property_columns(feature, fact, bins):
             codes = made.codes[0].astype(np.float64)
-            add(feature, np.where(codes < 0, np.nan, codes), made.values, True)  # type: ignore[arg-type]
+            add(made.feature, np.where(codes < 0, np.nan, codes), made.values, True)  # type: ignore[arg-type]
     stacked = np.stack(numbers, axis=1) if numbers else np.empty((frames, 0))
     return FeatureTable(tuple(features), stacked, tuple(categories), readings.times, tuple(context))
 

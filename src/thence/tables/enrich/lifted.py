@@ -15,16 +15,24 @@ import numpy.typing as npt
 
 from thence.errors import PatternError
 from thence.graph.discovery import Carriers, discover
-from thence.graph.matching import GraphIndex, find_embeddings, most_specific_label, with_ancestors
-from thence.graph.patterns import Pattern, SensorVariable
+from thence.graph.knowledge_graph import Edge
+from thence.graph.matching import (
+    GraphIndex,
+    find_embeddings,
+    most_specific_label,
+    with_ancestors,
+    with_general_relations,
+)
+from thence.graph.patterns import Link, Pattern, SensorVariable
+from thence.graph.records import list_values
 from thence.graph.units import Units
 from thence.readings.pooling import PooledReadings, site_of_id
 from thence.readings.windows import WindowedReadings
-from thence.rules.items import Aspect, Feature, Interval, Role, Value
+from thence.rules.items import Aspect, Feature, Interval, Item, Role, Value
 from thence.tables.blocks import Indices, SiteFrames
 from thence.tables.discretization import Discretizer
 from thence.tables.enrich.base import Enrichment, Frames, Rows
-from thence.tables.enrich.facts import Fact, are_numbers, category_codes, property_fact
+from thence.tables.enrich.facts import Fact, are_numbers, category_codes, join_facts, member_codes, property_fact
 from thence.tables.enrich.grounded import calendar_columns
 from thence.tables.enrich.series import KindCodes, SeriesEncoder, encode_readings
 from thence.tables.enrich.stars import star_series
@@ -175,6 +183,7 @@ def _block(
             columns.append(Column(lifted, meaning, encoded, np.arange(len(rows), dtype=np.int32)))
     columns = _distinct(columns)
     columns += _property_columns(pattern, rows, around, index, encoder, readings)
+    columns += _link_columns(pattern, rows, around, index, encoder, readings)
     if edges:
         columns += _structure_columns(pattern, rows, index)
     columns += _calendar_columns(readings, len(rows), site_of)
@@ -368,13 +377,6 @@ def _property_columns(
         nodes = [index.ids[n] for n in numbers.tolist()]
         for name in sorted({name for node in nodes for name in around.properties_of(node)}):
             facts = [property_fact(index.graph, node, name, _times_at(node, readings)) for node in nodes]
-            if not any(fact.is_known for fact in facts):
-                continue
-            codes, meaning = _fact_codes(facts, variable.label, name, encoder, len(readings))
-            # A property with one value says nothing, but earlier rules may be about it.
-            minable = None if len(meaning) > 1 else (False,) * len(meaning)
-            if minable is not None and not encoder.discretizer.systems:
-                continue
             feature = Feature(
                 variable.name,
                 Aspect.PROPERTY,
@@ -384,7 +386,89 @@ def _property_columns(
                 unit=index.graph.property_units.get(name, ""),
                 classes=_classes(pattern, variable.name, index),
             )
-            out.append(Column(feature, meaning, codes, series.astype(np.int32), context=True, minable=minable))
+            out += _fact_columns(feature, facts, series.astype(np.int32), encoder, len(readings))
+    return out
+
+
+def _link_columns(
+    pattern: Pattern,
+    rows: npt.NDArray[np.int64],
+    around: Surroundings,
+    index: GraphIndex,
+    encoder: SeriesEncoder,
+    readings: WindowedReadings,
+) -> list[Column]:
+    """Return context columns for the properties of the edges that match each link of a pattern."""
+    at = {variable.name: place for place, variable in enumerate(pattern.nodes)}
+    out = []
+    for link in pattern.links:
+        edges = _described_edges(link, around, index)
+        if not edges:
+            continue
+        pairs, series = np.unique(rows[:, [at[link.source], at[link.target]]], axis=0, return_inverse=True)
+        found = [edges.get((source, target), ()) for source, target in pairs.tolist()]
+        # Both ends of an undirected link are alike: they are named in alphabetical order.
+        ends = (link.source, link.target) if link.directed else sorted((link.source, link.target))
+        for name in sorted({name for several in found for edge in several for name in around.properties_of(edge.id)}):
+            facts = [
+                join_facts([property_fact(index.graph, e.id, name, _times_at(e.source, readings)) for e in several])
+                for several in found
+            ]
+            feature = Feature(
+                ends[0],
+                Aspect.PROPERTY,
+                name,
+                role=Role.VARIABLE,
+                label=link.label,
+                other=ends[1],
+                unit=index.graph.property_units.get(name, ""),
+            )
+            out += _fact_columns(feature, facts, series.reshape(-1).astype(np.int32), encoder, len(readings))
+    return out
+
+
+def _described_edges(link: Link, around: Surroundings, index: GraphIndex) -> dict[tuple[int, int], list[Edge]]:
+    """Return the edges with properties that match a link, by the numbers of the nodes at its source and its target."""
+    out: dict[tuple[int, int], list[Edge]] = {}
+    both = not link.directed or index.is_symmetric(link.label)
+    for edge in around.described_edges:
+        if link.label and link.label not in with_general_relations(edge.labels, index.ontology):
+            continue
+        ends = index.number[edge.source], index.number[edge.target]
+        for pair in {ends, ends[::-1]} if both else {ends}:
+            out.setdefault(pair, []).append(edge)
+    return out
+
+
+def _fact_columns(
+    feature: Feature, facts: Sequence[Fact], series: Indices, encoder: SeriesEncoder, n_frames: int
+) -> list[Column]:
+    """Return the context columns of a property: one, or if it has several values somewhere, one for each value.
+
+    Args:
+        feature: The feature.
+        facts: The values at each node or edge.
+        series: Which of them each embedding reads.
+        encoder: The bins.
+        n_frames: The number of frames.
+    """
+    if not any(fact.is_known for fact in facts):
+        return []
+    if not any(fact.has_several for fact in facts):
+        codes, meaning = _fact_codes(facts, feature, encoder, n_frames)
+        # A property with one value says nothing, but earlier rules may be about it.
+        minable = None if len(meaning) > 1 else (False,) * len(meaning)
+        if minable is not None and not encoder.discretizer.systems:
+            return []
+        return [Column(feature, meaning, codes, series, context=True, minable=minable)]
+    codes, meaning = _encode_values([one for fact in facts for one in fact.members], feature, encoder)
+    out = []
+    for code in np.unique(codes[codes >= 0]).tolist():
+        held = member_codes(facts, codes, code, n_frames)
+        minable = (False, bool((held == 0).any()))
+        if minable[1] or encoder.discretizer.systems:
+            some = feature.with_some(Item.is_(feature, meaning[code]))
+            out.append(Column(some, (False, True), held, series, context=True, minable=minable))
     return out
 
 
@@ -397,21 +481,25 @@ def _times_at(node: str, readings: WindowedReadings) -> npt.NDArray[np.datetime6
 
 
 def _fact_codes(
-    facts: Sequence[Fact], label: str, name: str, encoder: SeriesEncoder, n_frames: int
+    facts: Sequence[Fact], feature: Feature, encoder: SeriesEncoder, n_frames: int
 ) -> tuple[Codes, tuple[Value | Interval, ...]]:
     """Encode a property: codes (nodes × 1, or nodes × frames if it is dated at one of them), and their meaning."""
-    values = [value for fact in facts for value in fact.values]
-    meaning: tuple[Value | Interval, ...]
-    if are_numbers(values):
-        numbers = np.array([np.nan if v is None else float(v) for v in values])
-        codes, meaning = encoder.encode_facts(numbers, f"{label}.{name}")
-    else:
-        codes, meaning = category_codes(values, name)
+    held = [next(iter(list_values(value)), None) for fact in facts for value in fact.values]
+    codes, meaning = _encode_values(held, feature, encoder)
     if all(len(fact.which) == 1 for fact in facts):
         return codes[:, None], meaning
     first = np.cumsum([0, *(len(fact.values) for fact in facts[:-1])])
     rows = [np.broadcast_to(codes[at + fact.which], (n_frames,)) for at, fact in zip(first, facts, strict=True)]
     return np.stack(rows), meaning
+
+
+def _encode_values(
+    values: Sequence[Value | None], feature: Feature, encoder: SeriesEncoder
+) -> tuple[Codes, tuple[Value | Interval, ...]]:
+    if are_numbers(values):
+        numbers = np.array([np.nan if v is None else float(v) for v in values])
+        return encoder.encode_facts(numbers, f"{feature.label}.{feature.name}")
+    return category_codes(values, feature.name)
 
 
 def _structure_columns(pattern: Pattern, rows: npt.NDArray[np.int64], index: GraphIndex) -> list[Column]:

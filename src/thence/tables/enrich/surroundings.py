@@ -5,11 +5,13 @@ This module looks things up and names features; it builds no columns.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from thence.graph.binding import Binding
-from thence.graph.knowledge_graph import KnowledgeGraph
-from thence.graph.matching import most_specific_label, with_ancestors
+from thence.graph.knowledge_graph import Edge, KnowledgeGraph
+from thence.graph.matching import most_specific_label, most_specific_relation, with_ancestors
 from thence.graph.ontology import Ontology
 from thence.readings.sensors import Sensor
 from thence.rules.items import Aspect, Feature, Role
@@ -51,10 +53,11 @@ class Surroundings:
         assert self.graph is not None
         return most_specific_label(self.graph.node(node_id).labels, self.ontology)
 
-    def properties_of(self, node_id: str) -> list[str]:
-        """Return the names of the properties to use of a node, including dated ones, in alphabetical order."""
+    def properties_of(self, subject_id: str) -> list[str]:
+        """Return the names of the properties to use of a node or edge, including dated ones, in alphabetical order."""
         assert self.graph is not None
-        names = sorted({*self.graph.node(node_id).properties, *self.graph.histories(node_id)})
+        record = self.graph.edges.get(subject_id) or self.graph.node(subject_id)
+        names = sorted({*record.properties, *self.graph.histories(subject_id)})
         if self.properties is not None:
             return [name for name in names if name in self.properties]
         return [name for name in names if name not in NAMING_PROPERTIES]
@@ -72,6 +75,19 @@ class Surroundings:
                 for neighbour in sorted(self.graph.neighbours(node, hops=hops)):
                     found.setdefault(neighbour)
         return list(found)
+
+    @cached_property
+    def described_edges(self) -> tuple[Edge, ...]:
+        """The edges that have a property to use."""
+        assert self.graph is not None
+        return tuple(edge for edge in self.graph.edges.values() if self.properties_of(edge.id))
+
+    def edges_among(self, nodes: Iterable[str]) -> list[Edge]:
+        """Return the edges between nodes, in a fixed order."""
+        assert self.graph is not None
+        inside = list(nodes)
+        known = set(inside)
+        return [edge for node in inside for edge in self.graph.out_edges(node) if edge.target in known]
 
     def reading(self, sensor: Sensor, name: str = "") -> Feature:
         """Return the feature of a sensor's reading, or of the quantity ``name`` derived from it."""
@@ -97,4 +113,16 @@ class Surroundings:
             label=self.label_of(node_id),
             unit=self.graph.property_units.get(name, ""),
             classes=self.classes_of(node_id),
+        )
+
+    def edge_property(self, edge: Edge, name: str) -> Feature:
+        """Return the feature of a property of an edge."""
+        assert self.graph is not None
+        return Feature(
+            edge.id,
+            Aspect.PROPERTY,
+            name,
+            role=Role.EDGE,
+            label=most_specific_relation(edge.labels, self.ontology),
+            unit=self.graph.property_units.get(name, ""),
         )
