@@ -53,9 +53,15 @@ export function percent(share: number | null | undefined, decimals = 1): string 
   return `${text}\u00a0%`;
 }
 
+/** A text in which no line ends between a number and its percent sign, or within "± 0.3". */
+export function unbroken(text: string): string {
+  return text.replace(/(\d) %/g, "$1\u00a0%").replace(/± (?=\d)/g, "±\u00a0");
+}
+
 /** A sentence of the library with a capital letter, if it begins with a common word and not with a name. */
 export function sentence(text: string): string {
-  return /^(for|if|while|when|whenever|where|the|in|at|its|a|an|all|every|each|no|some|places|rules|laws) /.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+  const common = /^(for|if|while|when|whenever|where|the|in|at|its|a|an|all|every|each|no|some|places|rules|laws) /.test(text);
+  return unbroken(common ? text.charAt(0).toUpperCase() + text.slice(1) : text);
 }
 
 /** A name of the data with spaces in place of underscores, as sentences have it. */
@@ -98,12 +104,15 @@ export function period(start: number, end: number): string {
   return `${first} – ${day(end)}`;
 }
 
-/** A duration in the largest unit that fits: "3 days", "5 min". */
+/** A duration in the largest unit that fits: "3 days", "5 min", "3 min 28 s". */
 export function duration(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return NONE;
   if (seconds < 1) return seconds === 0 ? "0 s" : `${number(seconds, 2)} s`;
   if (seconds < 120 && seconds % 60 !== 0) return `${number(seconds, 3)} s`;
-  if (seconds < 7200 && seconds % 3600 !== 0) return `${number(seconds / 60, 3)} min`;
+  if (seconds < 7200 && seconds % 3600 !== 0) {
+    const rest = Math.round(seconds) % 60;
+    return `${Math.floor(Math.round(seconds) / 60)} min${rest ? ` ${rest} s` : ""}`;
+  }
   if (seconds < 172_800) return `${number(seconds / 3600, 3)} h`;
   return `${number(seconds / 86_400, 3)} days`;
 }

@@ -53,6 +53,9 @@ test("dates, periods and durations are readable", () => {
   assert.equal(format.duration(60), "1 min");
   assert.equal(format.duration(3600), "1 h");
   assert.equal(format.duration(90), "90 s");
+  assert.equal(format.duration(208.4), "3 min 28 s");
+  assert.equal(format.duration(179.7), "3 min");
+  assert.equal(format.duration(1800), "30 min");
   assert.equal(format.duration(259_200), "3 days");
   assert.equal(format.every(60), "every minute");
   assert.equal(format.every(300), "every 5 min");
@@ -63,6 +66,7 @@ test("plurals and sentences", () => {
   assert.equal(format.plural(0, "stretch", "stretches"), "0 stretches");
   assert.equal(format.sentence("for every Pipe: its flow is 0"), "For every Pipe: its flow is 0");
   assert.equal(format.sentence("pump_1 opens at 01:00"), "pump_1 opens at 01:00");
+  assert.equal(format.sentence("x stays within ± 0.3 m (45 %)"), "x stays within ±\u00a00.3 m (45\u00a0%)");
   assert.equal(format.words("supply_air_temperature"), "supply air temperature");
 });
 
@@ -99,4 +103,13 @@ test("the nearest time is found at both ends and between", () => {
   assert.equal(scales.nearest([7], 3), 0);
   const flat = scales.linear([5, 5], [0, 100]);
   assert.equal(flat(5), 50);
+});
+
+const { wrap } = await load("charts/TraceChart.tsx");
+
+test("long titles are broken between words, and the last line is shortened", () => {
+  assert.deepEqual(wrap("short", 10, 3), ["short"]);
+  assert.deepEqual(wrap("the flow of the pipe", 12, 3), ["the flow of", "the pipe"]);
+  assert.deepEqual(wrap("one two three four five six", 8, 2), ["one two", "three f…"]);
+  assert.deepEqual(wrap("unbreakableword", 8, 2), ["unbreak…"]);
 });

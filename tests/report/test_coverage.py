@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import thence as th
 from tests.report.worlds import world
 from thence.counting.recount import data_coverage, group_by_block
+from thence.report import coverage as coverage_module
 from thence.report.coverage import measure_coverage
 from thence.rules.ruleset import RuleSet
 from thence.runs.run import Run
@@ -105,6 +106,26 @@ def test_rules_that_are_too_many_are_counted_in_part_and_said() -> None:
     assert coverage is not None
     assert note.startswith("Coverage is that of ")
     assert note.endswith(f"of {len(run.rules):,} rules.")
+
+
+def test_places_with_equally_many_rules_are_listed_together_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off")
+    assert run.table is not None
+    every = _places(run)
+    counts = [count for _, count in every]
+    assert counts == sorted(counts, reverse=True) and counts[0] > counts[-1]
+    for most in range(1, len(every) + 1):
+        monkeypatch.setattr(coverage_module, "MOST_PLACES", most)
+        listed = _places(run)
+        cut = len(listed) < len(every) and every[len(listed)][1] == listed[-1][1]
+        assert listed == every[: len(listed)] and len(listed) <= most
+        assert not cut or listed[0][1] == listed[-1][1], "only a first group that is too large is cut apart"
+
+
+def _places(run: Run) -> list[tuple[str, int]]:
+    coverage, _ = measure_coverage(run.rules, run.table, nodes={})
+    assert coverage is not None
+    return [(place["name"], place["count"]) for place in coverage["places"]]
 
 
 def test_a_plain_table_has_no_coverage_over_time() -> None:

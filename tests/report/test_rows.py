@@ -9,7 +9,7 @@ import pytest
 
 import thence as th
 from tests.report.worlds import world
-from thence.report.facts import choose_facts, figures_of_rule
+from thence.report.facts import _rule_facts, choose_facts, figures_of_rule
 from thence.report.matrix import build_matrix
 from thence.report.rows import control_rows, law_rows, rule_rows, told_together
 from thence.rules.items import Feature, Item
@@ -142,6 +142,21 @@ def test_facts_are_few_and_about_different_things(water: Run) -> None:
     # Pipe 330 and Pump 335 switch at the same moments: one sentence tells of both.
     assert len(pumps) == len(set(pumps))
     assert sum("335" in fact["sentence"] for fact in facts if fact["kind"] == "control") <= 1
+
+
+def test_what_a_law_says_of_a_state_is_not_said_by_a_rule_again(digest: Run) -> None:
+    told = _rule_facts(digest, {}, by_laws=[])
+    about = {
+        fact["id"]: frozenset(item.feature.label for item in (*rule.antecedent, rule.consequent))
+        for fact in told
+        for rule in [digest.rules.rule(fact["id"])]
+        if rule.pattern and not any(item.feature.reads for item in (*rule.antecedent, rule.consequent))
+    }
+    assert about
+    for number, kinds in about.items():
+        left = {fact["id"] for fact in _rule_facts(digest, {}, by_laws=[kinds])}
+        assert number not in left
+        assert left >= {fact["id"] for fact in told} - {other for other, own in about.items() if own == kinds}
 
 
 def test_what_was_rejected_is_no_fact(water: Run) -> None:

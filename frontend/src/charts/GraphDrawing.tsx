@@ -211,6 +211,20 @@ export function labelsOf(placed: readonly Placed[], width: number, wanted: (plac
   return labels;
 }
 
+const MOST_AROUND = 8;
+
+/** The nodes that an edge joins with one node, unless they are many. */
+function neighboursOf(drawing: Drawing, id: string): string[] {
+  const found = new Set<string>();
+  for (const { source, target } of drawing.edges) {
+    const [a, b] = [drawing.nodes[source], drawing.nodes[target]];
+    if (a && b && a.id === id) found.add(b.id);
+    if (a && b && b.id === id) found.add(a.id);
+  }
+  found.delete(id);
+  return found.size <= MOST_AROUND ? [...found] : [];
+}
+
 interface GraphPieceProps {
   drawing: Drawing | null;
   nodes: string[];
@@ -233,20 +247,24 @@ export function GraphPiece({ drawing, nodes, edges, highlight, summary }: GraphP
   const ends: Line[] = [];
   const colourOf = (node: DrawnNode | undefined) => (node ? (colours.get(node.group) ?? groupColour(7)) : groupColour(0));
   const spread = (low: number, high: number) => Math.max(high - low, 1e-9);
-  const xs = there.map((id) => known.get(id)?.x ?? 0);
-  const ys = there.map((id) => known.get(id)?.y ?? 0);
+  // A node by itself says little: its neighbours are shown with it.
+  const around = there.length === 1 && nodes.length === 1 && drawing ? neighboursOf(drawing, there[0] as string) : [];
+  const inView = [...there, ...around];
+  const xs = inView.map((id) => known.get(id)?.x ?? 0);
+  const ys = inView.map((id) => known.get(id)?.y ?? 0);
   const aspect = drawing?.aspect || 1;
-  const together = there.length > 1 && spread(Math.min(...xs), Math.max(...xs)) + spread(Math.min(...ys), Math.max(...ys)) > 1e-6;
+  const together = inView.length > 1 && spread(Math.min(...xs), Math.max(...xs)) + spread(Math.min(...ys), Math.max(...ys)) > 1e-6;
   if (there.length === nodes.length && (together || there.length === 1)) {
     // All places are drawn: keep where they are, to the same scale in both directions.
     const [cx, cy] = [(Math.min(...xs) + Math.max(...xs)) / 2, (Math.min(...ys) + Math.max(...ys)) / 2];
     const [padX, padY] = [70, 34];
-    const unit = Math.min((width - 2 * padX) / (spread(Math.min(...xs), Math.max(...xs)) * aspect), (height - 2 * padY) / spread(Math.min(...ys), Math.max(...ys)), ((there.length === 1 ? 2.5 : 9) * width) / aspect);
+    const unit = Math.min((width - 2 * padX) / (spread(Math.min(...xs), Math.max(...xs)) * aspect), (height - 2 * padY) / spread(Math.min(...ys), Math.max(...ys)), ((inView.length === 1 ? 2.5 : 9) * width) / aspect);
     const sx = (x: number) => width / 2 + (x - cx) * aspect * unit;
     const sy = (y: number) => height / 2 + (y - cy) * unit;
-    for (const id of there) {
+    for (const id of inView) {
       const node = known.get(id) as DrawnNode;
-      placed.set(id, { node, x: sx(node.x), y: sy(node.y), r: node.sensors.length > 0 ? 7 : 5, colour: colourOf(node) });
+      const r = around.includes(id) ? 4 : node.sensors.length > 0 ? 7 : 5;
+      placed.set(id, { node, x: sx(node.x), y: sy(node.y), r, colour: colourOf(node) });
     }
     for (const { source, target } of drawing?.edges ?? []) {
       const [a, b] = [drawing?.nodes[source], drawing?.nodes[target]];

@@ -9,7 +9,8 @@ import { dataDigits, extent, linear, numberTicks, type Scale } from "./scales";
 
 interface Panel {
   trace: Trace;
-  title: string;
+  /** The lines of the title. */
+  title: string[];
   role: string;
   /** Whether the role stands on a line of its own. */
   below: boolean;
@@ -54,14 +55,15 @@ function panelsOf(traces: Trace[], width: number): [Panel[], number] {
     const title = trace.unit ? `${trace.name} (${trace.unit})` : trace.name;
     const role = trace.role && trace.role !== trace.name ? trace.role : "";
     const below = role !== "" && title.length + role.length + 2 > room;
-    const lines = 1 + (below ? 1 : 0) + (trace.bands.length > 0 ? 1 : 0);
+    const titles = wrap(title, Math.floor(room * 0.92), 3);
+    const lines = titles.length + (below ? 1 : 0) + (trace.bands.length > 0 ? 1 : 0);
     const states = trace.states.length;
     const height = states > 0 ? Math.min(6, Math.max(2, states)) * 20 : traces.length < 3 ? 104 : traces.length > 5 ? 58 : 74;
     const from = top + lines * LINE + 9;
     const bottom = from + height;
     top = bottom + GAP;
     const domain: [number, number] = states > 0 ? [-0.6, states - 0.4] : domainOf(trace);
-    return { trace, title: shorten(title, room), role: below ? shorten(role, room) : role, below, top: from, bottom, y: linear(domain, [bottom, from]) };
+    return { trace, title: titles, role: below ? shorten(role, room) : role, below, top: from, bottom, y: linear(domain, [bottom, from]) };
   });
   return [panels, top];
 }
@@ -247,8 +249,12 @@ function TracePanel({ panel, x, width, index }: { panel: Panel; x: Scale; width:
   const bands = trace.bands.length > 0;
   return (
     <g>
-      <text class="strong" x={0} y={top - 9 - LINE * ((bands ? 1 : 0) + (below ? 1 : 0))}>
-        {title}
+      <text class="strong" x={0} y={top - 9 - LINE * ((bands ? 1 : 0) + (below ? 1 : 0) + title.length - 1)}>
+        {title.map((line, at) => (
+          <tspan key={at} {...(at ? { x: 0, dy: LINE } : {})}>
+            {line}
+          </tspan>
+        ))}
         {role && !below && (
           <tspan class="role" dx="8">
             {role}
@@ -291,6 +297,19 @@ function TracePanel({ panel, x, width, index }: { panel: Panel; x: Scale; width:
       {value !== null && index !== null && <circle cx={x(trace.times[index] as number)} cy={y(value)} r="3.5" fill="var(--bg)" stroke="var(--ink)" stroke-width="1.5" />}
     </g>
   );
+}
+
+/** A text in at most so many lines of so many characters, broken between words; the last is shortened. */
+export function wrap(text: string, room: number, most: number): string[] {
+  const lines: string[] = [];
+  let rest = text;
+  while (rest.length > room && lines.length < most - 1) {
+    const at = rest.lastIndexOf(" ", room);
+    if (at <= 0) break;
+    lines.push(rest.slice(0, at));
+    rest = rest.slice(at + 1);
+  }
+  return [...lines, shorten(rest, room)];
 }
 
 /** A text of at most so many characters. */

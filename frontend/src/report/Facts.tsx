@@ -1,7 +1,7 @@
 // Worth knowing: the few sentences that come first, each with its evidence.
 import { useState } from "preact/hooks";
 import { ReviewBadge } from "../components/ReviewBadge";
-import { sentence } from "../format";
+import { sentence, unbroken } from "../format";
 import type { Fact } from "../types";
 import { Evidence, Section, useShared } from "./parts";
 
@@ -39,7 +39,7 @@ function FactItem({ fact, start }: { fact: Fact; start: boolean }) {
         {sentence(fact.sentence)}
       </p>
       <p class="fact-figures">
-        <span dir="auto">{fact.figures}</span>
+        <span dir="auto">{unbroken(fact.figures)}</span>
         <ReviewBadge review={fact.review} />
         {card !== null && (
           <button type="button" class="link no-print" aria-expanded={open} onClick={() => setOpen(!open)}>

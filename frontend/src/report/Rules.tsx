@@ -52,7 +52,7 @@ export function Rules() {
   const lead = [
     `${plural(mining.rules, "rule")}${mining.rules_found > mining.rules ? `, the remainder of ${whole(mining.rules_found)} that met the thresholds` : ""}.`,
     report.rules_left_out > 0 ? `This page holds the best ${whole(rules.length)}.` : "",
-    mining.data_coverage !== null ? `They speak of ${percent(mining.data_coverage)} of the data.` : "",
+    mining.data_coverage !== null ? `The condition of at least one is true in ${percent(mining.data_coverage)} of the rows.` : "",
   ];
   return (
     <Section id="rules" title="Rules" lead={lead.filter(Boolean).join(" ")}>
@@ -194,12 +194,13 @@ function CoverageFigures({ coverage }: { coverage: Coverage }) {
   const shares = useMemo(() => new Map(coverage.nodes.map(({ node, share }) => [node, share])), [coverage]);
   const [least, most] = extent([...shares.values()]) ?? [0, 0];
   const even = most - least < 0.005;
+  const lifted = report.mining.enrichment === "lifted";
   return (
     <div class="coverage">
       {coverage.share.length > 0 && (
         <Figure
           title="Coverage over time"
-          note="The share of the rows of the table in which the condition of at least one rule is true."
+          note={`The share of the rows in which the condition of at least one rule is true.${lifted ? " A row is one place of a pattern at one time; patterns without rules count, too." : ""}`}
           data={{ columns: ["Period", "Covered"], rows: () => coverage.share.map((share, at) => [period(coverage.edges[at] ?? 0, coverage.edges[at + 1] ?? 0), percent(share)]), numeric: [1] }}
         >
           <ShareChart edges={coverage.edges} shares={coverage.share} what="Share of the rows that the rules speak of" />
@@ -227,6 +228,15 @@ function CoverageFigures({ coverage }: { coverage: Coverage }) {
 
 const FIRST_PLACES = 12;
 
+/** Places as rows of a list: each by itself, or those with equally many rules together if one by one they would not fit. */
+function placeRows(places: { name: string; count: number }[]): { name: string; names: string; count: number }[] {
+  const alone = places.slice(0, FIRST_PLACES);
+  if (places.length <= FIRST_PLACES || alone[0]?.count !== alone.at(-1)?.count) return alone.map(({ name, count }) => ({ name, names: name, count }));
+  const groups = new Map<number, string[]>();
+  for (const { name, count } of places) groups.set(count, [...(groups.get(count) ?? []), name]);
+  return [...groups].slice(0, FIRST_PLACES).map(([count, names]) => ({ name: names.length === 1 ? (names[0] ?? "") : plural(names.length, "place"), names: names.join(", "), count }));
+}
+
 /** How many rules apply where: places in order, or one sentence if it is the same everywhere. */
 function PlaceCounts({ places }: { places: { name: string; count: number }[] }) {
   const most = Math.max(1, ...places.map((place) => place.count));
@@ -240,9 +250,9 @@ function PlaceCounts({ places }: { places: { name: string; count: number }[] }) 
     >
       {!same && (
         <ul class="place-counts">
-          {places.slice(0, FIRST_PLACES).map((place, at) => (
+          {placeRows(places).map((place, at) => (
             <li key={at}>
-              <span class="place-name" title={place.name} dir="auto">
+              <span class="place-name" title={place.names} dir="auto">
                 {place.name}
               </span>
               <svg viewBox="0 0 100 8" height="8" width="100%" preserveAspectRatio="none" aria-hidden="true">

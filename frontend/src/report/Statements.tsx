@@ -35,8 +35,12 @@ export function Statements() {
         <div>
           <h3>{plural(controls.length, "control")}: what makes actuators switch</h3>
           <ul class="statements">
-            {controls.map((control) => (
-              <ControlItem key={control.id} control={control} />
+            {byActuator(controls).map((group) => (
+              <li key={group[0]?.id}>
+                {group.map((control) => (
+                  <ControlItem key={control.id} control={control} />
+                ))}
+              </li>
             ))}
           </ul>
         </div>
@@ -111,12 +115,22 @@ function LawItem({ law }: { law: LawRow }) {
   );
 }
 
+/** Controls of one actuator by one reading belong together: what opens it and what closes it. */
+function byActuator(controls: ControlRow[]): ControlRow[][] {
+  const groups = new Map<string, ControlRow[]>();
+  for (const control of controls) {
+    const key = JSON.stringify([control.actuator, control.sensor]);
+    groups.set(key, [...(groups.get(key) ?? []), control]);
+  }
+  return [...groups.values()];
+}
+
 function ControlItem({ control }: { control: ControlRow }) {
   return (
-    <li class={control.review?.verdict === "rejected" ? "rejected" : ""}>
+    <div class={control.review?.verdict === "rejected" ? "rejected" : ""}>
       <p dir="auto">{sentence(control.sentence)}</p>
       <Reviewed review={control.review} />
       <EvidenceToggle card={control.card} />
-    </li>
+    </div>
   );
 }

@@ -25,7 +25,8 @@ from thence.tables.transactions import FeatureTable, TransactionTable
 __all__ = ["measure_coverage"]
 
 STRETCHES = 96
-MOST_PLACES = 200
+MOST_PLACES = 5_000
+"""Places that are listed; of those with equally many rules all or none, unless the first are already too many."""
 MOST_RULES = 100_000
 """Rules that are counted, the first; a note says so if there are more."""
 BUDGET = 400_000_000
@@ -97,11 +98,19 @@ def measure_coverage(
             for some, every_row in zip(covered, _rows_by_stretch(table, edges), strict=True)
         ],
         nodes=[NodeShare(node=node, share=round(share, 4)) for node, share in sorted(shares.items())],
-        places=[Count(name=name, count=count) for name, count in often[:MOST_PLACES] if count],
+        places=[Count(name=name, count=count) for name, count in _whole_groups(often, MOST_PLACES) if count],
     )
     counted = sum(sum(map(len, part.rules)) for part in parts)
     few = counted < len(rules)
     return coverage, f"Coverage is that of {counted:,} of {len(rules):,} rules." if few else ""
+
+
+def _whole_groups(often: Sequence[tuple[str, int]], most: int) -> Sequence[tuple[str, int]]:
+    """The first places, without the last of equally many rules that would be cut apart."""
+    if len(often) <= most:
+        return often
+    whole = [pair for pair in often[:most] if pair[1] > often[most][1]]
+    return whole or often[:most]
 
 
 @dataclass(frozen=True, eq=False)

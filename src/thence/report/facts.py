@@ -50,7 +50,8 @@ def choose_facts(run: Run, *, most: int = MOST, reviews: Mapping[str, Review] | 
     said = reviews or {}
     laws = _law_facts(run.laws or (), said)[:_MOST_LAWS]
     controls = _control_facts(run.controls, said)[:_MOST_CONTROLS]
-    rules = _rule_facts(run, said)[: most - len(laws) - len(controls)]
+    by_laws = [_states_of(run.laws[fact["id"]]) for fact in laws] if run.laws else []
+    rules = _rule_facts(run, said, by_laws=by_laws)[: most - len(laws) - len(controls)]
     turns = [fact for turn in zip_longest(laws, controls, rules) for fact in turn if fact is not None]
     return turns[:most]
 
@@ -109,13 +110,21 @@ def _control_figures(controls: Sequence[Control]) -> str:
 
     text = f"{total('tally', 'explained'):,} of {total('tally', 'switches'):,} switches"
     if total("later", "switches"):
-        text += f", {total('later', 'explained'):,} of {total('later', 'switches'):,} in the later part of the time"
+        later = f"{total('later', 'explained'):,} of {total('later', 'switches'):,}"
+        text += f"; found on the earlier part of the time alone, {later} of the later ones"
     if controls[0].sensor_feature is None:
         return text
     return f"{text}; {total('tally', 'followed'):,} of {total('tally', 'crossings'):,} crossings are followed by one"
 
 
-def _rule_facts(run: Run, reviews: Mapping[str, Review]) -> list[Fact]:
+def _states_of(law: Law) -> frozenset[str]:
+    """The two quantities of a law about one while another is in a state; empty for other laws."""
+    if law.condition is None or law.condition.form != "state" or len(law.terms) != 1:
+        return frozenset()
+    return frozenset((law.terms[0].name, law.condition.name))
+
+
+def _rule_facts(run: Run, reviews: Mapping[str, Review], *, by_laws: Sequence[frozenset[str]]) -> list[Fact]:
     rules = run.rules
     out: list[Fact] = []
     told: list[frozenset[str]] = []
@@ -126,6 +135,9 @@ def _rule_facts(run: Run, reviews: Mapping[str, Review]) -> list[Fact]:
             continue
         features = [item.feature for item in (*rule.antecedent, rule.consequent)]
         about = frozenset(_subject(one) for one in features if one.aspect is Aspect.MEASUREMENT)
+        # A reading and a state at one place: the law says it.
+        if about in by_laws and not any(one.reads for one in features):
+            continue
         # A rule about single sensors adds nothing if all of them have been told of.
         if about in told if rule.pattern else about <= frozenset().union(*told):
             continue
