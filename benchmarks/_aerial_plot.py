@@ -37,7 +37,7 @@ class Panel:
 
 
 PANELS = (
-    Panel("aerial", "crossover", "one core, processor seconds", "processor seconds"),
+    Panel("aerial", "crossover", "busy machine, processor seconds", "processor seconds"),
     Panel("aerial", "crossover-two-cores", "two cores, seconds", "seconds"),
     Panel("aerial-gpu", "crossover", "NVIDIA H200, seconds", "seconds"),
 )

@@ -8,7 +8,7 @@ Every contender runs in its own process, so that peak memory is measured separat
 repetitions after a first call (which for Thence includes loading compiled code from disk), from the preferred input of
 the contender to its own output: codes to arrays of rules (kernel), transaction table to RuleSet (th.Exact), boolean
 frame to frame (mlxtend), lists to lists of tuples (pyfim). mlxtend and pyfim use one core; the kernel runs with one
-thread, too. *cores* is the time of the processor divided by the time of the clock.
+thread, too. Processor seconds are the least of the repetitions: on a busy machine they say more than the clock.
 
 All contenders use the same definitions: one consequent, support of antecedent and consequent together (pyfim: mode 'o',
 in percent), thresholds as exact fractions. Contenders that compare rounded quotients get a slightly lower minimum
@@ -53,7 +53,7 @@ COLUMNS = (
     ("contender", ""),
     ("rules", ",.0f"),
     ("seconds", ".4g"),
-    ("cores", ".1f"),
+    ("processor seconds", ".4g"),
     ("peak", ",.0f MB"),
 )
 Rules = NDArray[np.int64]  # antecedent items in increasing order padded with −1, consequent, n_antecedent, n_both
@@ -235,7 +235,7 @@ def run_contender(name: str, sensors: int, size: int, seconds: float, out: Path)
     mine, rules = CONTENDERS[name](sensors, size)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
     before = peak_mb()
-    times, cores = [], []
+    times, processor = [], []
     found = None
     # A first call, and at least one more unless it takes long.
     while not times or (times[0] < 10 and len(times) < 20 and (len(times) == 1 or sum(times[1:]) < seconds)):
@@ -243,12 +243,12 @@ def run_contender(name: str, sensors: int, size: int, seconds: float, out: Path)
         start, worked = time.perf_counter(), time.process_time()
         found = mine()
         times.append(time.perf_counter() - start)
-        cores.append((time.process_time() - worked) / times[-1])
+        processor.append(time.process_time() - worked)
     after = peak_mb()
     report = {
         "first_s": times[0],
         "best_s": min(times[1:] or times),
-        "cores": cores[times.index(min(times[1:] or times))],
+        "processor_s": min(processor[1:] or processor),
         "before_mb": before,
         "peak_mb": after,
         "rules": found,
@@ -293,7 +293,7 @@ def compare(
     results = {name: measure(name, sensors, size, seconds=seconds, limit=limit) for name in names}
     print(f"\n### {sensors} sensors × 10 bins, 17,520 rows, ≤ {size} antecedents, support {SUPPORT}, ", end="")
     print(f"confidence {CONFIDENCE}\n")
-    print("| contender | rules | best s | cores | first call s | peak MB | of which before mining | × kernel |")
+    print("| contender | rules | best s | processor s | first call s | peak MB | of which before mining | × kernel |")
     print("|---|---|---|---|---|---|---|---|")
     ours = results[names[0]]
     for name, result in results.items():
@@ -303,10 +303,10 @@ def compare(
             continue
         ratio = result["best_s"] / ours["best_s"] if "best_s" in ours else float("nan")
         print(
-            f"| {name} | {result['rules']:,} | {result['best_s']:.4f} | {result['cores']:.1f} | "
+            f"| {name} | {result['rules']:,} | {result['best_s']:.4f} | {result['processor_s']:.4f} | "
             f"{result['first_s']:.3f} | {result['peak_mb']:.0f} | {result['before_mb']:.0f} | {ratio:.1f} |"
         )
-        rows.append((sensors, size, name, result["rules"], result["best_s"], result["cores"], result["peak_mb"]))
+        rows.append((sensors, size, name, result["rules"], result["best_s"], result["processor_s"], result["peak_mb"]))
     digests = {name: result["digest"] for name, result in results.items() if "digest" in result}
     same = len(set(digests.values())) <= 1
     if len(digests) > 1:
