@@ -4,7 +4,7 @@
     python benchmarks/buildings.py --quick    one unit, later in time only
 
 *Later*: `th.mine` with nothing but defaults (lifted) on the first 60 % of the readings, whose rules are counted in the
-rest with the same bins. A rule holds later if its confidence there is at least 0.9 its lift at least 1.5 and its
+rest with the same bins. A rule holds later if its confidence there is at least 0.9, its lift at least 1.5 and its
 antecedent holds in at least 30 rows; of a rule that is told "and vice versa" each direction counts. Laws are fitted on
 the first 60 % by themselves. *Another unit*: rules of one air handling unit of the LBNL data measured on another, and
 rules of two units on the third (`th.generalisation`).
@@ -13,7 +13,7 @@ rules of two units on the third (`th.generalisation`).
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -32,8 +32,12 @@ def cut(system: th.System) -> tuple[th.System, th.System]:
     return system.between(end=at), system.between(start=at)
 
 
-def directions(rules: th.RuleSet, later: th.RuleSet) -> Iterator[tuple[str, float, float, int]]:
-    """Yield the sentence, the later confidence, lift and number of rows of each rule, and of its other direction."""
+Direction = tuple[str, float, float, int, bool]
+"""The sentence, the later confidence, lift and number of rows, and whether it is the other direction of the rule."""
+
+
+def directions(rules: th.RuleSet, later: th.RuleSet) -> Iterator[Direction]:
+    """Yield the directions in which each rule is told."""
     counts = later.counts
     for r in range(len(later)):
         sides = [(counts.n_antecedent[r], counts.n_consequent[r])]
@@ -42,7 +46,15 @@ def directions(rules: th.RuleSet, later: th.RuleSet) -> Iterator[tuple[str, floa
         for number, (left, right) in enumerate(sides):
             confidence = counts.n_both[r] / left if left else np.nan
             lift = confidence * counts.n[r] / right if right else np.nan
-            yield ("vice versa: " if number else "") + rules.rule(r).english, confidence, lift, int(left)
+            yield rules.rule(r).english, confidence, lift, int(left), bool(number)
+
+
+def by_sentence(found: Iterable[Direction]) -> dict[str, list[Direction | None]]:
+    """Return both directions of each sentence, ``None`` for one that is not among them."""
+    out: dict[str, list[Direction | None]] = {}
+    for one in found:
+        out.setdefault(one[0], [None, None])[one[4]] = one
+    return out
 
 
 def measure_later(name: str, options: dict[str, str]) -> None:
@@ -59,8 +71,13 @@ def measure_later(name: str, options: dict[str, str]) -> None:
     title = f"{name} {' '.join(options.values())}".strip()
     print(f"\n### {title}\n")
     print(f"{len(run.rules)} rules, told in {len(found)} directions; {len(holding)} hold later, and {len(laws)} laws\n")
-    for sentence, confidence, lift, rows in holding:
-        print(f"- {sentence} (later: confidence {confidence:.3f}, lift {lift:.2f}, {rows:,} rows)")
+    if holding:
+        print("| rule | holds later in | vice versa in | lift |")
+        print("|---|--:|--:|--:|")
+    for sentence, own in by_sentence(holding).items():
+        forth, back = (f"{one[1]:.3f} of {one[3]:,}" if one else "–" for one in own)
+        print(f"| {sentence} | {forth} | {back} | {next(filter(None, own))[2]:.2f} |")
+    print()
     for law in laws:
         print(f"- {law.english}")
 
