@@ -22,22 +22,28 @@ from collections.abc import Callable
 from pathlib import Path
 
 SENSORS = 1_000
+STEPS = 500  # of which rows are made at once
 
 
 def write_long(path: Path, size: int) -> None:
     """Rows of time, sensor, value, step by step."""
+    from datetime import datetime, timedelta
+
     import numpy as np
+    import polars as pl
 
     rng = np.random.default_rng(0)
-    names = [f"s{number:04d}" for number in range(SENSORS)]
-    with path.open("w", encoding="utf-8") as file:
-        file.write("time,sensor,value\n")
-        for step in range(max(size // SENSORS, 1)):
-            day, second = divmod(step * 30, 86_400)
-            moment = np.datetime64("2024-01-01") + np.timedelta64(day, "D")
-            stamp = f"{moment}T{second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}Z"
-            values = rng.normal(50, 10, SENSORS)
-            file.writelines(f"{stamp},{name},{value:.2f}\n" for name, value in zip(names, values, strict=True))
+    names = pl.Series("sensor", [f"s{number:04d}" for number in range(SENSORS)])
+    steps = max(size // SENSORS, 1)
+    with path.open("wb") as file:
+        for first in range(0, steps, STEPS):
+            count = min(STEPS, steps - first)
+            times = [datetime(2024, 1, 1) + timedelta(seconds=30 * (first + step)) for step in range(count)]
+            stamps = pl.Series("time", [f"{time.isoformat()}Z" for time in times])
+            order = np.repeat(np.arange(count), SENSORS)
+            values = pl.Series("value", rng.normal(50, 10, count * SENSORS))
+            frame = pl.DataFrame([stamps[order], names[np.tile(np.arange(SENSORS), count)], values])
+            frame.write_csv(file, include_header=first == 0, float_precision=2)
 
 
 def write_wide(path: Path, size: int) -> None:
