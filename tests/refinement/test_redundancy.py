@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
@@ -302,3 +303,19 @@ def test_every_step_accepts_an_empty_rule_set() -> None:
     empty = RuleSet((), np.zeros((0, 1)), none, Counts(none, none, none, none))
     for step in (drop_trivia, drop_mirrored, simplify, drop_covered):
         assert len(step(empty, table)) == 0
+
+
+def test_memory_does_not_grow_with_the_square_of_the_items() -> None:
+    sensors, bins = 1_000, 4
+    codes = np.tile(np.arange(bins), (sensors, 1))
+    frame = pl.DataFrame({f"s{at:04}": [f"b{code}" for code in row] for at, row in enumerate(codes)})
+    table = TransactionTable.from_frame(frame)
+    first = np.arange((sensors - 1) * bins)
+    rules = recount(first[:, None], first + bins, table)
+    square = (sensors * bins) ** 2
+    tracemalloc.start()
+    assert len(drop_trivia(rules, table)) == len(rules)
+    assert len(drop_covered(rules, table)) == len(rules)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < square / 2

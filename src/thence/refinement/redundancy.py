@@ -21,8 +21,8 @@ from thence.graph.patterns import Pattern
 from thence.refinement.encoding import EncodedRules, encode_rules, factorize_rows
 from thence.rules.items import Aspect, Feature, Item, Operator
 from thence.rules.ruleset import RuleSet
-from thence.tables.admissibility import trivial_pairs
-from thence.tables.transactions import Block, TransactionTable
+from thence.tables.admissibility import trivial_columns
+from thence.tables.transactions import TransactionTable
 
 __all__ = ["drop_covered", "drop_mirrored", "drop_trivia"]
 
@@ -62,46 +62,40 @@ def drop_trivia(rules: RuleSet, table: TransactionTable, *, ontology: Ontology |
         constant = np.array([column.is_constant for column in encoded.block.columns], bool)[encoded.column]
         counts = rules.counts[encoded.rules]
         trivial = constant[encoded.consequents] | (counts.n_consequent == counts.n)
-        pairs = _find_column_pairs(encoded.block)[encoded.column][:, encoded.column]
-        same = encoded.column[:, None] == encoded.column
-        implied = _find_implied(encoded, rules, ontology)
-        trivial |= _has_pair(encoded, pairs, among_antecedents=True)
-        trivial |= _has_pair(encoded, same | implied, among_antecedents=False)
+        column = np.append(encoded.column, np.int32(-1))  # that of padding
+        trivial |= (column[encoded.antecedents] == column[encoded.consequents][:, None]).any(axis=1)
+        trivial |= _overlap(encoded, column)
+        trivial |= _follow_from(ontology, encoded, rules)
         keep[encoded.rules[trivial]] = False
     return rules.take(np.flatnonzero(keep))
 
 
-def _find_column_pairs(block: Block) -> Bools:
-    """Find the pairs of columns that overlap by construction and must not be in one rule."""
-    pairs = trivial_pairs(block)
-    size = len(block.columns)
+def _overlap(encoded: EncodedRules, column: Indices) -> Bools:
+    """Return which rules have two items whose columns overlap by construction."""
+    pairs = trivial_columns(encoded.block)
     if pairs is None:
-        return np.zeros((size, size), bool)
-    first = block.offsets[:-1]
-    return np.asarray(pairs[first][:, first])
-
-
-def _has_pair(encoded: EncodedRules, pairs: Bools, *, among_antecedents: bool) -> Bools:
-    """Return which rules pair an antecedent item with the consequent, or optionally with another antecedent item."""
+        return np.zeros(len(encoded.rules), bool)
     padded = np.pad(pairs, ((0, 1), (0, 1)))
-    left, width = encoded.antecedents, encoded.antecedents.shape[1]
-    out = padded[left, encoded.consequents[:, None]].any(axis=1)
-    if among_antecedents:
-        for a, b in combinations(range(width), 2):
-            out |= padded[left[:, a], left[:, b]]
+    left = column[encoded.antecedents]
+    out = padded[left, column[encoded.consequents][:, None]].any(axis=1)
+    for a, b in combinations(range(left.shape[1]), 2):
+        out |= padded[left[:, a], left[:, b]]
     return np.asarray(out)
 
 
-def _find_implied(encoded: EncodedRules, rules: RuleSet, ontology: Ontology | None) -> Bools:
-    """Return the matrix ``out[a, b]``: item ``a`` implies item ``b`` by the ontology alone."""
-    out = np.zeros((len(encoded.items), len(encoded.items)), bool)
+def _follow_from(ontology: Ontology | None, encoded: EncodedRules, rules: RuleSet) -> Bools:
+    """Return which rules have an antecedent item that implies the consequent by the ontology alone."""
+    out = np.zeros(len(encoded.rules), bool)
     if ontology is None:
         return out
     items = [rules.items[i] for i in encoded.items.tolist()]
-    claims = [b for b in np.unique(encoded.consequents).tolist() if _asserts_structure(items[b])]
-    for b in claims:
-        for a, item in enumerate(items):
-            out[a, b] = a != b and _implies(item, items[b].feature, ontology)
+    for claim in np.unique(encoded.consequents).tolist():
+        if not _asserts_structure(items[claim]):
+            continue
+        own = np.flatnonzero(encoded.consequents == claim)
+        feature = items[claim].feature
+        implying = [a != claim and _implies(item, feature, ontology) for a, item in enumerate(items)]
+        out[own] = np.array([*implying, False])[encoded.antecedents[own]].any(axis=1)
     return out
 
 
@@ -252,8 +246,10 @@ def _find_dominated(left: Indices, right: Indices, confidence: Floats, encoded: 
 def _list_containment(encoded: EncodedRules) -> tuple[tuple[Ints, Indices], tuple[Ints, Indices]]:
     """List, for each item, the items that hold wherever it does, and those that hold only where it does."""
     narrow, wide = [], []
-    for column in np.unique(encoded.column).tolist():
-        own = np.flatnonzero(encoded.column == column)
+    # Items are ordered by column.
+    starts = np.flatnonzero(np.diff(encoded.column, prepend=-1))
+    for first, end in zip(starts, np.append(starts[1:], len(encoded.column)), strict=True):
+        own = np.arange(first, end)
         codes = encoded.codes[own].astype(np.int32)
         inside = codes @ codes.T == codes.sum(axis=1)[:, None]
         a, b = np.nonzero(inside)
