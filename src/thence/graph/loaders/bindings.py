@@ -16,6 +16,7 @@ from thence.graph.loaders.loader import Loader, LoadOptions
 from thence.graph.loaders.tables import read_csv_table
 from thence.graph.loaders.triples import SUFFIXES
 from thence.graph.name_rules import find_devices, find_identifiers, find_series_references
+from thence.graph.validity import EACH_PERIOD, is_date_name
 from thence.settings.documents import parse_json, read_text
 
 __all__ = ["CSV", "JSON", "REFERENCES", "from_graph", "read_csv", "read_json", "read_references"]
@@ -30,6 +31,10 @@ def read_csv(paths: Sequence[Path], options: LoadOptions) -> Binding:
         advice = f"{error.hint}; name the columns with sensor= and node=" if error.hint else None
         raise BindingError(error.message, where=error.where, hint=advice) from error
     at = [table.position(options.sensor), table.position(options.node)]
+    dated = [place for place, name in enumerate(table.columns) if place not in at and is_date_name(name)]
+    for place in dated:
+        if any(row[place].strip() for _, row in table.rows):
+            raise _dated(table.columns[place], where=str(path))
     pairs = ((f"line {line}", row[at[0]].strip(), row[at[1]].strip()) for line, row in table.rows)
     return _bind_pairs(pairs, where=str(path))
 
@@ -54,12 +59,24 @@ def read_json(paths: Sequence[Path], options: LoadOptions) -> Binding:
         items = (*content.items(), *repeated)
         return _bind_pairs(((f"key {quote(key)}", key, value) for key, value in items), where=str(path))
     if isinstance(content, list) and all(isinstance(entry, dict) for entry in content):
+        for entry in content:
+            for key in entry:
+                if key not in (options.sensor, options.node) and is_date_name(key):
+                    raise _dated(key, where=str(path))
         entries = enumerate(content)
         return _bind_pairs(
             ((f"[{i}]", entry.get(options.sensor), entry.get(options.node)) for i, entry in entries), where=str(path)
         )
     raise BindingError(
         "this JSON is not a binding", where=str(path), hint='write {"sensor": "node"} or [{"sensor": …, "node": …}]'
+    )
+
+
+def _dated(name: str, *, where: str) -> BindingError:
+    return BindingError(
+        f"'{name}' says when a sensor is at a node, but a sensor is at one node at all times",
+        where=where,
+        hint=f"{EACH_PERIOD}; or leave '{name}' out",
     )
 
 

@@ -25,6 +25,7 @@ from thence.graph.records import (
     is_value,
     list_values,
 )
+from thence.graph.validity import EACH_PERIOD
 
 __all__ = ["MISSING_WORDS", "Draft", "as_labels", "as_plain_value", "is_history"]
 
@@ -256,4 +257,12 @@ def as_labels(raw: Any, *, place: str = "") -> frozenset[str]:
         return frozenset((str(raw),))
     if isinstance(raw, Mapping) or not isinstance(raw, Iterable):
         raise GraphError(f"labels must be a string or a list of strings, got {raw!r}", where=place or None)
-    return frozenset(str(part) for part in raw)
+    parts = [as_plain_value(part) for part in raw]
+    for part in parts:
+        if isinstance(part, Mapping):
+            raise GraphError(
+                f"a label must be a string, got {quote(repr(part))[1:-1]}",
+                where=place or None,
+                hint=f"labels hold at all times; {EACH_PERIOD}" if "from" in part else None,
+            )
+    return frozenset(str(part) for part in parts if part is not None)

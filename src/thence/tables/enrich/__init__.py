@@ -84,6 +84,7 @@ def build(
         max_embeddings: The most places of one pattern.
     """
     # Heavy modules are imported when a table is built, so that a configuration can be checked without them.
+    from thence.graph.validity import note_dated_structure
     from thence.tables.discretization import FINE_BINS, FINE_RANKS, Discretizer
     from thence.tables.enrich.rare import note_switches
     from thence.tables.enrich.surroundings import Surroundings
@@ -124,6 +125,8 @@ def build(
         )
         table = replace(table, finer=again)
     unbound = _unbound_note(readings, around, mode) if chosen.needs_graph else ()
+    if chosen.needs_graph and around.graph is not None:
+        unbound += note_dated_structure(around.graph)
     rare = note_switches(table) if readings.derived_states else ()
     return replace(table, notes=(*unbound, *table.notes, *rare)) if unbound or rare else table
 

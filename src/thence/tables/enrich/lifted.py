@@ -503,7 +503,7 @@ def _encode_values(
 
 
 def _structure_columns(pattern: Pattern, rows: npt.NDArray[np.int64], index: GraphIndex) -> list[Column]:
-    """Return context columns for labels below a variable's class, and for edges that are not part of the pattern."""
+    """Return context columns for labels below a variable's class, and for edges that the pattern does not name."""
     out = []
 
     def add(feature: Feature, held: npt.NDArray[np.bool_]) -> None:
@@ -521,11 +521,10 @@ def _structure_columns(pattern: Pattern, rows: npt.NDArray[np.int64], index: Gra
             everywhere = [name for name in index.labels if index.has_label(name)[rows[held, at]].all()]
             classes = frozenset(everywhere) if held.any() else frozenset()
             add(Feature(variable.name, Aspect.LABEL, label, role=Role.VARIABLE, classes=classes), held)
-    linked = {frozenset((link.source, link.target)) for link in pattern.links}
     for relation in index.relations:
         for a, left in enumerate(pattern.nodes):
             for b, right in enumerate(pattern.nodes):
-                if a == b or frozenset((left.name, right.name)) in linked:
+                if a == b:
                     continue
                 origin, reached = index.adjacency(relation, "out").expand(rows[:, a])
                 held = np.zeros(len(rows), bool)
