@@ -12,6 +12,7 @@ import pytest
 import thence as th
 from tests.explorer.conftest import Client
 from tests.helpers.networks import network
+from tests.helpers.processes import PATIENCE
 from thence.explorer.constraints import constrained_config
 from thence.explorer.mining import read_systems, write_systems
 from thence.explorer.problems import RequestError
@@ -20,7 +21,7 @@ from thence.graph.sites import pool_systems
 
 
 def wait(client: Client, job: dict[str, Any]) -> dict[str, Any]:
-    end = time.monotonic() + 120
+    end = time.monotonic() + PATIENCE
     while job["state"] == "running" and time.monotonic() < end:
         time.sleep(0.1)
         job = client.get(f"/api/jobs/{job['id']}").json()
@@ -69,7 +70,7 @@ def test_a_search_is_cancelled(client: Client, state: State) -> None:
     job = client.post("/api/runs/2/mine", {}).json()
     ended = client.request("DELETE", f"/api/jobs/{job['id']}").json()
     assert ended["state"] == "cancelled"
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     while client.post("/api/runs/2/mine", {"most": 1}).status_code == 409 and time.monotonic() < end:
         time.sleep(0.1)
     assert client.get(f"/api/jobs/{job['id']}").json()["state"] == "cancelled"

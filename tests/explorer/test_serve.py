@@ -14,6 +14,7 @@ import pytest
 
 import thence as th
 from tests.helpers.commands import fail
+from tests.helpers.processes import PATIENCE, started
 from thence.errors import ConfigError, RunError
 
 ALERT = {"alert": 1, "kind": "violated", "time": "2024-01-02T00:00:00Z", "message": "first"}
@@ -25,7 +26,7 @@ def test_a_run_is_explored_from_python(runs: list[th.Run], tmp_path: Path) -> No
     with th.explore(runs[0], runs[1].path, monitors=path, browser=False) as explorer:
         base, _, token = explorer.address.partition("/?token=")
         headers = {"authorization": f"Bearer {token}"}
-        with httpx.Client(base_url=base, headers=headers, timeout=20) as client:
+        with httpx.Client(base_url=base, headers=headers, timeout=PATIENCE) as client:
             names = [run["name"] for run in client.get("/api/runs").json()["runs"]]
             assert len(names) == 2
             assert client.get("/api/runs/0/rules").status_code == 200
@@ -67,21 +68,21 @@ def test_a_port_that_is_taken_is_said(runs: list[th.Run]) -> None:
 def test_the_command_prints_the_address_and_ends(runs: list[th.Run], tmp_path: Path) -> None:
     path = tmp_path / "alerts.jsonl"
     command = [sys.executable, "-m", "thence", "explore", str(runs[1].path), "--no-browser", "--monitor", str(path)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ}, text=True)
-    assert process.stdout is not None
-    line = process.stdout.readline()
-    address = next(word for word in line.split() if word.startswith("http://127.0.0.1:"))
-    answer = httpx.get(address, timeout=60)  # waits until the server is there
-    assert answer.status_code == 200
-    base, _, token = address.partition("/?token=")
-    with (
-        httpx.Client(headers={"authorization": f"Bearer {token}"}, timeout=60) as client,
-        client.stream("GET", f"{base}/api/monitors/0/events") as stream,
-    ):
-        # A live page does not keep it from ending, and nothing is printed about it.
-        assert next(stream.iter_lines()).startswith("retry")
-        process.send_signal(signal.SIGINT)
-        out, errors = process.communicate(timeout=60)
+    with started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ}, text=True) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        address = next(word for word in line.split() if word.startswith("http://127.0.0.1:"))
+        answer = httpx.get(address, timeout=PATIENCE)  # waits until the server is there
+        assert answer.status_code == 200
+        base, _, token = address.partition("/?token=")
+        with (
+            httpx.Client(headers={"authorization": f"Bearer {token}"}, timeout=PATIENCE) as client,
+            client.stream("GET", f"{base}/api/monitors/0/events") as stream,
+        ):
+            # A live page does not keep it from ending, and nothing is printed about it.
+            assert next(stream.iter_lines()).startswith("retry")
+            process.send_signal(signal.SIGINT)
+            out, errors = process.communicate(timeout=PATIENCE)
     assert "Traceback" not in errors
     assert process.returncode == 0
     assert errors == ""

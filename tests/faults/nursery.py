@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from tests.helpers.processes import PATIENCE
+
 PROGRAM = """
 import json, os, signal, sys
 import pyarrow.parquet, rdflib
@@ -74,7 +76,7 @@ class Nursery:
     def __exit__(self, *_: object) -> None:
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.close()
-        self._process.wait(timeout=60)
+        self._process.wait(timeout=PATIENCE)
         self._process.stdout.close()
         self._errors.close()
 

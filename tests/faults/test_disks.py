@@ -13,6 +13,7 @@ import pytest
 
 import thence as th
 from tests.faults.scenarios import MINE
+from tests.helpers.processes import PATIENCE
 from thence.atomic import INCOMPLETE
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs a POSIX system")
@@ -29,7 +30,7 @@ def command(*arguments: str | Path, **variables: str) -> subprocess.Popen[str]:
 
 
 def end(process: subprocess.Popen[str]) -> tuple[int, str]:
-    _, errors = process.communicate(timeout=120)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert "Traceback" not in errors, errors
     return process.returncode, errors
 
