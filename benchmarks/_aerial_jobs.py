@@ -141,9 +141,10 @@ def pyaerial_search(peer: Any, *, frequency: float, strength: float) -> NDArray[
 
 
 def as_frame(codes: NDArray[Any]) -> Any:
+    """Return codes as text of two digits, so that libraries that sort the values of a column keep their order."""
     import pandas as pd
 
-    return pd.DataFrame({f"f{at:04d}": codes[:, at].astype(str) for at in range(codes.shape[1])})
+    return pd.DataFrame({f"f{at:04d}": np.strings.zfill(codes[:, at].astype(str), 2) for at in range(codes.shape[1])})
 
 
 def train_and_save(*, sensors: int, model: str, tables: str, device: str) -> Numbers:

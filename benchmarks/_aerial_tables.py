@@ -138,7 +138,9 @@ def as_table(codes: NDArray[Any], cardinalities: list[int]) -> Any:
 
     series = np.zeros(1, np.int32)
     columns = tuple(
-        Column(Feature(f"f{at:04d}"), tuple(map(str, range(number))), column[None].astype(np.int16), series)
+        Column(
+            Feature(f"f{at:04d}"), tuple(f"{code:02d}" for code in range(number)), column[None].astype(np.int16), series
+        )
         for at, (column, number) in enumerate(zip(codes.T, cardinalities, strict=True))
     )
     return TransactionTable((Block(columns, len(codes), 1),))
