@@ -18,13 +18,15 @@ import psutil
 
 from tests.helpers.processes import free_port
 
-# The second makes Ray take 127.0.0.1 as it is instead of replacing it by the address of the machine. By the last one
-# workers get their share of a busy machine; Ray would let all other programs go first.
+# The second makes Ray take 127.0.0.1 as it is instead of replacing it by the address of the machine. By the last two
+# workers get their share of a busy machine: Ray would let all other programs go first, and end workers when these use
+# up the memory.
 ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_worker_niceness": "0",
+    "RAY_memory_monitor_refresh_ms": "0",
 }
 
 

@@ -223,7 +223,7 @@ class RayExecutor:
             if failed is not None:
                 raise _explain(failed) from None
             return list(self._ray.get(tasks))
-        except (errors.WorkerCrashedError, errors.NodeDiedError, errors.ObjectLostError):
+        except _deaths(errors):
             return None
         except (errors.RaySystemError, errors.RayError, ConnectionError) as error:
             raise self._lost(_first_line(error)) from error
@@ -272,7 +272,7 @@ class RayExecutor:
                     return self._ray.get(task)
             except errors.RayTaskError as error:
                 raise _explain(error) from None
-            except (errors.WorkerCrashedError, errors.NodeDiedError, errors.ObjectLostError) as error:
+            except _deaths(errors) as error:
                 raise self._given_up() from error
             except (errors.RaySystemError, errors.RayError, ConnectionError) as error:
                 raise self._lost(_first_line(error)) from error
@@ -326,6 +326,11 @@ def _call(caller: str, function: Callable[[Any, Any], Result], shared: Any, task
             hint="install the same version on all machines",
         )
     return function(shared, task)
+
+
+def _deaths(errors: Any) -> tuple[type[Exception], ...]:
+    """The errors by which Ray tells that a worker is gone; it also ends those of a machine that runs out of memory."""
+    return errors.WorkerCrashedError, errors.NodeDiedError, errors.ObjectLostError, errors.OutOfMemoryError
 
 
 def _explain(error: Any) -> BaseException:
