@@ -19,14 +19,14 @@ from tools import findings
 from tools.result_numbers import RESULTS
 
 REPEATS = {
-    "1.1": 10,
-    "1.2": 10,
+    "1.1": 6,
+    "1.2": 6,
     "2.1": 3,
-    "2.2": 10,
-    "3": 10,
-    "4": 10,
+    "2.2": 6,
+    "3": 6,
+    "4": 6,
     "5": 3,
-    "6": 10,
+    "6": 6,
     "ablation": 3,
     "complexity": 3,
 }
