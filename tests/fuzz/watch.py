@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tests.fuzz.targets import Target
 
 LIMIT_SECONDS = 10.0  # of processors: a busy machine must not fail a case
-PATIENCE = 30  # times as long on the clock, for a case that only waits
+PATIENCE = 30  # times as long on the clock, for a case that only waits, but not for a processor
 LIMIT_BYTES = 1 << 30
 ADDRESS_SPACE = 8 << 30  # beyond what the process has at its start: an allocation at once is not seen by looking
 LONGEST_MESSAGE = 5_000
@@ -146,7 +146,7 @@ def _watch_one(jobs: list[Job], seconds: float) -> Iterator[Outcome]:
     assert process.stdout is not None
     case: tuple[str, int] | None = None
     begin = time.monotonic()
-    base, used = 0, 0.0
+    base, used, queued = 0, 0.0, 0.0
     rest = b""
     why = ""
     try:
@@ -162,12 +162,14 @@ def _watch_one(jobs: list[Job], seconds: float) -> Iterator[Outcome]:
                     told = json.loads(line)
                     if len(told) == 4:
                         case, base, used, begin = (told[0], told[1]), told[2], told[3], time.monotonic()
+                        queued = _queued(process.pid)
                     else:
                         case = None
                         yield Outcome(*told)
             if case is None:
                 continue
-            if _processor(process.pid) - used > seconds or time.monotonic() - begin > PATIENCE * seconds:
+            waited = time.monotonic() - begin - (_queued(process.pid) - queued)
+            if _processor(process.pid) - used > seconds or waited > PATIENCE * seconds:
                 why = "hang"
             elif _resident(process.pid) - base > LIMIT_BYTES:
                 why = "memory"
@@ -200,6 +202,14 @@ def _processor(pid: int) -> float:
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, IndexError, ValueError):
+        return 0.0
+
+
+def _queued(pid: int) -> float:
+    """Seconds that a process has waited for a processor; 0 where the kernel does not count them."""
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
     except (OSError, IndexError, ValueError):
         return 0.0
 
