@@ -347,15 +347,21 @@ class _Plan:
 
 
 _RIGHT = 4.0
-_LABELS = 42.0
+_LABELS, _WIDE_LABELS = 42.0, 62.0
 
 
 def _plan(block: Dots | Curves) -> _Plan:
     return _plan_dots(block) if isinstance(block, Dots) else _plan_curves(block)
 
 
+def _label_width(block: Dots) -> float:
+    """Return the width of the names of rows: a row has room for two lines."""
+    names = [name for rows in block.rows for name in rows]
+    return _LABELS if all(_wrap(name, _LABELS).count("\n") < 2 for name in names) else _WIDE_LABELS
+
+
 def _plan_dots(block: Dots) -> _Plan:
-    names = [_wrap(name, _LABELS) for rows in block.rows for name in rows]
+    names = [_wrap(name, _label_width(block)) for rows in block.rows for name in rows]
     left = max((_measure(name, _SMALL) for name in names), default=0.0) + 3.0
     gap = 5.0
     count = len(block.scales)
@@ -392,7 +398,7 @@ def _draw_dots(sheet: _Sheet, block: Dots, plan: _Plan, top: float) -> None:
             left = plan.left + column * (plan.width + plan.gap)
             axes = sheet.panel(left, upper, plan.width, plan.heights[number])
             axes.set_ylim(len(rows) - 0.5, -0.5)
-            names = [_wrap(name, _LABELS) for name in rows] if column == 0 else []
+            names = [_wrap(name, _label_width(block)) for name in rows] if column == 0 else []
             axes.set_yticks(range(len(rows)) if names else [], names)
             axes.tick_params(axis="y", length=0)
             for row in range(1, len(rows)):
