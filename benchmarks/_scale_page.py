@@ -238,21 +238,24 @@ def plot(runs: Sequence[dict[str, Any]]) -> None:
         y = alt.Y(f"{field}:Q", scale=alt.Scale(type="log", domain=span, nice=False), title=title, axis=ticks)
         x = alt.X(
             "readings:Q",
-            scale=alt.Scale(type="log", domain=[5e6, 2e9], nice=False),
+            scale=alt.Scale(type="log", domain=[1e5, 3e9], nice=False),
             title="readings (sensors × frames)",
             axis=alt.Axis(
-                values=[1e7, 1e8, 1e9], labelExpr="'10' + {7: '⁷', 8: '⁸', 9: '⁹'}[round(log(datum.value) / LN10)]"
+                values=[1e6, 1e7, 1e8, 1e9],
+                labelExpr="'10' + {6: '⁶', 7: '⁷', 8: '⁸', 9: '⁹'}[round(log(datum.value) / LN10)]",
             ),
         )
         points = alt.Chart(alt.Data(values=rows)).mark_point(filled=True, size=110, opacity=0.85)
-        line = alt.Chart(alt.Data(values=[{field: aim, "readings": 5e6, "said": said}]))
+        line = alt.Chart(alt.Data(values=[{field: aim, "readings": 1e5, "said": said}]))
         rule = line.mark_rule(strokeDash=[6, 4], color="#666").encode(y=f"{field}:Q")
         text = line.mark_text(align="left", dx=4, dy=-7, color="#555", fontSize=12).encode(
             x="readings:Q", y=f"{field}:Q", text="said:N"
         )
         names_of = alt.Chart(alt.Data(values=[row for row in rows if row["part"] == PARTS["lifted"]]))
-        label = names_of.mark_text(align="left", dx=9, dy=12, fontSize=11, color="#333")
-        drawn = points.encode(x=x, y=y, color=colour, shape=shape) + label.encode(x=x, y=y, text="size:N")
+        label = names_of.mark_text(align="right", dx=-9, fontSize=11, color="#333")
+        drawn = points.encode(x=x, y=y, color=colour, shape=shape)
+        if not panels:
+            drawn = drawn + label.encode(x=x, y=y, text="size:N")
         panels.append((rule + text + drawn).properties(width=350, height=300))
     chart = alt.hconcat(*panels).configure_axis(labelFontSize=12, titleFontSize=13)
     FOLDER.mkdir(parents=True, exist_ok=True)
