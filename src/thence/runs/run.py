@@ -548,7 +548,7 @@ def _require_whole(folder: Path) -> None:
         raise RunError(
             f"the run is incomplete: {', '.join(missing)} is missing",
             where=str(folder),
-            hint="delete the folder and run again",
+            hint="check the path; a run that lost files has to be mined again, into another folder",
         )
 
 
