@@ -361,7 +361,8 @@ def _label_width(block: Dots) -> float:
 
 
 def _plan_dots(block: Dots) -> _Plan:
-    names = [_wrap(name, _label_width(block)) for rows in block.rows for name in rows]
+    room = _label_width(block)
+    names = [_wrap(name, room) for rows in block.rows for name in rows]
     left = max((_measure(name, _SMALL) for name in names), default=0.0) + 3.0
     gap = 5.0
     count = len(block.scales)
@@ -390,6 +391,7 @@ def _plan_curves(block: Curves) -> _Plan:
 
 
 def _draw_dots(sheet: _Sheet, block: Dots, plan: _Plan, top: float) -> None:
+    room = _label_width(block)
     for number, (title, rows) in enumerate(zip(block.titles, block.rows, strict=True)):
         upper = top + plan.tops[number]
         if title:
@@ -398,7 +400,7 @@ def _draw_dots(sheet: _Sheet, block: Dots, plan: _Plan, top: float) -> None:
             left = plan.left + column * (plan.width + plan.gap)
             axes = sheet.panel(left, upper, plan.width, plan.heights[number])
             axes.set_ylim(len(rows) - 0.5, -0.5)
-            names = [_wrap(name, _label_width(block)) for name in rows] if column == 0 else []
+            names = [_wrap(name, room) for name in rows] if column == 0 else []
             axes.set_yticks(range(len(rows)) if names else [], names)
             axes.tick_params(axis="y", length=0)
             for row in range(1, len(rows)):
