@@ -33,6 +33,17 @@ def test_impossible_counts_are_refused(rules: th.RuleSet, tmp_path: Path, column
         th.read_rules(path)
 
 
+@pytest.mark.parametrize(("key", "value"), [("facts", "text"), ("notes", "text"), ("notes", [1])])
+def test_facts_and_notes_of_another_type_are_refused(
+    rules: th.RuleSet, tmp_path: Path, key: str, value: object
+) -> None:
+    """A text in their place was an AttributeError when rules were selected; seen by fuzzing."""
+    path = th.write_rules(rules, tmp_path / "rules.json")
+    path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
+    with pytest.raises(InputError, match=key):
+        th.read_rules(path)
+
+
 def test_an_item_that_is_not_in_the_list_is_refused(rules: th.RuleSet, tmp_path: Path) -> None:
     """It was read as the last item of the list."""
     path = th.write_rules(rules, tmp_path / "rules.parquet")

@@ -251,7 +251,10 @@ class RuleChecks:
             record: The fields.
         """
         counts = Counts(*(np.array(column, np.int64) for column in record["counts"]))
-        rules = RuleSet.from_rules([Rule.from_dict(one) for one in record["rules"]], counts)
+        listed = [Rule.from_dict(one) for one in record["rules"]]
+        if len(listed) != len(counts):
+            raise ValueError(f"{len(listed)} rules have the counts of {len(counts)}")
+        rules = RuleSet.from_rules(listed, counts)
         return RuleChecks(rules, Discretizer.from_dict(record["bins"]), Config.from_mapping(record["config"]))
 
 

@@ -6,7 +6,7 @@ files. Nothing here writes a file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,7 @@ from thence.rules.items import Item
 from thence.rules.measures import Counts
 from thence.rules.ruleset import COUNT_FIELDS, RuleSet
 
-__all__ = ["Columns", "counts_from"]
+__all__ = ["Columns", "counts_from", "told_from"]
 
 Indices = npt.NDArray[np.int32]
 
@@ -88,6 +88,16 @@ class Columns:
         """Every rule as a sentence, in order."""
         for rule in range(len(self.rules)):
             yield self.rules.rule(rule).english
+
+
+def told_from(record: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Facts and notes of a file of rules; raise ``ValueError`` if they are not a table and a list of texts."""
+    facts, notes = record["facts"], record["notes"]
+    if not isinstance(facts, dict):
+        raise ValueError("'facts' must be a table")
+    if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
+        raise ValueError("'notes' must be a list of texts")
+    return facts, tuple(notes)
 
 
 def counts_from(columns: dict[str, Any]) -> Counts:

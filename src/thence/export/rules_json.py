@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from thence.errors import InputError
-from thence.export.columns import Columns, counts_from
+from thence.export.columns import Columns, counts_from, told_from
 from thence.export.format import Format
 from thence.rules.items import Item
 from thence.rules.ruleset import COUNT_FIELDS, RuleSet
@@ -134,8 +134,7 @@ def read(path: Path) -> RuleSet:
         patterns,
         np.array([order.get(rule.get("pattern", ""), -1) for rule in listed], np.int32) if patterns else None,
         {name: _extra_column([rule["extras"][name] for rule in listed]) for name in data["extras"]},
-        data["facts"],
-        tuple(data["notes"]),
+        *told_from(data),
     )
 
 

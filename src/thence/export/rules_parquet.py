@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.errors import InputError, quote
-from thence.export.columns import Columns, counts_from
+from thence.export.columns import Columns, counts_from, told_from
 from thence.export.format import Format
 from thence.rules.items import Item
 from thence.rules.measures import MEASURES
@@ -135,8 +135,7 @@ def read(path: Path) -> RuleSet:
         patterns,
         _positions(table["pattern"], order) if patterns else None,
         {name: table[name].to_numpy() for name in about["extras"]},
-        about["facts"],
-        tuple(about["notes"]),
+        *told_from(about),
     )
 
 
