@@ -15,8 +15,6 @@ import pytest
 import thence as th
 from tests.helpers.commands import fail, thence
 from tests.helpers.postgres import needs_postgres, postgres_server
-from thence.errors import InputError
-from thence.stores.local_copy import check_copy
 
 psycopg: Any = pytest.importorskip("psycopg")
 pytest.importorskip("adbc_driver_postgresql")
@@ -81,14 +79,13 @@ def test_rules_of_the_copy_are_those_of_the_server(url: str, files: Path, enrich
     rules = (files / "run" / "rules.json").read_bytes()
     assert rules == (files / "again" / "rules.json").read_bytes()
     assert th.load_run(files / "run").rules
-    manifest = check_copy(files / "copy")
-    (source,) = manifest["sources"]
+    assert th.verify(files / "copy").ok
+    (source,) = json.loads((files / "copy" / "sources.json").read_text())["sources"]
     recorded = json.loads((files / "run" / "provenance.json").read_text())["inputs"]["report"]["sources"]
     assert recorded == [source] and source["rows"] == 6000 and source["server"].startswith("PostgreSQL 1")
     with (files / "copy" / "binding.csv").open("a") as file:
         file.write("\n")
-    with pytest.raises(InputError, match="was changed"):
-        check_copy(files / "copy")
+    assert list(th.verify(files / "copy").damaged) == ["binding.csv"]
 
 
 def test_lifted_rules_of_the_server_are_those_of_files(url: str, tmp_path: Path) -> None:
@@ -169,3 +166,11 @@ def test_python_reads_and_mines_by_url(url: str) -> None:
     run = th.mine(data, windows="1h", bins=3, progress="off")
     assert run.provenance["inputs"]["report"]["sources"][0]["rows"] == 6000
     assert PASSWORD not in json.dumps(run.provenance) + run.config.to_toml() + repr(data)
+
+
+def test_a_copy_can_be_verified(tmp_path: Path) -> None:
+    """It had a manifest of another kind, which 'thence verify' took for damage; seen when imports were killed."""
+    assert thence("import", "--dataset", "toy", "--out", tmp_path / "copy").exit_code == 0
+    assert th.verify(tmp_path / "copy").ok
+    (tmp_path / "copy" / "kinds.csv").write_text("sensor,kind\n")
+    assert list(th.verify(tmp_path / "copy").damaged) == ["kinds.csv"]

@@ -28,10 +28,11 @@ def import_data(
     """Copy what 'thence mine' would read into files with hashes, so that runs need no server."""
     from thence.atomic import new_folder
     from thence.graph.system import System
+    from thence.integrity.manifest import MANIFEST
     from thence.runs.inputs import load_job
     from thence.runs.run import refuse_foreign
     from thence.settings.toml import toml_text
-    from thence.stores.local_copy import MANIFEST, write_copy, write_manifest
+    from thence.stores.local_copy import finish_copy, write_copy
 
     config: Config = source
     target = out.absolute()
@@ -45,11 +46,11 @@ def import_data(
         others = replace(config, input=type(config.input)(), system=()).without_credentials().to_mapping()
         others.pop("output", None)
         (folder / "config.toml").write_text(toml_text({**others, "input": given}), encoding="utf-8")
-        manifest = write_manifest(folder, sources=system.sensors.report.sources)
+        written = finish_copy(folder, sources=system.sensors.report.sources)
     if as_json:
-        print_json({"folder": str(target), **manifest})
+        print_json({"folder": str(target), **written})
         return
     say(repr(system), quiet=quiet)
-    for one in manifest["sources"]:
+    for one in written["sources"]:
         say(f"{one['rows']:,} rows from {one['store']} ({one['server']}), hash {one['content_hash']}", quiet=quiet)
     say(f"written to {out}; to mine it, run: thence mine {out / 'config.toml'}", quiet=quiet)

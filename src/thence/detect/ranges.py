@@ -80,6 +80,8 @@ class Ranges:
             raise ValueError("the bins of ranges must be finite and increasing")
         if not len(low) == len(high) == len(edges) + 1:
             raise ValueError(f"{len(edges) + 1} bins have {len(low)} and {len(high)} ends of ranges")
+        if not all(math.isfinite(a) and math.isfinite(b) and a <= b for a, b in zip(low, high, strict=True)):
+            raise ValueError("a range must be finite, with its low end first")
         return Ranges(str(record["given"]), str(record["sensor"]), **numbers)
 
 

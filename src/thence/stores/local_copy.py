@@ -5,7 +5,6 @@ The copy holds what was read, with kinds and states decided, so reading it again
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -15,15 +14,14 @@ from typing import Any
 
 import polars as pl
 
-from thence.errors import InputError
 from thence.graph.system import System
+from thence.integrity.manifest import write_manifest
 from thence.readings.sensors import SensorData
 
-__all__ = ["MANIFEST", "check_copy", "write_copy", "write_manifest"]
+__all__ = ["SOURCES", "finish_copy", "write_copy"]
 
-MANIFEST = "manifest.json"
-"""The file that names all others with their hashes; it is written last."""
-_CHUNK = 1 << 20
+SOURCES = "sources.json"
+"""The file that says what was read from which store."""
 # Options of reading that also hold for the copy: what is repaired when it is read again.
 _KEPT = ("on_error", "max_loss")
 
@@ -93,60 +91,21 @@ def _write_readings(sensors: SensorData, folder: Path) -> dict[str, Any]:
     return given
 
 
-def write_manifest(folder: Path, *, sources: Any = ()) -> dict[str, Any]:
-    """Write the manifest of a folder: every file with its size and hash, and what was read from where.
+def finish_copy(folder: Path, *, sources: Any = ()) -> dict[str, Any]:
+    """Write what was read from where, and the manifest of a folder, with which ``thence verify`` compares its files.
 
     Args:
         folder: The folder.
         sources: What was read from stores; see ``ReadReport``.
 
     Returns:
-        The manifest.
+        What was written: version, time, sources, and every file with its size and hash.
     """
-    files = {
-        path.name: {"bytes": path.stat().st_size, "sha256": _sha256(path)}
-        for path in sorted(folder.iterdir())
-        if path.is_file() and not path.name.startswith((".", "INCOMPLETE")) and path.name != MANIFEST
-    }
-    manifest = {
+    record = {
         "thence": version("thence"),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "sources": [dict(source) for source in sources],
-        "files": files,
     }
-    (folder / MANIFEST).write_text(json.dumps(manifest, ensure_ascii=False, indent=1), encoding="utf-8")
-    return manifest
-
-
-def check_copy(folder: str | Path) -> dict[str, Any]:
-    """Return the manifest of a copy whose files are as they were written.
-
-    Args:
-        folder: The folder of the copy.
-
-    Raises:
-        InputError: If the folder has no manifest, or a file is missing or was changed.
-    """
-    place = Path(folder)
-    try:
-        manifest: dict[str, Any] = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
-        listed = dict(manifest["files"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            "not a copy with a manifest", where=str(folder), hint="make one with 'thence import'"
-        ) from error
-    for name, about in listed.items():
-        path = place / name
-        if not path.is_file():
-            raise InputError("a file of the copy is missing", where=str(path), hint="import the data again")
-        if _sha256(path) != about["sha256"]:
-            raise InputError("a file of the copy was changed", where=str(path), hint="import the data again")
-    return manifest
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+    (folder / SOURCES).write_text(json.dumps(record, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    listed = write_manifest(folder).files
+    return {**record, "files": {name: {"bytes": one.size, "sha256": one.sha256} for name, one in listed.items()}}
