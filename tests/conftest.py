@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
+
+# A shell lets commands in its background ignore Ctrl-C, and children inherit that: the tests of Ctrl-C need it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Workers share the cores: several threads each would only wait for one another (torch spins while it waits).
 os.environ.setdefault("OMP_NUM_THREADS", "1")

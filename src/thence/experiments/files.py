@@ -318,7 +318,7 @@ def experiment_names() -> tuple[str, ...]:
     """Return the ids of all experiments.
 
     >>> experiment_names()
-    ('1.1', '1.2', '2.1', '2.2', '3', '4', '5', '6')
+    ('1.1', '1.2', '2.1', '2.2', '3', '4', '5', '6', 'ablation', 'complexity')
     """
     found = [path.stem for path in FOLDER.glob("*.toml") if path.stem != "setup"]
     return tuple(sorted(found, key=_order_names))

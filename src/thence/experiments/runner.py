@@ -149,7 +149,7 @@ def reproduce(
         >>> reproduce("7")
         Traceback (most recent call last):
         ...
-        thence.errors.ConfigError: unknown experiment '7' (known: 1.1, 1.2, 2.1, 2.2, 3, 4, 5, 6)
+        thence.errors.ConfigError: unknown experiment '7' (known: 1.1, 1.2, 2.1, 2.2, 3, 4, 5, 6, ablation, complexity)
     """
     chosen = _list_experiments(experiment)
     # Check for missing packages first: the experiments may take hours.
