@@ -96,7 +96,7 @@ class Sentence:
     def of(text: str) -> Sentence:
         place, _, rest = (
             text.partition(": if ")
-            if text.startswith(("for every ", "for one "))
+            if text.startswith(("for every ", "for one ", "for the "))
             else ("", "", text.removeprefix("if "))
         )
         left, _, right = rest.rpartition(", then ")
@@ -136,8 +136,12 @@ class Reader:
         if not text:
             yield {}
             return
-        named, _, related = text.removeprefix("for every ").removeprefix("for one ").partition(" where ")
-        variables = [part.split(" ") for part in named.split(", ")]
+        named, _, related = re.sub("^for (every|one|the) ", "", text).partition(" where ")
+        alone = not related and ", " not in named
+        # A class without a variable is what "it" and "its" speak of.
+        variables = (
+            [[named.removesuffix(" (one place)"), "it"]] if alone else [part.split(" ") for part in named.split(", ")]
+        )
         links = [self._link(part) for part in related.split(" and ")] if related else []
         for nodes in itertools.permutations(self.world.labels, len(variables)):
             at = {name: node for (_, name), node in zip(variables, nodes, strict=True)}
@@ -168,7 +172,9 @@ class Reader:
             return self._statement(text, frame)
         if found := re.fullmatch(r"(the change of )?the (\S+) sensor in (.+?)(?: \((.+)\))? (?:reads|is) (.+)", text):
             return self._reading(found[3], found[2], bool(found[1]), found[4], found[5], frame)
-        if found := re.fullmatch(r"the (change of the )?(\S+)(?: state)? in (\S+)(?: \((.+)\))? is (.+)", text):
+        if found := re.fullmatch(r"(the change of )?its (\S+)(?: state)? is (.+)", text):
+            return self._reading(place["it"], found[2], bool(found[1]), None, found[3], frame)
+        if found := re.fullmatch(r"the (change of the )?(\S+)(?: state)? of (\S+)(?: \((.+)\))? is (.+)", text):
             return self._reading(place[found[3]], found[2], bool(found[1]), found[4], found[5], frame)
         found = re.fullmatch(r"(.+) has (\S+) (.+)", text)
         assert found is not None, text

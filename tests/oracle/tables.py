@@ -33,6 +33,7 @@ from tests.oracle.worlds import World
 
 LENGTH = timedelta(minutes=30)
 RESERVED = {"value", "rank", "some", "in", "not", "time", "inf", "nan", "true", "false"}
+VERBS = {"have": "has", "are": "is"}
 
 
 @dataclass(frozen=True)
@@ -514,7 +515,8 @@ class Lifted:
         def singular(role: Any) -> str:
             target = role.steps[-1].target
             name = role.name.removeprefix(f"{role.nearest} ") if role.nearest else role.name
-            return str(name.replace(f"{target}s", target, 1))
+            one = str(name.replace(f"{target}s", target, 1))
+            return re.sub(r" that (\w+)", lambda verb: f" that {VERBS.get(verb[1], verb[1] + 's')}", one, count=1)
 
         for role, found in gathered.items():
             if not several[role]:

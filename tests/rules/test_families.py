@@ -34,8 +34,7 @@ def test_only_what_differs_is_told() -> None:
     first = _rule((A, LOW), (B, LOW), (C, LOW))
     assert _alike(first, _rule((A, HIGH), (B, LOW), (C, LOW))) == ["a is in its highest fifth (confidence 0.800)"]
     assert _alike(first, _rule((A, HIGH), (B, HIGH), (C, MIDDLE))) == [
-        "a is in its highest fifth and b is in its highest fifth → between its 40th and 60th percentile"
-        " (confidence 0.800)"
+        "a is in its highest fifth and b is in its highest fifth → in its middle fifth (confidence 0.800)"
     ]
     assert _alike(first, _rule((A, LOW), (B, LOW), (C, HIGH))) == ["→ in its highest fifth (confidence 0.800)"]
 
@@ -46,7 +45,7 @@ def test_a_rule_in_another_direction_or_place_is_a_sentence() -> None:
         "if b is in its highest fifth, then a is in its highest fifth (confidence 0.800)"
     ]
     assert _alike(first, _rule((A, HIGH), (B, HIGH), place="for one Pipe p")) == [
-        "for one Pipe p: if a is in its highest fifth, then b is in its highest fifth (confidence 0.800)"
+        "for the Pipe (one place): if a is in its highest fifth, then b is in its highest fifth (confidence 0.800)"
     ]
 
 
@@ -56,7 +55,7 @@ def test_the_direction_is_told_if_it_differs() -> None:
         "in its highest fifth → in its lowest fifth (confidence 0.800)"
     ]
     assert _alike(first, _rule((A, HIGH), (B, MIDDLE), both_ways=True)) == [
-        "in its highest fifth ↔ between its 40th and 60th percentile (confidence 0.800)"
+        "in its highest fifth ↔ in its middle fifth (confidence 0.800)"
     ]
 
 

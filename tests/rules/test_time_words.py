@@ -82,8 +82,12 @@ def test_variables_and_some_sensor() -> None:
     pump = Feature("g", name="switch", label="status", role=Role.VARIABLE, place="q")
     given = [Item.is_(flow, Interval(0, 0.2)), Item.is_(size, Interval(1, 2)), Item.is_(pump, "on")]
     assert format_rule(given[:2], given[2], "for every Pump p") == (
-        "for every Pump p: if the flow of p (length 1–2 m) was in its lowest fifth an hour ago, "
+        "for every Pump: if its flow was in its lowest fifth an hour ago and it has length 1–2 m, "
         "then the status of q switches to on"
+    )
+    assert format_rule(given[:2], given[2], "for every Pump p, Tank q where p feeds q") == (
+        "for every Pump p, Tank q where p feeds q: if the flow of p (length 1–2 m) was in its lowest fifth "
+        "an hour ago, then the status of q switches to on"
     )
     for name, value, some, no in (
         ("switch", "on", "the status in some Pump switches to on", "the status in no Pump switches to on"),

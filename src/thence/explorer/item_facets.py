@@ -51,8 +51,8 @@ class ItemFacets:
 
     @cached_property
     def texts(self) -> list[str]:
-        """Both texts of each item, in lower case, for searching."""
-        return [f"{format_clause(item)}\n{item}".casefold() for item in self.items]
+        """The texts of each item, in lower case, for searching: with a variable, with "its", and the exact one."""
+        return ["\n".join(dict.fromkeys((*_clauses(item), str(item)))).casefold() for item in self.items]
 
     def about_node(self, node: str, sensors: frozenset[str]) -> list[bool]:
         """Return which items name a node, or a sensor there.
@@ -107,3 +107,9 @@ def _is_about(feature: Feature, node: str, sensors: frozenset[str]) -> bool:
     if feature.role is Role.NODE:
         return node in (feature.subject, feature.other)
     return feature.role is Role.EDGE and feature.other == node
+
+
+def _clauses(item: Item) -> tuple[str, str]:
+    """What an item says where its variable is named, and where it is the only one of a rule."""
+    alone = f"for every node {item.feature.place or item.feature.subject}"
+    return format_clause(item), format_clause(item, alone)

@@ -147,6 +147,22 @@ class StarRole:
         if self.nearest and len(self.steps) != 1:
             raise PatternError(f"the role '{self.name}' of nearest nodes must have one step, got {len(self.steps)}")
 
+    @property
+    def name_of_one(self) -> str:
+        """The name of the role with one member: ``Pipe that starts there`` for ``Pipes that start there``."""
+        target = self.steps[-1].target
+        name = self.name.removeprefix(f"{self.nearest} ") if self.nearest else self.name
+        for noun in (target.replace("_", " ") or "node", target):
+            if f"{noun}s" in name:
+                name = name.replace(f"{noun}s", noun, 1)
+                break
+        before, that, verbs = name.partition(" that ")
+        if not that:
+            return name
+        verb, _, rest = verbs.partition(" ")
+        verb = {"have": "has", "are": "is"}.get(verb, f"{verb}s")
+        return f"{before} that {verb} {rest}".rstrip()
+
     def __str__(self) -> str:
         path = (
             f"nearest {self.nearest} {self.steps[0].text(repeated=True)}"

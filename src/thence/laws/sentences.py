@@ -93,19 +93,7 @@ def _owner(term: Term, pattern: Pattern) -> str:
     role = next((role for role in pattern.roles if role.name == term.role), None)
     if role is None or term.form == "total":
         return term.role
-    return _singular(role.name, role.steps[-1].target)
-
-
-def _singular(role: str, target: str) -> str:
-    """The name of a role with one member: ``Pipe that starts there`` for ``Pipes that start there``."""
-    noun = _words(target) or "node"
-    one = role.replace(f"{noun}s", noun, 1)
-    before, that, verbs = one.partition(" that ")
-    if not that:
-        return one
-    verb, _, rest = verbs.partition(" ")
-    verb = {"have": "has", "are": "is"}.get(verb, f"{verb}s")
-    return f"{before} that {verb} {rest}".rstrip()
+    return role.name_of_one
 
 
 def format_term(term: Term, pattern: Pattern) -> str:

@@ -14,7 +14,15 @@ from decimal import Decimal
 from thence.rules.items import Aspect, Feature, Interval, Item, Operator, Role, Value, just_below
 from thence.time_names import STATE_PREFIX, TimeForm
 
-__all__ = ["format_clause", "format_number", "format_rule", "format_test", "format_unit", "with_article"]
+__all__ = [
+    "format_clause",
+    "format_number",
+    "format_place",
+    "format_rule",
+    "format_test",
+    "format_unit",
+    "with_article",
+]
 
 _UNITS = {"m3/h": "m³/h", "m3/s": "m³/s", "m3": "m³", "degF": "°F", "degC": "°C", "kg/m3": "kg/m³", "m2": "m²"}
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -104,6 +112,8 @@ def _rank_text(interval: Interval) -> str:
         return f"in its lowest {fraction}" if fraction else f"in its lowest {_percent(high)} %"
     if high == 1.0:
         return f"in its highest {fraction}" if fraction else f"in its highest {_percent(1 - low)} %"
+    if fraction and parts % 2 and abs(low + high - 1) < 1e-9:
+        return f"in its middle {fraction}"
     return f"between its {_percentile(low)} and {_percentile(high)} percentile"
 
 
@@ -312,7 +322,7 @@ def _names_a_point(place: str, kind: str) -> bool:
     return bool(words & _POINTS) or bool(words & set(kind.lower().split()))
 
 
-def _measurement(item: Item, context: str) -> str:
+def _measurement(item: Item, context: str, it: str = "") -> str:
     feature = item.feature
     if feature.role is Role.TIME:
         noun = {"hour": "the hour of day", "weekday": "the day"}.get(feature.name, feature.name)
@@ -322,11 +332,11 @@ def _measurement(item: Item, context: str) -> str:
     earlier = ""
     if feature.time is not None:
         if feature.time.form is not TimeForm.LAG:
-            return _event(item, _reading_of(feature) + context)
+            return _event(item, _reading_of(feature, it) + context)
         earlier = f" {_ago(feature.time.length)}"
     if feature.role is Role.VARIABLE:
         verb = "was" if earlier else "is"
-        return f"{_variable_reading(feature)}{context} {verb} {format_test(item)}{earlier}"
+        return f"{_variable_reading(feature, it)}{context} {verb} {format_test(item)}{earlier}"
     subject = _sensor_name(feature) + context
     if feature.name == "change":
         return f"the change of {subject} is {format_test(item)}"
@@ -336,18 +346,18 @@ def _measurement(item: Item, context: str) -> str:
     return f"{subject} {past if earlier else present} {format_test(item)}{earlier}"
 
 
-def _reading_of(feature: Feature) -> str:
+def _reading_of(feature: Feature, it: str) -> str:
     """Name what a sensor reads: ``the status of Pump 1`` switches, its sensor does not."""
     if feature.role is Role.VARIABLE:
-        return _variable_reading(feature)
+        return _variable_reading(feature, it)
     kind = feature.label.replace("_", " ")
     if not feature.place or not kind or _names_a_point(feature.place, kind):
         return _sensor_name(feature)
     return f"the {kind} of {feature.place}"
 
 
-def _variable_reading(feature: Feature) -> str:
-    """Format a reading of a variable: ``the flow of p``, or ``the total flow of the Pipes that end there``."""
+def _variable_reading(feature: Feature, it: str) -> str:
+    """Format a reading of a variable: ``the flow of p``, ``its flow``, or an aggregate of its neighbours."""
     kind = feature.label.replace("_", " ") or "reading"
     if feature.reads:
         aggregate, _, members = feature.name.partition(" of ")
@@ -357,7 +367,10 @@ def _variable_reading(feature: Feature) -> str:
         return f"the {kind} of {members}" if aggregate == "value" else f"the {aggregate} {kind} of {members}"
     change = "change of the " if feature.name == "change" else ""
     state = " state" if feature.name == "state" or feature.name.startswith(STATE_PREFIX) else ""
-    return f"the {change}{kind}{state} of {feature.place or feature.subject}"
+    owner = feature.place or feature.subject
+    if owner == it:
+        return f"{'the change of ' if change else ''}its {kind}{state}"
+    return f"the {change}{kind}{state} of {owner}"
 
 
 def _statement(item: Item) -> str:
@@ -405,37 +418,71 @@ def _fact(item: Item, kinds: Collection[str]) -> str:
     return f"{recorded}{name} {'not ' if denied else ''}including {format_test(test)}"
 
 
-def _other(item: Item, kinds: Collection[str] = ()) -> str:
+def _other(item: Item, kinds: Collection[str] = (), it: str = "") -> str:
     feature = item.feature
+    own = "it" if it and feature.subject == it else feature.subject
     denied = item.operator is Operator.NE
     if feature.aspect is Aspect.PROPERTY:
         if feature.is_link:
             relation = f"{feature.label.replace('_', ' ')} " if feature.label else ""
-            return f"the {relation}link between {feature.subject} and {feature.other} has {_fact(item, kinds)}"
-        subject = feature.subject if feature.role is not Role.EDGE else f"edge {feature.subject}"
+            return f"the {relation}link between {own} and {feature.other} has {_fact(item, kinds)}"
+        subject = own if feature.role is not Role.EDGE else f"edge {feature.subject}"
         return f"{subject} has {_fact(item, kinds)}"
     verb = "is not" if denied else "is"
     if feature.aspect is Aspect.LABEL:
-        return f"{feature.subject} {verb} {with_article(feature.name)}"
-    return f"{feature.subject} {verb} linked to {feature.other} by {feature.name}"
+        return f"{own} {verb} {with_article(feature.name)}"
+    return f"{own} {verb} linked to {feature.other} by {feature.name}"
 
 
-def format_clause(item: Item) -> str:
+def format_clause(item: Item, pattern: str = "") -> str:
     """Format an item as a clause of a sentence.
+
+    Args:
+        item: The item.
+        pattern: Description of the place of a lifted rule; what belongs to its only variable is called "its".
 
     Examples:
         >>> format_clause(Item.is_(Feature("door"), "open"))
         'door is open'
     """
-    return _measurement(item, "") if item.feature.aspect is Aspect.MEASUREMENT else _other(item)
+    it = _only_variable(pattern)[2]
+    return _measurement(item, "", it) if item.feature.aspect is Aspect.MEASUREMENT else _other(item, (), it)
+
+
+def format_place(pattern: str) -> str:
+    """Format the place of a lifted rule, which comes before its sentence; a variable that stands alone needs no name.
+
+    Args:
+        pattern: Description of the place of a lifted rule.
+
+    Examples:
+        >>> for place in ("for every Pipe p", "for one AHU a", "for every Pipe p, Node n where p is connected to n"):
+        ...     print(format_place(place))
+        for every Pipe
+        for the AHU (one place)
+        for every Pipe p, Node n where p is connected to n
+    """
+    quantifier, label, variable = _only_variable(pattern)
+    if not variable:
+        return pattern
+    return f"for every {label}" if quantifier == "every" else f"for the {label} (one place)"
+
+
+def _only_variable(pattern: str) -> tuple[str, str, str]:
+    """Take apart a place with a single variable: quantifier, class and variable; three times nothing for others."""
+    found = re.fullmatch(r"for (every|one) (.+) (\S+)", pattern)
+    if found is None or " where " in pattern or ", " in pattern:
+        return "", "", ""
+    return found[1], found[2], found[3]
 
 
 def format_rule(antecedent: Sequence[Item], consequent: Item, pattern: str = "", *, both_ways: bool = False) -> str:
     """Format a rule as a sentence.
 
     Properties of a node follow, in brackets, the first reading of a sensor in that node; beside an aggregate, which is
-    of other nodes, they are clauses of their own. A property that is called
-    like a reading of the rule is "recorded": the recorded level of a tank is not what its sensor reads.
+    of other nodes, and in a place with a single variable, whose readings are "its", they are clauses of their own. A
+    property that is called like a reading of the rule is "recorded": the recorded level of a tank is not what its
+    sensor reads.
 
     Args:
         antecedent: Items of the antecedent.
@@ -454,7 +501,8 @@ def format_rule(antecedent: Sequence[Item], consequent: Item, pattern: str = "",
     """
     readings = [item for item in antecedent if item.feature.aspect is Aspect.MEASUREMENT]
     kinds = {item.feature.label for item in (*readings, consequent) if item.feature.aspect is Aspect.MEASUREMENT}
-    places = {item.feature.place for item in readings if item.feature.place and not item.feature.reads}
+    it = _only_variable(pattern)[2]
+    places = {item.feature.place for item in readings if item.feature.place and not item.feature.reads} - {it}
     facts: dict[str, list[Item]] = {}
     loose: list[Item] = []
     for item in antecedent:
@@ -467,9 +515,9 @@ def format_rule(antecedent: Sequence[Item], consequent: Item, pattern: str = "",
     for item in readings:
         known = [] if item.feature.reads else facts.pop(item.feature.place, [])
         inner = ", ".join(_fact(i, kinds) for i in known)
-        clauses.append(_measurement(item, f" ({inner})" if inner else ""))
-    clauses += [_other(item, kinds) for item in loose]
+        clauses.append(_measurement(item, f" ({inner})" if inner else "", it))
+    clauses += [_other(item, kinds, it) for item in loose]
     switches = any(i.feature.time is not None and i.feature.time.form is TimeForm.SWITCH for i in readings)
     given = f"{'when' if switches else 'if'} {' and '.join(clauses)}"
-    text = f"{given}, then {format_clause(consequent)}" + (", and vice versa" if both_ways else "")
-    return f"{pattern}: {text}" if pattern else text
+    text = f"{given}, then {format_clause(consequent, pattern)}" + (", and vice versa" if both_ways else "")
+    return f"{format_place(pattern)}: {text}" if pattern else text

@@ -7,14 +7,13 @@ fifth are one thing to know. This module groups rules; it neither selects nor co
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
 from itertools import compress
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from thence.rules.english import format_clause, format_test
+from thence.rules.english import format_clause, format_place, format_test
 from thence.rules.items import Aspect, Feature, Item
 
 if TYPE_CHECKING:
@@ -87,7 +86,9 @@ def describe_alike(rules: Sequence[Rule], confidence: npt.NDArray[np.float64]) -
             text = _values([item for item in rule.antecedent if item not in told], first, rule, named=named)
             short.append(f"{text} ({'' if short else 'confidence '}{value:.3f})")
         else:
-            sentence = (replace(rule, place="") if rule.place == first.place else rule).english
+            sentence = rule.english
+            if rule.place == first.place:
+                sentence = sentence.removeprefix(f"{format_place(rule.place)}: ")
             long.append(f"{sentence} (confidence {value:.3f})")
     return [*(["; ".join(short)] if short else []), *long]
 
@@ -106,7 +107,7 @@ def _same_quantities(first: Rule, rule: Rule) -> bool:
 
 def _values(left: Sequence[Item], first: Rule, rule: Rule, *, named: bool) -> str:
     """The values in which a rule differs from the first one."""
-    antecedent = " and ".join(format_clause(item) if named else format_test(item) for item in left)
+    antecedent = " and ".join(format_clause(item, rule.place) if named else format_test(item) for item in left)
     then = format_test(rule.consequent)
     if rule.both_ways == first.both_ways:
         if antecedent == then:

@@ -60,7 +60,7 @@ def test_a_row_is_a_time_and_a_unit() -> None:
 
 def test_one_unit_has_rules_between_its_points() -> None:
     run = th.mine(plant(1, frames=200), enrich="lifted", windows="1h", bins=2, refine=None)
-    assert any("for one AHU" in rule.english and "valve" in rule.english for rule in run.rules)
+    assert any("for the AHU (one place): if its " in rule.english and "valve" in rule.english for rule in run.rules)
     assert any("3 points belong to 1 AHU" in note for note in run.table.notes)
 
 

@@ -100,7 +100,7 @@ def star_series(
     for role in members:
         if not several[role]:
             # A role with one neighbour has nothing to aggregate: a pipe ends at one junction.
-            yield named(f"value of the {_singular(role)}", role.kind, rows_of(role, "mean"), role)
+            yield named(f"value of the {role.name_of_one}", role.kind, rows_of(role, "mean"), role)
             continue
         for aggregate in ("total", "mean", "lowest", "highest") if _has_total(role) else ("mean", "lowest", "highest"):
             yield named(f"{aggregate} of the {role.name}", role.kind, rows_of(role, aggregate), role)
@@ -108,7 +108,7 @@ def star_series(
         if first.kind == second.kind:
             name = f"net of the {first.name} minus the {second.name}"
             if not (several[first] or several[second]):
-                name = f"difference of the {_singular(first)} minus the {_singular(second)}"
+                name = f"difference of the {first.name_of_one} minus the {second.name_of_one}"
             yield named(name, first.kind, _difference(rows_of(first, "total"), rows_of(second, "total")), first, second)
 
 
@@ -149,12 +149,6 @@ def series_at_focus(
 def _has_total(role: StarRole) -> bool:
     """Whether the readings of a role add up to something: of all neighbours one edge away they do."""
     return len(role.steps) == 1 and not role.nearest
-
-
-def _singular(role: StarRole) -> str:
-    """The name of a role with one member: ``Junction it ends at`` for ``Junctions it ends at``."""
-    name = role.name.removeprefix(f"{role.nearest} ") if role.nearest else role.name
-    return name.replace(f"{role.steps[-1].target}s", role.steps[-1].target, 1)
 
 
 @dataclass(frozen=True)
