@@ -12,8 +12,12 @@ import polars as pl
 import pytest
 
 import thence as th
+from tests.laws.plants import system_of
 from thence.errors import ConfigError, RunError
 from thence.laws.law import Laws
+from thence.rules.items import Feature, Item, Role
+from thence.rules.measures import Counts
+from thence.rules.ruleset import Rule, RuleSet
 from thence.runs import pipeline
 from thence.runs.logic import drop_implied
 
@@ -136,7 +140,7 @@ def test_a_rule_about_the_quantities_of_a_balance_is_left_out() -> None:
     run = th.mine(th.datasets.load("net3", days=7), progress="off")
     assert run.laws is not None and run.laws[0].form == "equal"
     assert any("follow" in note and "from a law" in note for note in run.summary["notes"])
-    assert not any("net flow" in rule.english and "demand in n" in rule.english for rule in run.rules)
+    assert not any("net flow" in rule.english and "its demand" in rule.english for rule in run.rules)
     assert run.summary["rules"] == len(run.rules)
     assert len(drop_implied(run.rules, Laws(()))) == len(run.rules)
 
@@ -150,3 +154,32 @@ def test_a_run_says_that_laws_tell_it_all_only_if_no_rule_remains() -> None:
     implied = run.rules.take(np.flatnonzero([rule.english not in told for rule in run.rules]))
     nothing = drop_implied(implied, laws)
     assert not len(nothing) and "no rule remains" in nothing.notes[-1] and "--no-laws" in nothing.notes[-1]
+
+
+def test_a_rule_from_a_state_to_the_zero_of_a_law_is_left_out() -> None:
+    rng = np.random.default_rng(0)
+    nodes = {f"P{at}": ("Pump", {}) for at in range(3)}
+    series = {}
+    for pump in nodes:
+        closed = rng.random(1500) < 0.3
+        series[f"flow_{pump}"] = np.where(closed, 0.0, rng.uniform(5, 10, 1500))
+        series[f"status_{pump}"] = np.where(closed, "closed", "open")
+    laws = th.find_laws(system_of(nodes, [], series), progress="off")
+    assert [law.statement[:52] for law in laws] == ["for every Pump: while its status is closed, its flow"]
+    status = Feature("s", label="status", role=Role.VARIABLE, place="p")
+    flow = Feature("f", label="flow", role=Role.VARIABLE, place="p", relative=True)
+    closed, none = Item.is_(status, "closed"), Item.is_(flow, "0")
+    place = ("(p:Pump)<-[in]-(f:flow), (p)<-[in]-(s:status)", "for every Pump p")
+    other = (place[0].replace("Pump", "Pipe"), "for every Pipe p")
+    rules = [
+        Rule((closed,), none, *place),
+        Rule((closed,), none, *place),
+        Rule((Item.is_(status, "open"),), none, *place),
+        Rule((closed,), Item.is_(flow, "5"), *place),
+        Rule((closed,), none, *other),
+    ]
+    counts = np.full(len(rules), 5)
+    told = RuleSet.from_rules(rules, Counts(counts, counts, counts, counts))
+    kept = drop_implied(replace(told, extras={"both_ways": np.arange(len(rules)) == 1}), laws)
+    assert len(kept) == len(rules) - 1
+    assert "1 rule that follows from a law is left out" in kept.notes

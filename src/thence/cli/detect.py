@@ -195,7 +195,7 @@ def _from_run(folder: Path, source: Config, progress: Progress) -> tuple[System,
     else:
         later = gather_later(run, given.sensors, given.graph, given.binding, given.ontology, given)
     chosen = run.config
-    more = {"windows": chosen.windows.every, "enrich": chosen.enrich.mode, "derive": chosen.windows.derive}
+    more = {"windows": chosen.windows.every, "enrich": chosen.enrich.mode, "derive": chosen.windows.derive or ()}
     return before, later, more
 
 

@@ -371,7 +371,7 @@ _WINDOWS = (
         sets=("windows.derive",),
         type=_TEXTS,
         help="Derived columns: change, previous, lag:30min, switch, duration, next, within:30min, hour or weekday; "
-        "may be repeated.",
+        "may be repeated; none for none (default: hour for buildings).",
         panel=_TABLE,
     ),
     JobOption(

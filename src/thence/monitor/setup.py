@@ -106,7 +106,7 @@ def prepare(run: Run, system: AnySystem, *, reference: bool = False, reviewed: R
         fitted = reuse_bins(
             bins, readings, node_of, names, same_system=None if later.same_system else False
         ).discretizer
-    derived = name_derived(config.windows.derive, every)
+    derived = name_derived(config.windows.derive or (), every)
     timed = any(name.partition(":")[0] in ("duration", "within") for name in derived)
     roster = Roster(readings.sensors, bins.states, most_states=MAX_STATES if timed else MOST_STATES)
     history = History(

@@ -167,7 +167,8 @@ class WindowsConfig:
         every: The length of a window, such as ``"30min"``, or ``"auto"`` for the step of the readings.
         aggregate: How a window becomes one value, for all sensors or by kind.
         derive: Further features per window: ``"change"``, ``"previous"``, ``"lag:30min"``, ``"switch"``,
-            ``"duration"``, ``"next"``, ``"within:30min"``, ``"hour"``, ``"weekday"``.
+            ``"duration"``, ``"next"``, ``"within:30min"``, ``"hour"``, ``"weekday"``; ``"none"`` for none. By default
+            the hour, if lifted rules are about the points of units (buildings run by the clock), otherwise none.
         origin: The moment at which windows are aligned.
         timezone: The time zone of calendar features.
         empty: ``"drop"`` leaves out windows in which no sensor reads, ``"keep"`` keeps them.
@@ -175,13 +176,15 @@ class WindowsConfig:
 
     every: str = "auto"
     aggregate: str | Mapping[str, str] = "mean"
-    derive: tuple[str, ...] = ()
+    derive: tuple[str, ...] | None = None
     origin: str = "epoch"
     timezone: str = "UTC"
     empty: Literal["drop", "keep"] = "drop"
 
     def __post_init__(self) -> None:
         require_zone(self.timezone)
+        if self.derive == ("none",):
+            object.__setattr__(self, "derive", ())
         if self.derive:
             from thence.readings.derived import check_derived
 

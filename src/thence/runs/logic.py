@@ -20,7 +20,7 @@ from thence.laws.search import search_laws
 from thence.laws.settings import LawSettings
 from thence.progress import Progress, show_progress
 from thence.readings.windows import WindowedReadings
-from thence.rules.items import Aspect
+from thence.rules.items import Aspect, Operator
 from thence.rules.ruleset import Rule, RuleSet
 from thence.runs.configuration import Config, WindowsConfig
 from thence.runs.inputs import gather_system
@@ -137,14 +137,18 @@ def search_logic(
 
 
 def drop_implied(rules: RuleSet, laws: Laws) -> RuleSet:
-    """Leave out rules that are about the same quantities as a balance or a proportion: the law says it better.
+    """Leave out rules that say no more than a law.
+
+    These are rules about the same quantities as a balance or a proportion, and rules from a state to the 0 of which a
+    law says that it holds in this state. A rule that also holds vice versa says more.
 
     Args:
         rules: The rules; a note says how many were left out.
         laws: The laws.
     """
     told = {_quantities_of_law(law) for law in laws if law.form in ("equal", "proportional") and law.condition is None}
-    implied = np.array([_quantities_of_rule(rule) in told for rule in rules], bool)
+    at_rest = {_state_of_law(law) for law in laws} - {None}
+    implied = np.array([_quantities_of_rule(rule) in told or _state_of_rule(rule) in at_rest for rule in rules], bool)
     if not implied.any():
         return rules
     count = int(implied.sum())
@@ -176,6 +180,31 @@ def _quantities_of_rule(rule: Rule) -> _Quantities | None:
         own = {(feature.label, "")}
         quantities |= {roles[text] for text in feature.reads if text in roles} if feature.reads else own
     return _focus(rule.pattern), frozenset(quantities)
+
+
+_State = tuple[str, str, str, str]
+
+
+def _state_of_law(law: Law) -> _State | None:
+    """The class, the sensor and its state, and the quantity, of a law that something is 0 in a state."""
+    condition = law.condition
+    if law.form != "equal" or law.right or len(law.left) != 1 or condition is None or condition.form != "state":
+        return None
+    (term,) = law.terms
+    return None if term.role else (_focus(law.pattern), condition.name, condition.value, term.name)
+
+
+def _state_of_rule(rule: Rule) -> _State | None:
+    """The same of a rule with one condition, a state, and 0 as its conclusion; ``None`` for other rules."""
+    if not rule.pattern or rule.both_ways or len(rule.antecedent) != 1:
+        return None
+    given, then = rule.antecedent[0], rule.consequent
+    plain = all(item.operator is Operator.EQ and item.feature.time is None for item in (given, then))
+    if not plain or not isinstance(given.value, str) or then.value not in ("0", 0.0):
+        return None
+    if given.feature.reads or then.feature.reads or then.feature.name == "change":
+        return None
+    return _focus(rule.pattern), given.feature.label, given.value, then.feature.label
 
 
 def _focus(pattern: str) -> str:

@@ -61,6 +61,7 @@ from thence.runs.preparation import (
     table_for,
     window_readings,
     window_text,
+    with_clock,
 )
 from thence.runs.provenance import environment, hash_binding, hash_files, hash_graph, hash_table
 from thence.runs.run import FORMAT, Run, refuse_foreign
@@ -364,7 +365,12 @@ def _run_on(
     with _timed("read", seconds):
         system = load(tell)
     with _timed("windows", seconds):
+        open_ended = config.windows.derive is None
+        config = with_clock(config, system)
         readings = window_readings(system, config)
+        if open_ended and config.windows.derive:
+            zone = f"rules may name the hour of day, in the time zone {config.windows.timezone}"
+            readings = replace(readings, notes=(*readings.notes, zone))
         config = replace(config, windows=replace(config.windows, every=window_text(readings)))
     known = None
     told = tuple(dict.fromkeys((*config.known, *(system.ontology.known if system.ontology else ()))))

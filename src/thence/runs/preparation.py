@@ -17,6 +17,7 @@ from thence.errors import ConfigError, InputError, nearest
 from thence.graph.patterns import Pattern
 from thence.graph.sites import AnySystem, Sites
 from thence.graph.system import System
+from thence.graph.units import find_units
 from thence.memory.workspace import Workspace, open_workspace
 from thence.miners.base import BaseMiner
 from thence.readings.pooling import PooledReadings, pool_readings
@@ -52,7 +53,10 @@ __all__ = [
     "transactions",
     "window_readings",
     "window_text",
+    "with_clock",
 ]
+
+_SOME_DAYS = timedelta(days=3)
 
 Like = TransactionTable | Run | Discretizer | None
 Table = TransactionTable | FeatureTable
@@ -69,9 +73,9 @@ def transactions(
     bins: int | None = None,
     scope: str | None = None,
     aggregate: str | Mapping[str, str] = "mean",
-    derive: str | Iterable[str] = (),
+    derive: str | Iterable[str] | None = None,
     origin: str = "epoch",
-    timezone: str = "UTC",
+    timezone: str | None = None,
     empty: Literal["drop", "keep"] = "drop",
     method: str = "frequency",
     bin_edges: Mapping[str, Sequence[float]] | None = None,
@@ -100,9 +104,9 @@ def transactions(
             lifted tables.
         aggregate: How a window becomes one value, for all sensors or by kind.
         derive: Further features per window, such as ``"change"``, ``"lag:30min"``, ``"switch"``, ``"duration"``,
-            ``"within:30min"`` and ``"hour"`` (see ``window``).
+            ``"within:30min"`` and ``"hour"`` (see ``window``); by default those of ``like``, if it is a run.
         origin: The moment at which windows are aligned.
-        timezone: The time zone of calendar features.
+        timezone: The time zone of calendar features; by default that of ``like``, if it is a run, or UTC.
         empty: Whether to ``"drop"`` or ``"keep"`` windows in which no sensor reads.
         method: The binning method.
         bin_edges: Given edges by kind, instead of fitted ones.
@@ -128,13 +132,16 @@ def transactions(
     earlier = _bins_of(like)
     if earlier is not None and earlier.window_seconds and windows == AUTO:
         windows = format_duration(timedelta(seconds=earlier.window_seconds)).replace(" ", "")
+    before = like.config.windows if isinstance(like, Run) else WindowsConfig()
+    if derive is None:
+        derive = before.derive or ()
     config = Config(
         windows=WindowsConfig(
             every=windows,
             aggregate=aggregate,
             derive=(derive,) if isinstance(derive, str) else tuple(derive),
             origin=origin,
-            timezone=timezone,
+            timezone=timezone or before.timezone,
             empty=empty,
         ),
         discretize=DiscretizeConfig(
@@ -250,6 +257,7 @@ def prepare(system: AnySystem, config: Config, miner: BaseMiner) -> tuple[Window
     >>> len(readings), table.n_rows
     (96, 288)
     """
+    config = with_clock(config, system)
     readings = window_readings(system, config)
     return readings, table_for(miner, readings, system, config)
 
@@ -270,7 +278,7 @@ def window_readings(system: AnySystem, config: Config, *, workspace: Workspace |
         system.sensors,
         chosen.every,
         aggregate=chosen.aggregate,
-        derive=chosen.derive,
+        derive=chosen.derive or (),
         origin=chosen.origin,
         timezone=chosen.timezone,
         empty=chosen.empty,
@@ -281,6 +289,34 @@ def window_readings(system: AnySystem, config: Config, *, workspace: Workspace |
         period = period or (f"from {given.start} on" if given.start else f"before {given.end}")
         raise InputError(f"there are no readings {period}", where="[input]", hint="change 'start' or 'end'")
     return readings
+
+
+def with_clock(config: Config, system: AnySystem) -> Config:
+    """Return the configuration with what is derived from windows written out: the hour of day for buildings.
+
+    What the points of a unit do is often what its schedule says. Pipes have no schedule, and their hour would only
+    repeat what their readings say.
+
+    Args:
+        config: The configuration.
+        system: The system, or several.
+    """
+    if config.windows.derive is not None:
+        return config
+    systems = list(system) if isinstance(system, Sites) else [system]
+    follows = config.enrich.mode == "lifted" and config.enrich.patterns == AUTO and any(map(_runs_by_clock, systems))
+    return replace(config, windows=replace(config.windows, derive=("hour",) if follows else ()))
+
+
+def _runs_by_clock(system: System) -> bool:
+    """Whether most sensors of a system are points of units, and were read for some days."""
+    graph, binding = system.graph, system.binding
+    if graph is None or not binding:
+        return False
+    bound = {sensor.id: sensor.kind for sensor in system.sensors.sensors if sensor.id in binding}
+    points = find_units(graph, dict(binding), bound, system.ontology)
+    span = system.sensors.span if 2 * len(points) > len(bound) else None
+    return span is not None and span[1] - span[0] >= _SOME_DAYS
 
 
 def _window_sites(sites: Sites, config: Config, workspace: Workspace) -> WindowedReadings:

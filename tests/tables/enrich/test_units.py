@@ -64,6 +64,25 @@ def test_one_unit_has_rules_between_its_points() -> None:
     assert any("3 points belong to 1 AHU" in note for note in run.table.notes)
 
 
+def test_units_run_by_the_clock_unless_told_otherwise() -> None:
+    net = plant(3, frames=300)
+    run = th.mine(net, windows="1h", bins=2, laws=False, controls=False)
+    assert run.config.windows.derive == ("hour",)
+    assert any("hour of day, in the time zone UTC" in note for note in run.summary["notes"])
+    again = th.transactions(net, enrich="lifted", like=run)
+    assert {c.feature.name for block in again.blocks for c in block.columns} >= {"hour"}
+    for asked, derived in (("none", ()), ((), ()), ("change", ("change",))):
+        other = th.mine(net, windows="1h", bins=2, laws=False, controls=False, derive=asked)
+        assert other.config.windows.derive == derived
+        assert not any("hour of day" in note for note in other.summary["notes"])
+    for system, options in (
+        (plant(3, frames=60), {}),  # too short
+        (net, {"enrich": "none"}),
+        (th.datasets.load("toy"), {}),
+    ):
+        assert th.mine(system, laws=False, controls=False, **options).config.windows.derive == ()
+
+
 def test_the_user_s_system_is_not_changed() -> None:
     net = plant(2)
     before = dict(net.binding or {}), net.sensors.sensors
