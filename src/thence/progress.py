@@ -87,6 +87,6 @@ def show_progress(progress: str | bool | Progress) -> AbstractContextManager[Pro
     if callable(progress):
         return nullcontext(progress)
     known: dict[str | bool, bool | None] = {"auto": None, "on": True, "off": False, True: True, False: False}
-    if progress not in known:
+    if not isinstance(progress, (str, bool)) or progress not in known:
         raise ConfigError(f"unknown value of 'progress': '{progress}'", hint="'auto', 'on', 'off' or a function")
     return bars(enabled=known[progress])

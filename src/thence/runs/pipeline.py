@@ -65,6 +65,7 @@ from thence.runs.preparation import (
 )
 from thence.runs.provenance import environment, hash_binding, hash_files, hash_graph, hash_table
 from thence.runs.run import FORMAT, Run, refuse_foreign
+from thence.settings.numbers import shown
 from thence.stores.urls import is_url, without_credentials
 from thence.tables.admissibility import require_matches
 from thence.tables.transactions import TransactionTable
@@ -173,6 +174,7 @@ def mine(
         >>> print(run.rules.top(1).rule(0).english)  # doctest: +ELLIPSIS
         if ..., then ...
     """
+    _require_kinds(enrich=enrich, miner=miner, refine=refine, executor=executor, config=config, out=out)
     base = config or Config()
     if seed is not None:
         base = base.with_seed(seed)
@@ -183,8 +185,8 @@ def mine(
     asked = replace(
         base,
         known=base.known if known is None else read_known(known),
-        input=read_as(given_values(read, target=target), categorical=categorical, numeric=numeric),
-        windows=given_values(base.windows, every=windows, derive=_several(derive)),
+        input=read_as(given_values(read, target=target), **_listed(categorical=categorical, numeric=numeric)),
+        windows=given_values(base.windows, every=windows, **_listed(derive=derive)),
         discretize=given_values(base.discretize, bins=bins, scope=scope),
         refine=asked_refinement(refine, base.refine),
         logic=given_values(base.logic, laws=laws, controls=controls),
@@ -214,6 +216,25 @@ def mine(
         return _run(planned, made, load, tell, given=chosen, fallback=plan_fallback(asked, planned), executor=where)
 
 
+def _require_kinds(*, enrich: Any, miner: Any, refine: Any, executor: Any, config: Any, out: Any) -> None:
+    """Refuse what is neither a name nor an object of the right kind, before it fails somewhere deep."""
+    for name, value, fits, kinds in (
+        ("enrich", enrich, isinstance(enrich, str), "a name, such as 'lifted'"),
+        (
+            "miner",
+            miner,
+            isinstance(miner, (str, type)) or hasattr(miner, "mine"),
+            "a name such as 'exact', or a miner",
+        ),
+        ("refine", refine, isinstance(refine, (str, bool, Mapping, RefineConfig)), "a table of settings, True or None"),
+        ("executor", executor, isinstance(executor, str) or hasattr(executor, "map"), "'local', 'ray' or an executor"),
+        ("config", config, isinstance(config, Config), "a Config"),
+        ("out", out, isinstance(out, (str, Path)), "the path of a folder"),
+    ):
+        if value is not None and not fits:
+            raise ConfigError(f"'{name}' must be {kinds}, got {shown(value)}")
+
+
 def _asked_executor(base: ExecutorConfig, executor: str | Executor | None, address: str | None) -> ExecutorConfig:
     """The section with what a caller asked for; another executor by name has another address."""
     if executor is None:
@@ -230,8 +251,20 @@ def _open(config: Config, executor: Executor | None) -> AbstractContextManager[E
     return open_executor(config.executor.name, address=config.executor.address)
 
 
-def _several(names: str | Iterable[str] | None) -> tuple[str, ...] | None:
-    return None if names is None else (names,) if isinstance(names, str) else tuple(names)
+def _listed(**given: Any) -> dict[str, tuple[str, ...] | None]:
+    """Names as tuples: one name is a list of its own."""
+    out: dict[str, tuple[str, ...] | None] = {}
+    for name, value in given.items():
+        several = (value,) if isinstance(value, str) else value
+        if several is not None:
+            if isinstance(several, Mapping) or not isinstance(several, Iterable):
+                raise ConfigError(f"'{name}' must be a name or a list of names, got {shown(value)}")
+            several = tuple(several)
+            for one in several:
+                if not isinstance(one, str):
+                    raise ConfigError(f"'{name}' must be a name or a list of names, got {shown(one)} in it")
+        out[name] = several
+    return out
 
 
 def run_config(
