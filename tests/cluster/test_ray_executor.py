@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -140,12 +142,12 @@ def test_a_network_trained_by_two_machines_is_that_of_one(executor: RayExecutor,
 
 
 @pytest.mark.parametrize("dataset", ["toy", "hanoi"])
-def test_a_run_is_the_same_byte_for_byte(cluster: RayCluster, tmp_path: Path, dataset: str) -> None:
+def test_a_run_of_the_command_is_the_same_byte_for_byte(cluster: RayCluster, tmp_path: Path, dataset: str) -> None:
     if dataset == "hanoi":
         pytest.importorskip("wntr")
-    config = th.Config.from_mapping({"input": {"dataset": dataset}, "output": {"report": False}})
-    for name, options in (("here", {}), ("there", {"executor": "ray", "address": cluster.address})):
-        th.mine(config=config, out=tmp_path / name, progress="off", **options)
+    for name, options in (("here", ()), ("there", ("--executor", "ray", "--address", cluster.address))):
+        command = [sys.executable, "-m", "thence", "mine", "--dataset", dataset, "--no-report", "--quiet", *options]
+        subprocess.run([*command, "--out", str(tmp_path / name)], check=True, stdout=subprocess.DEVNULL)
     assert (tmp_path / "there" / "rules.json").read_bytes() == (tmp_path / "here" / "rules.json").read_bytes()
     assert f'address = "{cluster.address}"' in (tmp_path / "there" / "config.toml").read_text()
 
