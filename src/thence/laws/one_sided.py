@@ -22,6 +22,7 @@ __all__ = ["find_bounds", "find_one_sided", "find_zero_states"]
 
 _CHANCE = 0.01  # probability at most that as many sensors of the kind go one way by chance
 _TOUCHES = 0.05  # share of the spread within which a bound has to be reached
+_FEWEST_ROWS = 2  # rows of a place with the state of a bound
 _MOST_VALUES = 10  # different values of a property that makes groups
 _OTHERWISE = 0.5  # greatest share of rows that are 0 in other states
 
@@ -84,12 +85,15 @@ def _zero_in_state(term: Term, condition: Condition, sample: Sample, settings: L
 def find_bounds(words: Vocabulary, sample: Sample, settings: LawSettings) -> list[Fitted]:
     """Find readings that never exceed a property of the same unit, or never fall below it, and that do reach it.
 
+    What does not hold always may hold while a state does: the pressure behind a reducing valve is at most its setting
+    unless the valve is closed.
+
     Args:
         words: The terms of the pattern.
         sample: The sample.
         settings: The settings.
     """
-    out = []
+    out: list[Fitted] = []
     for term in words.readings:
         for fact in words.properties:
             if fact.unit != term.unit and (fact.unit or not term.role):
@@ -97,27 +101,46 @@ def find_bounds(words: Vocabulary, sample: Sample, settings: LawSettings) -> lis
             own = sample.at(((1, term),), ((1, fact),))
             if not len(own.places):
                 continue
-            slack = own.values(((1, term), (-1, fact)))
-            spread = central_spread(own.values(((1, term),)))
-            varies = np.isfinite(spread) & (spread > 0)
-            if not varies.any():
-                continue
-            tolerance = zero_of(own.values(((1, term),)))
-            for form, room in (("at_most", -slack), ("at_least", slack)):
-                least = place_quantiles(room, 0.001)
-                reached = np.abs(least) <= np.maximum(_TOUCHES * spread, tolerance)
-                if (reached & varies).sum() < max(2, 0.5 * varies.sum()) or (least < -tolerance)[varies].mean() > 0.1:
-                    continue
-                law = Law(
-                    form,  # type: ignore[arg-type]
-                    str(narrow(own.places.pattern, [term])),
-                    ((1, term),),
-                    ((1, fact),),
-                    Band(tolerance),
-                    min_confidence=settings.min_confidence,
-                )
-                looseness = float(np.median(np.maximum(least, 0)[varies] / spread[varies]))
-                out.append(Fitted(law, looseness, int(varies.sum())))
+            found = _bounded(term, fact, None, own, settings)
+            for kind in () if found else own.places.state_kinds:
+                for state in own.places.states(kind):
+                    found += _bounded(term, fact, Condition("state", kind, state), own, settings)
+            out += found
+    return out
+
+
+def _bounded(term: Term, fact: Term, condition: Condition | None, own: Sample, settings: LawSettings) -> list[Fitted]:
+    """Return the bounds that a property sets to a reading, in all rows or in those with a state."""
+    out: list[Fitted] = []
+    values, slack = own.values(((1, term),)), own.values(((1, term), (-1, fact)))
+    if condition is not None:
+        met = own.places.meets(condition, own.frames)
+        values, slack = np.where(met, values, np.nan), np.where(met, slack, np.nan)
+    enough = np.count_nonzero(~np.isnan(slack), axis=0) >= _FEWEST_ROWS
+    if not enough.any():
+        return out
+    values, slack = values[:, enough], slack[:, enough]
+    spread = central_spread(values)
+    varies = np.isfinite(spread) & (spread > 0)
+    if not varies.any():
+        return out
+    tolerance = zero_of(values)
+    for form, room in (("at_most", -slack), ("at_least", slack)):
+        least = place_quantiles(room, 0.001)
+        reached = np.abs(least) <= np.maximum(_TOUCHES * spread, tolerance)
+        if (reached & varies).sum() < max(2, 0.5 * varies.sum()) or (least < -tolerance)[varies].mean() > 0.1:
+            continue
+        law = Law(
+            form,  # type: ignore[arg-type]
+            str(narrow(own.places.pattern, [term], [] if condition is None else [condition.name])),
+            ((1, term),),
+            ((1, fact),),
+            Band(tolerance),
+            condition=condition,
+            min_confidence=settings.min_confidence,
+        )
+        looseness = float(np.median(np.maximum(least, 0)[varies] / spread[varies]))
+        out.append(Fitted(law, looseness, int(varies.sum())))
     return out
 
 

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Collection, Sequence
 from decimal import Decimal
+from typing import NamedTuple
 
 from thence.rules.items import Aspect, Feature, Interval, Item, Operator, Role, Value, just_below
 from thence.time_names import STATE_PREFIX, TimeForm
@@ -445,7 +446,7 @@ def format_clause(item: Item, pattern: str = "") -> str:
         >>> format_clause(Item.is_(Feature("door"), "open"))
         'door is open'
     """
-    it = _only_variable(pattern)[2]
+    it = _only_variable(pattern).variable
     return _measurement(item, "", it) if item.feature.aspect is Aspect.MEASUREMENT else _other(item, (), it)
 
 
@@ -456,24 +457,37 @@ def format_place(pattern: str) -> str:
         pattern: Description of the place of a lifted rule.
 
     Examples:
-        >>> for place in ("for every Pipe p", "for one AHU a", "for every Pipe p, Node n where p is connected to n"):
+        >>> places = ["for every Pipe p", "for one AHU a", "for one Pipe p (Pipe 3)"]
+        >>> for place in (*places, "for every Pipe p, Node n where p is connected to n"):
         ...     print(format_place(place))
         for every Pipe
         for the AHU (one place)
+        for Pipe 3 (one place)
         for every Pipe p, Node n where p is connected to n
     """
-    quantifier, label, variable = _only_variable(pattern)
-    if not variable:
+    place = _only_variable(pattern)
+    if not place.variable:
         return pattern
-    return f"for every {label}" if quantifier == "every" else f"for the {label} (one place)"
+    if place.quantifier == "every":
+        return f"for every {place.label}"
+    named = place.name if place.name.lower() != place.label.lower() else ""
+    return f"for {named or f'the {place.label}'} (one place)"
 
 
-def _only_variable(pattern: str) -> tuple[str, str, str]:
-    """Take apart a place with a single variable: quantifier, class and variable; three times nothing for others."""
-    found = re.fullmatch(r"for (every|one) (.+) (\S+)", pattern)
-    if found is None or " where " in pattern or ", " in pattern:
-        return "", "", ""
-    return found[1], found[2], found[3]
+class _Place(NamedTuple):
+    """A place with a single variable; all parts are empty for others."""
+
+    quantifier: str = ""
+    label: str = ""
+    variable: str = ""
+    name: str = ""
+
+
+def _only_variable(pattern: str) -> _Place:
+    found = re.fullmatch(r"for (every|one) (.+?) (\S+)(?: \((.+)\))?", pattern, re.S)
+    if found is None or " where " in found[2] or ", " in found[2]:
+        return _Place()
+    return _Place(found[1], found[2], found[3], found[4] or "")
 
 
 def format_rule(antecedent: Sequence[Item], consequent: Item, pattern: str = "", *, both_ways: bool = False) -> str:
@@ -501,7 +515,7 @@ def format_rule(antecedent: Sequence[Item], consequent: Item, pattern: str = "",
     """
     readings = [item for item in antecedent if item.feature.aspect is Aspect.MEASUREMENT]
     kinds = {item.feature.label for item in (*readings, consequent) if item.feature.aspect is Aspect.MEASUREMENT}
-    it = _only_variable(pattern)[2]
+    it = _only_variable(pattern).variable
     places = {item.feature.place for item in readings if item.feature.place and not item.feature.reads} - {it}
     facts: dict[str, list[Item]] = {}
     loose: list[Item] = []

@@ -296,8 +296,14 @@ class RuleSet:
         antecedent = tuple(self.items[i] for i in self.antecedents[number] if i >= 0)
         both_ways = "both_ways" in self.extras and bool(self.extras["both_ways"][number])
         if place and "places" in self.extras and self.extras["places"][number] == 1:
-            place = place.replace("for every ", "for one ", 1)
+            place = self._single(place, number)
         return Rule(antecedent, self.items[self.consequents[number]], pattern, place, both_ways)
+
+    def _single(self, place: str, number: int) -> str:
+        """The place of a rule that applies at one place only, with its name if that is known."""
+        named = str(self.extras["where"][number]) if "where" in self.extras else ""
+        alone = place.startswith("for every ") and " where " not in place and named not in ("", "nan")
+        return place.replace("for every ", "for one ", 1) + (f" ({named})" if alone else "")
 
     def take(self, chosen: npt.NDArray[Any]) -> RuleSet:
         """Return the rules at some positions, in that order.
