@@ -146,6 +146,25 @@ def test_the_pressure_behind_a_valve_equals_its_setting() -> None:
     assert "for every Valve: the pressure of the Junction it ends at equals its setting, within ± " in laws[0].statement
 
 
+def test_a_bound_may_hold_while_a_state_does() -> None:
+    rng = np.random.default_rng(0)
+    nodes, edges, series = {}, [], {}
+    for k in range(5):
+        setting = 30.0 + 5 * k
+        nodes |= {f"V{k}": ("Valve", {"setting": setting}), f"J{k}": ("Junction", {}), f"A{k}": ("Junction", {})}
+        edges += [(f"V{k}", "ends_at", f"J{k}"), (f"V{k}", "starts_at", f"A{k}")]
+        closed = np.arange(900) % 300 < 60
+        offered = smooth(rng, 900, setting - 15, setting + 15)
+        series[f"pressure_J{k}"] = np.where(closed, offered + 20, np.minimum(offered, setting))
+        series[f"pressure_A{k}"] = offered + 20
+        series[f"flow_V{k}"] = np.where(closed, 0.0, smooth(rng, 900, 1, 9))
+        series[f"status_V{k}"] = np.where(closed, "closed", "open")
+    told = [law.statement for law in laws_of(system_of(nodes, edges, series))]
+    bounds = [text for text in told if "never above its setting" in text]
+    assert len(bounds) == 1
+    assert "for every Valve: while its status is open, the pressure of the Junction it ends at is never above" in bounds[0]
+
+
 def test_an_equality_that_follows_from_two_others_is_not_told() -> None:
     rng = np.random.default_rng(0)
     nodes = {f"R{k}": ("Tank", {}) for k in range(4)}
