@@ -658,17 +658,19 @@ class RuleSet:
         if "both_ways" in one.extras and one.extras["both_ways"][0]:
             back = f", vice versa {int(one.counts.n_both[0]) / int(one.counts.n_consequent[0]):.3f}"
         spread = named = ""
+        told = False
         if "support_time" in one.extras:
             times, places = (float(one.extras[name][0]) for name in ("support_time", "support_embeddings"))
             named = str(one.extras["where"][0]) if "where" in one.extras else ""
-            named = f": {named}" if named not in ("", "nan") else ""
+            told = self.rule(number).place.endswith(f" ({named})")  # the sentence begins with it
+            named = f": {named}" if named not in ("", "nan") and not told else ""
             spread = f" (at {_percent(times)} of the times, in {_percent(places)} of the places{named})"
-        told = one.places_text(0)
+        kept = one.places_text(0)
         # A few places that are named already need not be counted again.
-        told = f"; {told}" if told and not (named and told.startswith("holds in all")) else ""
+        kept = f"; {kept}" if kept and not ((named or told) and kept.startswith("holds in all")) else ""
         return (
             f"confidence {value['confidence']:.3f}{back} ({value['consequent_support']:.3f} overall), "
-            f"support {value['support']:.3f}{spread}, Zhang {value['zhang']:.3f}{told}"
+            f"support {value['support']:.3f}{spread}, Zhang {value['zhang']:.3f}{kept}"
         )
 
     @property
