@@ -155,11 +155,7 @@ def format_page(studies: Sequence[Findings], *, days: int, regions: int, limit_s
     return PAGE.format(
         number=("One water network", *(f"{word} water networks" for word in NUMBERS))[len(studies) - 1],
         days=days,
-        setting=f"Settings of the searches were chosen on {' and '.join(CHOSEN_ON)} only; {ending} "
-        "Laws: limits were also chosen on Hanoi;\n"
-        "the order in which laws are told was settled while ky10 and net6 were looked at, and bounds that hold while a\n"
-        "state does (the pressure behind an open reducing valve) were added after a first run on ky10 had missed them.\n"
-        "ky10's law of check valves is missed: there is one such pipe, and a single one may keep to one side by chance.",
+        setting=f"Settings of the searches were chosen on {' and '.join(CHOSEN_ON)} only; {ending} {ABOUT_LAWS}",
         least=LEAST_ACTIONS,
         rare=sum(control.acted < LEAST_ACTIONS for study in studies for control in study.truth),
         tolerance=f"{100 * TOLERANCE:.0f} %",
@@ -183,6 +179,11 @@ def _sentences(study: Findings) -> list[str]:
     return [*lines, ""]
 
 
+ABOUT_LAWS = """\
+Laws: limits were also chosen on Hanoi;
+the order in which laws are told was settled while ky10 and net6 were looked at, and bounds that hold while a
+state does (the pressure behind an open reducing valve) were added after a first run on ky10 had missed them.
+ky10's law of check valves is missed: there is one such pipe, and a single one may keep to one side by chance."""
 PAGE = """\
 # Controls and laws, rediscovered
 

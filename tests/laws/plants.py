@@ -36,7 +36,7 @@ def system_of(
     start = pl.datetime(2024, 1, 1)
     times = pl.datetime_range(start, start + pl.duration(minutes=minutes * (frames - 1)), f"{minutes}m", eager=True)
     sensors = [
-        Sensor(id, kind, UNITS.get(kind, ""), categorical=kind == "status")
+        Sensor(id, kind, UNITS.get(kind, ""), categorical=isinstance(series[id][0], str))
         for id in series
         for kind in [id.partition("_")[0]]
     ]

@@ -162,7 +162,9 @@ def test_a_bound_may_hold_while_a_state_does() -> None:
     told = [law.statement for law in laws_of(system_of(nodes, edges, series))]
     bounds = [text for text in told if "never above its setting" in text]
     assert len(bounds) == 1
-    assert "for every Valve: while its status is open, the pressure of the Junction it ends at is never above" in bounds[0]
+    assert (
+        "for every Valve: while its status is open, the pressure of the Junction it ends at is never above" in bounds[0]
+    )
 
 
 def test_an_equality_that_follows_from_two_others_is_not_told() -> None:
@@ -193,3 +195,22 @@ def test_at_most_as_many_laws_as_asked() -> None:
 def test_a_wrong_setting_is_refused(name: str, value: float) -> None:
     with pytest.raises(ConfigError, match=name):
         LawSettings(**{name: value})  # type: ignore[arg-type]
+
+
+def test_of_states_that_come_and_go_together_one_is_told() -> None:
+    rng = np.random.default_rng(0)
+    nodes = {f"U{k}": ("AHU", {}) for k in range(3)}
+    series = {}
+    for unit in nodes:
+        off = np.arange(1500) % 100 < 40
+        late = np.roll(off, 1) if unit == "U0" else off  # the return fan follows the supply fan
+        series[f"valve_{unit}"] = np.where(off, 0.0, rng.uniform(5, 10, 1500))
+        series[f"supply_{unit}"] = np.where(off, "off", "on")
+        series[f"return_{unit}"] = np.where(
+            np.arange(1500) < 1200, np.where(off, "off", "on"), np.where(late, "off", "on")
+        )
+        series[f"mode_{unit}"] = np.where(rng.random(1500) < 0.5, "night", "day")
+    told = [law.statement for law in laws_of(system_of(nodes, [], series)) if law.condition]
+    assert [text.partition(", within")[0] for text in told] == [
+        "for every AHU: while its supply is off, its valve is 0"
+    ]

@@ -2,7 +2,8 @@
 
 A law is told if its lower bound on the later part of the time reaches ``min_confidence`` and few places break it. Of
 laws with nested terms the tighter is told; a law that follows from told ones is not; neither is the same law for
-another pattern. This module decides what is told; it fits and formats nothing.
+another pattern. Of laws that differ in a state only, where the states come and go together, the one that holds more
+often is told. This module decides what is told; it fits and formats nothing.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from thence.laws.counting import count_at
 from thence.laws.law import Fitted, Law
 from thence.laws.places import Places
 from thence.laws.settings import LawSettings
-from thence.laws.terms import Term
+from thence.laws.terms import Condition, Term
 
 __all__ = ["Told"]
 
 Sensors: TypeAlias = frozenset[tuple[int, str]]
 _OCCAM = 0.5  # a law with one more term has to be tighter by this factor
+_SAMPLE = 1_000_000  # cells of which two states are compared
+_TOGETHER = 0.99  # share of the moments of either state at which both hold
 _REACH = 0.95  # share of the places of a nested law below which the other law comes first
 
 
@@ -62,7 +65,7 @@ class Told:
             if self._is_known(law, places):
                 continue
             counted = count_at(law, places, keepers=True)
-            if self._holds(counted) and not _breaks_in_class(counted, places):
+            if self._holds(counted) and not _breaks_in_class(counted, places) and not self._is_told_of(counted, places):
                 kept.append(counted)
                 self._add(counted, looseness, places)
 
@@ -94,6 +97,22 @@ class Told:
     def _is_known(self, law: Law, places: Places) -> bool:
         """Whether a told law without exceptions says the same of the same sensors."""
         return any(not self.laws[at][0].exceptions for at in self._alike(law, self._signature(law, places)))
+
+    def _is_told_of(self, law: Law, places: Places) -> bool:
+        """Whether the same is told while another state holds at the same moments, as of two fans that run together.
+
+        If the law holds more often than the told one, that one is taken back.
+        """
+        for at, (other, _) in enumerate(self.laws):
+            if (other.form, other.left, other.right) != (law.form, law.left, law.right):
+                continue
+            if not _same_moments(other.condition, law.condition, places):
+                continue
+            if law.held * other.rows <= other.held * law.rows:
+                return True
+            del self.laws[at], self.signatures[at]
+            return False
+        return False
 
     def _add(self, law: Law, looseness: float, places: Places) -> None:
         """Add a law; a general one with exceptions gives way to that of a class which has none of them."""
@@ -131,6 +150,17 @@ def _breaks_in_class(law: Law, places: Places) -> bool:
     broken = Counter(label_of[one.place] for one in law.exceptions)
     total = Counter(label_of[one.place] for one in law.counts if one.rows)
     return len(total) > 1 and any(count == total[label] for label, count in broken.items())
+
+
+def _same_moments(first: Condition | None, second: Condition | None, places: Places) -> bool:
+    """Whether two states hold at practically the same places and moments, by a sample of the frames."""
+    if first is None or second is None or {first.form, second.form} != {"state"} or first.name == second.name:
+        return False
+    frames = places.sample(_SAMPLE)
+    known = places.reads_state(first.name, frames) & places.reads_state(second.name, frames)
+    one, two = (known & places.meets(condition, frames) for condition in (first, second))
+    either = int((one | two).sum())
+    return either > 0 and int((one & two).sum()) >= _TOGETHER * either
 
 
 def _has_change(law: Law) -> bool:
