@@ -80,3 +80,14 @@ def test_endless_words_and_places_are_quoted_in_part() -> None:
     assert error.hint is not None and len(error.hint) < 90
     path = "/".join(["folder"] * 30)
     assert ThenceError(f"see {path}").message == f"see {path}"
+
+
+def test_an_interrupt_stays_one_even_if_python_turns_it_into_an_error() -> None:
+    class Interrupting:
+        def __set_name__(self, owner: type, name: str) -> None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), door(InputError):
+        type("Made", (), {"field": Interrupting()})  # before Python 3.12 this raises a RuntimeError
+    with pytest.raises(KeyboardInterrupt), door(InputError):
+        raise RuntimeError("a class") from KeyboardInterrupt()

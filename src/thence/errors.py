@@ -25,6 +25,7 @@ __all__ = [
     "RunError",
     "ThenceError",
     "door",
+    "interrupt_behind",
     "nearest",
     "printable",
     "quote",
@@ -152,7 +153,28 @@ def door(
     except (ThenceError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as foreign:
+        if (interrupt := interrupt_behind(foreign)) is not None:
+            raise interrupt from None
         raise error(f"{message}: {_reason(foreign)}", where=where, hint=hint) from foreign
+
+
+def interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
+    """Return the Ctrl-C that an error comes from, or ``None``: Python turns one while a class is made into an error.
+
+    Args:
+        error: The error.
+
+    Examples:
+        >>> try:
+        ...     raise RuntimeError("a class could not be made") from KeyboardInterrupt()
+        ... except RuntimeError as caught:
+        ...     interrupt_behind(caught)
+        KeyboardInterrupt()
+    """
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        cause = cause.__cause__
+    return cause
 
 
 def _reason(error: BaseException) -> str:

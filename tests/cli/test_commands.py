@@ -233,8 +233,13 @@ def test_ctrl_c_keeps_what_was_found_and_exits_130(tmp_path: Path, monkeypatch: 
     assert "This run was interrupted" in succeed("show", tmp_path / "a")
 
 
-def test_ctrl_c_before_mining_leaves_nothing_and_exits_130(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("turned", [False, True], ids=["plain", "turned into an error"])
+def test_ctrl_c_before_mining_leaves_nothing_and_exits_130(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, turned: bool
+) -> None:
     def stop(*rest: Any, **more: Any) -> None:
+        if turned:  # as Python does while a class is made
+            raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
         raise KeyboardInterrupt
 
     monkeypatch.setattr("thence.runs.pipeline.load_job", stop)

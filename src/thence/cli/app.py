@@ -32,7 +32,7 @@ from thence.cli.review import review
 from thence.cli.screen import print_error
 from thence.cli.show import show
 from thence.cli.verify import verify
-from thence.errors import LONGEST_NAME, ThenceError, quote
+from thence.errors import LONGEST_NAME, ThenceError, interrupt_behind, quote
 
 __all__ = ["app"]
 
@@ -51,7 +51,7 @@ class ErrorHandlingGroup(TyperGroup):
         """Run the command of the context."""
         debug = ctx.params.get("debug")
         try:
-            with _short_usage():
+            with _short_usage(), _plain_interrupts():
                 out = super().invoke(ctx)
             sys.stdout.flush()
             return out
@@ -76,6 +76,17 @@ class ErrorHandlingGroup(TyperGroup):
             where = quote(error.filename)[1:-1] if error.filename else "standard output"
             print_error(f"thence: {where}: {error.strerror or error}")
             raise typer.Exit(1) from error
+
+
+@contextmanager
+def _plain_interrupts() -> Iterator[None]:
+    """An interrupt that Python has turned into an error is an interrupt again."""
+    try:
+        yield
+    except RuntimeError as error:
+        if (interrupt := interrupt_behind(error)) is not None:
+            raise interrupt from None
+        raise
 
 
 @contextmanager
