@@ -29,10 +29,13 @@ from thence.cli.app import app
 
 for line in sys.stdin:
     arguments, variables = json.loads(line)
+    # What Python does after a fork is no part of the command: an interrupt waits until the command begins.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     child = os.fork()
     if child == 0:
         status = 70
         try:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             os.environ.update(variables)
             status = app(arguments, standalone_mode=False) or 0
@@ -46,6 +49,7 @@ for line in sys.stdin:
         finally:
             sys.stderr.flush()
             os._exit(status if isinstance(status, int) else 0)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     print(child, flush=True)
     print(os.waitpid(child, 0)[1], flush=True)
 """
