@@ -23,7 +23,7 @@ from thence.progress import Progress, silent
 from thence.refinement.encoding import EncodedRules, encode_rules
 from thence.refinement.same_facts import fact_numbers
 from thence.rules.families import family_keys, is_aggregate
-from thence.rules.items import Role
+from thence.rules.items import Item, Role
 from thence.rules.ruleset import RuleSet
 from thence.tables.blocks import Block, Column
 from thence.tables.transactions import TransactionTable
@@ -232,11 +232,21 @@ def _same_facts(rules: RuleSet, parts: list[EncodedRules], both_ways: Bools) -> 
     return leader, alike
 
 
-def _length(rules: RuleSet, number: int) -> tuple[int, int, bool, str]:
-    """The order of sentences for the same fact: short ones first, and a conclusion about one sensor before others."""
+def _length(rules: RuleSet, number: int) -> tuple[int, int, int, bool, str]:
+    """The order of sentences for the same fact: short ones first, and a conclusion about one sensor before others.
+
+    "In its highest fifth" tells which way things go, and comes before a range in between.
+    """
     sentence, consequent = rules.rule(number).english, rules.items[rules.consequents[number]]
-    items = int((rules.antecedents[number] >= 0).sum())
-    return items, len(sentence), is_aggregate(consequent.feature), sentence
+    items = [rules.items[i] for i in rules.antecedents[number] if i >= 0]
+    between = sum(_is_between(item) for item in (*items, consequent))
+    return len(items), between, len(sentence), is_aggregate(consequent.feature), sentence
+
+
+def _is_between(item: Item) -> bool:
+    """Whether an item is about a range of ranks that neither begins nor ends with all others."""
+    interval = item.interval if item.feature.relative else None
+    return interval is not None and interval.low > 0 and interval.high < 1
 
 
 def _others(rules: RuleSet, number: int, alike: dict[int, list[int]]) -> str:
