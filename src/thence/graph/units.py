@@ -37,6 +37,7 @@ _IS_POINT_OF = ("isPointOf", "isSensorOf", "isActuatorOf")
 _HOLDS = ("hosts", "containsElement", "contains")
 """Relations from a unit to all kinds of things, of which some are points."""
 _IS_HELD_BY = ("isHostedBy", "isContainedIn")
+_POINT_RELATIONS = frozenset({*_HAS_POINT, *_IS_POINT_OF, *_HOLDS, *_IS_HELD_BY})
 _POINT_WORDS = ("point", "sensor", "actuator", "setpoint", "command", "status", "alarm", "parameter")
 """The last words of the names of classes of points."""
 _HAS_PART = ("hasPart",)
@@ -90,6 +91,8 @@ def find_units(
         >>> print(units.notes[0])
         2 points belong to 1 AHU: their readings are those of the unit
     """
+    if all(_POINT_RELATIONS.isdisjoint(edge.labels) for edge in graph.edges.values()):
+        return Units()  # a network of pipes has many nodes to look at, and no points
     bound = {s: node_of[s] for s in kind_of if node_of.get(s) in graph}
     owners = _owners(graph, frozenset(bound.values()))
     wholes = _wholes(graph, frozenset(owners.values()), ontology)
