@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
 import pytest
 
 from tests.controls.plants import tank, walk, windows
-from thence.controls import ControlSettings, search_controls
+from thence.controls import ControlSettings, search, search_controls
 from thence.graph.binding import Binding
 from thence.graph.knowledge_graph import Edge, KnowledgeGraph, Node
 from thence.graph.system import System
@@ -162,6 +163,28 @@ def test_of_two_equal_readings_the_nearer_is_told() -> None:
     found = search_controls(readings, system)
     assert {one.sensor for one in found} == {"near"}
     assert {one.alternatives for one in found} == {("far",)}
+
+
+def test_in_a_large_system_the_readings_around_an_actuator_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    readings = plant(others=20)
+    names = [sensor.id for sensor in readings.numeric]
+    # The pump, then 21 readings one step further each, the level third; one reading in a graph of its own.
+    row = ["pump", "flow", "pressure", "level", *(name for name in names if name.startswith("other"))]
+    nodes = {name: f"node of {name}" for name in (*row, "other19")}
+    edges = [Edge(f"e{at}", nodes[one], nodes[two]) for at, (one, two) in enumerate(pairwise(row[:-1]))]
+    graph = KnowledgeGraph([Node(node) for node in nodes.values()], edges)
+    system = System(sensors=None, graph=graph, binding=Binding(nodes))  # type: ignore[arg-type]
+    everywhere = search_controls(readings, system)
+    for nearest, found in ((3, True), (2, False), (len(names), True)):
+        monkeypatch.setattr(search, "_NEAREST", nearest)
+        controls = search_controls(readings, system)
+        assert ({one.sensor for one in controls} == {"level"}) is found
+        told = any(f"compared with about {nearest:,} of {len(names):,} readings" in note for note in controls.notes)
+        assert told is (nearest < len(names))
+        if found:
+            assert [(one.sensor, one.threshold, one.tally) for one in controls] == [
+                (one.sensor, one.threshold, one.tally) for one in everywhere
+            ]
 
 
 def test_without_actuators_or_readings_nothing_is_found() -> None:

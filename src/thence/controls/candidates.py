@@ -10,7 +10,7 @@ write sentences.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -177,7 +177,13 @@ def _part(switch: Switch, mask: npt.NDArray[np.bool_]) -> Switch:
     return Switch(switch.actuator, switch.from_state, switch.to_state, switch.moments[mask], switch.switched[mask])
 
 
-def screen_all(signals: Signals, switches: Sequence[Switch], *, min_share: float) -> list[FloatArray]:
+def screen_all(
+    signals: Signals,
+    switches: Sequence[Switch],
+    *,
+    min_share: float,
+    within: Callable[[str], npt.NDArray[np.bool_] | None] = lambda actuator: None,
+) -> list[FloatArray]:
     """Return how well the best cut of every reading agrees with the earlier half of each actuator's switches.
 
     Of an actuator that switches all the time, the first switches are enough to find the readings worth a closer look.
@@ -186,6 +192,7 @@ def screen_all(signals: Signals, switches: Sequence[Switch], *, min_share: float
         signals: The readings.
         switches: The changes of actuators.
         min_share: The share of the switches that a cut has to explain.
+        within: For an actuator, the readings that are looked at; ``None`` for all.
 
     Returns:
         For each change: readings × (above, below); 0 where no cut agrees by ``MIN_AGREEMENT``.
@@ -193,14 +200,20 @@ def screen_all(signals: Signals, switches: Sequence[Switch], *, min_share: float
     total = len(signals.sensors)
     out = [np.zeros((total, 2)) for _ in switches]
     halves = [_first(earlier(switch)) for switch in switches]
+    masks = [within(switch.actuator.id) for switch in switches]
     end = max((int(half.moments[-1]) + 1 for half in halves if half.moments.size), default=0)
 
     def work(start: int) -> None:
         columns = slice(start, min(start + _COLUMNS, total))
         for rows in signals.rows(columns, end=end):
-            for half, scores in zip(halves, out, strict=True):
-                _, found = screen(rows, half.moments, half.switched, min_share=min_share, min_agreement=MIN_AGREEMENT)
-                np.maximum(scores[columns], found, out=scores[columns])
+            for half, scores, mask in zip(halves, out, masks, strict=True):
+                some = slice(None) if mask is None else np.flatnonzero(mask[columns])
+                own = rows[some]
+                if not len(own):
+                    continue
+                _, found = screen(own, half.moments, half.switched, min_share=min_share, min_agreement=MIN_AGREEMENT)
+                part = scores[columns]
+                part[some] = np.maximum(part[some], found)
 
     run_threads(work, range(0, total, _COLUMNS))
     return out

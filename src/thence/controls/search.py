@@ -25,6 +25,7 @@ from thence.controls.premises import find_premises
 from thence.controls.settings import ControlSettings
 from thence.controls.switches import Switch, find_switches, follows
 from thence.controls.thresholds import Tally, count_crossings, estimate_threshold, explained, reach_of
+from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.graph.system import System
 from thence.progress import Progress, silent
 from thence.readings.sensors import Sensor
@@ -43,9 +44,11 @@ _DAYS = 0.95  # least share of the days on which a clock switches
 _TIE = 0.1  # readings whose shares of explained switches and followed crossings differ by less are equally good
 _GAIN = 0.1  # by which a premise must raise the share of the crossings that are followed
 _TRIED = 5  # other readings that are tried for one change
+_NEAREST = 10_000  # readings of a larger system that are compared with an actuator: those nearest to it
 _SAME_MOMENTS = 0.9  # share of common moments from which two actuators switch together
 
 Moments = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +105,7 @@ def search_controls(
         if not todo:
             break
         progress("controls", number, _ROUNDS)
-        scores = screen_all(signals, todo, min_share=chosen.min_explained)
+        scores = screen_all(signals, todo, min_share=chosen.min_explained, within=around.nearest)
         rest = []
         for switch, score in zip(todo, scores, strict=True):
             causes = _explain(signals, switch, score, seconds, around, chosen)
@@ -119,6 +122,9 @@ def search_controls(
     controls = [replace(one, together=_together(one, switches, around)) for one in controls]
     controls.sort(key=lambda one: (-_worth(one), -one.tally.switches, one.actuator, one.to_state))
     unexplained = len(switches) - len({(one.actuator, one.from_state, one.to_state) for one in controls})
+    if around.looks_near:
+        many = f"{len(signals.sensors):,} readings"
+        notes.append(f"each actuator was compared with about {_NEAREST:,} of {many}, the nearest to it in the graph")
     if unexplained:
         notes.append(f"no control was found for {unexplained:,} of {len(switches):,} changes of actuators")
     return Controls(controls, notes=notes)
@@ -132,6 +138,39 @@ class _Surroundings:
         self._graph = None if system is None else system.graph
         self._numeric = readings.numeric
         self._distances: dict[str, dict[str, int]] = {}
+        self._near: dict[str, Bools | None] = {}
+        self._columns: dict[str, list[int]] = {}
+        if self._graph is not None and len(self._numeric) > _NEAREST:
+            for column, sensor in enumerate(self._numeric):
+                self._columns.setdefault(self.place(sensor.id), []).append(column)
+
+    @property
+    def looks_near(self) -> bool:
+        """Whether an actuator was compared with the readings near it only."""
+        return any(mask is not None for mask in self._near.values())
+
+    def nearest(self, actuator: str) -> Bools | None:
+        """Return which readings of a large system are nearest to an actuator in the graph; ``None`` for all."""
+        node = self.place(actuator)
+        if not self._columns or self._graph is None or node not in self._graph.nodes:
+            return None
+        if node not in self._near:
+            self._near[node] = self._look_around(self._graph, node)
+        return self._near[node]
+
+    def _look_around(self, graph: KnowledgeGraph, node: str) -> Bools | None:
+        """The readings around a node, one step further until there are enough; ``None`` if there are none."""
+        found: list[int] = []
+        seen, edge = {node}, [node]
+        while edge and len(found) < _NEAREST:
+            found += [column for one in edge for column in self._columns.get(one, ())]
+            beyond = {e.target for one in edge for e in graph.out_edges(one)}
+            beyond |= {e.source for one in edge for e in graph.in_edges(one)}
+            edge = sorted(beyond - seen)
+            seen.update(edge)
+        mask = np.zeros(len(self._numeric), bool)
+        mask[found] = True
+        return mask if found else None
 
     def place(self, sensor: str) -> str:
         """Return the node of a sensor, or the sensor itself if it is not known."""
@@ -301,7 +340,7 @@ def _with_premises(
     tried = [one for one, part in zip(tried, restricted, strict=True) if len(part) >= settings.min_switches]
     restricted = [part for part in restricted if len(part) >= settings.min_switches]
     best: dict[tuple[str, str, str], _Found] = {}
-    scores = screen_all(signals, restricted, min_share=settings.min_explained)
+    scores = screen_all(signals, restricted, min_share=settings.min_explained, within=around.nearest)
     for (switch, premise), part, score in zip(tried, restricted, scores, strict=True):
         found = _best_reading(signals, part, confirm(signals, part, score), around, settings)
         if found is None or not _is_needed(signals, switch, found.control):
