@@ -15,7 +15,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "img"
-SENTENCE = "For every Link l"
+SENTENCE = "For every Link: if the pressure of the Junction it ends at minus"
 WIDTH = 700  # pixels; the page shows the picture at nearly this width, so that its text can be read
 
 
