@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import re
 import subprocess
 import sys
+import time
 import tomllib
 import xml.etree.ElementTree as ET
 from dataclasses import fields
@@ -17,6 +19,7 @@ import typer
 
 import thence as th
 from tests.helpers.commands import TOY, fail, succeed, thence
+from tests.helpers.processes import PATIENCE
 from thence.atomic import INCOMPLETE
 from thence.cli.app import app
 from thence.cli.check import _combinations
@@ -231,6 +234,22 @@ def test_ctrl_c_keeps_what_was_found_and_exits_130(tmp_path: Path, monkeypatch: 
     summary = json.loads((tmp_path / "a" / "summary.json").read_text())
     assert (summary["complete"], summary["interrupted"]) == (False, True)
     assert "This run was interrupted" in succeed("show", tmp_path / "a")
+
+
+def test_ctrl_c_that_a_library_swallows_comes_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def swallow(*rest: Any, **more: Any) -> None:
+        @ctypes.CFUNCTYPE(None)
+        def called_back() -> None:
+            raise KeyboardInterrupt
+
+        called_back()  # ctypes cannot raise what its callback raises
+        time.sleep(PATIENCE)
+
+    monkeypatch.setattr("thence.runs.pipeline.load_job", swallow)
+    usual = sys.unraisablehook
+    assert fail("mine", *TOY, "--out", tmp_path / "a", code=130) == "thence: interrupted\n"
+    assert sys.unraisablehook is usual
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("turned", [False, True], ids=["plain", "turned into an error"])

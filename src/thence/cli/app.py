@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Annotated, Any
@@ -37,6 +39,7 @@ from thence.errors import LONGEST_NAME, ThenceError, interrupt_behind, quote
 __all__ = ["app"]
 
 LONGEST_USAGE = 1_000
+_MOMENT = 0.05  # seconds
 
 
 class ErrorHandlingGroup(TyperGroup):
@@ -78,15 +81,40 @@ class ErrorHandlingGroup(TyperGroup):
             raise typer.Exit(1) from error
 
 
+def _interrupt() -> None:
+    """Interrupt the main thread, also while it waits for something."""
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    else:
+        signal.raise_signal(signal.SIGINT)
+
+
 @contextmanager
 def _plain_interrupts() -> Iterator[None]:
-    """An interrupt that Python has turned into an error is an interrupt again."""
+    """An interrupt that Python has turned into an error, or that a library has swallowed, is an interrupt again."""
+    again: list[threading.Timer] = []
+    usual = sys.unraisablehook
+
+    def tell(swallowed: Any) -> None:
+        if not issubclass(swallowed.exc_type or Exception, KeyboardInterrupt):
+            usual(swallowed)
+            return
+        # It came while a compiled library had called back, which cannot raise: it comes again a moment later.
+        again.append(threading.Timer(_MOMENT, _interrupt))
+        again[-1].daemon = True
+        again[-1].start()
+
+    sys.unraisablehook = tell
     try:
         yield
     except RuntimeError as error:
         if (interrupt := interrupt_behind(error)) is not None:
             raise interrupt from None
         raise
+    finally:
+        sys.unraisablehook = usual
+        for timer in again:
+            timer.cancel()
 
 
 @contextmanager
