@@ -70,7 +70,7 @@ def describe_alike(rules: Sequence[Rule], confidence: npt.NDArray[np.float64]) -
         >>> fifths = [Interval(0, 0.2), Interval(0.8, 1), Interval(0.4, 0.6)]
         >>> rules = [Rule((Item.among(a, fifth),), Item.among(b, fifth)) for fifth in fifths]
         >>> describe_alike(rules, np.array([0.9, 0.95, 0.85]))
-        ['both in its highest fifth (confidence 0.950); both between its 40th and 60th percentile (0.850)']
+        ['both in its highest fifth (confidence 0.950); both in its middle fifth (0.850)']
     """
     first, *others = rules
     told = set(first.antecedent)

@@ -594,7 +594,8 @@ class Config:
             values = {f.name: _plain(getattr(section, f.name)) for f in fields(section)}
             if name == "miner":
                 values = {"name": section.name, **values["settings"]}
-            given = {key: value for key, value in values.items() if value is not None and value not in ({}, [])}
+            empty = ({},) if name == "windows" else ({}, [])  # no derived values is another thing than those by default
+            given = {key: value for key, value in values.items() if value is not None and value not in empty}
             # A flag that has its default needs no line.
             given = {key: value for key, value in given.items() if (key, value) not in _DEFAULT_FLAGS}
             if given and section != _DEFAULT_EXECUTOR:
