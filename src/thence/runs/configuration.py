@@ -594,7 +594,9 @@ class Config:
             values = {f.name: _plain(getattr(section, f.name)) for f in fields(section)}
             if name == "miner":
                 values = {"name": section.name, **values["settings"]}
-            empty = ({},) if name == "windows" else ({}, [])  # no derived values is another thing than those by default
+            empty: tuple[Any, ...] = (
+                ({},) if name == "windows" else ({}, [])
+            )  # no derived values is another thing than those by default
             given = {key: value for key, value in values.items() if value is not None and value not in empty}
             # A flag that has its default needs no line.
             given = {key: value for key, value in given.items() if (key, value) not in _DEFAULT_FLAGS}
