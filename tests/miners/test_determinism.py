@@ -38,7 +38,7 @@ with tempfile.TemporaryDirectory() as folder:
 
 def mined(miner: str, enrich: str, *, hash_seed: int, threads: int) -> str:
     """Mine in a process of its own and return the number of rules and the hashes of their files."""
-    names = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS", "RAYON_NUM_THREADS")
+    names = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS", "RAYON_NUM_THREADS", "THENCE_THREADS")
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, json.dumps([miner, enrich, SMALL.get(miner, {})])],
         env={**os.environ, "PYTHONHASHSEED": str(hash_seed), **dict.fromkeys(names, str(threads))},

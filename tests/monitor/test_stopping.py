@@ -22,7 +22,7 @@ from thence.monitor.stopping import StopRequest
 draw = random.Random(1)
 stop = StopRequest()
 signal.signal(signal.SIGALRM, lambda *_: stop.set())
-for _ in range(2_000):
+for _ in range(1_000):
     stop = StopRequest()
     signal.setitimer(signal.ITIMER_REAL, 3e-6 + 20e-6 * draw.random())
     assert stop.wait(60)

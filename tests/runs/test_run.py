@@ -246,7 +246,7 @@ def test_a_killed_run_is_never_taken_for_a_whole_one(tmp_path: Path) -> None:
         [sys.executable, "-c", NURSERY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
     ) as nursery:
         assert nursery.stdin is not None and nursery.stdout is not None
-        for number in range(12):
+        for number in range(6):
             folder = tmp_path / f"writing{number}"
             folder.mkdir()
             replacing = number % 2 == 1

@@ -24,7 +24,6 @@ from thence.bitmaps.bits import (
     as_kernel_array,
     common_count,
     ctpop,
-    default_threads,
     helper,
     kernel,
     run_threads,
@@ -33,6 +32,7 @@ from thence.bitmaps.bits import (
 )
 from thence.bitmaps.embedding_counts import BLOCK_WORDS, BankRules, gather_block, select_rules, sort_rules
 from thence.bitmaps.intersections import ABSENT, advance, clear, equal
+from thence.settings.threads import default_threads
 
 __all__ = ["RuleStates", "Tallies", "find_states", "tally_states", "violations_per_frame"]
 

@@ -15,7 +15,6 @@ are safe, and Ctrl-C works.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -27,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thence.errors import InputError
+from thence.settings.threads import default_threads
 
 __all__ = [
     "SMALL_WORK",
@@ -37,7 +37,6 @@ __all__ = [
     "check_bitmaps",
     "common_count",
     "ctpop",
-    "default_threads",
     "full_mask",
     "helper",
     "item_offsets",
@@ -104,18 +103,6 @@ ctpop: Callable[[Any], Any] = cast(Any, numba.extending.intrinsic(_population_co
 """Number of ones in a 64-bit word; callable from kernels only."""
 
 
-def default_threads() -> int:
-    """Return the number of processors that this process may use.
-
-    Examples:
-        >>> default_threads() >= 1
-        True
-    """
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def run_threads(
     function: Callable[[_Task], _Result], tasks: Iterable[_Task], *, threads: int | None = None
 ) -> list[_Result]:
@@ -124,7 +111,7 @@ def run_threads(
     Args:
         function: Function of one task; it should release the interpreter lock.
         tasks: The tasks.
-        threads: Maximum number of threads; by default one per processor.
+        threads: Maximum number of threads; by default ``default_threads()``.
 
     Returns:
         The results in the order of the tasks.
@@ -311,7 +298,7 @@ def pack_codes(
     Args:
         codes: Matrix (rows × features) of small integers, −1 for missing.
         cardinalities: Number of categories of each feature.
-        threads: Maximum number of threads; by default one per processor.
+        threads: Maximum number of threads; by default ``default_threads()``.
         out: Where the bitmaps of the items are written, all zero before; by default a new array.
 
     Returns:

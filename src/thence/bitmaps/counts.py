@@ -25,7 +25,6 @@ from thence.bitmaps.bits import (
     and_count,
     as_kernel_array,
     check_bitmaps,
-    default_threads,
     full_mask,
     kernel,
     popcount,
@@ -34,6 +33,7 @@ from thence.bitmaps.bits import (
 )
 from thence.bitmaps.intersections import ABSENT, advance, clear, equal, sort_antecedents
 from thence.errors import InputError
+from thence.settings.threads import default_threads
 
 __all__ = ["Denominator", "RuleCounts", "count_rules", "cover_rows"]
 

@@ -15,11 +15,11 @@ from thence.bitmaps.bits import (
     Words,
     as_kernel_array,
     ctpop,
-    default_threads,
     kernel,
     run_threads,
     split_range,
 )
+from thence.settings.threads import default_threads
 
 __all__ = ["count_places"]
 

@@ -25,7 +25,6 @@ from thence.bitmaps.bits import (
     and_count,
     as_kernel_array,
     ctpop,
-    default_threads,
     full_mask,
     helper,
     kernel,
@@ -34,6 +33,7 @@ from thence.bitmaps.bits import (
 )
 from thence.bitmaps.embedding_counts import BLOCK_WORDS, BankRules, select_rules, sort_rules
 from thence.bitmaps.intersections import ABSENT, advance, clear, equal
+from thence.settings.threads import default_threads
 
 __all__ = ["StretchCounts", "count_in_stretches"]
 

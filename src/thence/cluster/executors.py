@@ -7,7 +7,6 @@ shared part is sent to a worker once. Results come in the order of the tasks, a 
 from __future__ import annotations
 
 import multiprocessing
-import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Executor as Pool
@@ -16,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from thence.errors import ConfigError
+from thence.settings.threads import default_threads
 
 __all__ = ["AHEAD", "Executor", "LocalExecutor", "Member"]
 
@@ -142,7 +142,7 @@ class LocalExecutor:
         """How many tasks can run at the same time."""
         if self.jobs is not None:
             return self.jobs
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return default_threads()
 
     def map(
         self, function: Callable[[Shared, Task], Result], tasks: Iterable[Task], *, shared: Shared

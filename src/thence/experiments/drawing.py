@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from thence.errors import require
@@ -250,11 +251,17 @@ def _style(salt: str) -> Iterator[None]:
 
 def _measure(text: str, size: float, weight: str = "normal") -> float:
     """Return the width of a text in millimetres."""
+    widths = [_measure_line(line, size, weight) for line in text.splitlines() if line.strip()]
+    return max(widths, default=0.0) * _POINT
+
+
+@lru_cache(maxsize=10_000)
+def _measure_line(line: str, size: float, weight: str) -> float:
+    """Return the width of a line in points. Kept, since lines are measured often and each takes milliseconds."""
     fonts = require("matplotlib.font_manager", extra="plots")
     properties = fonts.FontProperties(family=_FONT, size=size, weight=weight)
     path = require("matplotlib.textpath", extra="plots").TextPath
-    widths = [path((0, 0), line, prop=properties).get_extents().width for line in text.splitlines() if line.strip()]
-    return float(max(widths, default=0.0)) * _POINT
+    return float(path((0, 0), line, prop=properties).get_extents().width)
 
 
 def _wrap(text: str, width: float, size: float = _SMALL, weight: str = "normal") -> str:

@@ -38,7 +38,14 @@ from thence.settings.numbers import require_integer, require_seed
 
 __all__ = ["Reproduction", "Task", "report", "reproduce"]
 
-_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS")
+_THREADS = (
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "POLARS_MAX_THREADS",
+    "THENCE_THREADS",
+)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from thence.bitmaps.bits import (
     Words,
     as_kernel_array,
     ctpop,
-    default_threads,
     full_mask,
     kernel,
     run_threads,
@@ -26,6 +25,7 @@ from thence.errors import ConfigError
 from thence.progress import Progress, silent
 from thence.refinement.encoding import EncodedRules, encode_rules
 from thence.rules.ruleset import RuleSet
+from thence.settings.threads import default_threads
 from thence.tables.transactions import TransactionTable
 
 __all__ = ["smallest_cover"]

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thence.bitmaps.bits import Integer, as_kernel_array, default_threads, helper, kernel, run_threads, split_range
+from thence.bitmaps.bits import Integer, as_kernel_array, helper, kernel, run_threads, split_range
 from thence.graph.ontology import Ontology
 from thence.graph.patterns import Pattern
 from thence.refinement.encoding import EncodedRules, encode_rules, factorize_rows
 from thence.rules.items import Aspect, Feature, Item, Operator
 from thence.rules.ruleset import RuleSet
+from thence.settings.threads import default_threads
 from thence.tables.admissibility import trivial_columns
 from thence.tables.transactions import TransactionTable
 

@@ -17,12 +17,12 @@ import numpy.typing as npt
 from thence.bitmaps.bits import (
     Words,
     as_kernel_array,
-    default_threads,
     kernel,
     run_threads,
     split_range,
 )
 from thence.refinement.encoding import EncodedRules
+from thence.settings.threads import default_threads
 
 __all__ = ["fact_numbers"]
 

@@ -43,7 +43,6 @@ from thence.bitmaps.bits import (
     Words,
     as_kernel_array,
     check_bitmaps,
-    default_threads,
     full_mask,
     popcount,
     run_threads,
@@ -58,6 +57,7 @@ from thence.miners.exact.kernels import (
     count_pairs_of,
 )
 from thence.rules.bounds import as_fraction, exact_threshold
+from thence.settings.threads import default_threads
 
 __all__ = [
     "RuleBlock",

@@ -22,7 +22,6 @@ from thence.bitmaps.bits import (
     Words,
     as_kernel_array,
     ctpop,
-    default_threads,
     helper,
     kernel,
     run_threads,
@@ -31,6 +30,7 @@ from thence.bitmaps.bits import (
 from thence.refinement.encoding import factorize_rows
 from thence.refinement.significance.kernels import BankArrays, RuleColumns, intersect
 from thence.refinement.significance.statistics import PreparedBank, TimeTests
+from thence.settings.threads import default_threads
 
 __all__ = ["drift_p_values", "find_drifting"]
 

@@ -20,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from thence.bitmaps.bits import Words, default_threads, run_threads
+from thence.bitmaps.bits import Words, run_threads
 from thence.errors import ConfigError
 from thence.progress import Progress, silent
 from thence.refinement.encoding import encode_rules
@@ -39,6 +39,7 @@ from thence.refinement.significance.statistics import (
 from thence.refinement.significance.tally import Levels, Tally, benjamini_hochberg
 from thence.rules.constraints import Constraint
 from thence.rules.ruleset import RuleSet
+from thence.settings.threads import default_threads
 from thence.tables.transactions import TransactionTable
 
 __all__ = ["p_values"]

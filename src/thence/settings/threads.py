@@ -1,0 +1,36 @@
+"""How many threads this process may use."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from thence.errors import ConfigError, quote
+
+__all__ = ["MOST_THREADS", "default_threads"]
+
+MOST_THREADS = 1024
+"""The largest number that the environment variable may ask for."""
+
+
+def default_threads() -> int:
+    """Return how many threads to use: what ``THENCE_THREADS`` says, or one per processor that this process may use.
+
+    Raises:
+        ConfigError: If the environment variable ``THENCE_THREADS`` is not a number from 1 to 1,024.
+
+    Examples:
+        >>> default_threads() >= 1
+        True
+    """
+    asked = os.environ.get("THENCE_THREADS", "")
+    if asked:
+        if not re.fullmatch("[0-9]{1,4}", asked) or not 1 <= int(asked) <= MOST_THREADS:
+            raise ConfigError(
+                f"the environment variable THENCE_THREADS is {quote(asked)}, which is no number of threads",
+                hint=f"set it to a number from 1 to {MOST_THREADS:,}, or unset it for one per processor",
+            )
+        return int(asked)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
