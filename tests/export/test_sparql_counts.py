@@ -119,7 +119,7 @@ def test_queries_count_what_was_counted(case: str) -> None:
     check(rules, store_of(net, "1h", table, derive=derive, timezone=zone))
 
 
-def every_rule(table: th.TransactionTable, most: int = 150) -> RuleSet:
+def every_rule(table: th.TransactionTable, most: int = 100) -> RuleSet:
     """The rules of a table with up to two antecedents, at regular distances if there are too many."""
     miner = th.Exact(min_support=0.03, min_confidence=0.2, max_antecedents=2, context_consequents=True)
     rules = miner.mine(table)
