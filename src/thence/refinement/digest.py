@@ -18,6 +18,7 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 
+from thence.bitmaps.bits import run_threads, split_range
 from thence.errors import ConfigError
 from thence.progress import Progress, silent
 from thence.refinement.encoding import EncodedRules, encode_rules
@@ -35,6 +36,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Hashes = npt.NDArray[np.uint64]
+Rows = npt.NDArray[np.int32]
 
 LEAST_INFORMATION = 0.15
 """In bits per row in which the antecedent holds."""
@@ -55,6 +57,7 @@ FEW_CONTEXTS = 5
 property that tells them from the others."""
 AGGREGATE_WORTH = 0.25
 """What an aggregate over several sensors counts, since it mostly repeats what holds for each of them."""
+_CACHED_WORDS = 1 << 15  # words of bitmaps that are looked at at a time
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 _CANDIDATES = 20_000
 _PER_CONSEQUENT = 200
@@ -299,6 +302,7 @@ class _Cells:
         self._numbers: dict[object, int] = {}
         self._digests: dict[tuple[int, int], bytes] = {}
         self._series: dict[tuple[int, int], Ints] = {}
+        self._orders: dict[tuple[int, int], Ints] = {}
         width = max((encoded.bank.words.shape[1] for encoded in parts), default=1)
         self._explained = np.zeros((0, width), np.uint64)  # by the number of the series
 
@@ -314,27 +318,42 @@ class _Cells:
         bank = encoded.bank
         items = [int(i) for i in encoded.antecedents[at] if i >= 0] + [int(encoded.consequents[at])]
         rows = bank.row_of[encoded.numbers[items]]
-        where = np.flatnonzero((rows != 0).all(axis=0))
-        held = bank.words[rows[0, where]]
-        for row in rows[1:]:
-            held &= bank.words[row[where]]
+        known = (rows != 0).all(axis=0)
         sides = [items[-1], items[0]] if self.both_ways[rule] else [items[-1]]
         total = 0.0
         for item in sides:
-            worth = AGGREGATE_WORTH if is_aggregate(encoded.block.columns[encoded.column[item]].feature) else 1.0
-            series = self._series_of(encoded, int(encoded.column[item]))[where]
-            order = np.argsort(series, kind="stable")
-            if not len(order):
-                continue
-            starts = np.flatnonzero(np.r_[True, np.diff(series[order]) > 0])
-            joined = np.bitwise_or.reduceat(held[order], starts, axis=0)
-            numbers, width = series[order[starts]], joined.shape[1]
+            column = int(encoded.column[item])
+            worth = AGGREGATE_WORTH if is_aggregate(encoded.block.columns[column].feature) else 1.0
+            series = self._series_of(encoded, column)
             self._make_room()
+            order = self._order_of(encoded, column)
+            order = order[known[order]]
+            total += worth * self._count_new(bank.words, rows[:, order], series[order], take=take, alone=alone)
+        return total
+
+    def _count_new(self, words: Hashes, rows: Rows, series: Ints, *, take: bool, alone: bool) -> int:
+        """Count what is new in the series of some places, given in the order of the series.
+
+        A few places are looked at at a time, so that their bitmaps stay in the cache of a processor.
+        """
+        starts = np.flatnonzero(np.diff(series, prepend=-1) > 0)
+        ends, width = np.append(starts[1:], len(series)), words.shape[1]
+
+        def count(groups: tuple[int, int]) -> int:
+            chosen = slice(*groups)
+            low = starts[chosen][0]
+            part = rows[:, low : ends[chosen][-1]]
+            held = words[part[0]]
+            for row in part[1:]:
+                held &= words[row]
+            joined = held if len(held) == len(starts[chosen]) else np.bitwise_or.reduceat(held, starts[chosen] - low)
+            numbers = series[starts[chosen]]
             added = joined if alone else joined & ~self._explained[numbers, :width]
-            total += worth * int(np.bitwise_count(added).sum(dtype=np.int64))
             if take:
                 self._explained[numbers, :width] |= joined
-        return total
+            return int(np.bitwise_count(added).sum(dtype=np.int64))
+
+        return sum(run_threads(count, split_range(len(starts), -(-len(series) * width // _CACHED_WORDS))))
 
     def _make_room(self) -> None:
         """Make a bitmap for each series that has a number."""
@@ -353,6 +372,13 @@ class _Cells:
             for row in series.astype(np.uint64):
                 mixed = (mixed ^ row) * _PRIME + (row << np.uint64(7))
         return np.unique(mixed)
+
+    def _order_of(self, encoded: EncodedRules, column: int) -> Ints:
+        """The embeddings in the order of the series that they read in a column."""
+        key = (encoded.at, column)
+        if key not in self._orders:
+            self._orders[key] = np.argsort(self._series_of(encoded, column), kind="stable")
+        return self._orders[key]
 
     def _series_of(self, encoded: EncodedRules, column: int) -> Ints:
         """The number of the series that each embedding reads in a column, the same in all blocks."""

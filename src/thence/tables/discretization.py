@@ -30,6 +30,7 @@ import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -41,9 +42,19 @@ from thence.rules.items import Interval
 from thence.settings.registry import Registry
 from thence.tables.cuts import shorten_between, shorten_cut, shorten_cuts
 from thence.tables.pools import Pool
-from thence.tables.resolution import find_decimals, snap
+from thence.tables.resolution import are_computed, find_decimals, snap
 
-__all__ = ["METHODS", "Binning", "BinningMethod", "Discretizer", "fit_binning", "fit_ranks", "split_bins"]
+__all__ = [
+    "METHODS",
+    "Binning",
+    "BinningMethod",
+    "Discretizer",
+    "encode_ranks",
+    "fit_binning",
+    "fit_plain_ranks",
+    "fit_ranks",
+    "split_bins",
+]
 
 METHODS: Registry[Any] = Registry(
     "binning method",
@@ -118,7 +129,7 @@ class Binning:
             names = dict(zip(codes, self.named.tolist(), strict=True))
         return tuple(Interval(low, high, names.get(code)) for code, (low, high) in enumerate(pairwise(bounds)))
 
-    @property
+    @cached_property
     def has_ranks(self) -> bool:
         """Whether the edges tell ranks apart; those of a series that never changes do not."""
         return not bool(np.isnan(self.bin_edges).any())
@@ -503,6 +514,65 @@ def fit_ranks(values: npt.NDArray[Any], *, bins: int = 10, parts: int = 1) -> Bi
     if decimals is not None:
         edges = np.array([_bounds_of(edge, resolution)[0] for edge in edges.tolist()])
     return Binning(edges, ties=ties if len(ties) else None, resolution=resolution)
+
+
+def fit_plain_ranks(values: FloatArray, *, bins: int, parts: int = 1) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+    """Fit the ranks of many series at once, as far as they are plain, as most of a large plant are.
+
+    A plain series has no gaps, no resolution and no frequent values. ``fit_ranks`` finds the same edges for each series
+    alone.
+
+    Args:
+        values: The readings, series × frames.
+        bins: Number of ranks.
+        parts: Number of finer ranks that each of them is cut into.
+
+    Returns:
+        The edges of each series, and which series are plain. The edges of the others mean nothing.
+
+    Examples:
+        >>> edges, plain = fit_plain_ranks(np.array([np.arange(80.0) / 7, np.arange(80.0)]), bins=2)
+        >>> edges[0].round(3).tolist(), plain.tolist()
+        ([5.714], [True, False])
+    """
+    ranks, size = bins * parts, values.shape[1]
+    edges = np.full((len(values), ranks - 1), np.nan)
+    if not 2 <= bins <= _FEW or not values.size:
+        return edges, np.zeros(len(values), np.bool_)
+    plain = np.asarray(np.isfinite(values).all(axis=1))
+    plain[plain] = are_computed(values[plain])
+    some = values[plain]
+    at, ends = _places_of(np.arange(1, ranks) / ranks, size), _ends_of_shares(size, bins)
+    ordered = np.partition(some, np.union1d(at, ends), axis=1)
+    frequent = np.zeros(len(some), np.bool_)
+    for level in ordered[:, ends].T:
+        frequent |= np.count_nonzero(some == level[:, None], axis=1) * bins > size
+    # A series that never changes has a frequent value.
+    edges[plain] = ordered[:, at]
+    plain[plain] = ~frequent
+    return edges, plain
+
+
+def encode_ranks(values: FloatArray, edges: FloatArray) -> Codes:
+    """Return the codes of many series, each by its own edges; NaN is −1.
+
+    Args:
+        values: The readings, series × frames.
+        edges: The edges, series × (ranks − 1).
+
+    Examples:
+        >>> encode_ranks(np.array([[1.0, 5.0], [1.0, np.nan]]), np.array([[2.0], [0.5]])).tolist()
+        [[0, 1], [1, -1]]
+    """
+    codes = np.zeros(values.shape, np.int16)
+    if edges.shape[1] > _FEW:
+        for row, own in enumerate(edges):
+            codes[row] = _count_edges(own, values[row])
+    else:
+        for edge in edges.T:
+            codes += values >= edge[:, None]
+    codes[np.isnan(values)] = -1
+    return codes
 
 
 def _places_of(fractions: FloatArray, size: int) -> npt.NDArray[np.int64]:

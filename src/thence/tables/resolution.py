@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["find_decimals", "find_decimals_of", "find_resolution", "snap"]
+__all__ = ["are_computed", "find_decimals", "find_decimals_of", "find_resolution", "snap"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -79,9 +79,36 @@ def _is_computed(size: int, largest: float, every: Callable[[int], FloatArray]) 
     noise = _NOISE * largest
     if 1000 * noise >= 10.0**-MOST_DECIMALS:
         return False
-    some = every(max(1, size // (4 * int(exceptions) + 64)))
+    some = every(_step_of(size))
     off = some[np.abs(np.round(some, MOST_DECIMALS) - some) > noise]
     return off.size > exceptions and np.unique(off).size > exceptions
+
+
+def are_computed(values: FloatArray) -> npt.NDArray[np.bool_]:
+    """Return for each row whether a few of its numbers show that it is computed: it has no resolution then.
+
+    Args:
+        values: Finite numbers, one series per row.
+
+    Examples:
+        >>> are_computed(np.array([np.arange(200.0) / 7, np.arange(200.0)])).tolist()
+        [True, False]
+    """
+    size = values.shape[1]
+    if not size:
+        return np.zeros(len(values), np.bool_)
+    exceptions = EXCEPTIONS * size
+    noise = _NOISE * np.maximum(values.max(axis=1), -values.min(axis=1))
+    some = np.sort(values[:, :: _step_of(size)], axis=1)
+    with np.errstate(over="ignore", invalid="ignore"):  # of numbers so large that they do not count
+        off = np.abs(np.round(some, MOST_DECIMALS) - some) > noise[:, None]
+    off[:, 1:] &= some[:, 1:] != some[:, :-1]
+    return np.asarray((off.sum(axis=1) > exceptions) & (1000 * noise < 10.0**-MOST_DECIMALS))
+
+
+def _step_of(size: int) -> int:
+    """The distance between the numbers that are looked at first."""
+    return max(1, size // (4 * int(EXCEPTIONS * size) + 64))
 
 
 def find_resolution(values: npt.NDArray[np.floating]) -> float:

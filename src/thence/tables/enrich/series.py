@@ -17,7 +17,7 @@ from thence.memory.workspace import Workspace, in_memory
 from thence.readings.windows import WindowedReadings
 from thence.rules.items import Interval, Value
 from thence.tables.blocks import Codes, as_codes
-from thence.tables.discretization import Binning, Discretizer, fit_ranks
+from thence.tables.discretization import Binning, Discretizer, encode_ranks, fit_plain_ranks, fit_ranks
 from thence.tables.enrich.base import Frames, Rows
 from thence.tables.enrich.grounded import derived_unit, derived_values, minable_values
 from thence.tables.pools import Pool
@@ -125,10 +125,11 @@ class SeriesEncoder:
         changes has no ranks: its value counts where it is a frequent value of another series, and is missing otherwise.
         Which values are named depends on these series alone, not on others that share a binning with one of them.
         """
-        codes, own, done = self._fit_all(rows, keys, alike)
+        codes, own, spans = self._fit_all(rows, keys, alike)
         named = _ties_of(own.values())
-        # Without names, the codes that were made with the ranks are those of the series.
-        todo = np.array([key in own for key in keys], bool) & ~(done & (not len(named)))
+        # Series without any of the named values have the codes that were made with the ranks.
+        steps = np.array([own[key].resolution if key in own else 0.0 for key in keys])
+        todo = np.array([key in own for key in keys], bool) & _reach(spans, steps, named)
 
         def work(part: tuple[int, int]) -> None:
             if todo[slice(*part)].any():
@@ -138,6 +139,8 @@ class SeriesEncoder:
 
         run_threads(work, _parts_of(len(keys)))
         for key, binning in own.items():
+            if not len(named) and binning is self.binnings[key]:
+                continue
             # Later readings are named as all these series were.
             self.binnings[key] = replace(binning, ties=_join(self._ties(binning, named), self.binnings[key].ties))
         return codes, (*self.ranks, *(format_tie(value) for value in named.tolist()))
@@ -157,13 +160,13 @@ class SeriesEncoder:
 
     def _fit_all(
         self, rows: Rows, keys: Sequence[str], alike: Sequence[str]
-    ) -> tuple[Codes, dict[str, Binning], npt.NDArray[np.bool_]]:
+    ) -> tuple[Codes, dict[str, Binning], npt.NDArray[np.float64]]:
         """Fit the ranks of series that have none from before.
 
         Returns:
-            The ranks of the series that are done; the binning of each key with its own frequent values, without those
-            that have neither ranks nor such values; and which series are done: one of each key, and those with ranks
-            from before.
+            The ranks of the series that are done, which are one of each key, and those with ranks from before; the
+            binning of each key with its own frequent values, without those that have neither ranks nor such values; and
+            the lowest and the highest value of the series that are done, without bounds for the others.
         """
         codes = self._empty_codes(len(keys), rows)
         earlier = {key: known for key in keys if (known := self._own.get(key, self.binnings.get(key))) is not None}
@@ -174,12 +177,24 @@ class SeriesEncoder:
         first: dict[str, int] = {}
         done = np.array([first.setdefault(key, row) == row or key in earlier for row, key in enumerate(keys)], bool)
         found: dict[int, Binning] = {}
+        fresh = np.array([key not in earlier for key in keys], bool) & done
+        discretizer, spans = self.discretizer, np.full((len(keys), 2), np.nan)
 
         def work(part: tuple[int, int]) -> None:
-            for row, values in zip(range(*part), rows(*part), strict=True):
-                if done[row] and not np.isnan(values).all():
-                    found[row] = earlier[keys[row]] if keys[row] in earlier else self._fit(values)
-                    codes[row] = replace(found[row], ties=None).encode(values)
+            values, plain = rows(*part), fresh[slice(*part)].copy()
+            if plain.any():
+                fitted = values[:, self.fit_frames]
+                edges, are_plain = fit_plain_ranks(fitted, bins=discretizer.bins, parts=discretizer.parts)
+                plain &= are_plain
+                at = np.flatnonzero(plain)
+                codes[part[0] + at] = encode_ranks(values[at], edges[at])
+                found.update((part[0] + one, Binning(edges[one])) for one in at.tolist())
+            known = ~np.isnan(values).all(axis=1)
+            spans[slice(*part)][known] = _ranges_of(values[known])
+            for one in np.flatnonzero(done[slice(*part)] & known & ~plain).tolist():
+                row = part[0] + one
+                found[row] = earlier[keys[row]] if keys[row] in earlier else self._fit(values[one])
+                codes[row] = replace(found[row], ties=None).encode(values[one])
 
         run_threads(work, _parts_of(len(keys)))
         for row in np.flatnonzero(~done).tolist():
@@ -191,7 +206,7 @@ class SeriesEncoder:
             if keys[row] not in own and (binning.has_ranks or binning.ties is not None):
                 own[keys[row]] = self._own[keys[row]] = binning
                 self.binnings.setdefault(keys[row], binning)
-        return codes, own, done
+        return codes, own, np.where(done[:, None], spans, [-np.inf, np.inf])
 
     def _fit(self, values: npt.NDArray[np.float64]) -> Binning:
         return fit_ranks(values[self.fit_frames], bins=self.discretizer.bins, parts=self.discretizer.parts)
@@ -209,6 +224,23 @@ class SeriesEncoder:
     def fitted(self) -> Discretizer:
         """Return the discretizer with all bins that were fitted."""
         return replace(self.discretizer, binnings=self.binnings)
+
+
+def _ranges_of(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """The lowest and the highest number of each row; NaN is ignored."""
+    return np.stack([np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)], axis=1)
+
+
+def _reach(
+    spans: npt.NDArray[np.float64], steps: npt.NDArray[np.float64], named: npt.NDArray[np.float64]
+) -> npt.NDArray[np.bool_]:
+    """Whether a named value lies between the lowest and the highest value of each series, or a step beside them.
+
+    Series without bounds are not encoded yet, so that they are reached without any name too.
+    """
+    low, high = spans[:, 0] - steps, spans[:, 1] + steps
+    first = np.searchsorted(named, low)
+    return np.isinf(low) | (first < np.searchsorted(named, high, side="right"))
 
 
 def _parts_of(size: int) -> list[tuple[int, int]]:

@@ -198,6 +198,21 @@ def _overlaps(members: dict[StarRole, list[_Members]]) -> dict[StarRole, list[st
     return marks
 
 
+_TOGETHER = 256  # series that are aggregated at a time
+
+
+def _aggregate(series: FloatArray, aggregate: str) -> FloatArray:
+    """Aggregate groups × sensors × frames over the sensors."""
+    if aggregate == "total":
+        return np.asarray(series.sum(axis=1))
+    if aggregate == "mean":
+        known = ~np.isnan(series)
+        count, total = known.sum(axis=1), np.where(known, series, 0.0).sum(axis=1)
+        return np.asarray(np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0))
+    reduce = np.fmin.reduce if aggregate == "lowest" else np.fmax.reduce
+    return np.asarray(reduce(series, axis=1))
+
+
 def _gather(groups: Sequence[_Members], values: FloatArray, column: Mapping[str, int], aggregate: str) -> FloatArray:
     """Aggregate the readings of each group: their ``total``, ``mean``, ``lowest`` or ``highest``, groups × frames."""
     out = np.full((len(groups), values.shape[0]), np.nan)
@@ -206,19 +221,16 @@ def _gather(groups: Sequence[_Members], values: FloatArray, column: Mapping[str,
     if alone:
         # Whatever the aggregate of one reading is called, it is the reading.
         out[alone] = columns_as_rows(values, [column[groups[at].sensors[0]] for at in alone])
+    by_size: dict[int, list[int]] = {}
     for at, group in enumerate(groups):
         if total and group.complete and not group.sensors:
             out[at] = 0.0
-        if len(group.sensors) < 2 or (total and not group.complete):
-            continue
-        series = values[:, [column[s] for s in group.sensors]]
-        if total:
-            out[at] = series.sum(axis=1)
-        elif aggregate == "mean":
-            known = ~np.isnan(series)
-            count = known.sum(axis=1)
-            np.divide(np.where(known, series, 0.0).sum(axis=1), count, out=out[at], where=count > 0)
-        else:
-            reduce = np.fmin.reduce if aggregate == "lowest" else np.fmax.reduce
-            out[at] = reduce(series, axis=1)
+        if len(group.sensors) > 1 and (group.complete or not total):
+            by_size.setdefault(len(group.sensors), []).append(at)
+    for size, places in by_size.items():
+        step = max(1, _TOGETHER // size)
+        for start in range(0, len(places), step):
+            some = places[start : start + step]
+            series = columns_as_rows(values, [column[s] for at in some for s in groups[at].sensors])
+            out[some] = _aggregate(series.reshape(len(some), size, -1), aggregate)
     return out
