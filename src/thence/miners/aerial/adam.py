@@ -49,6 +49,7 @@ class Adam:
         self.mean, self.square = torch.zeros_like(self.flat), torch.zeros_like(self.flat)
         self.weight_decay, self.betas, self.epsilon = weight_decay, betas, epsilon
         self.count = 0
+        self.counted = torch.zeros((), device=self.flat.device)  # by ``step_at_once``
 
     def views(self, flat: Tensor) -> list[Tensor]:
         """Return a buffer as tensors with the initial shapes, without a copy."""
@@ -69,3 +70,26 @@ class Adam:
             moved = self.mean[at].lerp_(pull, 1.0 - first)
             spread = self.square[at].mul_(second).addcmul_(pull, pull, value=1.0 - second)
             self.flat[at].addcdiv_(moved, spread.sqrt().div_(root).add_(self.epsilon), value=-size)
+
+    def step_at_once(self, gradients: Sequence[Tensor], *, learning_rate: Tensor) -> None:
+        """Make the same step in one pass over the weights, on a graphics processor; the last digits may differ.
+
+        It can be recorded and replayed: learning rate and number of steps are on the device.
+        """
+        self.counted += 1.0
+        first, second = self.betas
+        torch._fused_adam_(
+            self.tensors,
+            list(gradients),
+            self.views(self.mean),
+            self.views(self.square),
+            [],
+            [self.counted] * len(self.tensors),
+            lr=learning_rate,
+            beta1=first,
+            beta2=second,
+            weight_decay=self.weight_decay,
+            eps=self.epsilon,
+            amsgrad=False,
+            maximize=False,
+        )

@@ -48,6 +48,10 @@ class PassedBatch:
         rows = torch.from_numpy(keep).to(self.states.device)
         return PassedBatch(self.items[keep], self.states[rows], self.weakest[keep], self.asked)
 
+    def part(self, rows: slice) -> PassedBatch:
+        """Return some of the combinations, as if as many had been asked as for all."""
+        return PassedBatch(self.items[rows], self.states[rows], self.weakest[rows], self.asked)
+
 
 def find_antecedents(
     network: QueryNetwork,

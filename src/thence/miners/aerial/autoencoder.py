@@ -281,7 +281,7 @@ def initialise(
     for inputs, outputs in pairwise(sizes):
         fan_in = inputs if weights or shown is None else shown
         bound = math.sqrt(6.0 / max(fan_in + outputs, 1))
-        weights.append((torch.rand(outputs, inputs, generator=generator) * 2.0 - 1.0) * bound)
+        weights.append(torch.rand(outputs, inputs, generator=generator).mul_(2.0).sub_(1.0).mul_(bound))
     pairs = tuple((weight, torch.zeros(weight.shape[0])) for weight in weights[1:-1])
     return Autoencoder(
         layout,

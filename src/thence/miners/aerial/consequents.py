@@ -1,9 +1,9 @@
 """Find consequents: the items of other features above the threshold (lines 11 to 13 of Algorithm 1).
 
 Only combinations that passed the gate come here, and only the output rows of features that may be a consequent are
-computed: all of them, or the neighbours of the combination. On the CPU a compiled loop looks for likely classes, and a
-search that keeps only the most probable rules looks at a sketch of the outputs first. This module must not enumerate
-combinations.
+computed: all of them, or the neighbours of the combination. On the CPU a compiled loop looks for likely classes. A
+search that keeps only the most probable rules looks at a sketch of the outputs first, on a graphics processor at the
+outputs in half precision. This module must not enumerate combinations.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from thence.miners.aerial.antecedents import PassedBatch
+from thence.miners.aerial.first_look import FirstLook
 from thence.miners.aerial.query_network import UNSURE, QueryNetwork, full_precision
 from thence.miners.aerial.sketch import LEAST_STATES, Sketch
 from thence.miners.neighbours import Neighbours
@@ -29,6 +30,15 @@ Numbers = NDArray[np.int64]
 
 SHARED_CELLS = 1 << 20
 """From this many outputs on, the work is spread over threads."""
+
+LOOKED_CELLS = 4096
+"""Blocks of fewer outputs gain nothing from a first look in half precision."""
+
+LOOK_BYTES = 2
+"""Memory for each feature of each combination during a first look, with what is left of it afterwards."""
+
+FLOAT_STEP = 2.0**-22
+"""More than the rounding of a probability to single precision."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +78,13 @@ class _Block:
     weight: Tensor  # (classes * features, width)
     bias: Tensor
     ok: NDArray[np.bool_]  # (classes, features)
+
+    @cached_property
+    def first_look(self) -> FirstLook | None:
+        """The outputs in half precision, if that is worth while on this device."""
+        if self.weight.device.type != "cuda" or len(self.weight) < LOOKED_CELLS:
+            return None
+        return FirstLook.of(self.weight, self.bias, classes=len(self.items))
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +139,9 @@ class ConsequentSearch:
         )
         return replace(self, sketches=sketches, sketched_at=threshold)
 
-    def find(self, passed: PassedBatch, threshold: float, *, settle: bool = True) -> Consequents:
+    def find(
+        self, passed: PassedBatch, threshold: float, *, settle: bool = True, floor: float = 0.0, keep: int | None = None
+    ) -> Consequents:
         """Return the items above the threshold for every combination of a batch.
 
         Args:
@@ -130,6 +149,8 @@ class ConsequentSearch:
             threshold: The threshold.
             settle: Whether values close to the threshold are decided in double precision; otherwise some items below
                 it may be returned, and some above it left out, within ``UNSURE``.
+            floor: Items with a lower probability may be left out, if values are not settled.
+            keep: How many of the most probable items are wanted; others may be left out then. By default all.
         """
         if not len(passed.items) or not len(self.features):
             return Consequents.concat([])
@@ -141,7 +162,7 @@ class ConsequentSearch:
             parts = [
                 part
                 for block, sketch in zip(self.blocks, sketches, strict=True)
-                for part in self._ask(block, passed, every, threshold, sketch, settle=settle)
+                for part in self._ask_all(block, passed, every, threshold, sketch, settle, floor, keep)
             ]
             return Consequents.concat(parts)
 
@@ -175,6 +196,39 @@ class ConsequentSearch:
             blocks.append(_Block(members, items, self.network.exit[rows], self.network.exit_bias[rows], ok))
         return blocks
 
+    def _ask_all(
+        self,
+        block: _Block,
+        passed: PassedBatch,
+        rows: NDArray[np.int64],
+        threshold: float,
+        sketch: Sketch | None,
+        settle: bool,
+        floor: float,
+        keep: int | None,
+    ) -> list[Consequents]:
+        """Search whole output rows; if only the most probable items are wanted, after a first look if that helps."""
+        look = block.first_look if keep is not None and floor >= 0.5 and not settle else None
+        if look is None or keep is None or self.same_feature:
+            return self._ask(block, passed, rows, threshold, sketch, settle=settle)
+        parts, step = [], max(1, self.batch_bytes // (LOOK_BYTES * block.items.shape[1]))
+        place_of_item = torch.from_numpy(self._positions(block)[self.network.layout.feature_of_item])
+        places, items = place_of_item.to(self.network.device), torch.from_numpy(passed.items)
+        for low in range(0, len(rows), step):
+            part = slice(low, low + step)
+            own = places[items[part].to(self.network.device)]
+            row, cell, values = _looked(block, look, passed.states[part], own, floor, keep)
+            parts.append(Consequents(rows[part][row], block.items.reshape(-1)[cell], values))
+            if len(values) >= keep:
+                floor = max(floor, float(values.min()))
+        return parts
+
+    def _positions(self, block: _Block) -> NDArray[np.int64]:
+        """Return the place of each feature among those of a block, −1 for others."""
+        position = np.full(self.network.layout.n_features, -1, np.int64)
+        position[block.features] = np.arange(len(block.features))
+        return position
+
     def _ask(
         self,
         block: _Block,
@@ -188,8 +242,7 @@ class ConsequentSearch:
         """Search whole output rows for some combinations, a bounded number of cells at a time."""
         layout = self.network.layout
         classes, count = block.items.shape
-        position = np.full(layout.n_features, -1, np.int64)
-        position[block.features] = np.arange(count)
+        position = self._positions(block)
         search = _compiled if self.network.device.type == "cpu" and threshold - UNSURE >= 0.5 else _above
         shared = search is _compiled and len(rows) * classes * count >= SHARED_CELLS
 
@@ -269,6 +322,21 @@ def _compiled(block: _Block, states: Tensor, own: Numbers, threshold: float, ske
         block.weight.numpy(),
         block.bias.numpy(),
     )
+
+
+def _looked(block: _Block, look: FirstLook, states: Tensor, own: Tensor, floor: float, keep: int) -> Hits:
+    """Find the classes at or above a floor of at least one half, or the ``keep`` most probable, after a first look."""
+    row, feature = look.candidates(states, min(floor, 1.0 - FLOAT_STEP) - FLOAT_STEP)
+    free = (own[row] != feature.unsqueeze(1)).all(dim=1)
+    row, feature = row[free], feature[free]
+    code, share = look.again(states, row, feature)
+    high = share >= floor
+    if not block.ok.all():
+        high &= torch.from_numpy(block.ok).to(states.device)[code, feature]
+    if int(high.sum()) > keep:
+        high &= share >= torch.where(high, share, 0.0).topk(keep).values[-1]
+    row, cell = row[high], (code * block.items.shape[1] + feature)[high]
+    return row.cpu().numpy(), cell.cpu().numpy(), share[high].cpu().numpy()
 
 
 def _above(block: _Block, states: Tensor, own: Numbers, threshold: float, _: Sketch | None) -> Hits:

@@ -16,7 +16,13 @@ from thence.miners.neighbours import Neighbours
 MANY = 8
 """From this many visible features on, ranking random numbers is faster than drawing one feature after the other."""
 
-__all__ = ["draw_features_around", "draw_visible_features", "find_visible_items", "make_noisy_input"]
+__all__ = [
+    "draw_features_around",
+    "draw_few_of_many_features",
+    "draw_visible_features",
+    "find_visible_items",
+    "make_noisy_input",
+]
 
 
 def draw_visible_features(n_features: int, *, rows: int, most: int, generator: torch.Generator) -> Tensor:
@@ -50,6 +56,27 @@ def draw_visible_features(n_features: int, *, rows: int, most: int, generator: t
             pick += pick >= earlier.unsqueeze(1)
         picks = torch.cat([picks, pick], dim=1)
     return _keep_some(picks, generator)
+
+
+def draw_few_of_many_features(n_features: int, *, rows: int, most: int, generator: torch.Generator) -> Tensor:
+    """Draw the visible features of each row of a wide table.
+
+    Like ``draw_visible_features``, but a feature that is drawn twice is shown once. Where many more features are hidden
+    than shown this is rare, and there is no need to rank them all.
+
+    Args:
+        n_features: The number of features.
+        rows: The number of rows.
+        most: The largest number of visible features.
+        generator: Source of randomness, which also gives the device.
+
+    Returns:
+        The features (rows × most), −1 where a row shows fewer.
+    """
+    picks = torch.randint(0, n_features, (rows, most), generator=generator, device=generator.device)
+    picks = _keep_some(picks, generator).sort(dim=1).values
+    picks[:, 1:].masked_fill_(picks[:, 1:] == picks[:, :-1], -1)
+    return picks
 
 
 def draw_features_around(
@@ -89,11 +116,19 @@ def _keep_some(picks: Tensor, generator: torch.Generator) -> Tensor:
     return picks.masked_fill_(torch.arange(most, device=generator.device) >= count, -1)
 
 
-def find_visible_items(layout: Layout, codes: Tensor, features: Tensor) -> Tensor:
-    """Return the items of the visible features, and ``n_items`` where no feature is shown or its value is missing."""
+def find_visible_items(layout: Layout, codes: Tensor, features: Tensor, offsets: Tensor | None = None) -> Tensor:
+    """Return the items of the visible features, and ``n_items`` where no feature is shown or its value is missing.
+
+    Args:
+        layout: How the items are numbered.
+        codes: The codes of the rows.
+        features: The visible features of each row, −1 for none.
+        offsets: The offsets of the layout, if they are on the device already.
+    """
     shown = features.clamp(min=0)
     chosen = torch.gather(codes, 1, shown).long()
-    offsets = torch.as_tensor(layout.offsets, device=codes.device)
+    if offsets is None:
+        offsets = torch.as_tensor(layout.offsets, device=codes.device)
     items = offsets[shown] + chosen
     return items.masked_fill_((features < 0) | (chosen < 0), layout.n_items)
 

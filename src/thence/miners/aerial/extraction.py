@@ -41,6 +41,10 @@ QueryProgress = Callable[[int, int], None]
 BATCH_BYTES_CPU = 16 << 20
 BATCH_BYTES_CUDA = 1 << 30
 
+FIRST_PIECE = 128
+"""On a graphics processor, a search for the most probable rules begins with this many combinations and doubles them: it
+then knows what it may leave out before it has read millions of rules."""
+
 
 @dataclass(frozen=True, eq=False)
 class RuleArrays:
@@ -134,7 +138,8 @@ def extract_top_rules(
     wanted = SearchSettings() if search is None else search
     top, more, floor = RuleArrays.empty(wanted.max_antecedents), list[RuleArrays](), 0.0
     network, consequents = _prepare(model, wanted)
-    for batch in _find_antecedents(network, wanted, progress):
+    pieces = FIRST_PIECE if network.device.type == "cuda" else None
+    for batch in _in_pieces(_find_antecedents(network, wanted, progress), pieces):
         threshold, raised = wanted.consequent_threshold, False
         if len(top) == k:
             # Results close to the threshold are computed in double precision but stored in single: leave room for both.
@@ -142,7 +147,7 @@ def extract_top_rules(
             threshold = max(threshold, floor - 2 * UNSURE)
             consequents = consequents.with_sketches(batch, threshold)
         # Values close to a threshold that was raised are below the floor, so that nothing depends on them.
-        found = consequents.find(batch, threshold, settle=not raised)
+        found = consequents.find(batch, threshold, settle=not raised, floor=floor, keep=k)
         high = found.probability >= floor
         found = Consequents(found.rows[high], found.items[high], found.probability[high])
         if not len(found.rows):
@@ -153,6 +158,17 @@ def extract_top_rules(
             top, more = select_top_rules([top, *more], k=k), []
             floor = float(top.probability[-1]) if len(top) == k else 0.0
     return select_top_rules([top, *more], k=k)
+
+
+def _in_pieces(batches: Iterable[PassedBatch], first: int | None) -> Iterator[PassedBatch]:
+    """Cut batches into a piece of ``first`` combinations and pieces that double; by default they stay as they are."""
+    piece = first
+    for batch in batches:
+        low = 0
+        while piece is not None and len(batch.items) - low > piece:
+            yield batch.part(slice(low, low + piece))
+            low, piece = low + piece, 2 * piece
+        yield batch.part(slice(low, None)) if low else batch
 
 
 def select_top_rules(chunks: Iterable[RuleArrays], *, k: int) -> RuleArrays:

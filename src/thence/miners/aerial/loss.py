@@ -19,7 +19,16 @@ from torch import Tensor
 from thence.miners.aerial.autoencoder import Autoencoder, Layout
 from thence.miners.neighbours import Neighbours
 
-__all__ = ["AllFeatures", "Gradients", "NearFeatures", "Output", "compute_gradients", "compute_loss"]
+__all__ = [
+    "AllFeatures",
+    "Gradients",
+    "NearFeatures",
+    "Output",
+    "compute_gradients",
+    "compute_loss",
+    "propagate_back",
+    "run_hidden_layers",
+]
 
 # The gradient of a confidently wrong class is a small difference of large terms; below this distance from
 # certainty float32 would lose it.
@@ -233,11 +242,7 @@ def compute_gradients(model: Autoencoder, first: Tensor, codes: Tensor, output: 
         codes: The targets, −1 where a value is missing.
         output: Which outputs count.
     """
-    linear = model.linear_layer
-    states = [first if linear == 0 else first.tanh_()]
-    for layer, (weight, bias) in enumerate(model.hidden, start=1):
-        state = torch.addmm(bias, states[-1], weight.T)
-        states.append(state if linear == layer else state.tanh_())
+    states = run_hidden_layers(model, first)
     last = states[-1]
     sums = _Sums(torch.zeros_like(last), torch.zeros_like(model.exit), torch.zeros_like(model.exit_bias))
     mean = _Mean(first.device)
@@ -248,7 +253,29 @@ def compute_gradients(model: Autoencoder, first: Tensor, codes: Tensor, output: 
         gradient -= answers.probabilities.mul_(gradient.sum(dim=1, keepdim=True))
         gradient *= (answers.known * (1.0 / len(codes))).unsqueeze(1)
         output.backpropagate(model, tile, gradient, last, sums)
-    back = sums.states
+    back, inner = propagate_back(model, states, sums.states)
+    return Gradients(mean.value(), back, inner, sums.exit, sums.exit_bias)
+
+
+def run_hidden_layers(model: Autoencoder, first: Tensor) -> list[Tensor]:
+    """Return the activations of all hidden layers, for first pre-activations, which are overwritten."""
+    linear = model.linear_layer
+    states = [first if linear == 0 else first.tanh_()]
+    for layer, (weight, bias) in enumerate(model.hidden, start=1):
+        state = torch.addmm(bias, states[-1], weight.T)
+        states.append(state if linear == layer else state.tanh_())
+    return states
+
+
+def propagate_back(model: Autoencoder, states: list[Tensor], back: Tensor) -> tuple[Tensor, list[Tensor]]:
+    """Return the gradients of the first pre-activations, and of the weights and biases between the hidden layers.
+
+    Args:
+        model: The network.
+        states: The activations of all hidden layers.
+        back: Gradients of the last of them, which are overwritten.
+    """
+    linear = model.linear_layer
     inner: list[Tensor] = []
     for layer in range(len(model.hidden), 0, -1):
         if linear != layer:
@@ -257,4 +284,4 @@ def compute_gradients(model: Autoencoder, first: Tensor, codes: Tensor, output: 
         back = back @ model.hidden[layer - 1][0]
     if linear != 0:
         back *= 1.0 - states[0] * states[0]
-    return Gradients(mean.value(), back, inner, sums.exit, sums.exit_bias)
+    return back, inner

@@ -79,9 +79,11 @@ def find_mutual_antecedents(
         if most > 2:
             kept.append(pairs)
             means.append(mean)
-        mine = pairs[:, 0] < end
+        if end < layout.n_items:
+            mine = pairs[:, 0] < end
+            pairs, mean = pairs[mine], mean[mine]
         done = int(weights[reached : min(features.stop, first.stop)].sum())
-        yield from _asked(network, pairs[mine], mean[mine], batch, done)
+        yield from _asked(network, pairs, mean, batch, done)
         reached = features.stop
     levels = [Level.of(singles, [], layout.n_items)]
     survivors, mean = np.concatenate(kept), np.concatenate(means)
@@ -134,27 +136,30 @@ class _PairGate:
 
         They are compared with at most ``width`` other items at a time.
         """
+        device, count = self.network.device, len(self.items)
         owner = self.network.layout.feature_of_item[self.items]
+        owned = torch.from_numpy(owner).to(device)
         here = _span(owner, features)
-        found, means = [np.empty((0, 2), np.int64)], [np.empty(0, np.float32)]
+        found, means = [owned.new_empty(0)], [self.own.new_empty(0)]
         for others in _ranges(owner[here.start :], width):
             there = _span(owner, others)
             if near is not None and not _any_near(near, features, others):
                 continue
             mean = (self._says(here, there) + self._says(there, here).T).mul_(0.5).exp_()
-            hits = (mean >= self.gate - UNSURE).nonzero().cpu().numpy()
-            left, right = here.start + hits[:, 0], there.start + hits[:, 1]
-            fits = owner[left] < owner[right]
+            row, column = torch.nonzero(mean >= self.gate - UNSURE, as_tuple=True)
+            left, right = here.start + row, there.start + column
+            fits = owned[left] < owned[right]
             if near is not None:
-                fits &= near.together(owner[left], owner[right])
-            chosen = torch.from_numpy(hits[fits]).to(self.network.device)
-            found.append(np.column_stack([self.items[left[fits]], self.items[right[fits]]]))
-            means.append(mean[chosen[:, 0], chosen[:, 1]].cpu().numpy())
-        items, values = np.concatenate(found), np.concatenate(means)
-        order = np.lexsort(items.T[::-1])
-        items, values = items[order], values[order]
+                together = near.together(owner[left.cpu().numpy()], owner[right.cpu().numpy()])
+                fits &= torch.from_numpy(together).to(device)
+            found.append((left * count + right)[fits])
+            means.append(mean[row[fits], column[fits]])
+        keys, order = torch.cat(found).sort()
+        numbers = torch.from_numpy(self.items).to(device)
+        items = torch.stack([numbers[keys // max(count, 1)], numbers[keys % max(count, 1)]], dim=1)
+        values = torch.cat(means)[order]
         keep = self._decided(items, values)
-        return items[keep], values[keep]
+        return items[keep].cpu().numpy(), values[keep].cpu().numpy()
 
     def _says(self, marked: range, asked: range) -> Tensor:
         """Return the logarithm of ``P(a|a) P(b|a)`` for every marked item ``a`` and every other item ``b``."""
@@ -162,9 +167,11 @@ class _PairGate:
         states, wanted = self.states[marked.start : marked.stop], self.items[asked.start : asked.stop]
         answer = states.new_empty((len(states), len(wanted)))
         owner = layout.feature_of_item[wanted]
-        for classes in np.unique(layout.cardinalities[owner]):
-            columns = np.flatnonzero(layout.cardinalities[owner] == classes)
-            members, place = np.unique(owner[columns], return_inverse=True)
+        counts = layout.cardinalities[owner]
+        for classes in np.flatnonzero(np.bincount(counts)):
+            columns = np.flatnonzero(counts == classes)
+            first = np.diff(owner[columns], prepend=-1) > 0  # of a feature: items are in order
+            members, place = owner[columns[first]], np.cumsum(first) - 1
             # Ordered class by class: a softmax over a short last axis takes far longer.
             outputs = torch.from_numpy((layout.offsets[members] + np.arange(classes)[:, None]).reshape(-1)).to(device)
             logits = torch.addmm(self.network.exit_bias[outputs], states, self.network.exit[outputs].T)
@@ -173,19 +180,22 @@ class _PairGate:
             answer[:, torch.from_numpy(columns).to(device)] = shares[:, torch.from_numpy(cells).to(device)]
         return answer + self.own[marked.start : marked.stop, None]
 
-    def _decided(self, items: Items, values: Means) -> NDArray[np.bool_]:
+    def _decided(self, items: Tensor, values: Tensor) -> Tensor:
         """Return which pairs pass; values close to the gate are computed again in double precision."""
         keep = values >= self.gate
-        close = np.flatnonzero((np.abs(values - self.gate) <= UNSURE) & (self.gate > 0))
+        if not self.gate > 0:
+            return keep
+        close = torch.nonzero((values - self.gate).abs() <= UNSURE).squeeze(1)
         exact = self.network.exact
         for low in range(0, len(close), self.batch):
             part = close[low : low + self.batch]
+            pairs = items[part].cpu().numpy()
             product = torch.ones(len(part), dtype=torch.float64, device=exact.device)
             for marked, other in ((0, 1), (1, 0)):
-                states = exact.states(items[part, marked, None])
-                product *= exact.marked_probability(states, items[part, marked])
-                product *= exact.marked_probability(states, items[part, other])
-            keep[part] = (product.sqrt_() >= self.gate).cpu().numpy()
+                states = exact.states(pairs[:, marked, None])
+                product *= exact.marked_probability(states, pairs[:, marked])
+                product *= exact.marked_probability(states, pairs[:, other])
+            keep[part] = product.sqrt_() >= self.gate
         return keep
 
 

@@ -21,6 +21,7 @@ from thence.miners.aerial.adam import Adam
 from thence.miners.aerial.autoencoder import Autoencoder, Layout, centre_blocks, choose_faithful_widths, initialise
 from thence.miners.aerial.corruption import (
     draw_features_around,
+    draw_few_of_many_features,
     draw_visible_features,
     find_visible_items,
     make_noisy_input,
@@ -29,6 +30,8 @@ from thence.miners.aerial.gradient_parts import Adder, AddHere, split_evenly
 from thence.miners.aerial.loss import AllFeatures, NearFeatures, Output, compute_gradients, compute_loss
 from thence.miners.aerial.rows import ArrayRows, Codes, RowSource, check_codes, explain_trivial, read_sample
 from thence.miners.aerial.settings import LEARNING_RATE, TrainingSettings
+from thence.miners.aerial.wide_loss import WideOutput
+from thence.miners.aerial.wide_steps import WideSteps
 from thence.miners.neighbours import Neighbours
 from thence.miners.torch_runtime import find_device
 
@@ -59,6 +62,10 @@ rows takes many times as long to learn which features belong together."""
 
 PRODUCT_ITEMS = 32
 """Up to this many items per visible feature, a matrix product is faster than adding row by row."""
+
+FEW_OF_MANY = 8
+"""Wide tables on a graphics processor are trained in larger pieces of work (``wide_loss``) if they have this many times
+as many features as a row ever shows."""
 
 HELD_OUT_ROWS = 2048
 SMALLEST_HELD_OUT = 16
@@ -256,11 +263,13 @@ class _Trainer:
         self.layout, self.device = model.layout, model.device
         self.learning_rate = options.learning_rate or LEARNING_RATE
         self.masked = options.corruption == "mask"
+        self.neighbours = neighbours if _saves_work(neighbours, options) else None
         if self.masked:
             model = model.centred()
+        output = WideOutput.of(self.layout, self.device) if self._trains_at_once() else None
+        model = model if output is None else output.arranged(model)
         self.optimiser = Adam(model.parameters(), weight_decay=options.weight_decay)
         self.model = model.with_parameters(self.optimiser.tensors)
-        self.neighbours = neighbours if _saves_work(neighbours, options) else None
         # One random stream per purpose, so that one more draw in one place changes nothing elsewhere.
         order, hide, evaluation = (int(seed) for seed in np.random.SeedSequence(options.seed).generate_state(3))
         self.order = np.random.default_rng(order)
@@ -285,8 +294,19 @@ class _Trainer:
         self.compiled = options.is_published or (
             not self.masked and self.batch == 1 and self.device.type == "cpu" and options.parts == 1
         )
+        self.wide = None
+        if output is not None:
+            shown = max(SHOWN_FIRST if self.falls else 0, options.most_visible)
+            self.wide = WideSteps(self.model, output, self.optimiser, rows=self.batch, shown=shown)
         self.unknown = self.model.unknown()
         self.resident = self._resident()
+        self.judged = None if self.held_out is None else self._tensor(self.held_out)
+
+    def _trains_at_once(self) -> bool:
+        """Return whether the table is so wide that a graphics processor trains it in large pieces of work."""
+        wide = self.layout.n_items > WIDENS_TO and self.layout.n_features >= FEW_OF_MANY * SHOWN_FIRST
+        alone = self.masked and self.neighbours is None and self.options.parts == 1
+        return wide and alone and self.device.type == "cuda"
 
     def _split(self) -> tuple[Codes | None, NDArray[np.int64] | None]:
         """Return the held-out rows, and the indices of the rows to train on (``None``: too many, draw them)."""
@@ -320,12 +340,13 @@ class _Trainer:
         ids = self.train_ids
         if self.options.reshuffle:
             ids = ids[self.order.permutation(len(ids))]
+        # One copy per epoch: a graphics processor waits for each.
+        places = torch.from_numpy(ids).to(self.device)
         for start in range(0, len(ids), size):
-            part = ids[start : start + size]
             if self.resident is not None:
-                yield self.resident[torch.from_numpy(part).to(self.device)]
+                yield self.resident[places[start : start + size]]
             else:
-                yield self._tensor(self.source.take(part))
+                yield self._tensor(self.source.take(ids[start : start + size]))
 
     def run(self, progress: EpochProgress | None) -> Training:
         optimiser = self.optimiser
@@ -336,6 +357,8 @@ class _Trainer:
                 total, count = torch.zeros((), dtype=torch.float64, device=self.device), 0
                 if self.compiled:
                     total, count = total + self._run_compiled(), self.steps_per_epoch
+                elif self.wide is not None:
+                    count = self._run_wide(self.wide, total)
                 else:
                     count = self._run_epoch(total)
                 epoch = Epoch(number, self.epochs, float(total) / count, self._evaluate())
@@ -355,7 +378,10 @@ class _Trainer:
                 f"{self.source.n_rows} rows are too few for {self.layout.n_items:,} items and are memorised: training"
                 f" ended after {self.epochs} epochs (set epochs for more)"
             )
-        return Training(self.model.with_parameters(optimiser.views(kept)), tuple(history), best, stopped, note=note)
+        model = self.model.with_parameters(optimiser.views(kept))
+        if self.wide is not None:
+            model = self.wide.output.restored(model)
+        return Training(model, tuple(history), best, stopped, note=note)
 
     def _run_epoch(self, total: Tensor) -> int:
         """Make one pass over the rows, add the loss of each step to ``total``, and return the number of steps."""
@@ -370,6 +396,23 @@ class _Trainer:
                 centre_blocks(self.model.entry, self.layout)
             self.step, count = self.step + 1, count + 1
         return count
+
+    def _run_wide(self, wide: WideSteps, total: Tensor) -> int:
+        """Do what ``_run_epoch`` does, for a wide table on a graphics processor."""
+        wide.loss.zero_()
+        count = 0
+        for codes in self._batches():
+            share = 1.0 - self.step / self.total_steps if self.options.decay else 1.0
+            items = self._draw_items(codes, wide, self.hide, self._most_visible())
+            wide.make(codes, items, self.learning_rate * share)
+            self.step, count = self.step + 1, count + 1
+        total += wide.loss
+        return count
+
+    def _draw_items(self, codes: Tensor, wide: WideSteps, generator: torch.Generator, most: int) -> Tensor:
+        """Return the visible items of the rows of a wide table."""
+        drawn = draw_few_of_many_features(self.layout.n_features, rows=len(codes), most=most, generator=generator)
+        return find_visible_items(self.layout, codes, drawn, wide.output.offsets)
 
     def _run_compiled(self) -> float:
         """Make one pass over the rows with the compiled steps, and return the sum of the losses of all steps."""
@@ -467,16 +510,27 @@ class _Trainer:
 
     def _evaluate(self) -> float | None:
         """Return the loss on the held-out rows, which are corrupted in the same way in every epoch."""
-        if self.held_out is None:
+        if self.judged is None:
             return None
+        if self.wide is not None:
+            return self._evaluate_wide(self.wide, self.judged)
         generator = torch.Generator(self.device).manual_seed(self.evaluation_seed)
-        codes = self._tensor(self.held_out)
+        codes = self.judged
         total = 0.0
         for start in range(0, len(codes), self.batch):
             batch = self._corrupt(codes[start : start + self.batch], generator, self.options.most_visible)
             loss = compute_loss(self.model, self._first_layer(batch), batch.codes, batch.output)
             total += float(loss) * len(codes[start : start + self.batch])
         return total / len(codes)
+
+    def _evaluate_wide(self, wide: WideSteps, codes: Tensor) -> float:
+        """Do what ``_evaluate`` does, for a wide table on a graphics processor."""
+        generator = torch.Generator(self.device).manual_seed(self.evaluation_seed)
+        total = torch.zeros((), dtype=torch.float64, device=self.device)
+        for part in torch.split(codes, self.batch):
+            items = self._draw_items(part, wide, generator, self.options.most_visible)
+            total += wide.judge(part, items) * len(part)
+        return float(total) / len(codes)
 
     def _check(self, epoch: Epoch) -> None:
         if not math.isfinite(epoch.loss) or not math.isfinite(epoch.monitored_loss):
