@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.laws.plants import network, system_of
+from thence import datasets
 from thence.graph.sites import pool_systems
 from thence.graph.system import System
 from thence.laws import places as places_module
@@ -82,6 +83,19 @@ def test_counts_equal_loops_over_places_and_frames(seed: int, gaps: float, band:
         patch.setattr(places_module, "_BLOCK", block)
         counted = count_law(law, readings, system)
     assert {one.place: (one.rows, one.held) for one in counted.counts} == by_hand(law, readings, system)
+
+
+@pytest.mark.parametrize("cells", [1, 1_000, 4_000_000])
+def test_where_readings_lie_changes_nothing(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a large system the readings of a sensor lie together, and some places are counted at a time."""
+    monkeypatch.setattr("thence.laws.places._PIECE", cells)
+    data = datasets.load("net3", days=7)
+    windows = window(data.sensors)
+    turned = replace(windows, values=np.asfortranarray(windows.values))
+    assert not turned.values.flags.c_contiguous
+    laws = search_laws(windows, data)
+    assert {law.form for law in laws} >= {"equal", "sign", "at_least"}
+    assert list(search_laws(turned, data)) == list(laws)
 
 
 def test_later_rows_are_those_after_the_first_part() -> None:

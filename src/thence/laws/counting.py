@@ -146,8 +146,38 @@ def count_at(law: Law, places: Places, *, keepers: bool = False) -> Law:
     factors = None
     if law.form == "proportional":
         factors = _factors(law, places)
-    rows, held, apart, later_rows, later_held = (np.zeros(size, np.int64) for _ in range(5))
-    by_stretch = np.zeros((2, STRETCHES, size), np.int64)
+    parts = [
+        _tally(law, places.take(at) if len(at) < size else places, None if factors is None else factors[at])
+        for at in places.pieces()
+    ]
+    table = np.concatenate([part[0] for part in parts], axis=1)
+    by_stretch = np.concatenate([part[1] for part in parts], axis=2)
+    rows, held, later_rows, later_held, _ = table
+    kept = np.ones(size, bool)
+    if keepers:
+        earlier = rows - later_rows
+        kept = (held - later_held) >= law.min_confidence * earlier
+    bound = lower_bound(by_stretch[1][:, kept].sum(axis=1), by_stretch[0][:, kept].sum(axis=1))
+    own = [None] * size if factors is None or law.factor is not None else [float(value) for value in factors]
+    counts = tuple(
+        PlaceCounts(id, known, kept_rows, late_rows, late_kept, near_zero, factor)
+        for id, (known, kept_rows, late_rows, late_kept, near_zero), factor in zip(
+            places.ids, table.T.tolist(), own, strict=True
+        )
+        if known or near_zero
+    )
+    return replace(law, counts=counts, later_bound=bound)
+
+
+def _tally(law: Law, places: Places, factors: Floats | None) -> tuple[Ints, Ints]:
+    """Count a law at some places.
+
+    Returns:
+        At each place: the rows in which the law applies and holds, those of the later part, and the rows that are known
+        but to which it does not apply; and for each stretch of time, the later rows in which it applies and holds.
+    """
+    rows, held, apart, later_rows, later_held = (np.zeros(len(places), np.int64) for _ in range(5))
+    by_stretch = np.zeros((2, STRETCHES, len(places)), np.int64)
     for frames in places.blocks():
         known, applies, holds = check_rows(law, places, frames, factors)
         later = places.is_later(frames)
@@ -161,21 +191,7 @@ def count_at(law: Law, places: Places, *, keepers: bool = False) -> Law:
         for number in np.unique(stretch):
             by_stretch[0, number] += late[stretch == number].sum(axis=0)
             by_stretch[1, number] += late_held[stretch == number].sum(axis=0)
-    kept = np.ones(size, bool)
-    if keepers:
-        earlier = rows - later_rows
-        kept = (held - later_held) >= law.min_confidence * earlier
-    bound = lower_bound(by_stretch[1][:, kept].sum(axis=1), by_stretch[0][:, kept].sum(axis=1))
-    own = [None] * size if factors is None or law.factor is not None else [float(value) for value in factors]
-    table = np.stack([rows, held, later_rows, later_held, apart], axis=1)
-    counts = tuple(
-        PlaceCounts(id, known, kept_rows, late_rows, late_kept, near_zero, factor)
-        for id, (known, kept_rows, late_rows, late_kept, near_zero), factor in zip(
-            places.ids, table.tolist(), own, strict=True
-        )
-        if known or near_zero
-    )
-    return replace(law, counts=counts, later_bound=bound)
+    return np.stack([rows, held, later_rows, later_held, apart]), by_stretch
 
 
 def _factors(law: Law, places: Places) -> Floats:

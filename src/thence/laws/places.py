@@ -31,6 +31,7 @@ Bools = npt.NDArray[np.bool_]
 
 _NONE, _SEVERAL = -1, -2
 _BLOCK = 250_000  # cells of a block of frames × places
+_PIECE = 4_000_000  # cells of the places that are counted together if the readings of a sensor lie together
 _MOST_FRAMES = 2_000  # frames of a sample
 _FEW_FRAMES = 200  # frames that show how much all sensors of a kind vary
 
@@ -340,10 +341,20 @@ class Places:
             return np.abs(self.series(term, frames))
         return self._sum(self._slots(term), frames, sizes=True)
 
+    @property
+    def _by_sensor(self) -> bool:
+        """Whether the readings of a sensor lie together in memory, and not those of a frame."""
+        return not self.readings.values.flags.c_contiguous
+
     def _sum(self, slots: _Slots, frames: Ints, *, sizes: bool) -> Floats:
         values, layers = self.readings.values, slots.layers
-        if len(frames) and int(frames[-1] - frames[0]) == len(frames) - 1:
-            rows = values[frames[0] : frames[-1] + 1]
+        straight = len(frames) > 0 and int(frames[-1] - frames[0]) == len(frames) - 1
+        chosen = slice(int(frames[0]), int(frames[-1]) + 1) if straight else frames
+        if self._by_sensor:
+            rows = (values.T[slots.used, chosen] if straight else values.T[np.ix_(slots.used, frames)]).T
+            layers = tuple((mask, np.searchsorted(slots.used, columns)) for mask, columns in layers)
+        elif straight:
+            rows = values[chosen]
         elif 4 * len(slots.used) < values.shape[1]:
             rows = values[np.ix_(frames, slots.used)]
             layers = tuple((mask, np.searchsorted(slots.used, columns)) for mask, columns in layers)
@@ -447,6 +458,12 @@ class Places:
             if at >= 0:
                 out[:, place] = self.readings.states[sensors[at].id][0][frames] >= 0
         return out
+
+    def pieces(self) -> Iterator[Ints]:
+        """Yield the positions of all places, of some at a time if the readings of a sensor lie together in memory."""
+        step = max(1, _PIECE // max(len(self.readings), 1)) if self._by_sensor else max(len(self), 1)
+        for start in range(0, max(len(self), 1), step):
+            yield np.arange(start, min(start + step, len(self)))
 
     def blocks(self) -> Iterator[Ints]:
         """Yield all frames in blocks that keep frames × places small."""
