@@ -181,6 +181,9 @@ class Binning:
         given = {name: data.get(name) for name in ("categories", "ties", "named")}
         arrays = {name: None if some is None else np.asarray(some, np.float64) for name, some in given.items()}
         edges = np.array([np.nan if edge is None else edge for edge in data["edges"]], dtype=np.float64)
+        for name, some in (("edges", edges), *arrays.items()):
+            if some is not None and some.ndim != 1:
+                raise ValueError(f"the {name} of a binning must be a list of numbers")
         return Binning(edges, **arrays, resolution=float(data.get("resolution", 0.0)))
 
 
