@@ -27,7 +27,7 @@ def default_threads() -> int:
     if asked:
         if not re.fullmatch("[0-9]{1,4}", asked) or not 1 <= int(asked) <= MOST_THREADS:
             raise ConfigError(
-                f"the environment variable THENCE_THREADS is {quote(asked)}, which is no number of threads",
+                f"the environment variable THENCE_THREADS is {quote(asked)}, which is not a valid number of threads",
                 hint=f"set it to a number from 1 to {MOST_THREADS:,}, or unset it for one per processor",
             )
         return int(asked)
