@@ -14,7 +14,7 @@ from thence.miners.aerial.miner import Aerial, AerialModel
 from thence.miners.base import make_miner
 from thence.miners.baselines.arm_ae import ARMAE
 from thence.miners.exact.miner import Exact
-from thence.miners.torch_runtime import one_thread, require_torch
+from thence.miners.torch_runtime import one_thread, product_precision, require_torch
 from thence.tables.transactions import TransactionTable
 
 WITHOUT_TORCH = (
@@ -91,3 +91,13 @@ def test_the_number_of_threads_is_restored() -> None:
     with one_thread(False):
         assert torch.get_num_threads() == before
     assert torch.get_num_threads() == before
+
+
+@pytest.mark.parametrize("bits", ["highest", "high"])
+def test_the_precision_of_products_ends_with_the_context(bits):
+    torch = pytest.importorskip("torch")
+    before = torch.get_float32_matmul_precision()
+    with pytest.raises(ValueError, match="inside"), product_precision(bits):
+        assert torch.get_float32_matmul_precision() == bits
+        raise ValueError("inside")
+    assert torch.get_float32_matmul_precision() == before

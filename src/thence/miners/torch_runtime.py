@@ -1,4 +1,4 @@
-"""The only door to torch: a check that it is installed, the choice of a device, and a limit on its threads.
+"""The only door to torch: a check that it is installed, the choice of a device, its threads and its precision.
 
 torch is an optional dependency (extras ``aerial`` and ``baselines``). Miners that need it call ``require_torch`` when
 they start to work and import torch inside their functions or in modules that they import afterwards, so that everything
@@ -11,14 +11,14 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from thence.errors import ConfigError, require
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["find_device", "is_on_cpu", "one_thread", "require_device", "require_torch"]
+__all__ = ["find_device", "is_on_cpu", "one_thread", "product_precision", "require_device", "require_torch"]
 
 
 def require_torch(*, extra: str, also: tuple[str, ...] = ()) -> None:
@@ -82,6 +82,23 @@ def one_thread(enabled: bool = True) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+@contextmanager
+def product_precision(bits: Literal["highest", "high"]) -> Iterator[None]:
+    """Compute matrix products in this precision inside the context, whatever the global setting is.
+
+    Args:
+        bits: ``"highest"`` for true float32, ``"high"`` for factors of 11 bits where a processor has units for them.
+    """
+    import torch
+
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision(bits)
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 def _has_torch() -> bool:

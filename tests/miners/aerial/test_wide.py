@@ -13,7 +13,7 @@ from thence.miners.aerial.corruption import draw_few_of_many_features
 from thence.miners.aerial.loss import AllFeatures, compute_gradients, compute_loss
 from thence.miners.aerial.settings import TrainingSettings
 from thence.miners.aerial.training import train
-from thence.miners.aerial.wide_loss import WideOutput, short_products
+from thence.miners.aerial.wide_loss import WideOutput
 from thence.miners.aerial.wide_steps import sum_by_item_at_once
 
 
@@ -91,13 +91,6 @@ def test_a_wide_table_is_learned_as_well(monkeypatch):
         query[:3] = torch.nn.functional.one_hot(torch.tensor(code), 3)
         answer = wide.model.probabilities(query[None])[0].view(24, 3)
         assert (answer[::2].argmax(dim=1) == code).all(), "the outputs are in the order of the items"
-
-
-def test_short_products_end_with_the_context():
-    before = torch.get_float32_matmul_precision()
-    with short_products():
-        assert torch.get_float32_matmul_precision() == "high"
-    assert torch.get_float32_matmul_precision() == before
 
 
 def test_only_wide_tables_on_a_graphics_processor_are_trained_otherwise():

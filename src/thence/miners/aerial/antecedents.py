@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from thence.miners.aerial.combinations import Items, Level, iterate_ragged, join_combinations
-from thence.miners.aerial.query_network import UNSURE, QueryNetwork, full_precision, softmax_at
+from thence.miners.aerial.query_network import UNSURE, QueryNetwork, softmax_at
 from thence.miners.neighbours import Neighbours
+from thence.miners.torch_runtime import product_precision
 
 __all__ = ["PassedBatch", "find_antecedents"]
 
@@ -227,7 +228,7 @@ class _Gate:
 
     def _block(self, places: NDArray[np.int64], shapes: list[_Shape]) -> PassedBatch:
         """Query every choice of items for combinations of features with the same shapes."""
-        with full_precision():
+        with product_precision("highest"):
             count = len(places)
             picks = [torch.from_numpy(column).to(self.network.device) for column in places.T.copy()]
             first = self.network.origin + shapes[0].deltas[picks[0]]
@@ -255,7 +256,7 @@ class _Gate:
         """Query a list of combinations of items."""
         for low in range(0, len(items), self.batch):
             part = items[low : low + self.batch]
-            with full_precision():
+            with product_precision("highest"):
                 states, weakest = _weakest(self.network, part)
                 near = torch.nonzero(weakest >= self.gate - UNSURE).squeeze(1)
                 yield self._decide(part[near.cpu().numpy()], states[near], weakest[near], len(part))

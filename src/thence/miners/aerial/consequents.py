@@ -19,10 +19,10 @@ from torch import Tensor
 
 from thence.miners.aerial.antecedents import PassedBatch
 from thence.miners.aerial.first_look import FirstLook
-from thence.miners.aerial.query_network import UNSURE, QueryNetwork, full_precision
+from thence.miners.aerial.query_network import UNSURE, QueryNetwork
 from thence.miners.aerial.sketch import LEAST_STATES, Sketch
 from thence.miners.neighbours import Neighbours
-from thence.miners.torch_runtime import one_thread
+from thence.miners.torch_runtime import one_thread, product_precision
 
 __all__ = ["ConsequentSearch", "Consequents"]
 
@@ -154,7 +154,7 @@ class ConsequentSearch:
         """
         if not len(passed.items) or not len(self.features):
             return Consequents.concat([])
-        with full_precision():
+        with product_precision("highest"):
             if self.near is not None:
                 return Consequents.concat(self._around(self.features, passed, self.near, threshold))
             every = np.arange(len(passed.items))

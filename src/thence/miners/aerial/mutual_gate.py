@@ -19,8 +19,9 @@ from torch import Tensor
 
 from thence.miners.aerial.antecedents import PassedBatch
 from thence.miners.aerial.combinations import Items, Level, find_positions, join_combinations
-from thence.miners.aerial.query_network import UNSURE, QueryNetwork, full_precision
+from thence.miners.aerial.query_network import UNSURE, QueryNetwork
 from thence.miners.neighbours import Neighbours
+from thence.miners.torch_runtime import product_precision
 
 __all__ = ["find_mutual_antecedents"]
 
@@ -62,7 +63,7 @@ def find_mutual_antecedents(
     end = int(layout.offsets[min(first.stop, layout.n_features)])
     batch = max(1, batch_bytes // (8 * network.widest))
     allowed = np.flatnonzero(antecedent_ok & (layout.feature_of_item >= first.start))
-    with full_precision():
+    with product_precision("highest"):
         pair_gate = _PairGate.of(network, allowed, gate, batch)
     singles, mine = pair_gate.items[:, None], pair_gate.items < end
     done = int(weights[first.start : first.stop].sum()) if most == 1 else 0
@@ -74,7 +75,7 @@ def find_mutual_antecedents(
     for features in _ranges(layout.feature_of_item[pair_gate.items], tile[0]):
         if most == 2 and features.start >= first.stop:
             break
-        with full_precision():
+        with product_precision("highest"):
             pairs, mean = pair_gate.pairs(features, near, tile[1])
         if most > 2:
             kept.append(pairs)
@@ -203,7 +204,7 @@ def _asked(network: QueryNetwork, items: Items, values: Means, batch: int, asked
     """Compute the states of combinations that passed, a bounded number at a time; yield at least one batch."""
     for low in range(0, max(len(items), 1), batch):
         part = items[low : low + batch]
-        with full_precision():
+        with product_precision("highest"):
             states = network.states(part)
         yield PassedBatch(part, states, values[low : low + batch], asked if low == 0 else 0)
 

@@ -8,8 +8,6 @@ combinations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +17,7 @@ from torch import Tensor
 
 from thence.miners.aerial.autoencoder import Autoencoder, Layout
 
-__all__ = ["UNSURE", "QueryNetwork", "full_precision", "softmax_at"]
+__all__ = ["UNSURE", "QueryNetwork", "softmax_at"]
 
 UNSURE = 5e-5
 """Distance from a threshold within which single precision is not trusted; its error is about 3e-6."""
@@ -29,20 +27,6 @@ FEW = 512
 
 COPIED = {"cpu": 1 << 23, "cuda": 1 << 28}
 """The most cells of such copies: features with hundreds of classes have large output rows."""
-
-
-@contextmanager
-def full_precision() -> Iterator[None]:
-    """Compute matrix products in true float32 inside the context, whatever the global setting is."""
-    chosen = torch.get_float32_matmul_precision()
-    if chosen == "highest":
-        yield
-        return
-    torch.set_float32_matmul_precision("highest")
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(chosen)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,6 @@ tensors do the work of the kernel. This module must not know how inputs are corr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 
@@ -20,18 +18,7 @@ from torch import Tensor
 from thence.miners.aerial.autoencoder import Autoencoder, Layout, centre_blocks
 from thence.miners.aerial.loss import CLOSEST, Gradients, propagate_back, run_hidden_layers
 
-__all__ = ["WideOutput", "short_products"]
-
-
-@contextmanager
-def short_products() -> Iterator[None]:
-    """Compute matrix products with factors of 11 bits inside the context, where a processor has units for them."""
-    chosen = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("high")
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(chosen)
+__all__ = ["WideOutput"]
 
 
 @dataclass(frozen=True, eq=False)

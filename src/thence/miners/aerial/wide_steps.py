@@ -13,7 +13,8 @@ from torch import Tensor
 
 from thence.miners.aerial.adam import Adam
 from thence.miners.aerial.autoencoder import Autoencoder
-from thence.miners.aerial.wide_loss import WideOutput, short_products
+from thence.miners.aerial.wide_loss import WideOutput
+from thence.miners.torch_runtime import product_precision
 
 __all__ = ["WideSteps", "sum_by_item_at_once"]
 
@@ -69,11 +70,11 @@ class WideSteps:
 
     def judge(self, codes: Tensor, items: Tensor) -> Tensor:
         """Return the mean loss of some rows; the arguments are those of ``make``."""
-        with short_products():
+        with product_precision("high"):
             return self.output.compute_loss(self.model, self._first_layer(items), codes)
 
     def _make(self, codes: Tensor, items: Tensor) -> None:
-        with short_products():
+        with product_precision("high"):
             found = self.output.compute_gradients(self.model, self._first_layer(items), codes)
         self.loss += found.loss
         entry = sum_by_item_at_once(items, found.first, self.n_items)
