@@ -31,6 +31,10 @@ LONG = "time,sensor,value\n" + "".join(
 EUROPEAN = "Datum;Durchfluss [m³/h];Druck\n" + "".join(
     f"{time:%d.%m.%Y %H:%M};{10 + number % 7},5;{40 - number % 5},25\n" for number, time in enumerate(HOURS)
 )
+TITLED = "Report of plant 7\nmade,2024-02-01 08:00\n\n#,Time [UTC],Flow (m3/h),State\nRN,,m3/h,\n" + "".join(
+    f"{number},{time:%Y-%m-%d %H:%M},{10 + number % 7}.5,{('open', 'closed')[number % 2]}\n"
+    for number, time in enumerate(HOURS)
+)
 NODES = "id,labels,length [m],material\np1,Pipe,820,PVC\nj1,Junction,,\nv1,Valve,,\nj2,Junction,,\n"
 EDGES = "source,target,labels\np1,j1,starts_at\np1,j2,ends_at\nv1,j2,ends_at\n"
 VALUES = "subject,property,from,value\nj1,elevation,2024-01-01,12.5\nj1,elevation,2024-02-01,13\n"
@@ -283,6 +287,13 @@ def workbook() -> bytes:
             sheet.write_number(number, 1, number * 1.5)
             sheet.write_string(number, 2, ("open", "closed")[number % 2])
         book.add_worksheet("notes").write(0, 0, "made for a test")
+        titled = book.add_worksheet("Levels (m)")
+        titled.write(0, 0, "Report of plant 7")
+        titled.write_row(2, 0, ["time", "tank [m]"])
+        titled.write_row(3, 0, ["", "m"])
+        for number, time in enumerate(HOURS[:20], start=4):
+            titled.write_datetime(number, 0, time)
+            titled.write_number(number, 1, number * 0.25)
         book.set_properties({"created": datetime(2024, 1, 1, tzinfo=UTC).replace(tzinfo=None)})
     return out.getvalue()
 

@@ -364,7 +364,10 @@ def _run_seeds() -> list[Files]:
 TARGETS: dict[str, Target] = {
     "csv": Target(
         2_200,
-        lambda: [{"a.csv": text.encode()} for text in (samples.WIDE, samples.WIDE, samples.LONG, samples.EUROPEAN)],
+        lambda: [
+            {"a.csv": text.encode()}
+            for text in (samples.WIDE, samples.WIDE, samples.LONG, samples.EUROPEAN, samples.TITLED)
+        ],
         _read_sensors,
     ),
     "parquet": Target(900, lambda: [{"a.parquet": samples.parquet()}], _read_sensors, make=_parquet),

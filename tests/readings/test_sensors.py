@@ -225,3 +225,7 @@ def test_sensor_data_can_be_pickled() -> None:
     assert copy.sensors.sensors == data.sensors.sensors
     assert copy.sensors.to_polars().equals(data.sensors.to_polars())
     assert dict(copy.graph.nodes) == dict(data.graph.nodes)
+
+
+def test_an_unknown_kind_or_unit_may_be_none():
+    assert Sensor("a", kind=None, unit=None) == Sensor("a")

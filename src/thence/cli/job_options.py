@@ -536,7 +536,7 @@ _MINERS = (
         name="known",
         sets=("known",),
         type=_TEXTS,
-        help="Known rules: a TOML file with [[known]], a run, or a rule 'a < 3 => b = on'; may be repeated.",
+        help="Known rules: a TOML file with tables 'known', a run, or a rule 'a < 3 => b = on'; may be repeated.",
         panel=_SEARCH,
         convert=_known,
     ),

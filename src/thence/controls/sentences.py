@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from thence.controls.switches import OFF
-from thence.rules.english import format_clause, format_number
+from thence.rules.english import format_clause, format_number, format_sensor, format_unit, names_a_point
 from thence.rules.items import Feature, Item, Role
 
 if TYPE_CHECKING:
@@ -30,8 +29,6 @@ _VERBS = {
 }
 _STATUS = frozenset({"", "status", "state", "command", "position", "mode"})
 """Kinds of state sensors that are named by their node alone: "Pump 335 closes"."""
-_UNITS = {"m3/h": "m³/h", "m3/s": "m³/s", "m3": "m³", "degF": "°F", "degC": "°C", "kg/m3": "kg/m³", "m2": "m²"}
-_POINTS = frozenset({"sensor", "command", "setpoint", "status", "alarm", "meter"})
 
 
 def format_time(seconds: float) -> str:
@@ -92,8 +89,8 @@ def _subject(control: Control) -> str:
     feature = control.actuator_feature
     kind = feature.label.replace("_", " ")
     if not feature.place:
-        return feature.subject
-    if kind.lower() in _STATUS or _names_a_point(feature.place, kind):
+        return format_sensor(feature)
+    if kind.lower() in _STATUS or names_a_point(feature.place, kind):
         return feature.place
     return f"the {kind} of {feature.place}"
 
@@ -108,16 +105,10 @@ def _event(control: Control) -> str:
 def _reading(feature: Feature) -> str:
     kind = feature.label.replace("_", " ")
     if not feature.place:
-        return feature.subject
-    if _names_a_point(feature.place, kind):
+        return format_sensor(feature)
+    if names_a_point(feature.place, kind):
         return feature.place
     return f"the {kind or feature.subject} of {feature.place}"
-
-
-def _names_a_point(place: str, kind: str) -> bool:
-    """Whether a node is the measuring point itself, as in Brick: ``Supply_Air_Temperature_Sensor``."""
-    words = {word.lower() for word in re.findall(r"[A-Za-z][a-z]*", place)}
-    return bool(words & _POINTS) or bool(words & set(kind.lower().split()))
 
 
 def _cause(control: Control, *, again: bool = False, counts: bool = True) -> str:
@@ -144,14 +135,14 @@ def _counts(control: Control) -> str:
 
 
 def _unit(feature: Feature) -> str:
-    return f" {_UNITS.get(feature.unit, feature.unit)}" if feature.unit else ""
+    return f" {format_unit(feature.unit)}" if feature.unit else ""
 
 
 def _premise(item: Item) -> str:
     """Format a second condition: ``while Pump 3 is open``, ``from 22:00 to 06:00``."""
     feature = item.feature
     if feature.role is not Role.TIME:
-        return f"while {feature.place or feature.subject} is {item.value}"
+        return f"while {feature.place or format_sensor(feature)} is {item.value}"
     interval = item.interval or item.negated().interval
     if interval is None:
         return f"while {format_clause(item)}"

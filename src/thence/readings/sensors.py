@@ -58,8 +58,8 @@ class Sensor:
 
     Args:
         id: Unique id.
-        kind: Quantity that the sensor measures, for example ``"temperature"``.
-        unit: Unit of its readings.
+        kind: Quantity that the sensor measures, for example ``"temperature"``; empty or ``None`` if it is unknown.
+        unit: Unit of its readings; empty or ``None`` if it is unknown.
         categorical: Whether its readings are states (strings) and not numbers.
 
     Examples:
@@ -71,6 +71,11 @@ class Sensor:
     kind: str = ""
     unit: str = ""
     categorical: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("kind", "unit"):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, "")
 
 
 class SensorData:

@@ -20,12 +20,15 @@ __all__ = [
     "format_number",
     "format_place",
     "format_rule",
+    "format_sensor",
     "format_test",
     "format_unit",
+    "names_a_point",
     "with_article",
 ]
 
-_UNITS = {"m3/h": "m³/h", "m3/s": "m³/s", "m3": "m³", "degF": "°F", "degC": "°C", "kg/m3": "kg/m³", "m2": "m²"}
+_UNITS = {"degf": "°F", "degc": "°C", "deg c": "°C", "deg f": "°F", "deg_c": "°C", "deg_f": "°F"}
+_POWER = re.compile(r"\bm\^?([23])\b")
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _COMPARISONS = {
     Operator.EQ: "",
@@ -80,10 +83,10 @@ def format_unit(unit: str) -> str:
         unit: The unit.
 
     Examples:
-        >>> format_unit("m3/h"), format_unit("bar")
-        ('m³/h', 'bar')
+        >>> format_unit("m3/h"), format_unit("W/m^2"), format_unit("degC"), format_unit("bar")
+        ('m³/h', 'W/m²', '°C', 'bar')
     """
-    return _UNITS.get(unit, unit)
+    return _UNITS.get(unit.lower()) or _POWER.sub(lambda found: "m" + "²³"[found[1] == "3"], unit)
 
 
 def _range_text(interval: Interval, unit: str) -> str:
@@ -140,7 +143,7 @@ def format_test(item: Item) -> str:
     feature = item.feature
     if feature.time is not None and feature.time.form is not TimeForm.LAG:
         return _event_test(item)
-    unit = f" {_UNITS.get(feature.unit, feature.unit)}" if feature.unit else ""
+    unit = f" {format_unit(feature.unit)}" if feature.unit else ""
     if feature.relative:
         interval = item.interval or item.negated().interval
         if interval is not None:
@@ -307,18 +310,42 @@ def _calendar_text(item: Item) -> str:
     return str(item.value)
 
 
+def format_sensor(feature: Feature) -> str:
+    """Return the id of a sensor; a unit in brackets after it is left out, since it is told with the readings.
+
+    Args:
+        feature: A feature of the sensor.
+
+    Examples:
+        >>> format_sensor(Feature("GHI (W/m^2)", unit="W/m^2")), format_sensor(Feature("GHI (W/m^2)"))
+        ('GHI', 'GHI (W/m^2)')
+    """
+    name, unit = feature.subject, feature.unit
+    ends = [f"({unit})", f"[{unit}]"] if unit else []
+    return next((bare for end in ends if name.endswith(end) and (bare := name.removesuffix(end).rstrip(" _-"))), name)
+
+
 def _sensor_name(feature: Feature) -> str:
     kind = feature.label.replace("_", " ")
     if feature.role is Role.SENSOR and not feature.place:
-        return feature.subject
-    if _names_a_point(feature.place, kind):
+        return format_sensor(feature)
+    if names_a_point(feature.place, kind):
         return feature.place
     noun = f"{kind} sensor" if kind else f"sensor {feature.subject}"
     return f"the {noun} in {feature.place}" if feature.place else f"the {kind or feature.subject}"
 
 
-def _names_a_point(place: str, kind: str) -> bool:
-    """Whether the node of a sensor is the measuring point itself, as in Brick: ``Supply_Air_Temperature_Sensor``."""
+def names_a_point(place: str, kind: str) -> bool:
+    """Return whether the node of a sensor is the measuring point itself, as in Brick.
+
+    Args:
+        place: The node.
+        kind: The kind of the sensor.
+
+    Examples:
+        >>> names_a_point("Supply_Air_Temperature_Sensor", "temperature"), names_a_point("Pump 3", "status")
+        (True, False)
+    """
     words = {word.lower() for word in re.findall(r"[A-Za-z][a-z]*", place)}
     return bool(words & _POINTS) or bool(words & set(kind.lower().split()))
 
@@ -352,7 +379,7 @@ def _reading_of(feature: Feature, it: str) -> str:
     if feature.role is Role.VARIABLE:
         return _variable_reading(feature, it)
     kind = feature.label.replace("_", " ")
-    if not feature.place or not kind or _names_a_point(feature.place, kind):
+    if not feature.place or not kind or names_a_point(feature.place, kind):
         return _sensor_name(feature)
     return f"the {kind} of {feature.place}"
 

@@ -36,6 +36,7 @@ def write(folder: Path, text: str, encoding: str = "utf-8") -> Path:
     "text",
     [
         HEAD + ROWS,
+        "Report of plant 7\nmade,2020-02-01\n\n" + HEAD + ",m3/h,°C,\n" + ROWS,
         "\n" * 1_500 + HEAD + ROWS,
         HEAD + ROWS + "2020-01-02 00:00,1.5,2,on\n" + LATER,  # whole numbers, then others
         HEAD + ROWS + '2020-01-02 00:00,1,2,"o\nn"\n\n' + LATER,

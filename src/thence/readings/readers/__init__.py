@@ -33,6 +33,7 @@ from thence.readings.readers.kinds import KindPattern, Kinds, resolve_kinds
 from thence.readings.readers.roles import NotDataError, Roles, find_roles
 from thence.readings.readers.table import MISSING_WORDS, LayoutOption, ReadOptions, SourceTable
 from thence.readings.readers.times import check_format
+from thence.readings.readers.units import unit_of_name
 from thence.readings.sensors import Sensor, SensorData
 from thence.settings.values import require_zone
 
@@ -49,6 +50,7 @@ def read_sensors(
     separator: str | None = None,
     decimal: str | None = None,
     header: bool | None = None,
+    skip_rows: int | None = None,
     encoding: str | None = None,
     time_format: str | None = None,
     timezone: str | None = None,
@@ -91,6 +93,7 @@ def read_sensors(
         separator: Separator of a text file.
         decimal: Decimal sign of a text file, ``","`` or ``"."``.
         header: Whether a text file has a header line.
+        skip_rows: Number of lines of a text file, or rows of a sheet, before the names of the columns.
         encoding: Encoding of a text file.
         time_format: strptime format of the times; or ``"day-first"``, ``"month-first"`` or ``"year-first"`` for dates
             such as 3/4/17 that may be any of these; or ``"s"``, ``"ms"``, ``"us"`` or ``"ns"`` for Unix times.
@@ -155,6 +158,7 @@ def read_sensors(
         separator=separator,
         decimal=decimal,
         header=header,
+        skip_rows=skip_rows,
         encoding=encoding,
         time_format=time_format,
         timezone=timezone,
@@ -403,7 +407,10 @@ def _find_sensors(parts: Sequence[TypedTable]) -> dict[str, tuple[bool | None, t
         of_table = (part.table.kind, part.table.unit)
         for id, state in part.categorical.items():
             own = part.table.kinds.get(id, of_table)
+            own = own if own[1] else (own[0], unit_of_name(id))
             known, kind = found.get(id, (None, own))
+            if kind[0] == own[0] and "" in (kind[1], own[1]):  # some files have units, others have not
+                kind = own = (own[0], kind[1] or own[1])
             first = origin.setdefault(id, part)
             if kind != own:
                 raise InputError(

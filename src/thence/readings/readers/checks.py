@@ -17,6 +17,7 @@ __all__ = ["check_encoding", "check_options", "check_template"]
 
 TEXTS = ("sensor", "value", "separator", "decimal", "encoding", "time_format", "timezone", "name")
 NAMES = ("sheet", "categorical", "numeric", "ignore")
+MOST_SKIPPED = 10_000
 FIELDS = ("column", "file", "sheet", "kind")
 
 
@@ -44,6 +45,10 @@ def check_options(options: Mapping[str, Any]) -> None:
             _require_words(option, value)
         elif option == "header":
             _require(option, value, bool, "true or false")
+        elif option == "skip_rows":
+            _require(option, value, int, "a whole number")
+            if isinstance(value, bool) or not 0 <= value <= MOST_SKIPPED:
+                raise _wrong(option, value, f"between 0 and {MOST_SKIPPED:,}")
         elif option == "max_loss":
             if isinstance(value, bool) or not isinstance(value, (int, float)):
                 raise _wrong(option, value, "a number")

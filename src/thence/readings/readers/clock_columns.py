@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from thence.readings.readers.roles import TIME_NAMES, plain_name
+from thence.readings.readers.roles import is_time_name, plain_name
 from thence.readings.readers.table import ReadOptions, SourceTable
 
 __all__ = ["CLOCK_NAMES", "join_clock"]
@@ -38,7 +38,7 @@ def join_clock(table: SourceTable, options: ReadOptions) -> tuple[SourceTable, R
     """
     names = [name for name in table.schema if not options.ignores(name)]
     clocks = [name for name in names if plain_name(name) in CLOCK_NAMES]
-    dates = [name for name in names if plain_name(name) in TIME_NAMES or name == options.time]
+    dates = [name for name in names if is_time_name(name) or name == options.time]
     if not clocks or dates == clocks[:1]:
         return table, options
     first = table.frame.select({*clocks, *dates}).head(FIRST_ROWS).collect()

@@ -83,6 +83,10 @@ def type_table(table: SourceTable, roles: Roles, options: ReadOptions, *, number
     if roles.ignored:
         notes.append(f"ignored columns: {quote_names(roles.ignored)}")
     found = [*table.findings, *findings, *more]
+    if table.units and roles.layout != "long":
+        named = zip(categorical, roles.sensors if roles.layout == "wide" else (roles.value,), strict=True)
+        own = {id: (table.kind, table.units[column]) for id, column in named if column in table.units}
+        table = replace(table, kinds={**own, **table.kinds})
     return TypedTable(
         frame, roles.layout != "long", categorical, table, reader.naive, tuple(found), tuple(notes), reader.order
     )

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from thence.errors import ConfigError, InputError, quote
 from thence.readings.decimal_signs import detect_decimal_sign
 from thence.readings.readers.dates import looks_like_date
+from thence.readings.readers.heading import Heading, find_heading
 from thence.readings.readers.lines import first_lines, split_fields
-from thence.readings.readers.roles import TIME_NAMES, looks_like_time, plain_name
+from thence.readings.readers.roles import is_time_name, looks_like_time
 from thence.readings.readers.table import ReadOptions
 
 __all__ = ["Dialect", "check_signs", "detect_dialect", "numbers_with"]
@@ -35,8 +36,12 @@ class Dialect:
         decimal: Decimal sign.
         columns: Names of the columns.
         headerless: Whether there is no header, so that the names are placeholders.
-        first_line: Number of the first line of the text in the file, from 1.
+        first_line: Number of the line of names in the file, or of the first line if there is no header, from 1.
         trimmed: Number of names in the header that had spaces around them.
+        begin: Where that line begins in the text.
+        aside: Where lines below the names that hold no readings begin and end in the text.
+        units: Unit by column, from such a line.
+        notes: What was left out.
     """
 
     separator: str
@@ -45,6 +50,21 @@ class Dialect:
     headerless: bool
     first_line: int
     trimmed: int = 0
+    begin: int = 0
+    aside: tuple[int, int] = (0, 0)
+    units: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def readings(self, body: bytes) -> bytes:
+        """Return a text from its names on; lines below them that hold no readings are blank."""
+        if not any(self.aside):
+            return body[self.begin :] if self.begin else body
+        start, stop = self.aside
+        return b"".join((body[self.begin : start], b"\n" * body.count(b"\n", start, stop), body[stop:]))
+
+    def n_aside(self, body: bytes) -> int:
+        """Return the number of lines below the names that hold no readings."""
+        return body.count(b"\n", *self.aside)
 
 
 def check_signs(separator: str | None, decimal: str | None) -> None:
@@ -67,36 +87,74 @@ def detect_dialect(body: bytes, skipped: int, options: ReadOptions, where: str) 
         options: Options that override detection.
         where: Name of the file, for messages.
     """
-    lines = [line for _, line in first_lines(body, SAMPLE_LINES + 1)]
-    separator = options.separator or _detect_separator(lines, where)
+    numbered = first_lines(body, SAMPLE_LINES + 1 + (options.skip_rows or 0))
+    numbered = [(number, line) for number, line in numbered if number + skipped >= (options.skip_rows or 0)]
+    lines = [line for _, line in numbered]
+    if not lines:
+        raise InputError(f"nothing is left below {options.skip_rows} lines", where=where, hint="pass fewer skip_rows=")
+    separator = options.separator or _detect_separator(lines)
     raw = [split_fields(line, separator) for line in lines]
     rows = [[cell.strip() for cell in row] for row in raw]
-    headerless = not (options.header if options.header is not None else _has_header(rows, options))
+    heading = Heading()
+    if options.header is not False:
+        heading = find_heading(rows, time=options.time, above=None if options.skip_rows is None else 0)
+    if not options.separator and len(rows[heading.names]) == 1:
+        raise InputError(
+            f"no separator splits the first line into columns: {quote(lines[0])}",
+            where=where,
+            hint="pass separator=, or skip_rows= if lines come before the names of the columns",
+        )
+    starts = _line_starts(body, numbered[-1][0])
+    begin, names = starts[numbered[heading.names][0]], raw[heading.names]
+    found = heading != Heading()
+    rows = [rows[heading.names], *rows[heading.readings :]]
+    headerless = not found and not (options.header if options.header is not None else _has_header(rows, options))
     # Column names are not numbers: decimal signs are searched below the header.
-    start = 0 if headerless else body.find(b"\n") if b"\n" in body else len(body)
+    end = body.find(b"\n", begin)
+    aside = (0, 0)
+    if heading.readings > heading.names + 1:
+        aside = starts[numbered[heading.names + 1][0]], starts[numbered[heading.readings][0]]
+    start = begin if headerless else aside[1] or (end if end >= 0 else len(body))
     decimal = options.decimal or _detect_decimal(body, start, rows, separator, where)
     first, second = rows[0], rows[1] if len(rows) > 1 else rows[0]
     columns = tuple(f"column {k + 1}" for k in range(len(second))) if headerless else tuple(first)
-    trimmed = 0 if headerless else sum(a != b for a, b in zip(raw[0], first, strict=True))
-    return Dialect(separator, decimal, columns, headerless, skipped + 1, trimmed)
+    units = {columns[k]: unit for k, unit in heading.units.items() if k < len(columns)}
+    return Dialect(
+        separator,
+        decimal,
+        columns,
+        headerless,
+        skipped + 1 + numbered[heading.names][0],
+        trimmed=0 if headerless else sum(a != b for a, b in zip(names, first, strict=True)),
+        begin=begin,
+        aside=aside,
+        units=units,
+        notes=tuple(heading.tell("line", [number + skipped + 1 for number, _ in numbered])),
+    )
 
 
-def _detect_separator(lines: Sequence[str], where: str) -> str:
-    """Return the separator that splits the first line and gives most lines the same number of fields."""
-    best = ("", 0.0)
+def _line_starts(body: bytes, last: int) -> list[int]:
+    """Return where the first lines of a text begin, up to one of them."""
+    starts = [0]
+    while len(starts) <= last:
+        starts.append(body.index(b"\n", starts[-1]) + 1)
+    return starts
+
+
+def _detect_separator(lines: Sequence[str]) -> str:
+    """Return the separator that gives most lines the same number of fields; one that splits the first line, if any."""
+    best, loose = ("", 0.0), (",", 0.0)
     for sign in SEPARATORS:
         rows = [split_fields(line, sign) for line in lines]
         width, count = Counter(map(len, rows)).most_common(1)[0]
         share = count / len(lines)
-        if sign == "," and best[1] > 0.5:
+        if sign == "," and max(best[1], loose[1]) > 0.5:
             break  # another separator works: commas inside its fields are decimal signs
         if width > 1 and len(rows[0]) > 1 and share > best[1]:
             best = (sign, share)
-    if not best[0]:
-        raise InputError(
-            f"no separator splits the first line into columns: {quote(lines[0])}", where=where, hint="pass separator="
-        )
-    return best[0]
+        if width > 1 and share > loose[1]:
+            loose = (sign, share)
+    return best[0] or loose[0]
 
 
 def _has_header(rows: Sequence[Sequence[str]], options: ReadOptions) -> bool:
@@ -106,7 +164,7 @@ def _has_header(rows: Sequence[Sequence[str]], options: ReadOptions) -> bool:
     """
     first = rows[0]
     below = rows[1] if len(rows) > 1 and rows[1] else first
-    if any(plain_name(cell) in TIME_NAMES or cell == options.time for cell in first):
+    if any(is_time_name(cell) or cell == options.time for cell in first):
         return True
     if any(looks_like_date(a) and looks_like_date(b) for a, b in zip(first, below, strict=False)):
         return False

@@ -16,11 +16,13 @@ import polars as pl
 from thence.errors import InputError, door, nearest, quote, require
 from thence.readings.cleaning import quote_names
 from thence.readings.findings import Finding
+from thence.readings.readers.heading import Heading, find_heading
 from thence.readings.readers.sheet_sizes import check_sheet_sizes
 from thence.readings.readers.table import ReadOptions, SourceTable, drop_blank_rows, fill_header
 
 __all__ = ["read_excel"]
 
+FIRST_ROWS = 50
 FIRST_DAY = date(1900, 1, 2)  # Excel stores a clock time as a day before it
 HINT = "open the file in a spreadsheet and save it again"
 TITLE = re.compile(r"(?P<kind>[^()]*[^()\s])\s*\((?P<unit>[^()]+)\)")
@@ -41,20 +43,22 @@ def read_excel(path: Path, options: ReadOptions) -> Iterator[SourceTable]:
         with door(
             InputError, where=f"{path}, sheet {quote(name)}", hint="open the file in a spreadsheet and save it again"
         ):
-            yield _read_sheet(path, book, name)
+            yield _read_sheet(path, book, name, options)
 
 
-def _read_sheet(path: Path, book: Any, name: str) -> SourceTable:
+def _read_sheet(path: Path, book: Any, name: str, options: ReadOptions) -> SourceTable:
     where = f"{path}, sheet {quote(name)}"
-    frame, raw = _read_cells(book, name)
+    frame, raw, heading = _read_cells(book, name, options)
     names = [column.strip() for column in raw]
     # A column with neither a name nor a value is only formatted.
     formatted = {k for k, column in enumerate(names) if not column and frame[:, k].null_count() == frame.height}
     notes: list[str] = []
+    units: dict[str, str] = {}
     error = None
     try:
-        unique, notes = fill_header(names, f"{where}, row 1", silent=formatted)
+        unique, notes = fill_header(names, f"{where}, row {heading.names + 1}", silent=formatted)
         frame.columns = list(unique)
+        units = {unique[k]: unit for k, unit in heading.units.items()}
     except InputError as duplicate:
         error = duplicate
     frame = frame[:, [k for k in range(frame.width) if k not in formatted]]
@@ -70,34 +74,39 @@ def _read_sheet(path: Path, book: Any, name: str) -> SourceTable:
         sheet=name,
         kind=_singular(title["kind"].lower()) if title else "",
         unit=title["unit"].replace("_", "/") if title else "",
-        place=lambda row: f"row {(row if rows is None else int(rows[row])) + 2}",
+        place=lambda row: f"row {(row if rows is None else int(rows[row])) + heading.readings + 1}",
         findings=(Finding("blank", blank, where=where),) if (blank := height - frame.height) else (),
-        notes=tuple(notes),
+        notes=(*heading.tell("row", range(1, heading.readings + 1)), *notes),
         error=error,
+        units=units,
     )
 
 
-def _read_cells(book: Any, sheet: str) -> tuple[pl.DataFrame, list[str]]:
-    """Return the cells below the first row, and the first row as names.
+def _read_cells(book: Any, sheet: str, options: ReadOptions) -> tuple[pl.DataFrame, list[str], Heading]:
+    """Return the cells below the names, the names, and where they were found.
 
     All cells are read as text, and columns of one type as that type. A library below makes 1.0 of TRUE in a column of
     numbers, and a day of 1899 of a clock time in a column of dates; such columns stay text, as in a CSV file.
     """
     texts = book.load_sheet(sheet, header_row=None, schema_sample_rows=None, dtypes="string").to_polars()
-    if not texts.width or not texts.height:
-        return pl.DataFrame(), []
-    names = ["" if cell is None else str(cell) for cell in texts.row(0)]
-    below = texts[1:]
+    if not texts.width or texts.height <= (options.skip_rows or 0):
+        return pl.DataFrame(), [], Heading()
+    first = texts.head(FIRST_ROWS + (options.skip_rows or 0)).fill_null("").rows()
+    heading = find_heading(
+        [[cell.strip() for cell in row] for row in first], time=options.time, above=options.skip_rows
+    )
+    names = list(first[heading.names])
+    below = texts[heading.readings :]
     if not below.height:
-        return below, names
+        return below, names, heading
     try:
-        typed = book.load_sheet(sheet, header_row=None, skip_rows=1, schema_sample_rows=None).to_polars()
+        typed = book.load_sheet(sheet, header_row=None, skip_rows=heading.readings, schema_sample_rows=None).to_polars()
     except Exception:  # no type holds all cells of some column, such as truth values and dates
-        return below, names
+        return below, names, heading
     if typed.shape != below.shape:  # leading or trailing blank rows that only one of them has
-        return below, names
+        return below, names, heading
     columns = [_choose_column(typed[:, k], below[:, k]).alias(f"column_{k}") for k in range(below.width)]
-    return pl.DataFrame(columns), names
+    return pl.DataFrame(columns), names, heading
 
 
 def _choose_column(typed: pl.Series, text: pl.Series) -> pl.Series:

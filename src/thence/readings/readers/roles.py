@@ -21,11 +21,11 @@ from thence.readings.readers.table import ReadOptions, SourceTable
 
 __all__ = [
     "SENSOR_NAMES",
-    "TIME_NAMES",
     "VALUE_NAMES",
     "NotDataError",
     "Roles",
     "find_roles",
+    "is_time_name",
     "looks_like_time",
     "plain_name",
 ]
@@ -66,12 +66,15 @@ ATTRIBUTES = (
     *("remarks", "label", "anomaly", "is_anomaly", "mode", "state", "valid", "validity"),
 )
 """Names of columns that describe a value and do not name its sensor."""
+NUMBER_NAMES = ("#", "no", "no.", "nr", "nr.", "record", "row", "row_number", "index", "idx", "line", "seq")
+"""Names of columns that may number the rows."""
 VALUE_NAMES = ("value", "reading", "measurement", "val", "result")
 
 UNIX_FLOOR = 1e8
 SAMPLE_ROWS = 10_000
 EVERY_ROW = "(rows)"
 FULL_TIME = r"^\s*\S*\d[-/. ]\S+.*\d:\d{2}"
+BRACKETED = re.compile(r"(?<=\S)\s*(\([^()]*\)|\[[^\[\]]*\])$")
 UNNAMED = re.compile(r"\(column \d+ without a name\)")
 
 
@@ -109,13 +112,23 @@ class Roles:
 
 
 def plain_name(name: str) -> str:
-    """Normalise a column name to the spelling of the lists of known names.
+    """Normalise a column name to the spelling of the lists of known names; a format or unit in brackets is left out.
 
     Examples:
-        >>> [plain_name(name) for name in ("Sensor ID", "_field", "Date-Time")]
-        ['sensor_id', 'field', 'date_time']
+        >>> [plain_name(name) for name in ("Sensor ID", "_field", "Date-Time", "Time (HH:MM)")]
+        ['sensor_id', 'field', 'date_time', 'time']
     """
-    return re.sub(r"[\s_-]+", "_", name.strip().lower()).strip("_")
+    return re.sub(r"[\s_-]+", "_", BRACKETED.sub("", name.strip()).lower()).strip("_")
+
+
+def is_time_name(name: str) -> bool:
+    """Return whether a column with this name holds times.
+
+    Examples:
+        >>> is_time_name("Date (MM/DD/YYYY)"), is_time_name("flow")
+        (True, False)
+    """
+    return plain_name(name) in TIME_NAMES
 
 
 def looks_like_time(cell: str) -> bool:
@@ -198,7 +211,16 @@ def find_roles(table: SourceTable, options: ReadOptions, *, alone: bool = True) 
             where=table.name,
             hint="pass separator= if lines are split in the wrong places",
         )
-    return Roles("wide", time, sensors=tuple(rest), ignored=ignored)
+    numbers = [name for name in rest if _numbers_rows(table, name, options)]
+    sensors = [name for name in rest if name not in numbers] or rest
+    return Roles("wide", time, sensors=tuple(sensors), ignored=(*ignored, *(n for n in rest if n not in sensors)))
+
+
+def _numbers_rows(table: SourceTable, name: str, options: ReadOptions) -> bool:
+    """Return whether a column only numbers the rows, by its name and its first cells."""
+    if plain_name(name) not in NUMBER_NAMES or options.is_numeric(name) or options.is_categorical(name):
+        return False
+    return table.schema[name].is_integer() and _counts_up(table, name)
 
 
 def _time_column(table: SourceTable, columns: Sequence[str], options: ReadOptions) -> tuple[str, list[str]]:
@@ -206,7 +228,7 @@ def _time_column(table: SourceTable, columns: Sequence[str], options: ReadOption
 
     Of several, it is the one that tells the rows apart: a date repeats all day, a full time stamp does not.
     """
-    named = [name for name in columns if plain_name(name) in TIME_NAMES]
+    named = [name for name in columns if is_time_name(name)]
     dated = [name for name in columns if table.schema[name].is_temporal()]
     texts = [name for name in columns if table.schema[name] == pl.String]
     first = _first_cells(table, {*named, *texts} if named or dated else columns)

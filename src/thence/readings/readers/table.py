@@ -47,6 +47,7 @@ class ReadOptions:
     separator: str | None = None
     decimal: str | None = None
     header: bool | None = None
+    skip_rows: int | None = None
     encoding: str | None = None
     time_format: str | None = None
     timezone: str | None = None
@@ -107,6 +108,7 @@ class SourceTable:
         notes: What the reader decided, for the report.
         error: Error to raise if the table turns out to be data; a cover sheet may have any content.
         kinds: Kind and unit by sensor id, if the source says so.
+        units: Unit by column, if the source says so.
         measured: Ids of sensors that are known to read numbers, not states.
         record: What was read from a store, for provenance.
     """
@@ -126,6 +128,7 @@ class SourceTable:
     notes: tuple[str, ...] = ()
     error: InputError | None = None
     kinds: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
     measured: frozenset[str] = frozenset()
     record: Mapping[str, Any] | None = None
 

@@ -23,7 +23,7 @@ from thence.readings.readers.dialect import Dialect, detect_dialect, numbers_wit
 from thence.readings.readers.encoding import read_utf8
 from thence.readings.readers.large_text import LARGE, copy_blocks, iter_blocks, starts_large
 from thence.readings.readers.lines import count_fields, plain_ends, rewrite
-from thence.readings.readers.roles import OTHER_SENSOR_NAMES, SENSOR_NAMES, TIME_NAMES, plain_name
+from thence.readings.readers.roles import OTHER_SENSOR_NAMES, SENSOR_NAMES, is_time_name, plain_name
 from thence.readings.readers.table import ReadOptions, SourceTable, drop_blank_rows, fill_header
 
 __all__ = ["read_text"]
@@ -53,6 +53,7 @@ def _read_table(path: Path, options: ReadOptions) -> SourceTable:
     if dialect.trimmed:
         more.append(f"removed spaces around {dialect.trimmed} column names")
     dialect = replace(dialect, columns=names)
+    aside, body = dialect.n_aside(body), dialect.readings(body)
     scanned = _scan_lines(body, dialect, str(path))
     if not scanned.sound:
         body, begins = rewrite(body, dialect.separator, str(path), first_line=dialect.first_line)
@@ -70,14 +71,15 @@ def _read_table(path: Path, options: ReadOptions) -> SourceTable:
         """Row numbers must give the lines of the file, whatever was dropped before them."""
         return f"line {scanned.line_of((row if kept is None else int(kept[row])) + header)}"
 
-    counts = (("ragged", scanned.ragged), ("blank", height - frame.height))
+    counts = (("ragged", scanned.ragged), ("blank", height - frame.height - aside))
     return replace(
         base,
         frame=frame.lazy(),
         headerless=dialect.headerless,
         decimal=dialect.decimal,
         place=place,
-        notes=(*notes, *more),
+        notes=(*notes, *dialect.notes, *more),
+        units=dialect.units,
         findings=tuple(Finding(what, n, where=str(path)) for what, n in counts if n),
     )
 
@@ -99,8 +101,11 @@ def _read_large(path: Path, options: ReadOptions) -> SourceTable:
     def read(types: Mapping[str, pl.DataType]) -> Iterator[pl.DataFrame]:
         counts.clear()
         for body, line in iter_blocks(path, options.encoding):
-            here = replace(dialect, first_line=line, headerless=dialect.headerless or line > dialect.first_line)
-            body = plain_ends(body)
+            body, aside = plain_ends(body), 0
+            if line > dialect.first_line:
+                here = replace(dialect, first_line=line, headerless=True)
+            else:
+                here, line, aside, body = dialect, dialect.first_line, dialect.n_aside(body), dialect.readings(body)
             scanned = _scan_lines(body, here, where)
             if not scanned.sound or scanned.ragged:
                 if scanned.sound and options.on_error == "raise":
@@ -110,7 +115,7 @@ def _read_large(path: Path, options: ReadOptions) -> SourceTable:
             kept, _ = drop_blank_rows(frame)
             counts["ragged"] += scanned.ragged
             counts["lines"] += scanned.lines
-            counts["blank"] += frame.height - kept.height
+            counts["blank"] += frame.height - kept.height - aside
             yield kept
 
     frame = copy_blocks(read, where=where)
@@ -123,7 +128,12 @@ def _read_large(path: Path, options: ReadOptions) -> SourceTable:
         headerless=dialect.headerless,
         decimal=dialect.decimal,
         place=lambda row: f"row {row + 1} below the header",
-        notes=(*notes, f"more than {size} MiB of text: scanned from a temporary copy, and checked when it is windowed"),
+        units=dialect.units,
+        notes=(
+            *dialect.notes,
+            *notes,
+            f"more than {size} MiB of text: scanned from a temporary copy, and checked when it is windowed",
+        ),
         findings=tuple(Finding(what, counts[what], where=where) for what in ("ragged", "blank") if counts[what]),
     )
 
@@ -249,5 +259,5 @@ def _text_columns(dialect: Dialect, options: ReadOptions) -> list[str]:
         return list(names)  # ids of a long table, or ids made with name=: any column may hold their states
     as_text = {options.sensor, *options.categorical}
     if options.time_format is not None and "%" in options.time_format:
-        as_text |= {options.time, names[0], *(name for name in names if plain_name(name) in TIME_NAMES)}
+        as_text |= {options.time, names[0], *(name for name in names if is_time_name(name))}
     return [name for name in names if name in as_text or plain_name(name) in (*SENSOR_NAMES, *OTHER_SENSOR_NAMES)]
