@@ -111,6 +111,17 @@ class ReadReport:
         findings = _count_once(findings, earlier)
         return replace(self, findings=(*earlier, *findings), pending=())
 
+    def remarks(self) -> list[str]:
+        """Return what a reader of results should know of how the data was read: all but the missing readings.
+
+        Examples:
+            >>> found = (Finding("missing", 2, "n1"), Finding("infinite", 1, "n2"))
+            >>> ReadReport(found, notes=("times are UTC",)).remarks()
+            ["1 infinite values: set to missing (sensor 'n2')", 'times are UTC']
+        """
+        found = {finding.what for finding in self.findings} - {"missing"}
+        return [*(self._line(what) for what in MEANING if what in found), *self.notes]
+
     def to_dict(self) -> dict[str, object]:
         """Return the report as a plain dict that JSON can hold."""
         return {

@@ -9,7 +9,7 @@ This module arranges arrays; it reads, discretizes and bins nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -27,6 +27,7 @@ SEPARATOR = "/"
 """Between the name of a system and an id of it."""
 
 CALENDAR = ("hour", "weekday")
+MOST_NAMED = 3
 
 
 def qualified(site: str, id: str) -> str:
@@ -127,8 +128,9 @@ def pool_readings(parts: Mapping[str, WindowedReadings]) -> PooledReadings:
             states[qualified(name, id)] = (_pad(codes, n_frames, -1), categories)
         aggregates |= {qualified(name, id): how for id, how in part.aggregates.items()}
         found = [replace(f, sensor=qualified(name, f.sensor) if f.sensor else "") for f in part.report.findings]
-        report = report.extended(found, notes=[f"{name}: {note}" for note in part.report.notes])
+        report = report.extended(found)
         report = replace(report, sources=(*report.sources, *part.report.sources))
+    report = report.extended(notes=_tell_once({name: part.report.notes for name, part in parts.items()}))
     names = dict.fromkeys(n for part in parts.values() for n, array in part.derived.items() if array.ndim == 2)
     derived = {n: _side_by_side([part.derived[n] for part in parts.values()], n_frames) for n in names}
     derived_states: dict[str, dict[str, StateCodes]] = {}
@@ -151,13 +153,31 @@ def pool_readings(parts: Mapping[str, WindowedReadings]) -> PooledReadings:
         "derived_states": derived_states,
         "aggregates": aggregates,
         "report": report,
-        "notes": tuple(f"{name}: {note}" for name, part in parts.items() for note in part.notes),
+        "notes": tuple(_tell_once({name: part.notes for name, part in parts.items()})),
         "site_times": {name: part.times for name, part in parts.items()},
         "calendars": calendars,
     }
     # What windows of all systems have in common, such as their length, is taken from the longest.
     rest = {f.name: getattr(longest, f.name) for f in fields(WindowedReadings) if f.name not in own}
     return PooledReadings(**rest, **own)
+
+
+def _tell_once(notes: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return the notes of all systems, each once, with the systems that it is about.
+
+    Examples:
+        >>> _tell_once({"north": ["times are UTC", "no kind"], "south": ["times are UTC"]})
+        ['north, south: times are UTC', 'north: no kind']
+    """
+    about: dict[str, list[str]] = {}
+    for name, some in notes.items():
+        for note in some:
+            about.setdefault(note, []).append(name)
+    every = f"all {len(notes)} systems"
+    return [
+        f"{every if len(names) == len(notes) > MOST_NAMED else ', '.join(names)}: {note}"
+        for note, names in about.items()
+    ]
 
 
 def _units_of_kinds(parts: Mapping[str, WindowedReadings]) -> dict[str, str]:

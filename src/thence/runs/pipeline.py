@@ -444,7 +444,7 @@ def _run_on(
         if laws and best.config.refine.most:
             kept = best._replace(rules=drop_implied(best.rules, laws))
         logic = [note for part in (known, laws, controls) if part is not None for note in part.notes]
-        run = _finish(kept, miner, readings.notes, inputs, seconds, logic)
+        run = _finish(kept, miner, [*readings.report.remarks(), *readings.notes], inputs, seconds, logic)
         parts = (("known", known), ("laws", laws), ("controls", controls))
         counted = {name: len(part) for name, part in parts if part is not None}
         summary = {**run.summary, **counted}

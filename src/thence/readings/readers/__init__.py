@@ -7,7 +7,7 @@ do not aggregate. How to add a file format is described in ``.files``.
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -234,11 +234,11 @@ def _read(
     parts, whole = _find_states(parts, families, measured, options)
     sensors = [Sensor(id, *described[id], categorical=bool(state) or id in whole) for id, (state, _) in found.items()]
     if texts := [id for id, (state, _) in found.items() if state and not options.is_categorical(id)]:
-        more.append(f"read as states, since no cell is a number, in {len(texts)} sensors: {quote_names(texts)}")
+        more.append(f"read as states, since no cell is a number, in {_count_sensors(texts)}: {quote_names(texts)}")
     if whole:
         more.append(
-            f"read as states, since they are whole numbers of which few differ, in {len(whole)} "
-            f"sensor{'s' * (len(whole) > 1)}: {quote_names(whole)}"
+            f"read as states, since they are whole numbers of which few differ, in {_count_sensors(whole)}: "
+            f"{quote_names(whole)}"
         )
     _require_ignored(options.ignore, [*found, *(name for table in tables for name in table.schema)], named)
     kept = [id for id in found if not options.ignores(id)]
@@ -250,6 +250,10 @@ def _read(
     report = ReadReport(tuple(findings), tuple(dict.fromkeys([*notes, *more])), sources=records)
     data = _combine(parts, sensors, report, options, named, long=any(r.layout != "wide" for _, r in filled))
     return data if len(kept) == len(found) else data.select(kept)
+
+
+def _count_sensors(ids: Sized) -> str:
+    return f"{len(ids)} sensor{'s' * (len(ids) != 1)}"
 
 
 def _require_ignored(ignore: Iterable[str], names: Iterable[str], where: str) -> None:
