@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import thence as th
+from thence.graph.binding import Binding
 from thence.graph.knowledge_graph import Edge, KnowledgeGraph, Node
-from thence.graph.sensor_kinds import find_kinds
+from thence.graph.sensor_kinds import find_kinds, with_kinds_of
 from thence.readings.sensors import Sensor, SensorData
 
 
@@ -108,3 +109,25 @@ def test_levels_and_pressures_are_two_kinds_of_a_lifted_table() -> None:
     table = th.transactions(data, graph, enrich="lifted", windows="1h", bins=3)
     kinds = {f.label for f in table.features if f.subject and not f.reads and f.aspect == "measurement"}
     assert kinds == {"pressure", "level"}
+
+
+def test_states_of_a_kind_that_others_read_as_numbers_are_numbers_and_told() -> None:
+    times = [datetime(2024, 1, 1, tzinfo=UTC) + timedelta(minutes=k) for k in range(60)]
+    frame = pl.DataFrame(
+        {
+            "time": times,
+            "v1": [k + 0.5 for k in range(60)],
+            "v2": [k % 2 for k in range(60)],
+            "on": [k % 2 for k in range(60)],
+        }
+    )
+    data = th.read_sensors(frame)
+    assert [sensor.categorical for sensor in data.sensors] == [False, True, True]
+    graph = graph_of(node("a", "Valve_Command"), node("b", "Valve_Command"), node("c", "On_Off_Status"))
+    read = with_kinds_of(data, graph, Binding({"v1": "a", "v2": "b", "on": "c"}))
+    assert [sensor.categorical for sensor in read.sensors] == [False, False, True]
+    assert [note for note in read.report.notes if "after all" in note] == [
+        "read as numbers after all, since they have a unit, or others of their kind read numbers: 'v2'"
+    ]
+    kept = with_kinds_of(data, graph, Binding({"v1": "a", "v2": "b", "on": "c"}), states=["v*"])
+    assert kept.sensor("v2").categorical and not any("after all" in note for note in kept.report.notes)

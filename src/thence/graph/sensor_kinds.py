@@ -20,6 +20,7 @@ from thence.graph.matching import most_specific_label
 from thence.graph.name_rules import WATER_LETTERS
 from thence.graph.ontology import Ontology
 from thence.graph.records import list_values
+from thence.readings.cleaning import quote_names
 from thence.readings.sensors import Sensor, SensorData
 
 __all__ = ["FoundKinds", "find_kinds", "plain_name", "with_kinds_of"]
@@ -94,21 +95,28 @@ def with_kinds_of(
     data = sensors.with_kinds(found.kinds, notes=found.notes)
     given = tuple(states)
     measured = {s.kind for s in data.sensors if s.kind and not s.categorical}
+    numbers: list[str] = []
     for sensor in data.sensors:
         quantity = sensor.id in found.kinds and sensor.categorical and (sensor.unit or sensor.kind in measured)
-        if quantity and not any(fnmatch.fnmatchcase(sensor.id, pattern) for pattern in given):
-            data = _as_numbers(data, sensor.id)
-    return data
+        if not quantity or any(fnmatch.fnmatchcase(sensor.id, pattern) for pattern in given):
+            continue
+        if (read := _as_numbers(data, sensor.id)) is not None:
+            data = read
+            numbers.append(sensor.id)
+    if not numbers:
+        return data
+    why = "since they have a unit, or others of their kind read numbers"
+    return data.with_kinds({}, notes=[f"read as numbers after all, {why}: {quote_names(numbers)}"])
 
 
-def _as_numbers(data: SensorData, sensor: str) -> SensorData:
+def _as_numbers(data: SensorData, sensor: str) -> SensorData | None:
     """The readings with a sensor read as numbers, if all its states are numbers and in memory."""
     if data.report.pending:
-        return data
+        return None
     try:
         return data.with_states(numbers=[sensor])
     except InputError:
-        return data
+        return None
 
 
 def find_kinds(
