@@ -89,7 +89,7 @@ def _subject(control: Control) -> str:
     feature = control.actuator_feature
     kind = feature.label.replace("_", " ")
     if not feature.place:
-        return format_sensor(feature)
+        return format_sensor(feature.subject, feature.unit)
     if kind.lower() in _STATUS or names_a_point(feature.place, kind):
         return feature.place
     return f"the {kind} of {feature.place}"
@@ -105,7 +105,7 @@ def _event(control: Control) -> str:
 def _reading(feature: Feature) -> str:
     kind = feature.label.replace("_", " ")
     if not feature.place:
-        return format_sensor(feature)
+        return format_sensor(feature.subject, feature.unit)
     if names_a_point(feature.place, kind):
         return feature.place
     return f"the {kind or feature.subject} of {feature.place}"
@@ -142,7 +142,7 @@ def _premise(item: Item) -> str:
     """Format a second condition: ``while Pump 3 is open``, ``from 22:00 to 06:00``."""
     feature = item.feature
     if feature.role is not Role.TIME:
-        return f"while {feature.place or format_sensor(feature)} is {item.value}"
+        return f"while {feature.place or format_sensor(feature.subject, feature.unit)} is {item.value}"
     interval = item.interval or item.negated().interval
     if interval is None:
         return f"while {format_clause(item)}"

@@ -16,7 +16,7 @@ from thence.explorer.schema import Envelope, SeriesPage
 from thence.readings.pooling import PooledReadings, site_of_id
 from thence.readings.sensors import Sensor
 from thence.readings.windows import WindowedReadings
-from thence.rules.english import format_unit
+from thence.rules.english import format_sensor, format_unit
 
 __all__ = ["MOST_POINTS", "MOST_SERIES", "envelope", "series_page"]
 
@@ -91,7 +91,7 @@ def _one(
     at, low, high = envelope(times[part], values, points=points)
     return {
         "sensor": sensor.id,
-        "name": sensor.id,
+        "name": format_sensor(sensor.id, sensor.unit),
         "kind": sensor.kind,
         "unit": format_unit(sensor.unit),
         "states": list(states),

@@ -58,7 +58,7 @@ def make_control_card(evidence: Evidence, position: int) -> Card | None:
         "key": f"control-{position}",
         "about": "control",
         "id": position,
-        "place": " – ".join(dict.fromkeys(series.node or series.sensor for series, _ in drawn)),
+        "place": " – ".join(dict.fromkeys(series.node or series.name for series, _ in drawn)),
         "why": _why(period, len(inside), int(held[cut].sum()), len(after), int(known.sum())),
         "traces": traces,
         "held": join_frames(held[cut], readings.times, readings.every, first=period.start),

@@ -21,7 +21,7 @@ from thence.readings.steps import format_duration
 from thence.report.evidence import Evidence
 from thence.report.periods import as_milliseconds
 from thence.report.schema import Band, Trace
-from thence.rules.english import format_number, format_test, format_unit
+from thence.rules.english import format_number, format_sensor, format_test, format_unit
 from thence.rules.items import Feature, Item, Operator, Role
 from thence.tables.discretization import Binning
 from thence.tables.enrich.stars import series_at_focus
@@ -101,7 +101,8 @@ def sensor_series(evidence: Evidence, sensor: str, *, name: str = "", kind: str 
         return None
     bound = evidence.node_of.get(sensor, "")
     what = (kind or own.kind).replace("_", " ")
-    role = _role(what, node or bound, sensor)
+    name_of = format_sensor(sensor, own.unit)
+    role = _role(what, node or bound, name_of)
     if plain == "change":
         role = f"the change of {role}"
     elif time is not None and time.form is TimeForm.LAG:
@@ -112,7 +113,7 @@ def sensor_series(evidence: Evidence, sensor: str, *, name: str = "", kind: str 
         ranks = evidence.bins.binnings.get(evidence.bins.group(kind="", sensor=sensor, name=base))
     assert len(values) == len(readings)
     place = node or bound
-    return Series(sensor, sensor, own.kind, own.unit, place, role, values, states, _known(bound, place), ranks)
+    return Series(name_of, sensor, own.kind, own.unit, place, role, values, states, _known(bound, place), ranks)
 
 
 def _role(what: str, node: str, sensor: str) -> str:

@@ -310,25 +310,25 @@ def _calendar_text(item: Item) -> str:
     return str(item.value)
 
 
-def format_sensor(feature: Feature) -> str:
-    """Return the id of a sensor; a unit in brackets after it is left out, since it is told with the readings.
+def format_sensor(id: str, unit: str) -> str:
+    """Return the id of a sensor without its unit in brackets, which is told with its readings.
 
     Args:
-        feature: A feature of the sensor.
+        id: The id.
+        unit: The unit of the sensor.
 
     Examples:
-        >>> format_sensor(Feature("GHI (W/m^2)", unit="W/m^2")), format_sensor(Feature("GHI (W/m^2)"))
-        ('GHI', 'GHI (W/m^2)')
+        >>> format_sensor("GHI (W/m^2)", "W/m^2"), format_sensor("GHI (W/m^2)", ""), format_sensor("pump", "m")
+        ('GHI', 'GHI (W/m^2)', 'pump')
     """
-    name, unit = feature.subject, feature.unit
-    ends = [f"({unit})", f"[{unit}]"] if unit else []
-    return next((bare for end in ends if name.endswith(end) and (bare := name.removesuffix(end).rstrip(" _-"))), name)
+    ends = (f"({unit})", f"[{unit}]") if unit else ()
+    return next((bare for end in ends if id.endswith(end) and (bare := id.removesuffix(end).rstrip(" _-"))), id)
 
 
 def _sensor_name(feature: Feature) -> str:
     kind = feature.label.replace("_", " ")
     if feature.role is Role.SENSOR and not feature.place:
-        return format_sensor(feature)
+        return format_sensor(feature.subject, feature.unit)
     if names_a_point(feature.place, kind):
         return feature.place
     noun = f"{kind} sensor" if kind else f"sensor {feature.subject}"
