@@ -30,8 +30,9 @@ from thence.readings.readers.few_values import find_few_values, read_as_states, 
 from thence.readings.readers.files import find_paths, note_skipped, read_tables
 from thence.readings.readers.frames import table_from_frame
 from thence.readings.readers.kinds import KindPattern, Kinds, resolve_kinds
+from thence.readings.readers.missing_codes import note_codes
 from thence.readings.readers.roles import NotDataError, Roles, find_roles
-from thence.readings.readers.table import MISSING_WORDS, LayoutOption, ReadOptions, SourceTable
+from thence.readings.readers.table import MISSING_WORDS, NUMBER, LayoutOption, ReadOptions, SourceTable
 from thence.readings.readers.times import check_format
 from thence.readings.readers.units import unit_of_name
 from thence.readings.sensors import Sensor, SensorData
@@ -107,7 +108,8 @@ def read_sensors(
             like numbers. Text, truth values and whole numbers of which few differ are states by default.
         numeric: Ids of sensors, or patterns, whose readings are numbers although they are whole and few differ.
         ignore: Columns and sensors to leave out: names, or glob patterns such as ``"*_flag"``.
-        missing: Strings or numbers that mean a missing reading.
+        missing: Strings or numbers that mean a missing reading. Numbers alone add to the usual words (``NA``, ``null``,
+            …); words replace them.
         name: Template of the sensor ids, with ``{column}``, ``{file}``, ``{sheet}`` and ``{kind}``.
         on_error: ``"raise"`` stops at data that cannot be used as it is; ``"repair"`` repairs it and counts repairs in
             the report.
@@ -166,7 +168,7 @@ def read_sensors(
         categorical=_as_set(categorical),
         numeric=_as_set(numeric),
         ignore=_as_set(ignore),
-        missing=_as_strings(missing),
+        missing=_missing_words(missing),
         name=name,
         on_error=on_error,
         max_loss=max_loss,
@@ -240,6 +242,7 @@ def _read(
             f"read as states, since they are whole numbers of which few differ, in {_count_sensors(whole)}: "
             f"{quote_names(whole)}"
         )
+    more += note_codes(parts, {sensor.id for sensor in sensors if not sensor.categorical})
     _require_ignored(options.ignore, [*found, *(name for table in tables for name in table.schema)], named)
     kept = [id for id in found if not options.ignores(id)]
     if not kept:
@@ -298,8 +301,11 @@ def _group_notes(parts: Sequence[TypedTable]) -> list[str]:
     return [f"{at[0] if len(at) == 1 else f'{len(at)} sources'}: {note}" for note, at in places.items()]
 
 
-def _as_strings(words: Iterable[str | float] | str | float) -> tuple[str, ...]:
-    return tuple(str(word) for word in ((words,) if isinstance(words, (str, int, float)) else words))
+def _missing_words(given: Iterable[str | float] | str | float) -> tuple[str, ...]:
+    words = tuple(str(word) for word in ((given,) if isinstance(given, (str, int, float)) else given))
+    if words and all(NUMBER.fullmatch(word.strip().replace(",", ".")) for word in words):
+        return (*MISSING_WORDS, *words)
+    return words
 
 
 def _shown(source: Any) -> str | None:

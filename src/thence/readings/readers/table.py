@@ -24,7 +24,7 @@ from thence.readings.findings import Finding
 from thence.readings.losses import MAX_LOSS
 from thence.readings.readers.databases import DatabaseOptions
 
-__all__ = ["MISSING_WORDS", "LayoutOption", "ReadOptions", "SourceTable", "drop_blank_rows", "fill_header"]
+__all__ = ["MISSING_WORDS", "NUMBER", "LayoutOption", "ReadOptions", "SourceTable", "drop_blank_rows", "fill_header"]
 
 LayoutOption = Literal["auto", "wide", "long", "files"]
 
@@ -34,6 +34,7 @@ MISSING_WORDS = ("", "NA", "N/A", "NaN", "nan", "NAN", "null", "NULL", "None", *
 
 MOST_SHOWN = 12
 NUMBER = re.compile(r"[+-]?(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+"""A number with a decimal point."""
 
 
 @dataclass(frozen=True)

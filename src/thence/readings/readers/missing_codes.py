@@ -1,0 +1,89 @@
+"""Codes among readings: numbers such as −999 that loggers write where there is no reading.
+
+They are noted and not removed: only the user knows what a number means. A number is noted if it is one that is used as
+a code, is the lowest or highest of its sensor, occurs again, and is farther from all other readings than these are from
+each other. Only what is in memory is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+import polars as pl
+
+from thence.readings.cleaning import quote_names
+from thence.readings.frames import collect
+from thence.readings.readers.columns import TypedTable
+from thence.readings.readers.few_values import MOST_COLUMNS
+
+__all__ = ["note_codes"]
+
+LEAST_TIMES = 2
+_SAME_DIGITS = [int(digit * length) for digit in "789" for length in range(2, 7)]
+_PLAIN = [*_SAME_DIGITS, 99.9, 99.99, 999.9, 999.99, 9999.9, 9900, 99900, 6999, 7999, 32767, 32768, 65535, 1e30]
+CODES = frozenset(float(sign * code) for code in _PLAIN for sign in (1, -1))
+
+Extremes = Iterator[tuple[str, float | None, float | None]]
+
+
+def note_codes(parts: Iterable[TypedTable], ids: Collection[str]) -> list[str]:
+    """Return notes about numbers that look like codes.
+
+    Args:
+        parts: The typed tables.
+        ids: The sensors that read numbers.
+    """
+    found: dict[float, dict[str, None]] = {}
+    for part in parts:
+        own = [id for id in part.categorical if id in ids]
+        if not part.table.in_memory or not own:
+            continue
+        for id, low, high in _extremes_of_columns(part, own) if part.wide else _extremes_of_rows(part, own):
+            for value in {low, high}:
+                if value is not None and value in CODES and _stands_apart(part, id, value):
+                    found.setdefault(value, {})[id] = None
+    return [_tell(value, list(sensors)) for value, sensors in sorted(found.items())]
+
+
+def _tell(value: float, sensors: Sequence[str]) -> str:
+    named = f"sensor {quote_names(sensors)}" if len(sensors) == 1 else f"{len(sensors)} sensors: {quote_names(sensors)}"
+    return f"{value:g} looks like a code and not like a reading; missing={value:g} would leave it out of {named}"
+
+
+def _extremes_of_columns(part: TypedTable, ids: Sequence[str]) -> Extremes:
+    for start in range(0, len(ids), MOST_COLUMNS):
+        some = ids[start : start + MOST_COLUMNS]
+        numbers = [pl.col(id).cast(pl.Float64) for id in some]
+        query = part.frame.select(
+            *(number.min().alias(f"{k} low") for k, number in enumerate(numbers)),
+            *(number.max().alias(f"{k} high") for k, number in enumerate(numbers)),
+        )
+        row = collect(query, source=part.table.name).row(0)
+        yield from zip(some, row[: len(some)], row[len(some) :], strict=True)
+
+
+def _extremes_of_rows(part: TypedTable, ids: Sequence[str]) -> Extremes:
+    value = pl.col("value").cast(pl.Float64)
+    rows = part.frame.group_by(pl.col("sensor").cast(pl.String)).agg(
+        value.min().alias("low"), value.max().alias("high")
+    )
+    wanted = set(ids)
+    for id, low, high in collect(rows, source=part.table.name).iter_rows():
+        if id in wanted:
+            yield id, low, high
+
+
+def _stands_apart(part: TypedTable, id: str, code: float) -> bool:
+    """Return whether a number occurs again, and is far from all others of its sensor."""
+    frame, column = (part.frame, id) if part.wide else (_rows_of(part, id), "value")
+    number = pl.col(column).cast(pl.Float64)
+    others = number.filter(number.is_finite() & (number != code))
+    query = frame.select((number == code).sum().alias("n"), others.min().alias("low"), others.max().alias("high"))
+    times, low, high = collect(query, source=part.table.name).row(0)
+    if times < LEAST_TIMES or low is None:
+        return False
+    return bool(min(abs(code - low), abs(code - high)) > high - low)
+
+
+def _rows_of(part: TypedTable, id: str) -> pl.LazyFrame:
+    return part.frame.filter(pl.col("sensor").cast(pl.String) == id)
