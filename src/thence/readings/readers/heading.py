@@ -24,6 +24,10 @@ Rows = Sequence[Sequence[str]]
 NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?")
 
 
+MOST_COLUMNS = 50
+"""Among so many columns a time is searched: tables have thousands."""
+
+
 @dataclass(frozen=True)
 class Heading:
     """Where the names and the readings of a table begin.
@@ -93,7 +97,7 @@ def _first_reading(rows: Rows, begin: int) -> int | None:
     width = _usual_width(rows)
     for k in range(begin, len(rows) - 1):
         row, below = rows[k], rows[k + 1]
-        if len(row) == len(below) == width > 1 and any(map(_are_dates, row, below)):
+        if len(row) == len(below) == width > 1 and any(map(_are_dates, row[:MOST_COLUMNS], below)):
             return k
     return None
 
