@@ -24,6 +24,8 @@ _PLAIN = [*_SAME_DIGITS, 99.9, 99.99, 999.9, 999.99, 9999.9, 9900, 99900, 6999, 
 CODES = frozenset(float(sign * code) for code in _PLAIN for sign in (1, -1))
 
 Extremes = Iterator[tuple[str, float | None, float | None]]
+Counts = Iterator[tuple[str, float, int, float | None, float | None]]
+"""Of a sensor and a code: how often it is read, and the lowest and the highest other reading."""
 
 
 def note_codes(parts: Iterable[TypedTable], ids: Collection[str]) -> list[str]:
@@ -33,16 +35,23 @@ def note_codes(parts: Iterable[TypedTable], ids: Collection[str]) -> list[str]:
         parts: The typed tables.
         ids: The sensors that read numbers.
     """
-    found: dict[float, dict[str, None]] = {}
+    found: dict[float, set[str]] = {}
     for part in parts:
         own = [id for id in part.categorical if id in ids]
         if not part.table.in_memory or not own:
             continue
-        for id, low, high in _extremes_of_columns(part, own) if part.wide else _extremes_of_rows(part, own):
-            for value in {low, high}:
-                if value is not None and value in CODES and _stands_apart(part, id, value):
-                    found.setdefault(value, {})[id] = None
-    return [_tell(value, list(sensors)) for value, sensors in sorted(found.items())]
+        extremes = _extremes_of_columns(part, own) if part.wide else _extremes_of_rows(part, own)
+        likely = [(id, end) for id, *ends in extremes for end in ends if end is not None and end in CODES]
+        counted = _count_in_columns(part, likely) if part.wide else _count_in_rows(part, likely)
+        for id, code, times, low, high in counted:
+            if (
+                times >= LEAST_TIMES
+                and low is not None
+                and high is not None
+                and min(abs(code - low), abs(code - high)) > high - low
+            ):
+                found.setdefault(code, set()).add(id)
+    return [_tell(value, sorted(sensors)) for value, sensors in sorted(found.items())]
 
 
 def _tell(value: float, sensors: Sequence[str]) -> str:
@@ -73,17 +82,29 @@ def _extremes_of_rows(part: TypedTable, ids: Sequence[str]) -> Extremes:
             yield id, low, high
 
 
-def _stands_apart(part: TypedTable, id: str, code: float) -> bool:
-    """Return whether a number occurs again, and is far from all others of its sensor."""
-    frame, column = (part.frame, id) if part.wide else (_rows_of(part, id), "value")
-    number = pl.col(column).cast(pl.Float64)
+def _count_in_columns(part: TypedTable, likely: Sequence[tuple[str, float]]) -> Counts:
+    for start in range(0, len(likely), MOST_COLUMNS):
+        some = likely[start : start + MOST_COLUMNS]
+        query = part.frame.select(
+            one.alias(f"{k} {what}")
+            for k, (id, code) in enumerate(some)
+            for what, one in zip(("times", "low", "high"), _compare(pl.col(id), pl.lit(code)), strict=True)
+        )
+        row = collect(query, source=part.table.name).row(0)
+        for k, (id, code) in enumerate(some):
+            yield id, code, *row[3 * k : 3 * k + 3]
+
+
+def _count_in_rows(part: TypedTable, likely: Sequence[tuple[str, float]]) -> Counts:
+    codes = pl.LazyFrame(likely, schema={"sensor": pl.String, "code": pl.Float64}, orient="row")
+    rows = part.frame.select(pl.col("sensor").cast(pl.String), "value").join(codes, on="sensor")
+    times, low, high = _compare(pl.col("value"), pl.col("code"))
+    query = rows.group_by("sensor", "code").agg(times.alias("times"), low.alias("low"), high.alias("high"))
+    yield from collect(query, source=part.table.name).iter_rows()
+
+
+def _compare(column: pl.Expr, code: pl.Expr) -> tuple[pl.Expr, pl.Expr, pl.Expr]:
+    """Return how often a number is read, and the lowest and the highest other."""
+    number = column.cast(pl.Float64)
     others = number.filter(number.is_finite() & (number != code))
-    query = frame.select((number == code).sum().alias("n"), others.min().alias("low"), others.max().alias("high"))
-    times, low, high = collect(query, source=part.table.name).row(0)
-    if times < LEAST_TIMES or low is None:
-        return False
-    return bool(min(abs(code - low), abs(code - high)) > high - low)
-
-
-def _rows_of(part: TypedTable, id: str) -> pl.LazyFrame:
-    return part.frame.filter(pl.col("sensor").cast(pl.String) == id)
+    return (number == code).sum(), others.min(), others.max()

@@ -212,8 +212,9 @@ def find_roles(table: SourceTable, options: ReadOptions, *, alone: bool = True) 
             hint="pass separator= if lines are split in the wrong places",
         )
     numbers = [name for name in rest if _numbers_rows(table, name, options)]
-    sensors = [name for name in rest if name not in numbers] or rest
-    return Roles("wide", time, sensors=tuple(sensors), ignored=(*ignored, *(n for n in rest if n not in sensors)))
+    numbers = numbers if len(numbers) < len(rest) else []
+    sensors = tuple(name for name in rest if name not in numbers)
+    return Roles("wide", time, sensors=sensors, ignored=(*ignored, *numbers))
 
 
 def _numbers_rows(table: SourceTable, name: str, options: ReadOptions) -> bool:
