@@ -58,7 +58,7 @@ export function Scatter({ points, lit, chosen, region, onChoose, onRegion, onHov
     [points],
   );
   const height = Math.min(380, Math.max(260, width * 0.68));
-  const [left, right, top, bottom] = [48, width - 8, 12, height - 44];
+  const [left, right, top, bottom] = [48, width - 8, 24, height - 44];
   const x = linear(padded(extent(drawn.map((p) => p.x))), [left, right]);
   const y = linear(padded(extent(drawn.map((p) => p.y))), [bottom, top]);
   const lowest = Math.min(0.9, ...drawn.flatMap((p) => (p.colour === null ? [] : [p.colour])));
@@ -166,7 +166,7 @@ export function Scatter({ points, lit, chosen, region, onChoose, onRegion, onHov
             <text class="strong" x={right} y={bottom + 36} text-anchor="end">
               support →
             </text>
-            <text class="strong" x={0} y={top - 1}>
+            <text class="strong" x={0} y={top - 13}>
               ↑ confidence
             </text>
           </g>

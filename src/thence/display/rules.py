@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from thence.display.html import Content, Html, bar, code, folded, join, notes, pairs, panel, remark, table
 
-__all__ = ["ManyRules", "OneRule", "OneRun", "rule_html", "rules_html", "run_html", "spread_text"]
+__all__ = ["ManyRules", "OneRule", "OneRun", "format_percent", "rule_html", "rules_html", "run_html", "spread_text"]
 
 SHOWN = 20
 """How many rules are shown."""
@@ -96,11 +96,24 @@ def spread_text(times: float, places: float) -> str:
     >>> spread_text(0.89, 0.63)
     'at 89 % of the times, in 63 % of the places'
     """
-    return f"at {_percent(times)} of the times, in {_percent(places)} of the places"
+    return f"at {format_percent(times)} of the times, in {format_percent(places)} of the places"
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if share == share else "an unknown share"
+def format_percent(share: float) -> str:
+    """Format a share in percent: never 0 % of something that occurs, nor 100 % of something that does not always.
+
+    Args:
+        share: The share.
+
+    Examples:
+        >>> format_percent(0.5), format_percent(0.9999), format_percent(0.0004), format_percent(1.0)
+        ('50 %', '99.9 %', '0.04 %', '100 %')
+    """
+    if share != share:
+        return "an unknown share"
+    if 0 < share < 0.005:
+        return f"{100 * share:.2g} %"
+    return f"{min(100 * share, 99.9):.1f} %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
 
 
 def rule_html(rule: OneRule) -> str:

@@ -192,6 +192,8 @@ def figures_of_rule(rules: RuleSet, number: int, *, rows: str = "rows") -> str:
 
 
 def _percent(part: int, whole: int) -> str:
-    """A share in percent, never rounded up to all or down to none."""
-    tenths = 1000 * part // whole
+    """A share in percent, rounded as the page rounds it, but never up to all or down to none."""
+    tenths = (2000 * part + whole) // (2 * whole)
+    if 0 < part < whole:
+        tenths = min(max(tenths, 1), 999)
     return f"{tenths // 10} %" if tenths % 10 == 0 else f"{tenths / 10:.1f} %"

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.display.plots import plot_rules
-from thence.display.rules import rule_html, rules_html
+from thence.display.rules import format_percent, rule_html, rules_html
 from thence.errors import ConfigError, nearest, quote
 from thence.rules.bounds import is_within
 from thence.rules.english import format_number, format_rule
@@ -664,7 +664,7 @@ class RuleSet:
             named = str(one.extras["where"][0]) if "where" in one.extras else ""
             told = self.rule(number).place.endswith(f" ({named})")  # the sentence begins with it
             named = f": {named}" if named not in ("", "nan") and not told else ""
-            spread = f" (at {_percent(times)} of the times, in {_percent(places)} of the places{named})"
+            spread = f" (at {format_percent(times)} of the times, in {format_percent(places)} of the places{named})"
         kept = one.places_text(0)
         # A few places that are named already need not be counted again.
         kept = f"; {kept}" if kept and not ((named or told) and kept.startswith("holds in all")) else ""
@@ -762,13 +762,6 @@ MLXTEND_COLUMNS = {
     "certainty": "certainty",
     "kulczynski": "kulczynski",
 }
-
-
-def _percent(share: float) -> str:
-    """Format a share in percent: never 0 % of something that occurs, nor 100 % of something that does not always."""
-    if 0 < share < 0.005:
-        return f"{100 * share:.2g} %"
-    return f"{min(100 * share, 99.9):.1f} %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
 
 
 def _is_about(item: Item, kind: str) -> bool:
