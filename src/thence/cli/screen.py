@@ -127,6 +127,8 @@ def print_rules(
     Returns:
         How many rules were printed.
     """
+    from thence.display.rules import format_measure
+
     known = {name: title for name, title in _FURTHER.items() if name in rules.extras}
     columns = {title: rules.measure(name) for name, title in known.items()}
     texts: dict[int, str] = {}
@@ -137,7 +139,7 @@ def print_rules(
         number = entry[0]
         rule = rules.rule(number)
         lines = [str(rule) if text else rule.english, *reviews.get(number, ())]
-        further = [f"{title} {column[number]:.3f}" for title, column in columns.items()]
+        further = [f"{title} {format_measure(column[number])}" for title, column in columns.items()]
         lines.append(", ".join([rules.measures_text(number), *further]))
         others = rules.also_known_as(number)
         lines += [f"also: {other}" for other in others[:_ALSO]]

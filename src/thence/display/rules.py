@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from thence.display.html import Content, Html, bar, code, folded, join, notes, pairs, panel, remark, table
 
-__all__ = ["ManyRules", "OneRule", "OneRun", "format_percent", "rule_html", "rules_html", "run_html", "spread_text"]
+__all__ = [
+    "ManyRules",
+    "OneRule",
+    "OneRun",
+    "format_measure",
+    "format_percent",
+    "rule_html",
+    "rules_html",
+    "run_html",
+    "spread_text",
+]
 
+SMALLEST = 0.0001
 SHOWN = 20
 """How many rules are shown."""
 
@@ -116,6 +128,24 @@ def format_percent(share: float) -> str:
     return f"{min(100 * share, 99.9):.1f} %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
 
 
+def format_measure(value: float) -> str:
+    """Format a measure with three digits: never 1 if it is less, nor 0 if it is more.
+
+    Args:
+        value: The measure.
+
+    Examples:
+        >>> [format_measure(value) for value in (0.9723, 0.99996, 1.0, 0.00032, 0.0, -0.25)]
+        ['0.972', '0.9999', '1.000', '0.0003', '0.000', '-0.250']
+    """
+    text = f"{value:.3f}"
+    if text == "1.000" and value < 1:
+        return f"{math.floor(10_000 * value) / 10_000:.4f}"
+    if text == "0.000" and value > 0:
+        return f"{value:.4f}" if value >= SMALLEST else f"below {SMALLEST}"
+    return text
+
+
 def rule_html(rule: OneRule) -> str:
     """Return a rule as HTML: its sentence, and its exact text below."""
     return panel(_capital(rule.english), remark(code(str(rule))))
@@ -164,8 +194,8 @@ def _rules(rules: ManyRules) -> Html:
             str(number + 1),
             _sentence(rules, [number, *alike]),
             _confidence(rules, number, float(columns["confidence"][number]), columns["consequent_support"][number]),
-            f"{columns['support'][number]:.3f}",
-            f"{columns['zhang'][number]:.3f}",
+            format_measure(columns["support"][number]),
+            format_measure(columns["zhang"][number]),
         )
         for number, *alike in entries
     ]
@@ -175,11 +205,11 @@ def _rules(rules: ManyRules) -> Html:
 
 def _confidence(rules: ManyRules, number: int, confidence: float, overall: float) -> Html:
     """The confidence, that of the other direction, and the share of rows in which the consequent holds anyway."""
-    parts = [bar(f"{confidence:.3f}", confidence)]
+    parts = [bar(format_measure(confidence), confidence)]
     if "both_ways" in rules.extras and rules.extras["both_ways"][number]:
         back = int(rules.counts.n_both[number]) / int(rules.counts.n_consequent[number])
-        parts.append(remark(f"{back:.3f} vice versa"))
-    return join([*parts, remark(f"{overall:.3f} overall")])
+        parts.append(remark(f"{format_measure(back)} vice versa"))
+    return join([*parts, remark(f"{format_measure(overall)} overall")])
 
 
 def _sentence(rules: ManyRules, entry: Sequence[int]) -> Html:

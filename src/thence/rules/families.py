@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from thence.display.rules import format_measure
 from thence.rules.english import format_clause, format_place, format_test
 from thence.rules.items import Aspect, Feature, Item
 
@@ -84,12 +85,12 @@ def describe_alike(rules: Sequence[Rule], confidence: npt.NDArray[np.float64]) -
             # Of several quantities that differ each is named, a single one once.
             named = len(first.antecedent) > 1 and (len(changed) > 1 or not short)
             text = _values([item for item in rule.antecedent if item not in told], first, rule, named=named)
-            short.append(f"{text} ({'' if short else 'confidence '}{value:.3f})")
+            short.append(f"{text} ({'' if short else 'confidence '}{format_measure(value)})")
         else:
             sentence = rule.english
             if rule.place == first.place:
                 sentence = sentence.removeprefix(f"{format_place(rule.place)}: ")
-            long.append(f"{sentence} (confidence {value:.3f})")
+            long.append(f"{sentence} (confidence {format_measure(value)})")
     return [*(["; ".join(short)] if short else []), *long]
 
 

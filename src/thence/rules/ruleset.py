@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.display.plots import plot_rules
-from thence.display.rules import format_percent, rule_html, rules_html
+from thence.display.rules import format_measure, format_percent, rule_html, rules_html
 from thence.errors import ConfigError, nearest, quote
 from thence.rules.bounds import is_within
 from thence.rules.english import format_number, format_rule
@@ -653,10 +653,12 @@ class RuleSet:
         one = self.take(np.array([number]))
         if one.counts.n_antecedent[0] == 0:
             return "never applied"
-        value = {name: float(one.measure(name)[0]) for name in ("support", "confidence", "consequent_support", "zhang")}
+        told_of = ("support", "confidence", "consequent_support", "zhang")
+        value = {name: format_measure(float(one.measure(name)[0])) for name in told_of}
         back = ""
         if "both_ways" in one.extras and one.extras["both_ways"][0]:
-            back = f", vice versa {int(one.counts.n_both[0]) / int(one.counts.n_consequent[0]):.3f}"
+            share = int(one.counts.n_both[0]) / int(one.counts.n_consequent[0])
+            back = f", vice versa {format_measure(share)}"
         spread = named = ""
         told = False
         if "support_time" in one.extras:
@@ -669,8 +671,8 @@ class RuleSet:
         # A few places that are named already need not be counted again.
         kept = f"; {kept}" if kept and not ((named or told) and kept.startswith("holds in all")) else ""
         return (
-            f"confidence {value['confidence']:.3f}{back} ({value['consequent_support']:.3f} overall), "
-            f"support {value['support']:.3f}{spread}, Zhang {value['zhang']:.3f}{kept}"
+            f"confidence {value['confidence']}{back} ({value['consequent_support']} overall), "
+            f"support {value['support']}{spread}, Zhang {value['zhang']}{kept}"
         )
 
     @property
