@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from tests.faults.scenarios import SCENARIOS, material
 
 pytestmark = pytest.mark.skipif(os.name == "nt" or sys.platform == "darwin", reason="forks after loading libraries")
 QUICK = 2
+ENDLESS = 1.5
+"""Seconds within which a command that does not end by itself is ended."""
 
 
 @pytest.fixture(scope="module")
@@ -31,10 +34,22 @@ def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
         yield warm
 
 
+def whole_length(name: str, nursery: Nursery, made: Path, place: Path) -> float:
+    """Return how many seconds a command takes if nothing ends it: signals must come while it works."""
+    scenario = SCENARIOS[name]
+    if name == "explore":
+        return ENDLESS
+    place.mkdir()
+    scenario.prepare(place, made)
+    begin = time.perf_counter()
+    assert nursery.run(scenario.arguments(place, made)) == 0, nursery.errors()[-2_000:]
+    return time.perf_counter() - begin
+
+
 def end_often(name: str, times: int, nursery: Nursery, made: Path, folder: Path) -> int:
     """End a command so often, at random moments and while it writes; return how often a signal came in time."""
     scenario, chance, caught = SCENARIOS[name], random.Random(f"{name} {times}"), 0
-    told = len(nursery.errors())
+    told, longest = len(nursery.errors()), whole_length(name, nursery, made, folder / "whole")
     for number in range(times):
         place = folder / str(number)
         place.mkdir()
@@ -53,7 +68,7 @@ def end_often(name: str, times: int, nursery: Nursery, made: Path, folder: Path)
             scenario.arguments(place, made),
             send=send,
             when=writes if writing else None,
-            after=chance.uniform(0, 0.05 if writing else 1.0 if name != "explore" else 1.5),
+            after=chance.uniform(0, min(longest / 10, 0.05) if writing else longest),
         )
         if os.WIFSIGNALED(status):
             assert os.WTERMSIG(status) == send
