@@ -84,6 +84,11 @@ def test_states_without_a_time_are_not_units(tmp_path: Path) -> None:
         read(tmp_path, "time,valve\n,open\n" + rows)
 
 
+def test_a_reading_above_the_names_is_not_a_title(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no time column found"):
+        read(tmp_path, "2023-12-31 23:50,5.5,6.5\ntime,a,b\n" + ROWS)
+
+
 def test_a_header_with_too_few_names_is_not_a_title(tmp_path: Path) -> None:
     """The first reading must not become the header."""
     with pytest.raises(InputError, match=r"expected 2 fields, got 3 \(60 of 61 lines .*separator= and skip_rows="):

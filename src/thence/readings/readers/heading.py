@@ -22,8 +22,6 @@ __all__ = ["Heading", "find_heading"]
 Rows = Sequence[Sequence[str]]
 
 NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?")
-
-
 MOST_COLUMNS = 50
 """Among so many columns a time is searched: tables have thousands."""
 
@@ -114,6 +112,8 @@ def _find_names(rows: Rows, start: int, time: str) -> int | None:
     """Return the row that names the time above a date, or else the only full one above the first reading."""
     first, width = rows[start], len(rows[start])
     whole = [k for k in range(start) if len(rows[k]) == width]
+    if any(_is_like(rows[k], first) for k in whole):
+        return None  # a reading above the names must not be left out
     for k in whole:
         called = (is_time_name(name) or (time != "auto" and name == time) for name in rows[k])
         if any(named and looks_like_time(cell) for named, cell in zip(called, first, strict=True)):
@@ -123,6 +123,12 @@ def _find_names(rows: Rows, start: int, time: str) -> int | None:
     if not full or any(_is_reading(cell) for k in full for cell in rows[k]):
         return None
     return full[0] if all(find_units(rows[k]) for k in full[1:]) else None
+
+
+def _is_like(row: Sequence[str], reading: Sequence[str]) -> bool:
+    """Return whether a row has a date and a number where a reading has them."""
+    dates = any(map(_are_dates, row[:MOST_COLUMNS], reading))
+    return dates and any(NUMBER.fullmatch(a) and NUMBER.fullmatch(b) for a, b in zip(row, reading, strict=True))
 
 
 def _is_aside(row: Sequence[str], readings: Rows) -> bool:

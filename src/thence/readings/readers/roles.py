@@ -266,7 +266,7 @@ def _first_time(table: SourceTable, columns: Sequence[str], first: Mapping[str, 
     raise NotDataError(
         f"no time column found; columns are {quote_names(columns)}",
         where=table.name,
-        hint="pass time=; the column names must be in the first line",
+        hint="pass time=, or skip_rows= if lines come before the names of the columns",
     )
 
 
