@@ -5,13 +5,17 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
-.PHONY: demo test test-all lint bench docs docs-outputs results findings frontend clean
+.PHONY: demo test test-all test-outside lint bench docs docs-outputs results findings frontend clean
 
 demo: $(STAMP)
 	$(BIN)/thence demo
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
+
+# Only the tests that need published data, a browser, a broker, a database or the packages of the front end.
+test-outside: $(STAMP)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "outside and not slow"
 
 test-all: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal

@@ -14,7 +14,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("THENCE_THREADS", "1")
 
+# Data sets that are not here are missing, whatever this machine could reach.
+os.environ["THENCE_OFFLINE"] = "1"
+
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.helpers.needs import mark_needs, summarize_skips
 
 # Tests never time: a slow machine must not fail them. In CI examples are the same each time.
 settings.register_profile(
@@ -25,3 +31,15 @@ settings.register_profile(
     print_blob=True,
 )
 settings.load_profile("thence")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    mark_needs(items)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what was skipped and what installs it."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    for line in summarize_skips(report.longrepr[2] for report in skipped if isinstance(report.longrepr, tuple)):
+        terminalreporter.write_line(line)

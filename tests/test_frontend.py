@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
-import shutil
 import subprocess
 from pathlib import Path
 from types import ModuleType
@@ -71,28 +70,24 @@ def test_versions_are_exact_and_the_lock_file_names_no_host() -> None:
 
 
 @pytest.fixture(scope="module")
-def modules() -> Path:
-    """The folder of the front end with its packages; skipped where they are not installed."""
-    if shutil.which("node") is None:
-        pytest.skip("node is not installed")
-    if not (FRONTEND / "node_modules" / "esbuild").is_dir():
-        pytest.skip("the packages of the front end are not installed; `make frontend` installs them")
+def frontend() -> Path:
+    """The folder of the front end with its packages."""
     return FRONTEND
 
 
-def test_a_new_build_gives_the_same_bytes(modules: Path, tmp_path: Path) -> None:
-    subprocess.run(["node", "build.mjs", "--out", str(tmp_path)], cwd=modules, check=True, timeout=60)
+def test_a_new_build_gives_the_same_bytes(frontend: Path, tmp_path: Path) -> None:
+    subprocess.run(["node", "build.mjs", "--out", str(tmp_path)], cwd=frontend, check=True, timeout=60)
     for name, folder in STATIC.items():
         for leaf in (f"{name}.js", f"{name}.css"):
             assert _sha256(tmp_path / leaf) == _sha256(folder / leaf), f"{leaf}: {REBUILD}"
 
 
-def test_types_check(modules: Path) -> None:
+def test_types_check(frontend: Path) -> None:
     command = ["node", "node_modules/typescript/bin/tsc", "--noEmit"]
-    done = subprocess.run(command, cwd=modules, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=frontend, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout
 
 
-def test_functions_of_the_front_end(modules: Path) -> None:
-    done = subprocess.run(["npm", "test"], cwd=modules, capture_output=True, text=True, timeout=60)
+def test_functions_of_the_front_end(frontend: Path) -> None:
+    done = subprocess.run(["npm", "test"], cwd=frontend, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+
+from tests.helpers.needs import find_program
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -20,9 +21,7 @@ OpenPage = Callable[..., Any]
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
     """A headless chromium of the system; tests that need it are skipped where there is none."""
-    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if path is None:
-        pytest.skip("no chromium on this machine")
+    path = find_program("chromium", "chromium-browser", "google-chrome")
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield browser

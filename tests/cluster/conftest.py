@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from collections.abc import Iterator
 
@@ -14,15 +13,9 @@ from tests.helpers.ray_cluster import ENVIRONMENT, RayCluster, start_ray_cluster
 os.environ.update(ENVIRONMENT)
 
 
-def _require_ray() -> None:
-    if importlib.util.find_spec("ray") is None:
-        pytest.skip("ray is not installed: pip install 'thence[ray]'")
-
-
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[RayCluster]:
     """Two machines that all tests share; they must leave them as they are."""
-    _require_ray()
     with start_ray_cluster() as started:
         yield started
 
@@ -30,6 +23,5 @@ def cluster() -> Iterator[RayCluster]:
 @pytest.fixture
 def doomed() -> Iterator[RayCluster]:
     """Two machines that a test may break."""
-    _require_ray()
     with start_ray_cluster() as started:
         yield started

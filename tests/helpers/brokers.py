@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import subprocess
 from pathlib import Path
 
-import pytest
-
+from tests.helpers.needs import find_program
 from tests.helpers.processes import PATIENCE, end, free_port, until
 
-MOSQUITTO = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
-needs_mosquitto = pytest.mark.skipif(MOSQUITTO is None, reason="mosquitto is not installed")
+MOSQUITTO = find_program("mosquitto")
 
 
 class Mosquitto:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import shutil
 import subprocess
 import sys
 import urllib.request
@@ -12,18 +10,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from tests.helpers.needs import find_program
 from tests.helpers.processes import PATIENCE, end, free_port, until
 
 PASSWORD = "pl@y/with:d4ta"
 """A password that must be escaped in a URL."""
-OXIGRAPH = shutil.which("oxigraph") or shutil.which("oxigraph", path=str(Path(sys.executable).parent))
-needs_oxigraph = pytest.mark.skipif(OXIGRAPH is None, reason="the package oxigraph is not installed")
-needs_bolt = pytest.mark.skipif(
-    any(importlib.util.find_spec(name) is None for name in ("arcadedb_embedded", "neo4j")),
-    reason="pip install -e '.[neo4j,bolt-server]' installs the driver and a server",
-)
+OXIGRAPH = find_program("oxigraph")
 
 _SERVE = """
 import pathlib, sys

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pwd
 import shutil
 import subprocess
 import tempfile
@@ -12,25 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-import pytest
-
+from tests.helpers.needs import find_program
 from tests.helpers.processes import PATIENCE, free_port
 
-PLACES = ":".join([os.environ.get("PATH", ""), *map(str, Path("/usr/lib/postgresql").glob("*/bin"))])
-INITDB, SERVER = shutil.which("initdb", path=PLACES), shutil.which("pg_ctl", path=PLACES)
-
-
-def _has_user() -> bool:
-    try:
-        pwd.getpwnam("postgres")
-    except KeyError:
-        return False
-    return os.geteuid() == 0
-
-
-needs_postgres = pytest.mark.skipif(
-    INITDB is None or SERVER is None or not _has_user(), reason="PostgreSQL cannot be started as the user postgres"
-)
+INITDB, SERVER = find_program("initdb"), find_program("pg_ctl")
 
 
 @contextmanager

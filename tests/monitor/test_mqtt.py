@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.brokers import Mosquitto, needs_mosquitto
+from tests.helpers.brokers import Mosquitto
 from tests.helpers.plants import mined, plant
 from tests.helpers.processes import PATIENCE, end, free_port, line_with, until
 from tests.monitor.test_messages import hostile
 
 mqtt: Any = pytest.importorskip("paho.mqtt.client")
-pytestmark = needs_mosquitto
+pytestmark = pytest.mark.needs("mosquitto")
 STARTED: list[subprocess.Popen[bytes]] = []
 SECONDS = int(os.environ.get("THENCE_MQTT_SECONDS", "6"))
 

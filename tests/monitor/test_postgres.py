@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 from tests.helpers.plants import mined, plant
-from tests.helpers.postgres import needs_postgres, postgres_server
+from tests.helpers.postgres import postgres_server
 from tests.helpers.processes import PATIENCE, line_with, started, until
 
 psycopg: Any = pytest.importorskip("psycopg")
 PASSWORD = "s3cret-word"
-pytestmark = needs_postgres
+pytestmark = pytest.mark.needs("postgresql")
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.needs import PUBLISHED
 from thence import scoring
 from thence.errors import ConfigError, InputError
 from thence.scoring.events import stretches
@@ -142,12 +141,10 @@ class TestBattLeDIM:
         twins = scoring.battledim([("p1", 1000)], [self.LEAK, self.LEAK], self.PIPES)
         assert twins.claimed == (0,)
 
+    @pytest.mark.needs("published data")
     def test_the_published_checks_of_2019(self) -> None:
         """What the organisers' code gives for reports of the true leaks."""
-        folder = Path(os.environ.get("THENCE_DATA", Path(__file__).parents[3] / "shared" / "data")) / "ltown"
-        if not (folder / "2019_leak_flows_m3h.parquet").is_file():
-            pytest.skip("the leak flows of BattLeDIM 2019 are not here")
-        flows = pl.read_parquet(folder / "2019_leak_flows_m3h.parquet").drop("Timestamp")
+        flows = pl.read_parquet(PUBLISHED / "ltown" / "2019_leak_flows_m3h.parquet").drop("Timestamp")
         leaks = [scoring.LeakFlow(name, flows[name].to_numpy().astype(float)) for name in flows.columns]
         pipes = {leak.pipe: (f"{leak.pipe}a", f"{leak.pipe}b", 1000.0) for leak in leaks}
         on_the_spot = [(leak.pipe, leak.period[0]) for leak in leaks]

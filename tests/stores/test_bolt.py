@@ -15,7 +15,7 @@ import pytest
 
 import thence as th
 from tests.helpers.commands import fail, succeed
-from tests.helpers.graph_servers import PASSWORD, BoltProcess, needs_bolt
+from tests.helpers.graph_servers import PASSWORD, BoltProcess
 from tests.helpers.processes import free_port
 from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.runs.provenance import hash_graph
@@ -63,7 +63,7 @@ def content(graph: KnowledgeGraph) -> tuple[Any, Any]:
     return nodes, edges
 
 
-@needs_bolt
+@pytest.mark.needs("bolt server")
 @pytest.mark.parametrize("page", [1, 2, 3, 4, 1000])
 def test_a_graph_is_read_whole_whatever_the_page(plant: str, page: int) -> None:
     graph = th.read_graph(plant, page=page)
@@ -81,7 +81,7 @@ def test_a_graph_is_read_whole_whatever_the_page(plant: str, page: int) -> None:
     ]
 
 
-@needs_bolt
+@pytest.mark.needs("bolt server")
 def test_classes_and_queries_choose_a_part(plant: str) -> None:
     assert set(th.read_graph(plant, classes="Pipe").nodes) == {"p1", "17"}
     assert list(th.read_graph(plant, classes=["Pipe", "Nothing"]).edges) == ["p1 loops p1"]
@@ -107,7 +107,7 @@ def test_classes_and_queries_choose_a_part(plant: str) -> None:
     assert len(columns.edges) == 3
 
 
-@needs_bolt
+@pytest.mark.needs("bolt server")
 def test_queries_cannot_change_the_graph(plant: str) -> None:
     # Servers that do not enforce read transactions would create the node; it is rolled back.
     try:
@@ -117,7 +117,7 @@ def test_queries_cannot_change_the_graph(plant: str) -> None:
     assert "bad" not in th.read_graph(plant)
 
 
-@needs_bolt
+@pytest.mark.needs("bolt server")
 def test_mistakes_in_queries_are_told(plant: str) -> None:
     for options, told in (
         ({"nodes": "MATCH (n RETURN n"}, "the server refuses the query"),
@@ -142,7 +142,7 @@ def test_mistakes_in_queries_are_told(plant: str) -> None:
         assert PASSWORD not in str(caught.value)
 
 
-@needs_bolt
+@pytest.mark.needs("bolt server")
 def test_ids_are_unique_or_refused(server: BoltProcess) -> None:
     server.run("repeated", "CREATE (:Pump {name: 'North', uid: 1}), (:Valve {name: 'North', uid: 2}), (:Room {uid: 3})")
     url = f"{server.url}/repeated"
@@ -155,7 +155,7 @@ def test_ids_are_unique_or_refused(server: BoltProcess) -> None:
     assert sorted(str(n.properties.get("name")) for n in by_element.nodes.values()) == ["None", "North", "North"]
 
 
-@needs_bolt
+@pytest.mark.needs("bolt server")
 def test_values_of_every_type(server: BoltProcess) -> None:
     server.run(
         "values",
@@ -184,7 +184,7 @@ def test_values_of_every_type(server: BoltProcess) -> None:
     assert dict(graph.nodes["nan"].properties) == {"large": 2**62}
 
 
-@needs_bolt
+@pytest.mark.needs("bolt server")
 def test_hostile_names_are_data(server: BoltProcess) -> None:
     label, name, relation = f"L{HOSTILE}", f"p{HOSTILE}", f"r{HOSTILE}"
     server.run(
@@ -203,7 +203,7 @@ def test_hostile_names_are_data(server: BoltProcess) -> None:
         th.read_graph(url, classes="x`) OR true OR (n:`y")
 
 
-@needs_bolt
+@pytest.mark.needs("bolt server")
 def test_bad_credentials_hosts_and_empty_graphs(server: BoltProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NEO4J_USERNAME", "NEO4J_PASSWORD", "NEO4J_DATABASE"):
         monkeypatch.delenv(name, raising=False)
@@ -259,7 +259,7 @@ class Relay:
         self._listener.close()
 
 
-@needs_bolt
+@pytest.mark.needs("bolt server")
 def test_a_dropped_connection_is_tried_again_and_loses_nothing(plant: str, server: BoltProcess) -> None:
     whole = content(th.read_graph(plant))
     for kept in (700, 900, 1100):
@@ -273,7 +273,7 @@ def test_a_dropped_connection_is_tried_again_and_loses_nothing(plant: str, serve
     relay.close()
 
 
-@needs_bolt
+@pytest.mark.needs("bolt server")
 def test_a_graph_that_changes_while_it_is_read_is_refused(
     server: BoltProcess, plant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -284,7 +284,7 @@ def test_a_graph_that_changes_while_it_is_read_is_refused(
         th.read_graph(plant)
 
 
-@needs_bolt
+@pytest.mark.needs("bolt server")
 def test_a_binding_by_query(server: BoltProcess, plant: str) -> None:
     query = "MATCH (n:Pipe) RETURN 'flow_' + toString(n.id) AS sensor, n.id AS node"
     assert dict(th.read_binding(plant, query=query)) == {"flow_p1": "p1", "flow_17": "17"}
@@ -301,7 +301,7 @@ def test_a_binding_by_query(server: BoltProcess, plant: str) -> None:
         th.read_binding(plant)
 
 
-@needs_bolt
+@pytest.mark.needs("bolt server")
 def test_mining_from_the_server_is_mining_from_the_file(server: BoltProcess, tmp_path: Path) -> None:
     toy = th.datasets.load("toy")
     assert toy.graph is not None

@@ -9,7 +9,7 @@ import pytest
 
 import thence as th
 from tests.helpers.commands import fail, succeed
-from tests.helpers.graph_servers import PASSWORD, BoltProcess, needs_bolt
+from tests.helpers.graph_servers import PASSWORD, BoltProcess
 from tests.stores.test_bolt import content, write_graph
 from thence.rules.items import Aspect, Feature, Item, Role
 from thence.runs.keys import rule_key
@@ -31,7 +31,7 @@ def url(server: BoltProcess) -> str:
     return f"{server.url}/stored"
 
 
-@needs_bolt
+@pytest.mark.needs("bolt server")
 def test_rules_are_stored_once_and_removed(server: BoltProcess, url: str, tmp_path: Path) -> None:
     toy = th.datasets.load("toy")
     before = content(th.read_graph(url))
@@ -74,7 +74,7 @@ def test_rules_are_stored_once_and_removed(server: BoltProcess, url: str, tmp_pa
     assert content(th.read_graph(url)) == before
 
 
-@needs_bolt
+@pytest.mark.needs("bolt server")
 def test_the_command_exports_to_a_server(server: BoltProcess, url: str, tmp_path: Path) -> None:
     toy = th.datasets.load("toy")
     run = th.mine(toy, windows="1h", bins=3, enrich="none", progress="off", report=False, out=tmp_path / "run")
@@ -97,7 +97,7 @@ def test_the_command_exports_to_a_server(server: BoltProcess, url: str, tmp_path
     th.remove_rules(url)
 
 
-@needs_bolt
+@pytest.mark.needs("bolt server")
 def test_a_statement_that_fails_leaves_everything_as_it_was(
     server: BoltProcess, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,13 +14,13 @@ import pytest
 
 import thence as th
 from tests.helpers.commands import fail, thence
-from tests.helpers.postgres import needs_postgres, postgres_server
+from tests.helpers.postgres import postgres_server
 
 psycopg: Any = pytest.importorskip("psycopg")
 pytest.importorskip("adbc_driver_postgresql")
 pytest.importorskip("duckdb")
 PASSWORD = "pa:ss@wo/rd"
-pytestmark = needs_postgres
+pytestmark = pytest.mark.needs("postgresql")
 READ = ["table=plant.readings", "time=ts", "sensor=sensor_id", "value=value", r"kind_pattern=_(?P<kind>\w+)$"]
 OPTIONS = [text for option in READ for text in ("--read-sensors", option)]
 

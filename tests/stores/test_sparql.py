@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import thence as th
-from tests.helpers.graph_servers import OxigraphProcess, needs_oxigraph
+from tests.helpers.graph_servers import OxigraphProcess
 from tests.helpers.processes import free_port
 from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.stores import sparql
@@ -52,7 +52,7 @@ def content(graph: KnowledgeGraph) -> tuple[Any, Any, Any]:
     return nodes, edges, dict(graph.property_units)
 
 
-@needs_oxigraph
+@pytest.mark.needs("oxigraph")
 def test_a_brick_model_is_the_same_as_from_its_file(server: OxigraphProcess, tmp_path: Path) -> None:
     server.load(BRICK)
     assert content(th.read_graph(server.url)) == content(th.read_graph(BRICK))
@@ -66,7 +66,7 @@ def test_a_brick_model_is_the_same_as_from_its_file(server: OxigraphProcess, tmp
     assert list(graph.nodes) == list(th.read_graph(server.url).nodes)
 
 
-@needs_oxigraph
+@pytest.mark.needs("oxigraph")
 def test_a_named_graph_a_query_and_pages(server: OxigraphProcess, tmp_path: Path) -> None:
     file = written(tmp_path, SIMPLE)
     name = "http://example.org/graphs/one"
@@ -88,7 +88,7 @@ def test_a_named_graph_a_query_and_pages(server: OxigraphProcess, tmp_path: Path
         th.read_graph(server.url, graph="http://example.org/no")
 
 
-@needs_oxigraph
+@pytest.mark.needs("oxigraph")
 def test_prefixes_tell_equal_names_apart(server: OxigraphProcess, tmp_path: Path) -> None:
     text = (
         """@prefix a: <http://x.org/1#> . @prefix b: <http://x.org/2#> . a:p a a:Pump ; a:feeds b:p . b:p a b:Pump ."""
@@ -100,7 +100,7 @@ def test_prefixes_tell_equal_names_apart(server: OxigraphProcess, tmp_path: Path
     assert content(th.read_graph(server.url, prefixes=prefixes)) == content(th.read_graph(file))
 
 
-@needs_oxigraph
+@pytest.mark.needs("oxigraph")
 def test_mistakes_are_told(server: OxigraphProcess, tmp_path: Path) -> None:
     server.load(written(tmp_path, ROOMS))
     for options, told in (

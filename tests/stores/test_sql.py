@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.helpers.postgres import needs_postgres, postgres_server
+from tests.helpers.postgres import postgres_server
 from thence.errors import ConfigError, InputError, ThenceError
 from thence.readings.readers import read_sensors
 from thence.readings.sensors import SensorData
@@ -28,7 +28,7 @@ duckdb: Any = pytest.importorskip("duckdb")
 adbc: Any = pytest.importorskip("adbc_driver_postgresql.dbapi")
 PASSWORD = "pa:ss@wo/rd#?%"
 LONG = {"time": "ts", "sensor": "sensor_id", "value": "value"}
-pytestmark = needs_postgres
+pytestmark = pytest.mark.needs("postgresql")
 
 
 @pytest.fixture(scope="module")

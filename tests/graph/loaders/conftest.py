@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 
-DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data"
+from tests.helpers.needs import PUBLISHED
 
 
 @pytest.fixture(scope="session")
-def data() -> Path:
-    if not DATA.is_dir():
-        pytest.skip(f"public data sets are not at {DATA}")
-    return DATA
+def published() -> Path:
+    return PUBLISHED

@@ -96,8 +96,8 @@ def test_references_in_rdf(tmp_path: Path) -> None:
     assert "has no time series references" in message(file)
 
 
-def test_the_fan_coil_binding(data: Path) -> None:
-    folder = data / "lbnl_fcu_meta"
+def test_the_fan_coil_binding(published: Path) -> None:
+    folder = published / "lbnl_fcu_meta"
     graph = read_graph(folder / "LBNL_FDD_Data_Sets_FCU_corrected_version.ttl")
     binding = read_binding(folder / "lbnl_binding.json")
     assert len(binding) == 29 and binding["fcu_zone_Zone_Air_Temperature_Sensor"] == "RM_TEMP"
@@ -105,9 +105,9 @@ def test_the_fan_coil_binding(data: Path) -> None:
     assert bind(list(binding), graph, table=binding) == binding
 
 
-def test_open_smart_home_binds_all_its_series(data: Path) -> None:
-    graph = read_graph(data / "opensmarthome")
-    series = sorted(file.stem for file in (data / "opensmarthome" / "Measurements").glob("*.csv"))
+def test_open_smart_home_binds_all_its_series(published: Path) -> None:
+    graph = read_graph(published / "opensmarthome")
+    series = sorted(file.stem for file in (published / "opensmarthome" / "Measurements").glob("*.csv"))
     binding = bind(series, graph, rule=OPEN_SMART_HOME)
     assert len(series) == 37 and set(binding) == set(series) and not binding.left_out
     binding.check(series, graph)
@@ -121,14 +121,14 @@ def test_open_smart_home_binds_all_its_series(data: Path) -> None:
     assert binding["Kitchen_Virtual_OutdoorTemperature"] == "Kitchen" and "Space" in graph.node("Kitchen").labels
     assert graph.value("wall_05b047f8-dd03-4cd9-a50c-d5d18c6f7ab7-0004d8eb", "dimensionsWidth") == 260.0
     # Its connection points carry the identifiers that the installation used.
-    assert len(read_binding(data / "opensmarthome")) == 32
+    assert len(read_binding(published / "opensmarthome")) == 32
     assert bind(["KITemp"], graph)["KITemp"] == "Kitchen-temp-Sensor"
 
 
-def test_citybench_binds_all_its_sensors(data: Path) -> None:
-    graph = read_graph(data / "citybench" / "SensorRepository.n3")
+def test_citybench_binds_all_its_sensors(published: Path) -> None:
+    graph = read_graph(published / "citybench" / "SensorRepository.n3")
     assert len(graph.with_label("Sensor")) == 899
-    numbers = [c for c in pl.read_parquet_schema(data / "citybench" / "traffic_avgSpeed.parquet") if c.isdigit()]
+    numbers = [c for c in pl.read_parquet_schema(published / "citybench" / "traffic_avgSpeed.parquet") if c.isdigit()]
     assert len(numbers) == 449
     binding = bind(numbers, graph, rule={r"(?P<n>\d+)": "AarhusTrafficData{n}"})
     assert len(set(binding.values())) == 449

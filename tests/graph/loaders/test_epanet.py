@@ -207,8 +207,8 @@ def test_files_that_are_not_networks(tmp_path: Path) -> None:
     assert "EPANET file cannot be read" in message(tmp_path, odd)
 
 
-def test_hanoi_has_nodes_and_pipes_of_the_same_names(data: Path) -> None:
-    graph = read_graph(data / "leakdb" / "Hanoi_CMH.inp")
+def test_hanoi_has_nodes_and_pipes_of_the_same_names(published: Path) -> None:
+    graph = read_graph(published / "leakdb" / "Hanoi_CMH.inp")
     assert (len(graph.with_label("Junction")), len(graph.with_label("Pipe")), len(graph.with_label("Reservoir"))) == (
         31,
         34,
@@ -219,8 +219,8 @@ def test_hanoi_has_nodes_and_pipes_of_the_same_names(data: Path) -> None:
     assert read_ontology("water").validate(graph) == ()
 
 
-def test_l_town_sums_its_demand_categories(data: Path) -> None:
-    graph = read_graph(data / "ltown" / "L-TOWN.inp")
+def test_l_town_sums_its_demand_categories(published: Path) -> None:
+    graph = read_graph(published / "ltown" / "L-TOWN.inp")
     assert (len(graph.with_label("Junction")), len(graph.with_label("Pipe")), len(graph.with_label("Valve"))) == (
         782,
         905,

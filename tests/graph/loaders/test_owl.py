@@ -152,8 +152,8 @@ def test_brick(brick: Ontology) -> None:
     assert "Room" not in brick.deprecated
 
 
-def test_brick_finds_the_one_mistake_of_the_fan_coil_model(brick: Ontology, data: Path) -> None:
-    graph = read_graph(data / "lbnl_fcu_meta" / "LBNL_FDD_Data_Sets_FCU_corrected_version.ttl")
+def test_brick_finds_the_one_mistake_of_the_fan_coil_model(brick: Ontology, published: Path) -> None:
+    graph = read_graph(published / "lbnl_fcu_meta" / "LBNL_FDD_Data_Sets_FCU_corrected_version.ttl")
     assert [str(breach) for breach in brick.validate(graph)] == [
         "FCU_WAT: 'Electricial_Meter' is neither a class nor a relation (did you mean 'Electrical_Meter'?)"
     ]
@@ -179,13 +179,13 @@ def test_brick_finds_every_breach_of_a_broken_model(brick: Ontology, tmp_path: P
     }
 
 
-def test_sosa_and_saref(data: Path) -> None:
-    folder = data / "ontologies"
+def test_sosa_and_saref(published: Path) -> None:
+    folder = published / "ontologies"
     sosa = read_ontology(sorted([*folder.glob("sosa*.ttl"), *folder.glob("ssn*.ttl")]))
     assert sosa.is_a("Sensor", "System")
     assert sosa.relations["observes"].domain == {"Sensor"} and sosa.relations["observes"].range == {"Property"}
     assert sosa.is_relation("madeByActuator", "madeBySystem") and sosa.relations["observes"].inverse == "isObservedBy"
-    graph = read_graph(data / "opensmarthome" / "00_OpenSmartHomeData.ttl")
+    graph = read_graph(published / "opensmarthome" / "00_OpenSmartHomeData.ttl")
     assert {b.kind for b in sosa.validate(graph)} == {"label", "property"}, "its SOSA part is sound"
     saref = read_ontology([folder / "saref.ttl", folder / "saref4bldg.ttl"])
     assert saref.is_a("TemperatureSensor", "Device") and saref.relations["hasState"].domain == {"Device"}

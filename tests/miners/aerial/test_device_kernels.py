@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from unittest.mock import patch
 
 import numpy as np
@@ -17,14 +16,10 @@ from thence.miners.aerial.settings import SearchSettings, TrainingSettings
 from thence.miners.aerial.training import train
 from thence.miners.aerial.wide_loss import WideOutput
 
-needs_device = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
-needs_triton = pytest.mark.skipif(find_spec("triton") is None, reason="Triton is not installed")
-
 MIXED = [2, 3, 10, 1, 200, 16, 17] * 20
 
 
-@needs_device
-@needs_triton
+@pytest.mark.needs("cuda", "triton")
 def test_loss_and_gradient_are_those_of_tensors():
     random = torch.Generator("cuda").manual_seed(0)
     for cardinalities in ([10] * 300, MIXED):
@@ -42,8 +37,7 @@ def test_loss_and_gradient_are_those_of_tensors():
         assert float((sums - plain_sums).norm() / plain_sums.norm()) < 1e-3
 
 
-@needs_device
-@needs_triton
+@pytest.mark.needs("cuda", "triton")
 def test_blocks_are_centred_as_with_tensors():
     for cardinalities in ([10] * 300, MIXED):
         layout = Layout.of(cardinalities)
@@ -54,8 +48,7 @@ def test_blocks_are_centred_as_with_tensors():
         assert torch.allclose(ours.cpu(), rows, atol=1e-5)
 
 
-@needs_device
-@needs_triton
+@pytest.mark.needs("cuda", "triton")
 def test_a_first_look_misses_nothing():
     random = torch.Generator("cuda").manual_seed(0)
     for classes, count, rows, width in ((10, 777, 1111, 256), (3, 64, 100, 64), (1, 50, 33, 16), (4, 130, 70, 24)):
@@ -76,7 +69,7 @@ def test_a_first_look_misses_nothing():
             assert abs(len(plain[0]) - len(row)) <= 0.01 * len(row) + 5
 
 
-@needs_device
+@pytest.mark.needs("cuda")
 def test_the_most_probable_rules_are_the_same_after_a_first_look():
     rng = np.random.default_rng(0)
     start = initialise([10] * 60, widths=(64, 32))
@@ -98,7 +91,7 @@ def test_the_most_probable_rules_are_the_same_after_a_first_look():
         assert len(known[0] & known[1]) >= 1990, "only rules of the lowest probability may differ"
 
 
-@needs_device
+@pytest.mark.needs("cuda")
 def test_wide_tables_are_learned_as_well():
     random = np.random.default_rng(0)
     hidden = random.integers(0, 4, (1000, 6))

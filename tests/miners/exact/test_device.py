@@ -108,7 +108,7 @@ def test_a_device_that_is_not_there_is_an_error() -> None:
             th.Exact(device="cuda").mine(table)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a graphics processor")
+@pytest.mark.needs("cuda")
 def test_the_exact_miner_on_cuda_equals_the_processor() -> None:
     table = th.transactions(th.datasets.load("toy"), windows="1h", bins=5)
     here, there = th.Exact().mine(table), th.Exact(device="cuda").mine(table)

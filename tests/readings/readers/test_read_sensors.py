@@ -12,20 +12,13 @@ import polars as pl
 import pytest
 
 import thence.readings.readers as sources
+from tests.helpers.needs import PUBLISHED
 from thence.errors import ConfigError, InputError
 from thence.readings.readers import read_sensors
 from thence.readings.sensors import Sensor, SensorData
 from thence.readings.windows import window
 
-DATA = Path(__file__).parents[4] / "shared" / "data"
 T0 = datetime(2019, 1, 1, tzinfo=UTC)
-
-
-def published(name: str) -> Path:
-    path = DATA / name
-    if not path.exists():
-        pytest.skip(f"the published data set is not at {path}")
-    return path
 
 
 def at(minutes: float) -> datetime:
@@ -409,33 +402,37 @@ def test_options_are_checked(tmp_path: Path) -> None:
 # Published data sets
 
 
+@pytest.mark.needs("published data")
 def test_open_smart_home() -> None:
-    data = read_sensors(published("opensmarthome/Measurements"), kind_pattern=r"_(?P<kind>[A-Za-z]+)$")
+    data = read_sensors(PUBLISHED / "opensmarthome/Measurements", kind_pattern=r"_(?P<kind>[A-Za-z]+)$")
     assert len(data) == 37 and data.layout == "long" and data.describe()["readings"] == 285_954
     assert data.sensor("Kitchen_Temperature").kind == "temperature"
     assert data.report.findings == ()
 
 
+@pytest.mark.needs("published data")
 def test_ltown_flows_and_levels_join() -> None:
-    folder = published("ltown")
+    folder = PUBLISHED / "ltown"
     data = read_sensors([folder / "2019_SCADA_Flows.csv", folder / "2019_SCADA_Levels.csv"])
     frame = data.to_polars()
     assert frame.shape == (105_120, 5) and frame.null_count().sum_horizontal().item() == 0
     assert frame.row(0) == (at(0), 88.14, 90.89, 44.02, 3.41)
 
 
+@pytest.mark.needs("published data")
 def test_lbnl_air_handling_units() -> None:
-    data = read_sensors(published("lbnl_fdd_2020") / "SZVAV.csv")
+    data = read_sensors(PUBLISHED / "lbnl_fdd_2020" / "SZVAV.csv")
     assert "AHU: Outdoor Air Damper Control Signal" in data.ids
     assert data.report.count("missing", sensor="AHU: Supply Air Temperature Heating Set Point") == 590
     assert data.report.count("missing", sensor="AHU: Outdoor Air Temperature") == 1  # a "#VALUE!" of a spreadsheet
     assert data.span == (datetime(2017, 9, 11, tzinfo=UTC), datetime(2017, 9, 24, 23, 58, tzinfo=UTC))
-    march = read_sensors(published("lbnl_fdd_2020") / "SZCAV.csv")
+    march = read_sensors(PUBLISHED / "lbnl_fdd_2020" / "SZCAV.csv")
     assert march.span is not None and march.span[0] == datetime(2017, 3, 11, tzinfo=UTC)
 
 
+@pytest.mark.needs("published data")
 def test_citybench_traffic() -> None:
-    data: SensorData = read_sensors(str(published("citybench") / "traffic_*.parquet"), name="{file}/{column}")
+    data: SensorData = read_sensors(str(PUBLISHED / "citybench" / "traffic_*.parquet"), name="{file}/{column}")
     assert len(data) == 898 and data.report.pending
     table = window(data, "1h")
     assert table.values.shape[1] == 898 and table.report.count("missing") == 2 * 562_136
