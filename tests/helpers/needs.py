@@ -1,7 +1,8 @@
 """What some tests need that a machine may lack, in one table.
 
 ``pytest.mark.needs("chromium")`` on a test, or a fixture of ``FIXTURES``, says that it needs an entry of ``NEEDS``.
-Where that is missing the test is skipped with "needs WHAT: INSTALL", and the run ends with a line for each reason. Such tests are also marked ``outside``: ``pytest -m outside`` runs them alone.
+Where that is missing the test is skipped with "needs WHAT: INSTALL", and the run ends with a line for each reason. Such
+tests are also marked ``outside``: ``pytest -m outside`` runs them alone.
 """
 
 from __future__ import annotations
