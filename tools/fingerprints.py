@@ -33,7 +33,6 @@ DATASETS: dict[str, tuple[str, dict[str, Any]]] = {
     "lbnl SZCAV": ("lbnl-ahu", {"unit": "SZCAV"}),
     "open-smart-home": ("open-smart-home", {}),
 }
-NUMBERS = ("n", "n_antecedent", "n_consequent", "n_both")
 ENRICHMENTS = ("none", "grounded", "existential", "lifted")
 Result = tuple[str, str]
 
