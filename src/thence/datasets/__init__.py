@@ -1,6 +1,6 @@
 """Data sets by name: ``load("net3")`` returns a ``System`` of readings, graph, ontology, binding and labels.
 
-Data sets are simulated, or read from files that their publishers provide; nothing is downloaded. Each has a module of
+Data sets are simulated, or read from files of their publishers, which are downloaded on first use. Each has a module of
 its own, imported when it is asked for.
 
 A new data set is one module that defines a ``NamedDataset`` (see ``thence.datasets.named``) and one line in
@@ -20,7 +20,7 @@ from typing import Any
 from thence.datasets.named import NamedDataset
 from thence.errors import ConfigError, nearest
 from thence.graph.system import System
-from thence.progress import Progress, silent
+from thence.progress import Progress, show_progress
 from thence.settings.registry import Registry
 from thence.settings.typed import Location, check_types
 
@@ -71,12 +71,13 @@ def info(name: str) -> NamedDataset:
     return DATASETS.load(name)
 
 
-def load(name: str, *, progress: Progress = silent, **options: Any) -> System:
-    """Load a data set by name.
+def load(name: str, *, progress: str | bool | Progress = "auto", **options: Any) -> System:
+    """Load a data set by name. Files of its publisher that are not on this machine are downloaded.
 
     Args:
         name: The name of a data set.
-        progress: Receives the progress of a simulation.
+        progress: How to show the progress of a download or simulation: ``"auto"`` (bars on a terminal), ``"on"``,
+            ``"off"``, or a function that receives it.
         **options: Options of the data set, as listed by ``info``.
 
     Returns:
@@ -84,7 +85,8 @@ def load(name: str, *, progress: Progress = silent, **options: Any) -> System:
 
     Raises:
         ConfigError: If the data set or an option is unknown, or the value of an option is not allowed.
-        InputError: If files of the data set are missing; the message names their publisher.
+        InputError: If files of the data set are missing and cannot be downloaded; the message names their addresses
+            and where to put them.
 
     Examples:
         >>> load("toy")
@@ -99,7 +101,10 @@ def load(name: str, *, progress: Progress = silent, **options: Any) -> System:
                 hint=nearest(option, chosen.options),
             )
     check_options(name, options)
-    return chosen.load(**options, progress=progress) if chosen.reports_progress else chosen.load(**options)
+    if not chosen.reports_progress:
+        return chosen.load(**options)
+    with show_progress(progress) as shown:
+        return chosen.load(**options, progress=shown)
 
 
 def check_options(name: str, options: Mapping[str, Any], *, location: Location | None = None) -> None:

@@ -3,28 +3,37 @@
 The graph is built from the publisher's metadata: a segment starts at one point of the road network and ends at
 another, so consecutive segments share a point. The nodes of CityBench's SSN repository are added for each traffic
 sensor. The files give no time zone; times are taken as UTC.
+
+CityBench publishes one CSV file per segment, within its repository. They are read once, from an archive of the
+repository, and kept as two tables; rows that a file repeats count once.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
-from pathlib import Path
+from functools import partial, reduce
+from pathlib import Path, PurePosixPath
 from statistics import fmean
 from typing import Any
+from zipfile import ZipFile
 
+import numpy as np
 import polars as pl
 
 from thence.datasets.folders import find_folder, packaged_file
 from thence.datasets.named import NamedDataset
+from thence.datasets.published import Archive, Published, Remote
 from thence.datasets.sensor_kinds import choose_kinds
-from thence.errors import InputError
+from thence.errors import InputError, door
 from thence.graph.binding import Binding
 from thence.graph.knowledge_graph import Edge, KnowledgeGraph, Node, Value, Values
 from thence.graph.loaders import read_graph, read_ontology
 from thence.graph.system import System
+from thence.integrity.checksums import content_digest
+from thence.progress import Progress, silent
 from thence.readings.sensors import ReadReport, Sensor, SensorData
 
 __all__ = ["DATASET", "load"]
@@ -35,21 +44,104 @@ _UNITS = {"speed": "km/h", "count": "vehicles"}
 _OBSERVED = {"AvgSpeed": "speed", "VehicleCount": "count"}
 _QUALITIES = ("Accuracy", "Latency", "Price", "Reliability", "Security")
 _TIME = "__index_level_0__"
-_PUBLISHER = (
-    "CityBench (Insight Centre for Data Analytics), traffic data of the City of Aarhus from the CityPulse project"
+_COLUMNS = {"speed": "avgSpeed", "count": "vehicleCount"}
+_STREAM = re.compile(r"AarhusTrafficData(\d+)\.stream")
+
+
+def _make_table(kind: str, archive: ZipFile, target: Path) -> None:
+    """Write the table of one quantity from the streams of CityBench: a row per time, a column per segment."""
+    column, parts = _COLUMNS[kind], {}
+    for member in sorted(archive.namelist(), key=len, reverse=True):
+        if found := _STREAM.fullmatch(PurePosixPath(member).name):
+            with door(InputError, "not a stream of traffic reports", where=member):
+                rows = pl.read_csv(
+                    archive.read(member), columns=["TIMESTAMP", column], schema_overrides={column: pl.Float32}
+                )
+                parts[int(found[1])] = rows.unique("TIMESTAMP", keep="first").with_columns(
+                    pl.col("TIMESTAMP").str.to_datetime(time_unit="us").alias(_TIME), pl.lit(found[1]).alias("report")
+                )
+    if not parts:
+        raise InputError("no streams of traffic reports in the archive", where=str(archive.filename))
+    rows = pl.concat(parts.values())
+    table = rows.pivot("report", index=_TIME, values=column).sort(_TIME)
+    table.select(*(str(report) for report in sorted(parts)), _TIME).write_parquet(target)
+
+
+def _digest_table(file: Path) -> str:
+    """The checksum of what a table says, since the bytes of a Parquet file depend on who writes it."""
+    try:
+        table = pl.read_parquet(file).sort(_TIME)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        return ""
+    reports = sorted(name for name in table.columns if name != _TIME)
+    times = table[_TIME].cast(pl.Datetime("us")).to_physical().to_numpy()
+    values = table.select(pl.col(reports).cast(pl.Float64).fill_null(np.nan)).to_numpy()
+    return content_digest({"reports": reports}, {"times": times, "values": np.ascontiguousarray(values)})
+
+
+_COMMIT = "63a501c60d6aaf5c585ff8fa1bca0b7ce63d1615"
+_RAW = "https://raw.githubusercontent.com/CityBench/Benchmark/"
+_ARCHIVE = Archive(f"Benchmark-{_COMMIT}.zip", (f"https://github.com/CityBench/Benchmark/archive/{_COMMIT}.zip",))
+_CITYBENCH = Published(
+    folder="citybench",
+    files=(
+        Remote(
+            _METADATA,
+            size=103_906,
+            sha256="db74202649e2dba17acb17baf60c339e64a4308a7da00b9f737ee75de1b74c97",
+            urls=(
+                f"{_RAW}d02c50fc659ae564c01585a121ed05681abe27f5/Feng_Gao/ISWC2015-CityBench/dataset/MetaData/{_METADATA}",
+            ),
+            archive=_ARCHIVE,
+        ),
+        Remote(
+            _REPOSITORY,
+            size=2_862_212,
+            sha256="dd2cc31c013ba4fff0ccbdbec5f9bad40ebff6cfda32456d0baff6fc05c466ea",
+            urls=(f"{_RAW}{_COMMIT}/dataset/{_REPOSITORY}",),
+            archive=_ARCHIVE,
+        ),
+        *(
+            Remote(
+                _TABLES[kind],
+                size=0,
+                sha256=sha256,
+                archive=_ARCHIVE,
+                make=partial(_make_table, kind),
+                digest=_digest_table,
+            )
+            for kind, sha256 in (
+                ("speed", "2d56098f0d8db3ccdbf2fb04d672b2cfd1940eb037027109c4220ad92d9d078b"),
+                ("count", "dd0eba4386e98d12e2e1ffe64e2a98ba7b96d5fcb6fdfc9fbaa1e9ac77297992"),
+            )
+        ),
+    ),
+    publisher="CityBench, with open data of the City of Aarhus",
+    page="https://github.com/CityBench/Benchmark",
+    licence="GPL 3.0 (CityBench); open data of the City of Aarhus",
+    citation=(
+        "Ali, Gao, Mileo (2015): CityBench: a configurable benchmark to evaluate RSP engines using smart city "
+        "datasets. ISWC 2015"
+    ),
 )
 
 
-def load(*, sensors: str | Iterable[str] = "all", path: str | os.PathLike[str] | None = None) -> System:
+def load(
+    *,
+    sensors: str | Iterable[str] = "all",
+    path: str | os.PathLike[str] | None = None,
+    progress: Progress = silent,
+) -> System:
     """Load speed and vehicle count of August and September 2014, at 5 minutes.
 
     Args:
         sensors: ``"speed"``, ``"count"`` or ``"all"``.
         path: The folder of the data set, or its parent; ``None`` to search for it.
+        progress: Receives the progress of a download.
     """
     kinds = [kind for kind in _TABLES if kind in choose_kinds(sensors, known=tuple(_TABLES))]
     files = [_METADATA, _REPOSITORY, *(_TABLES[kind] for kind in kinds)]
-    folder = find_folder("citybench", folder="citybench", files=files, path=path, publisher=_PUBLISHER)
+    folder = find_folder("citybench", _CITYBENCH, files, path=path, progress=progress)
     segments = pl.read_csv(folder / _METADATA).sort("REPORT_ID")
     frame, series = _read_tables({kind: folder / _TABLES[kind] for kind in kinds})
     known = set(segments["REPORT_ID"].cast(pl.String))
@@ -177,6 +269,7 @@ def _convert_ssn(repository: KnowledgeGraph, *, reports: Sequence[int]) -> tuple
 DATASET = NamedDataset(
     "citybench",
     "speed and vehicle count on 449 road segments in Aarhus, two months at 5 min",
-    "CityBench's traffic data",
+    "CityBench's traffic data (an archive of its repository, above 100 MB)",
     load,
+    (_CITYBENCH,),
 )

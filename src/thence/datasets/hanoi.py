@@ -1,20 +1,27 @@
 """Hanoi, regenerated after LeakDB: a year of demands, pressures and flows with the leaks of a LeakDB scenario.
 
-The network, the Fourier coefficients of the demands and the table of leaks are LeakDB's (Vrachimis & Kyriakou 2018).
-The series are simulated here by its published recipe with other random seeds, so they resemble LeakDB's series but are
-not the same. Do not call the result "LeakDB".
+The network, the Fourier coefficients of the demands and the leaks are LeakDB's (Vrachimis & Kyriakou 2018). The series
+are simulated here by its published recipe with other random seeds, so they resemble LeakDB's series but are not the
+same. Do not call the result "LeakDB". The network is taken from the package EPyT, the coefficients and the leaks of the
+first scenarios are part of this package, and the leaks of other scenarios are in a table that is downloaded.
 """
 
 from __future__ import annotations
 
+import ast
+import hashlib
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+import tempfile
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -22,12 +29,13 @@ import polars as pl
 from thence.datasets.cache import Simulated, load_or_simulate
 from thence.datasets.demand import Floats, Fourier, draw_leakdb_multipliers
 from thence.datasets.epanet import Network, Probe, SimulationError
-from thence.datasets.folders import find_folder
+from thence.datasets.folders import find_folder, find_in_epyt, packaged_file, search_folder
 from thence.datasets.named import NamedDataset
 from thence.datasets.noise import add_noise, note_noise, require_noise
+from thence.datasets.published import Published, Remote
 from thence.datasets.sensor_kinds import choose_kinds
 from thence.datasets.water import Gauge, build_system, frame_of_readings
-from thence.errors import ConfigError, InputError, nearest, require
+from thence.errors import ConfigError, InputError, door, nearest
 from thence.graph.system import System, label_frame
 from thence.progress import Progress, silent
 from thence.settings.numbers import require_integer
@@ -44,15 +52,31 @@ _UNCERTAINTY = (0.0, 0.05, 0.10, 0.15, 0.20)
 _REQUIRED_PRESSURE_M = 20.0
 _DISCHARGE = 0.75
 _GRAVITY = 9.81
-_NETWORK, _WEEK, _YEAR, _TABLE = (
-    "Hanoi_CMH.inp",
-    "weekPat_30min.mat",
-    "yearOffset_30min.mat",
-    "hanoi_leak_scenarios.json",
-)
-_PUBLISHER = (
-    "LeakDB, KIOS Research Center, University of Cyprus (Hanoi_CMH.inp and the two .mat files of its generator) "
-    "and EPyT-Flow (its table of the leaks of LeakDB's Hanoi scenarios, as hanoi_leak_scenarios.json)"
+_NETWORK, _EPYT_NETWORK = "Hanoi_CMH.inp", "Hanoi.inp"
+# SHA-256 of the words of LeakDB's network that describe its elements.
+_ELEMENTS = "d28f6b9a71258ca2b99cc95a150744a662097083020a07977c4ebc2eff33eaa2"
+_TABLE, _CONVERTED_TABLE = "leakdb_data.py", "hanoi_leak_scenarios.json"
+_LEAKS = Published(
+    folder="leakdb",
+    files=(
+        Remote(
+            _TABLE,
+            size=507_058,
+            sha256="14db2c80c902d70a9656568eaeb8a1af839df6dac4658eca78ae4ab8179132f3",
+            urls=(
+                "https://raw.githubusercontent.com/WaterFutures/EPyT-Flow/4d80a3391427487ef9764e859392ce99c95246c8/"
+                "epyt_flow/data/benchmarks/leakdb_data.py",
+            ),
+        ),
+    ),
+    publisher="EPyT-Flow (its table of the leaks of LeakDB)",
+    page="https://github.com/WaterFutures/EPyT-Flow",
+    licence="MIT",
+    citation=(
+        "Vrachimis, Kyriakou et al. (2018): LeakDB: a benchmark dataset for leakage diagnosis in water distribution "
+        "networks. WDSA/CCWI Joint Conference; Artelt, Kyriakou, Vrachimis et al. (2024): EPyT-Flow: a toolkit for "
+        "generating water distribution network data. Journal of Open Source Software"
+    ),
 )
 
 
@@ -134,60 +158,113 @@ def load(
             numbers, ISO strings or datetimes.
         before: Load the first days of the year before instead: the same network and consumers without leaks, with other
             random deviations of the demands from their patterns. What is normal can be learned from it.
-        path: The folder of LeakDB's files, or its parent; ``None`` to search for it.
-        progress: Receives the progress of the simulation.
+        path: A folder with LeakDB's network (``Hanoi_CMH.inp``) and, for scenarios above 10, the table of leaks, or its
+            parent; ``None`` to search for them.
+        progress: Receives the progress of a download and of the simulation.
     """
     require_integer("scenario", scenario, most=1000)
     require_integer("days", days, most=365)
     require_noise("noise", noise)
     kinds = choose_kinds(sensors, known=("pressure", "flow", "demand"))
-    needed = [_NETWORK, _WEEK, _YEAR] + ([_TABLE] if leaks is None else [])
-    folder = find_folder("hanoi", folder="leakdb", files=needed, path=path, publisher=_PUBLISHER)
-    chosen = _read_leaks(folder / _TABLE, scenario) if leaks is None else tuple(map(_as_leak, leaks))
+    chosen = _find_leaks(scenario, path, progress) if leaks is None else tuple(map(_as_leak, leaks))
     steps = days * _STEPS_A_DAY
     active = tuple(leak for leak in chosen if leak.start < steps)
-    frame, notes = load_or_simulate(
-        "hanoi",
-        parameters={
-            "version": _VERSION,
-            "scenario": scenario,
-            "seed": seed,
-            "days": days,
-            "leaks": [asdict(leak) for leak in active],
-        },
-        sources=[folder / _NETWORK, folder / _WEEK, folder / _YEAR],
-        simulate=lambda: _simulate(folder, scenario=scenario, seed=seed, steps=steps, leaks=active, progress=progress),
-    )
-    start = START
-    if before:
-        start, attempt, active = START.replace(year=START.year - 1), _attempt_of(notes, scenario, seed), ()
+    with _open_network(path) as inp:
         frame, notes = load_or_simulate(
             "hanoi",
-            parameters={"version": _VERSION, "scenario": scenario, "seed": seed, "days": days, "before": attempt},
-            sources=[folder / _NETWORK, folder / _WEEK, folder / _YEAR],
-            simulate=lambda: _simulate(
-                folder, scenario=scenario, seed=seed, steps=steps, leaks=(), progress=progress, before=attempt
-            ),
+            parameters={
+                "version": _VERSION,
+                "scenario": scenario,
+                "seed": seed,
+                "days": days,
+                "leaks": [asdict(leak) for leak in active],
+            },
+            sources=[inp],
+            simulate=lambda: _simulate(inp, scenario=scenario, seed=seed, steps=steps, leaks=active, progress=progress),
         )
-    gauges = [Gauge.from_id(column) for column in frame.columns if column != "time"]
-    return build_system(
-        "hanoi",
-        inp=folder / _NETWORK,
-        gauges=[gauge for gauge in gauges if gauge.kind in kinds],
-        frame=add_noise(frame, noise=noise, seeds=[seed, scenario, *([1] if before else [])]),
-        leaks=_labels(active, end=start + steps * STEP),
-        description=(
-            f"Hanoi water network, scenario {scenario}, seed {seed}: {days} days at 30 min"
-            f"{' of the year before' if before else ''}, "
-            f"{len(active)} leak{'' if len(active) == 1 else 's'}; uncertainty {notes['uncertainty']}"
-            f"{note_noise(noise)}"
-        ),
-        source="regenerated after LeakDB (Vrachimis & Kyriakou 2018)",
+        start = START
+        if before:
+            start, attempt, active = START.replace(year=START.year - 1), _attempt_of(notes, scenario, seed), ()
+            frame, notes = load_or_simulate(
+                "hanoi",
+                parameters={"version": _VERSION, "scenario": scenario, "seed": seed, "days": days, "before": attempt},
+                sources=[inp],
+                simulate=lambda: _simulate(
+                    inp, scenario=scenario, seed=seed, steps=steps, leaks=(), progress=progress, before=attempt
+                ),
+            )
+        gauges = [Gauge.from_id(column) for column in frame.columns if column != "time"]
+        return build_system(
+            "hanoi",
+            inp=inp,
+            gauges=[gauge for gauge in gauges if gauge.kind in kinds],
+            frame=add_noise(frame, noise=noise, seeds=[seed, scenario, *([1] if before else [])]),
+            leaks=_labels(active, end=start + steps * STEP),
+            description=(
+                f"Hanoi water network, scenario {scenario}, seed {seed}: {days} days at 30 min"
+                f"{' of the year before' if before else ''}, "
+                f"{len(active)} leak{'' if len(active) == 1 else 's'}; uncertainty {notes['uncertainty']}"
+                f"{note_noise(noise)}"
+            ),
+            source="regenerated after LeakDB (Vrachimis & Kyriakou 2018)",
+        )
+
+
+@contextmanager
+def _open_network(path: str | os.PathLike[str] | None) -> Iterator[Path]:
+    """Yield LeakDB's network: its own file if there is one, else a temporary one made from that of EPyT."""
+    if folder := search_folder(_LEAKS, [_NETWORK], path=path):
+        yield folder / _NETWORK
+        return
+    if path is not None:
+        raise InputError(f"no file {_NETWORK} of LeakDB here", where=str(path), hint="leave out path= to use EPyT's")
+    with tempfile.TemporaryDirectory(prefix="thence-hanoi-") as scratch:
+        inp = Path(scratch) / _NETWORK
+        inp.write_text(_convert_network(find_in_epyt(_EPYT_NETWORK)), encoding="utf-8")
+        yield inp
+
+
+def _convert_network(files: Sequence[Path]) -> str:
+    """The network of EPyT, which differs from LeakDB's in the unit of its demands and in options left at defaults."""
+    for file in files:
+        text = file.read_text(encoding="utf-8", errors="replace")
+        if _digest_elements(text) == _ELEMENTS:
+            return re.sub(r"^(\s*Units\s+)LPS\b", r"\1CMH", text, flags=re.M)
+    raise InputError(
+        "not the network of LeakDB: its elements differ",
+        where=", ".join(map(str, files)),
+        hint=f"install another version of epyt, or pass path= with {_NETWORK}",
     )
 
 
-def _read_leaks(table: Path, scenario: int) -> tuple[Leak, ...]:
-    rows = json.loads(table.read_text(encoding="utf-8")).get(str(scenario), [])
+def _digest_elements(text: str) -> str:
+    sections = dict(re.findall(r"^\[(\w+)\]([^\[]*)", text, flags=re.M))
+    words = [sections.get(name, "").split() for name in ("JUNCTIONS", "RESERVOIRS", "PIPES", "COORDINATES")]
+    return hashlib.sha256(json.dumps(words).encode()).hexdigest()
+
+
+def _find_leaks(scenario: int, path: str | os.PathLike[str] | None, progress: Progress) -> tuple[Leak, ...]:
+    facts = _read_facts()
+    if scenario <= facts["scenarios"]:
+        rows = [row for row in facts["leaks"] if row["scenario"] == scenario]
+        return tuple(Leak(**{name: value for name, value in row.items() if name != "scenario"}) for row in rows)
+    if folder := search_folder(_LEAKS, [_CONVERTED_TABLE], path=path):
+        return _read_leaks((folder / _CONVERTED_TABLE).read_text(encoding="utf-8"), scenario)
+    file = find_folder("hanoi", _LEAKS, [_TABLE], path=path, progress=progress) / _TABLE
+    # A module of EPyT-Flow that assigns the table as text; it is not executed.
+    with door(InputError, "not the table of leaks of EPyT-Flow", where=str(file)):
+        for statement in ast.parse(file.read_text(encoding="utf-8")).body:
+            if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "HANOI_LEAKAGES":
+                return _read_leaks(ast.literal_eval(statement.value), scenario)
+        raise ValueError("no HANOI_LEAKAGES")
+
+
+def _read_facts() -> dict[str, Any]:
+    with packaged_file("leakdb.toml").open("rb") as file:
+        return tomllib.load(file)
+
+
+def _read_leaks(table: str, scenario: int) -> tuple[Leak, ...]:
     return tuple(
         Leak(
             node=str(row["node_id"]),
@@ -197,7 +274,7 @@ def _read_leaks(table: Path, scenario: int) -> tuple[Leak, ...]:
             type=row["leak_type"],
             peak=int(row["leak_peak_time"]),
         )
-        for row in rows
+        for row in json.loads(table).get(str(scenario), [])
     )
 
 
@@ -243,7 +320,7 @@ def _attempt_of(notes: Mapping[str, str], scenario: int, seed: int) -> int:
 
 
 def _simulate(
-    folder: Path,
+    inp: Path,
     *,
     scenario: int,
     seed: int,
@@ -253,13 +330,14 @@ def _simulate(
     before: int | None = None,
 ) -> Simulated:
     """Simulate a scenario; with ``before``, the year before the draw of this number."""
-    week, year = _read_curve(folder / _WEEK, "Aw", 7), _read_curve(folder / _YEAR, "Ay", 365)
+    facts = _read_facts()
+    week, year = (
+        Fourier(np.array(facts[name]), period=days * _STEPS_A_DAY) for name, days in (("week", 7), ("year", 365))
+    )
     for attempt in range(_ATTEMPTS) if before is None else (before,):
         rng = np.random.default_rng([seed, scenario, attempt])
         noise = None if before is None else np.random.default_rng([seed, scenario, attempt, 1])
-        frame, levels = _draw(
-            folder / _NETWORK, rng, noise, week=week, year=year, steps=steps, leaks=leaks, progress=progress
-        )
+        frame, levels = _draw(inp, rng, noise, week=week, year=year, steps=steps, leaks=leaks, progress=progress)
         lowest = frame.select(pl.min_horizontal(pl.col("^pressure_.*$").min())).item()
         if lowest > 0 or before is not None:  # as in LeakDB: a scenario with a pressure of zero or less is drawn again
             return frame, {"uncertainty": levels, "attempt": str(attempt)}
@@ -268,13 +346,6 @@ def _simulate(
         f"all {_ATTEMPTS} draws of scenario {scenario} ran out of pressure (leaks: {described})",
         hint="use smaller leaks or another scenario",
     )
-
-
-def _read_curve(file: Path, name: str, days: int) -> Fourier:
-    values = require("scipy.io", extra="water").loadmat(file)
-    if name not in values:
-        raise InputError(f"no array '{name}' in the file", where=str(file))
-    return Fourier(np.asarray(values[name], dtype=np.float64).ravel(), period=days * _STEPS_A_DAY)
 
 
 def _draw(
@@ -296,7 +367,7 @@ def _draw(
         for leak in leaks:
             if leak.node not in junctions:
                 hint = nearest(leak.node, junctions)
-                raise InputError(f"no junction '{leak.node}' in the network for the leak", where=str(inp), hint=hint)
+                raise InputError(f"no junction '{leak.node}' in the network for the leak", where=inp.name, hint=hint)
         for link in links:
             network.scale_link(
                 link,
@@ -378,6 +449,7 @@ def _labels(leaks: Sequence[Leak], *, end: datetime) -> pl.DataFrame:
 DATASET = NamedDataset(
     "hanoi",
     "Hanoi, regenerated after LeakDB: 97 sensors, a year at 30 min, leaks of 1000 scenarios, labelled",
-    "the extra 'water'; network, demand coefficients and leak table of LeakDB",
+    "the extra 'water'; for scenarios above 10, a table of leaks (0.5 MB)",
     load,
+    (_LEAKS,),
 )

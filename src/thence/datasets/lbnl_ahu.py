@@ -17,25 +17,73 @@ from typing import Literal
 
 import polars as pl
 
-from thence.datasets.folders import find_folder, packaged_file
+from thence.datasets.folders import find_folder, packaged_file, search_folder
 from thence.datasets.named import NamedDataset
+from thence.datasets.published import Archive, Published, Remote
 from thence.errors import ConfigError, InputError, nearest
 from thence.graph.binding import Binding
 from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.graph.loaders import read_binding, read_graph, read_ontology
 from thence.graph.ontology import Ontology
 from thence.graph.system import System, label_frame
+from thence.progress import Progress, silent
 from thence.readings.sensors import ReadReport, Sensor, SensorData
 
 __all__ = ["DATASET", "UNITS", "brick_model", "load"]
 
 Unit = Literal["MZVAV-2-1", "SZCAV", "SZVAV"]
 UNITS: tuple[Unit, ...] = ("MZVAV-2-1", "SZCAV", "SZVAV")
-_PUBLISHER = (
-    "Lawrence Berkeley National Laboratory, 'Data Sets for Evaluation of Building Fault Detection and Diagnostics "
-    "Algorithms' (Granderson & Lin)"
+_ARCHIVE = Archive(
+    "Data Sets for AFDD Evauluation of Building FDD Algorithms.zip",
+    (
+        "https://data.openei.org/files/910/"
+        "Data%20Sets%20for%20AFDD%20Evauluation%20of%20Building%20FDD%20Algorithms.zip",
+    ),
 )
-_BRICK_PUBLISHER = "the Brick Consortium (Brick 1.3 as Turtle), or install the package brickschema"
+_COPIES = "https://raw.githubusercontent.com/pkrysztopa/HVAC-equipment-fault-detection/cb00551180cef21fd27ec0be7611fc022511c320/"
+
+
+def _readings(unit: Unit, size: int, sha256: str, *urls: str) -> Remote:
+    name = f"{unit}.csv"
+    return Remote(name, size, sha256, (*urls, f"{_COPIES}{name}"), archive=_ARCHIVE, newlines=True)
+
+
+_LBNL = Published(
+    folder="lbnl_fdd_2020",
+    files=(
+        _readings(
+            "MZVAV-2-1",
+            1_733_505,
+            "676ddef09f965bbce945774e841b2ffa1a4706ce7d6a80efd123efaffc5771d2",
+            "https://ndownloader.figshare.com/files/21403011",
+        ),
+        _readings("SZCAV", 1_560_920, "71d99ef1e5880ccc1c42cda3e6c519eb67c1e5fefbc3f079249cd907c5755b5f"),
+        _readings("SZVAV", 1_191_684, "27a713b27c63bcaf6a396ab53c157d6fcc061b26253d6085c439fcc3077cc97a"),
+    ),
+    publisher="Lawrence Berkeley National Laboratory",
+    page="https://doi.org/10.6084/m9.figshare.11752740",
+    licence="CC0 1.0",
+    citation=(
+        "Granderson, Lin, Harding, Im, Chen (2020): Building fault detection data to aid diagnostic algorithm creation "
+        "and performance testing. Scientific Data 7, 65. doi:10.1038/s41597-020-0398-6"
+    ),
+)
+_ONTOLOGY = "Brick-1.3.ttl"
+_BRICK = Published(
+    folder="ontologies",
+    files=(
+        Remote(
+            _ONTOLOGY,
+            size=1_749_633,
+            sha256="b7fe18651b4616eef3b2ed376d77049981fdda6555f90afbc3936afd6eb5f4cf",
+            urls=("https://github.com/BrickSchema/Brick/releases/download/v1.3.0/Brick.ttl",),
+        ),
+    ),
+    publisher="the Brick Consortium (Brick 1.3; the package brickschema contains it too)",
+    page="https://brickschema.org",
+    licence="BSD 3-Clause",
+    citation="Balaji et al. (2016): Brick: towards a unified metadata schema for buildings. BuildSys",
+)
 _TRUTH = "Fault Detection Ground Truth"
 _TIME = "Datetime"
 
@@ -108,7 +156,7 @@ _FAULTS: dict[Unit, dict[str, tuple[str, str]]] = {
 }
 
 
-def load(*, unit: str = "MZVAV-2-1", path: str | os.PathLike[str] | None = None) -> System:
+def load(*, unit: str = "MZVAV-2-1", path: str | os.PathLike[str] | None = None, progress: Progress = silent) -> System:
     """Load one air handling unit.
 
     A label is "fault", or "disputed" on the one day that is faulty in the inventory but not in the ground truth
@@ -117,19 +165,20 @@ def load(*, unit: str = "MZVAV-2-1", path: str | os.PathLike[str] | None = None)
     Args:
         unit: ``"MZVAV-2-1"`` (multi-zone), ``"SZCAV"`` or ``"SZVAV"`` (single zone, constant and variable air volume).
         path: The folder of the data set, or its parent; ``None`` to search for it.
+        progress: Receives the progress of a download.
     """
     known = {name: name for name in UNITS}
     if unit not in known:
         raise ConfigError(f"unknown unit '{unit}'; units are {', '.join(UNITS)}", hint=nearest(unit.upper(), UNITS))
     chosen = known[unit]
-    folder = find_folder("lbnl-ahu", folder="lbnl_fdd_2020", files=[f"{chosen}.csv"], path=path, publisher=_PUBLISHER)
+    folder = find_folder("lbnl-ahu", _LBNL, [f"{chosen}.csv"], path=path, progress=progress)
     sensors, truth = _read(folder / f"{chosen}.csv")
     graph, binding = brick_model(chosen)
     return System(
         name="lbnl-ahu",
         sensors=sensors,
         graph=graph,
-        ontology=_read_brick(folder),
+        ontology=_read_brick(folder, progress),
         binding=binding,
         labels=label_frame(_labels(chosen, truth)),
         description=f"air handling unit {chosen}: {truth.height} days at 1 min, with imposed faults",
@@ -147,22 +196,16 @@ def brick_model(unit: Unit) -> tuple[KnowledgeGraph, Binding]:
     return graph, read_binding(model)
 
 
-def _read_brick(folder: Path) -> Ontology:
+def _read_brick(folder: Path, progress: Progress) -> Ontology:
     for path in (folder.parent, None):
-        try:
-            found = find_folder(
-                "lbnl-ahu", folder="ontologies", files=["Brick-1.3.ttl"], path=path, publisher=_BRICK_PUBLISHER
-            )
-        except InputError as error:
-            missing = error
-        else:
-            return read_ontology(found / "Brick-1.3.ttl")
+        if found := search_folder(_BRICK, [_ONTOLOGY], path=path):
+            return read_ontology(found / _ONTOLOGY)
     package = util.find_spec("brickschema")
     for folder_name in package.submodule_search_locations or () if package else ():
         file = Path(folder_name) / "ontologies" / "1.3" / "Brick.ttl"
         if file.is_file():
             return read_ontology(file)
-    raise missing
+    return read_ontology(find_folder("lbnl-ahu", _BRICK, [_ONTOLOGY], progress=progress) / _ONTOLOGY)
 
 
 def _sensor_id(column: str) -> str:
@@ -237,6 +280,7 @@ def _labels(unit: Unit, truth: pl.DataFrame) -> Iterator[dict[str, datetime | st
 DATASET = NamedDataset(
     "lbnl-ahu",
     "three air handling units with imposed faults, labelled, at 1 min, with Brick models",
-    "LBNL's fault detection data; Brick 1.3",
+    "LBNL's fault detection data (4.5 MB); Brick 1.3 (1.7 MB)",
     load,
+    (_LBNL, _BRICK),
 )

@@ -3,16 +3,17 @@
 The published network contains one week of nominal demands; BattLeDIM's series come from a network that was never
 published. Here the nominal week repeats with a seasonal factor and noise, both fitted to the published inflows of 2019
 (see ``_SEASON``), and the published leak flows are taken from the middle of their pipes. The result resembles
-BattLeDIM's data but is not the same.
+BattLeDIM's data but is not the same. The network is taken from the package EPyT, the table of leaks is part of this
+package, and the leak flows are downloaded.
 """
 
 from __future__ import annotations
 
 import math
 import os
+import tomllib
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
-from importlib import util
 from pathlib import Path
 
 import numpy as np
@@ -22,9 +23,10 @@ from numpy.typing import NDArray
 from thence.datasets.cache import Simulated, load_or_simulate
 from thence.datasets.demand import Floats, draw_factors
 from thence.datasets.epanet import Network
-from thence.datasets.folders import find_folder
+from thence.datasets.folders import find_folder, find_in_epyt, packaged_file, search_folder
 from thence.datasets.named import NamedDataset
 from thence.datasets.noise import add_noise, note_noise, require_noise
+from thence.datasets.published import Published, Remote
 from thence.datasets.sensor_kinds import choose_kinds
 from thence.datasets.water import Gauge, build_system, frame_of_readings
 from thence.errors import ConfigError, InputError
@@ -39,9 +41,26 @@ _STEPS_A_DAY = 288
 _STEPS_A_WEEK = 7 * _STEPS_A_DAY
 _FIRST_DAY = date(2019, 1, 1)
 _VERSION = 1
-_LEAK_INFO = "2019_leak_info.csv"
-_LEAK_FLOWS = ("2019_leak_flows_m3h.parquet", "2019_Leakages.csv")
-_PUBLISHER = "BattLeDIM, the Battle of the Leakage Detection and Isolation Methods, KIOS Research Center (L-TOWN.inp)"
+_NETWORK = "L-TOWN.inp"
+_LEAK_FLOWS, _CONVERTED_FLOWS = "2019_Leakages.csv", "2019_leak_flows_m3h.parquet"
+_BATTLEDIM = Published(
+    folder="ltown",
+    files=(
+        Remote(
+            _LEAK_FLOWS,
+            size=10_414_660,
+            sha256="b2ffe56b6c2f3b6cdb6aae9aeb30b9c425ba911fff8e3716ae543a56ff7576cd",
+            urls=("https://zenodo.org/records/4017659/files/2019_Leakages.csv?download=1",),
+        ),
+    ),
+    publisher="BattLeDIM, KIOS Research Center (the leak flows of 2019; not needed with leaks=False)",
+    page="https://doi.org/10.5281/zenodo.4017659",
+    licence="see the Zenodo record; BattLeDIM's repository is under the EUPL 1.2",
+    citation=(
+        "Vrachimis et al. (2020): BattLeDIM: Battle of the Leakage Detection and Isolation Methods, dataset. "
+        "doi:10.5281/zenodo.4017659"
+    ),
+)
 
 # (Inflow − leaks) / nominal demand in the published year 2019: a constant and the first harmonic of the year.
 _SEASON = (0.997, -0.088, -0.047)
@@ -88,8 +107,8 @@ def load(
             own, after the simulation. With 0, the default, readings are exact.
         sensors: ``"all"``, or some of the kinds ``"pressure"``, ``"flow"``, ``"level"`` and ``"demand"``.
         path: L-TOWN.inp, or the folder of the BattLeDIM files, or its parent; ``None`` to search for it. Without the
-            file, the network of the package EPyT is used if that is installed.
-        progress: Receives the progress of the simulation.
+            file, the network of the package EPyT is used.
+        progress: Receives the progress of a download and of the simulation.
     """
     first = _as_day(start)
     require_integer("days", days)
@@ -104,7 +123,7 @@ def load(
     inp = _find_network(path)
     begin = datetime(first.year, first.month, first.day, tzinfo=UTC)
     end = begin + timedelta(days=days)
-    leak_file, leak_info = _find_leak_files(inp, path) if leaks else (None, None)
+    leak_file = _find_leak_flows(path, progress) if leaks else None
     flows = _read_leak_flows(leak_file, begin, end) if leak_file else pl.DataFrame()
     frame, _ = load_or_simulate(
         "ltown",
@@ -126,7 +145,7 @@ def load(
         inp=inp,
         gauges=[gauge for gauge in _GAUGES if gauge.kind in kinds],
         frame=add_noise(frame, noise=noise, seeds=[seed]),
-        leaks=_read_labels(leak_info, begin, end) if leak_info else label_frame([]),
+        leaks=_labels(begin, end) if leaks else label_frame([]),
         leaks_in_links=True,
         description=(
             f"L-Town water network: {days} days from {first} at 5 min, seed {seed}, {flows.width} leaks"
@@ -146,30 +165,19 @@ def _as_day(start: str | date) -> date:
 def _find_network(path: str | os.PathLike[str] | None) -> Path:
     if path is not None and Path(path).expanduser().is_file():
         return Path(path).expanduser()
-    try:
-        folder = find_folder("ltown", folder="ltown", files=["L-TOWN.inp"], path=path, publisher=_PUBLISHER)
-    except InputError:
-        package = util.find_spec("epyt")
-        for folder_name in package.submodule_search_locations or () if package else ():
-            file = Path(folder_name) / "networks" / "L-TOWN.inp"
-            if path is None and file.is_file():
-                return file
-        raise
-    return folder / "L-TOWN.inp"
+    if folder := search_folder(_BATTLEDIM, [_NETWORK], path=path):
+        return folder / _NETWORK
+    if path is not None:
+        raise InputError(f"no file {_NETWORK} of BattLeDIM here", where=str(path), hint="leave out path= to use EPyT's")
+    return find_in_epyt(_NETWORK)[0]
 
 
-def _find_leak_files(inp: Path, path: str | os.PathLike[str] | None) -> tuple[Path, Path]:
-    parent = path if path is None or Path(path).expanduser().is_dir() else inp.parent
-    publisher = "BattLeDIM (flows and table of the leaks of 2019; not needed with leaks=False)"
-    problems = []
-    for name in _LEAK_FLOWS:
-        try:
-            folder = find_folder("ltown", folder="ltown", files=[name, _LEAK_INFO], path=parent, publisher=publisher)
-        except InputError as problem:
-            problems.append(problem)
-        else:
-            return folder / name, folder / _LEAK_INFO
-    raise problems[0]
+def _find_leak_flows(path: str | os.PathLike[str] | None, progress: Progress) -> Path:
+    given = None if path is None else Path(path).expanduser()
+    parent = given.parent if given is not None and given.is_file() else given
+    if folder := search_folder(_BATTLEDIM, [_CONVERTED_FLOWS], path=parent):
+        return folder / _CONVERTED_FLOWS
+    return find_folder("ltown", _BATTLEDIM, [_LEAK_FLOWS], path=parent, progress=progress) / _LEAK_FLOWS
 
 
 def _read_leak_flows(file: Path, begin: datetime, end: datetime) -> pl.DataFrame:
@@ -185,24 +193,25 @@ def _read_leak_flows(file: Path, begin: datetime, end: datetime) -> pl.DataFrame
             f"the leak flows have {period.height} rows from {first} to {last}, not one every 5 minutes",
             where=str(file),
         )
-    pipes = period.drop("Timestamp").cast(pl.Float64)
+    # The pipes are split in the order of their names, whatever the order of the columns.
+    pipes = period.select(pl.col(column).cast(pl.Float64) for column in sorted(period.columns) if column != "Timestamp")
     return pipes.select(column for column in pipes.columns if pipes[column].max() != 0)
 
 
-def _read_labels(info: Path, begin: datetime, end: datetime) -> pl.DataFrame:
-    rows = pl.read_csv(info, schema_overrides={"Leak Diameter": pl.Float64}).sort("Leak Start")
+def _labels(begin: datetime, end: datetime) -> pl.DataFrame:
+    with packaged_file("battledim_leaks.toml").open("rb") as file:
+        leaks = tomllib.load(file)["leaks"]
     labels = []
-    for row in rows.iter_rows(named=True):
-        starts = datetime.fromisoformat(row["Leak Start"]).replace(tzinfo=UTC)
-        ends = datetime.fromisoformat(row["Leak End"]).replace(tzinfo=UTC) + STEP
+    for pipe, first, last, diameter, kind in sorted(leaks, key=lambda leak: leak[1]):
+        starts, ends = first.replace(tzinfo=UTC), last.replace(tzinfo=UTC) + STEP
         if starts < end and ends > begin:
             labels.append(
                 {
                     "start": max(starts, begin),
                     "end": min(ends, end),
                     "label": "leak",
-                    "subject": row["Leak Pipe"],
-                    "details": f"{row['Leak Type'].strip()}, {row['Leak Diameter'] * 1000:.1f} mm",
+                    "subject": pipe,
+                    "details": f"{kind}, {diameter * 1000:.1f} mm",
                 }
             )
     return label_frame(labels)
@@ -281,6 +290,7 @@ def _season(moments: NDArray[np.int64]) -> Floats:
 DATASET = NamedDataset(
     "ltown",
     "L-Town, simulated with BattLeDIM's 119 sensors and its leaks of 2019, labelled, at 5 min",
-    "the extra 'water'; L-TOWN.inp (or the package epyt) and, for leaks, BattLeDIM's leak tables",
+    "the extra 'water'; unless leaks=False, BattLeDIM's leak flows (10 MB)",
     load,
+    (_BATTLEDIM,),
 )

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from thence.datasets.published import Published
 from thence.graph.system import System
 
 __all__ = ["NamedDataset"]
@@ -26,12 +27,14 @@ class NamedDataset:
         needs: Which extras and files it needs.
         load: ``load(**options)`` returns the ``System``. Its keyword parameters are the options; a parameter called
             ``progress`` is not an option but receives a ``thence.progress.Progress``.
+        published: The files that ``load`` finds with ``thence.datasets.folders.find_folder``.
     """
 
     name: str
     summary: str
     needs: str
     load: Callable[..., System]
+    published: tuple[Published, ...] = ()
 
     @property
     def options(self) -> dict[str, Any]:
@@ -45,8 +48,14 @@ class NamedDataset:
         return "progress" in inspect.signature(self.load).parameters
 
     def describe(self) -> dict[str, Any]:
-        """Name, summary, needs and options, ready for JSON."""
-        return {"name": self.name, "summary": self.summary, "needs": self.needs, "options": self.options}
+        """Name, summary, needs, options and published files, ready for JSON."""
+        return {
+            "name": self.name,
+            "summary": self.summary,
+            "needs": self.needs,
+            "options": self.options,
+            "published": [publication.describe() for publication in self.published],
+        }
 
     def __str__(self) -> str:
         options = ", ".join(f"{name}={default!r}" for name, default in self.options.items()) or "none"
