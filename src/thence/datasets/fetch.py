@@ -242,8 +242,10 @@ def _resume(part: Path, *, newlines: bool, work: _Work) -> Callable[[str, str, o
         if have < length:
             raise requests.ConnectionError(f"cut off after {have:,} of {length:,} bytes")
         if newlines:
-            part.write_bytes(part.read_bytes().replace(b"\r\n", b"\n"))
-        part.replace(output_file)
+            Path(output_file).write_bytes(part.read_bytes().replace(b"\r\n", b"\n"))
+            part.unlink()
+        else:
+            part.replace(output_file)
 
     return download
 
