@@ -269,7 +269,7 @@ def _convert_ssn(repository: KnowledgeGraph, *, reports: Sequence[int]) -> tuple
 DATASET = NamedDataset(
     "citybench",
     "speed and vehicle count on 449 road segments in Aarhus, two months at 5 min",
-    "CityBench's traffic data (an archive of its repository, above 100 MB)",
+    "CityBench's traffic data (an archive of its repository)",
     load,
     (_CITYBENCH,),
 )

@@ -68,7 +68,7 @@ def fetch(published: Published, files: Sequence[Remote], *, folder: Path, progre
             tried = problems[file.name] = []
             urls = _with_mirror(published, file.name, file.urls) if file.make is None else []
             with _alone(folder / file.name):
-                if _is_intact(file, folder) or _download(urls, folder / file.name, file, work, tried):
+                if file.is_intact(folder / file.name) or _download(urls, folder / file.name, file, work, tried):
                     del problems[file.name]
         for archive in dict.fromkeys(file.archive for file in files if file.name in problems and file.archive):
             _take_from_archive(published, archive, files, folder=folder, work=work, problems=problems)
@@ -97,11 +97,6 @@ def unpack(archive: Path, files: Sequence[Remote], *, folder: Path) -> Problems:
             if problem is not None:
                 problems[file.name] = [f"{archive.name}: {problem}"]
     return problems
-
-
-def _is_intact(file: Remote, folder: Path) -> bool:
-    path = folder / file.name
-    return file.has_size(path) and file.digest(path) == file.sha256
 
 
 def _with_mirror(published: Published, name: str, urls: Sequence[str]) -> list[str]:
@@ -263,7 +258,7 @@ def _take_from_archive(
     target = folder / archive.name
     with _alone(target):
         missing = [file for file in files if file.archive == archive and file.name in problems]
-        missing = [file for file in missing if not _is_intact(file, folder)]
+        missing = [file for file in missing if not file.is_intact(folder / file.name)]
         tried: list[str] = []
         left: Mapping[str, list[str]] = {}
         for url in _with_mirror(published, archive.name, archive.urls) if missing else ():

@@ -24,6 +24,7 @@ __all__ = [
     "fetched_folder",
     "find_folder",
     "find_in_epyt",
+    "get_files",
     "packaged_file",
     "search_folder",
 ]
@@ -120,6 +121,31 @@ def find_folder(
     raise _not_fetched(dataset, published, [file for file in missing if file.name in problems], problems, why)
 
 
+def get_files(dataset: str, published: Published, *, progress: Progress = silent) -> tuple[Path, tuple[str, ...]]:
+    """Download all files of a publication that the cache does not contain, or contains damaged.
+
+    Args:
+        dataset: The name of the data set, for messages.
+        published: The publication.
+        progress: Receives the progress of the download.
+
+    Returns:
+        The folder, and the names of the files that were downloaded.
+
+    Raises:
+        InputError: If files cannot be downloaded.
+    """
+    folder = fetched_folder(published)
+    missing = [file for file in published.files if not file.is_intact(folder / file.name)]
+    if missing:
+        why = reason_not_to_fetch()
+        problems = fetch(published, missing, folder=folder, progress=progress) if why is None else {}
+        left = [file for file in missing if why is not None or file.name in problems]
+        if left:
+            raise _not_fetched(dataset, published, left, problems, why)
+    return folder, tuple(file.name for file in missing)
+
+
 def fetched_folder(published: Published) -> Path:
     """Return the folder of the cache for the files of a publication."""
     return cache_folder() / "data" / published.folder
@@ -147,7 +173,7 @@ def _missing_in(
     return InputError(
         f"files of the data set '{dataset}' are missing: {some}",
         where=str(best if len(missing) < len(files) else path),
-        hint=f"get them from {published.publisher}, {published.page}, or leave out path= to have them downloaded",
+        hint=f"get them from {published.publisher}, {published.page}, or leave out the option path to download them",
     )
 
 
@@ -157,7 +183,7 @@ def _not_fetched(
     lines = [f"files of the data set '{dataset}' are not here and cannot be downloaded{f' ({why})' if why else ''}:"]
     for file in files[:_MOST]:
         urls = (*file.urls, *(file.archive.urls if file.archive else ()))
-        lines.append(f"  {file.name} ({show_size(file.size)})")
+        lines.append(f"  {file.name} ({'made from the archive' if file.make else show_size(file.size)})")
         lines += [f"    {line}" for line in problems.get(file.name) or urls]
     if len(files) > _MOST:
         lines.append(f"  and {len(files) - _MOST} more: thence datasets info {dataset}")
@@ -167,7 +193,7 @@ def _not_fetched(
         hint=(
             f"get them from {published.publisher}, {published.page}, and put them"
             f"{''.join(f' (or {name})' for name in archives)} in {fetched_folder(published)}, or set "
-            f"THENCE_DATA to the folder that contains '{published.folder}', or pass path="
+            f"THENCE_DATA to the folder that contains '{published.folder}', or give the option path"
         ),
     )
 
@@ -193,6 +219,6 @@ def find_in_epyt(name: str) -> tuple[Path, ...]:
         which = f"epyt {metadata.version('epyt')} has none" if package else "which is not installed"
         raise MissingExtraError(
             f"the network {name} comes with the package 'epyt' ({which})",
-            hint="pip install 'thence[water]', or pass path=",
+            hint="pip install 'thence[water]', or give the option path",
         )
     return tuple(sorted(found, key=lambda file: (len(file.parts), str(file))))

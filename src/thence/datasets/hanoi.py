@@ -217,7 +217,9 @@ def _open_network(path: str | os.PathLike[str] | None) -> Iterator[Path]:
         yield folder / _NETWORK
         return
     if path is not None:
-        raise InputError(f"no file {_NETWORK} of LeakDB here", where=str(path), hint="leave out path= to use EPyT's")
+        raise InputError(
+            f"no file {_NETWORK} of LeakDB here", where=str(path), hint="leave out the option path to use EPyT's"
+        )
     with tempfile.TemporaryDirectory(prefix="thence-hanoi-") as scratch:
         inp = Path(scratch) / _NETWORK
         inp.write_text(_convert_network(find_in_epyt(_EPYT_NETWORK)), encoding="utf-8")
@@ -233,7 +235,7 @@ def _convert_network(files: Sequence[Path]) -> str:
     raise InputError(
         "not the network of LeakDB: its elements differ",
         where=", ".join(map(str, files)),
-        hint=f"install another version of epyt, or pass path= with {_NETWORK}",
+        hint=f"install another version of epyt, or give the option path, a folder with {_NETWORK}",
     )
 
 

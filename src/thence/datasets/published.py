@@ -63,6 +63,10 @@ class Remote:
         # A copy with other line ends is larger.
         return size >= self.size if self.newlines or not self.size else size == self.size
 
+    def is_intact(self, path: Path) -> bool:
+        """Return whether there is a file with the declared checksum; its content is read."""
+        return self.has_size(path) and self.digest(path) == self.sha256
+
 
 @dataclass(frozen=True)
 class Published:
