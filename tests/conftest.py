@@ -11,6 +11,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # Workers share the cores: several threads each would only wait for one another (torch spins while it waits).
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# No test downloads a data set.
+os.environ["THENCE_OFFLINE"] = "1"
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("THENCE_THREADS", "1")
 

@@ -7,11 +7,14 @@ import platformdirs
 import pytest
 
 from thence.datasets import folders
-from thence.errors import InputError
+from thence.datasets.published import Published, Remote
+from thence.errors import InputError, MissingExtraError
 
 
 def find(path: Path | None = None, files: tuple[str, ...] = ("a.csv", "b.csv")) -> Path:
-    return folders.find_folder("things", folder="things", files=files, path=path, publisher="The Publisher")
+    remotes = tuple(Remote(name, size=0, sha256="") for name in files)
+    published = Published("things", remotes, "The Publisher", "https://example.org", "CC0", "Somebody (2020)")
+    return folders.find_folder("things", published, files, path=path)
 
 
 @pytest.fixture
@@ -50,8 +53,10 @@ def test_the_cache_folder_is_the_last_resort(complete: Path, monkeypatch: pytest
 
 
 def test_absent_data_are_an_error_that_says_where_to_get_them(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"'things' not found: a.csv, b.csv; searched .*The Publisher.*THENCE_DATA"):
+    with pytest.raises(InputError, match=rf"^{tmp_path}: .*'things' are missing: a.csv, b.csv .*The Publisher"):
         find(tmp_path)
+    with pytest.raises(InputError, match=r"'things' are not here(.|\n)*a.csv(.|\n)*The Publisher.*THENCE_DATA"):
+        find()
 
 
 def test_one_missing_file_is_named_with_its_folder(complete: Path) -> None:
@@ -70,3 +75,18 @@ def test_the_cache_is_in_the_cache_folder_of_the_user(monkeypatch: pytest.Monkey
 def test_an_environment_variable_overrides_the_cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("THENCE_CACHE", str(tmp_path / "own"))
     assert folders.cache_folder() == tmp_path / "own"
+
+
+def test_the_package_epyt_is_searched_and_not_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Versions of EPyT keep their networks in different folders."""
+    package = tmp_path / "epyt"
+    (package / "some" / "where").mkdir(parents=True)
+    (package / "__init__.py").write_text("raise RuntimeError('imported')")
+    (package / "some" / "where" / "TOWN.inp").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    assert folders.find_in_epyt("Town.inp") == (package / "some" / "where" / "TOWN.inp",)
+    with pytest.raises(MissingExtraError, match=r"City.inp comes with the package 'epyt' \(epyt .* has none\)"):
+        folders.find_in_epyt("City.inp")
+    monkeypatch.setattr(folders.util, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"which is not installed.*pip install 'thence\[water\]'"):
+        folders.find_in_epyt("Town.inp")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,11 +13,12 @@ import polars as pl
 import pytest
 
 import thence.datasets as datasets
-from thence.datasets import hanoi
+from thence.datasets import folders, hanoi
 from thence.datasets.epanet import SimulationError
 from thence.datasets.hanoi import Leak
 from thence.errors import ConfigError, InputError
 from thence.graph.system import System
+from thence.progress import silent
 
 FOLDER = "leakdb"
 Table = np.ndarray[tuple[int], np.dtype[np.float64]]
@@ -34,7 +34,7 @@ def loss(dataset: System, junction: str) -> Table:
     return balance
 
 
-def test_it_has_the_sensors_of_leakdb(published: Path) -> None:
+def test_it_has_the_sensors_of_leakdb() -> None:
     data = datasets.load("hanoi", days=7)
     data.binding.check(data.sensors, data.graph)
     assert data.ontology.validate(data.graph) == ()
@@ -47,12 +47,12 @@ def test_it_has_the_sensors_of_leakdb(published: Path) -> None:
     assert "LeakDB" in data.source and data.source.startswith("regenerated after")
 
 
-def test_without_a_leak_water_is_conserved(published: Path) -> None:
+def test_without_a_leak_water_is_conserved() -> None:
     data = datasets.load("hanoi", days=7)
     assert max(np.abs(loss(data, str(junction))).max() for junction in range(2, 33)) < 0.05
 
 
-def test_a_leak_takes_what_torricelli_says_while_it_lasts_and_nothing_else(published: Path) -> None:
+def test_a_leak_takes_what_torricelli_says_while_it_lasts_and_nothing_else() -> None:
     data = datasets.load(
         "hanoi", days=4, leaks=[{"node": "14", "start": "2018-01-02T01:00", "end": "2018-01-03", "diameter": 0.1}]
     )
@@ -77,7 +77,7 @@ def test_a_leak_takes_what_torricelli_says_while_it_lasts_and_nothing_else(publi
     ]
 
 
-def test_an_incipient_leak_grows_to_its_peak(published: Path) -> None:
+def test_an_incipient_leak_grows_to_its_peak() -> None:
     leak = Leak("20", start=20, end=140, diameter=0.08, type="incipient", peak=100)
     data = datasets.load("hanoi", days=3, leaks=[leak])
     lost = loss(data, "20") / np.sqrt(data.sensors.to_polars()["pressure_20"].to_numpy())
@@ -87,14 +87,14 @@ def test_an_incipient_leak_grows_to_its_peak(published: Path) -> None:
     assert lost[100:140] == pytest.approx(lost[120], rel=0.01)
 
 
-def test_two_leaks_at_one_junction_add_up(published: Path) -> None:
+def test_two_leaks_at_one_junction_add_up() -> None:
     twins = [Leak("7", start=5, end=20, diameter=0.05), Leak("7", start=10, end=30, diameter=0.05)]
     data = datasets.load("hanoi", days=1, leaks=twins)
     lost = loss(data, "7") / np.sqrt(data.sensors.to_polars()["pressure_7"].to_numpy())
     assert lost[12] == pytest.approx(2 * lost[6], rel=0.01) and lost[25] == pytest.approx(lost[6], rel=0.01)
 
 
-def test_a_scenario_has_the_leaks_of_the_table(published: Path) -> None:
+def test_a_scenario_has_the_leaks_of_the_table() -> None:
     """LeakDB's scenario 3: an incipient leak at node 13 from step 134 on."""
     data = datasets.load("hanoi", scenario=3, days=14)
     assert data.labels is not None
@@ -107,7 +107,7 @@ def test_a_scenario_has_the_leaks_of_the_table(published: Path) -> None:
     assert before_the_leak is not None and before_the_leak.height == 0
 
 
-def test_a_short_period_is_the_beginning_of_a_longer_one(published: Path) -> None:
+def test_a_short_period_is_the_beginning_of_a_longer_one() -> None:
     short = datasets.load("hanoi", days=3, seed=1).sensors.to_polars()
     longer = datasets.load("hanoi", days=7, seed=1).sensors.to_polars().head(144)
     assert all(np.allclose(short[name], longer[name], atol=0.05) for name in short.columns[1:])
@@ -137,7 +137,7 @@ def test_it_is_as_close_to_leakdb_as_its_random_draws_allow(published: Path) -> 
             assert measured.min() - margin < original < measured.max() + margin, sensor
 
 
-def test_a_year_with_a_leak(published: Path) -> None:
+def test_a_year_with_a_leak() -> None:
     data = datasets.load("hanoi", scenario=4, sensors=["pressure", "demand"])
     frame = data.sensors.to_polars()
     assert frame.shape == (17520, 64)
@@ -152,12 +152,11 @@ def test_a_year_with_a_leak(published: Path) -> None:
 
 
 def test_a_network_without_pressure_is_drawn_again_and_then_refused(
-    published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Junction 13 is moved above the reservoir, so every draw has a negative pressure there."""
-    for name in ("weekPat_30min.mat", "yearOffset_30min.mat"):
-        shutil.copy(published / name, tmp_path / name)
-    network = (published / "Hanoi_CMH.inp").read_text()
+    with hanoi._open_network(None) as inp:
+        network = inp.read_text()
     lifted = re.sub(r"^( 13\s+)30(\s+261.11)", r"\g<1>101\2", network, flags=re.M)
     assert lifted != network
     (tmp_path / "Hanoi_CMH.inp").write_text(lifted)
@@ -177,12 +176,12 @@ def test_a_network_without_pressure_is_drawn_again_and_then_refused(
         ({"node": "14", "start": 1, "end": 3}, "needs node, start, end and diameter"),
     ],
 )
-def test_impossible_leaks_are_refused(published: Path, leak: dict[str, object], message: str) -> None:
+def test_impossible_leaks_are_refused(leak: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         datasets.load("hanoi", days=1, leaks=[leak])
 
 
-def test_a_leak_at_an_unknown_junction_names_the_nearest(published: Path) -> None:
+def test_a_leak_at_an_unknown_junction_names_the_nearest() -> None:
     with pytest.raises(InputError, match=r"no junction '332'.*did you mean '32'"):
         datasets.load("hanoi", days=1, leaks=[Leak("332", start=1, end=3, diameter=0.1)])
     with pytest.raises(InputError, match="no junction '1' in the network"):  # the reservoir
@@ -195,20 +194,53 @@ def test_impossible_options_are_refused(options: dict[str, Any]) -> None:
         datasets.load("hanoi", **options)
 
 
+def test_the_network_of_epyt_gives_the_readings_of_leakdbs(published: Path) -> None:
+    """Bit for bit, and the same graph: the files differ in units and in options that have their default values."""
+    ours = datasets.load("hanoi", days=2, scenario=3, leaks=[Leak("14", start=2, end=40, diameter=0.1)], path=published)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(folders, "data_folders", lambda: (Path("/nowhere"),))
+        made = datasets.load("hanoi", days=2, scenario=3, leaks=[Leak("14", start=2, end=40, diameter=0.1)])
+    assert made.sensors.to_polars().equals(ours.sensors.to_polars())
+    assert made.graph.to_dict() == ours.graph.to_dict() and dict(made.binding) == dict(ours.binding)
+    assert made.labels is not None and made.labels.equals(ours.labels) and made.description == ours.description
+
+
+def test_the_coefficients_are_those_of_leakdb(published: Path) -> None:
+    scipy_io = pytest.importorskip("scipy.io", reason="scipy, which reads LeakDB's files, is not installed")
+    facts = hanoi._read_facts()
+    for name, file, array in (("week", "weekPat_30min.mat", "Aw"), ("year", "yearOffset_30min.mat", "Ay")):
+        assert facts[name] == scipy_io.loadmat(published / file)[array].ravel().tolist()
+
+
+def test_another_network_of_the_same_name_is_refused(tmp_path: Path) -> None:
+    with hanoi._open_network(None) as inp:
+        (tmp_path / "Hanoi.inp").write_text(inp.read_text().replace("247.22", "247.23"))
+    with pytest.raises(InputError, match=r"Hanoi.inp: not the network of LeakDB"):
+        hanoi._convert_network([tmp_path / "Hanoi.inp"])
+
+
 def test_absent_files_are_named_with_their_publishers(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"weekPat_30min.mat.*LeakDB.*EPyT-Flow"):
+    with pytest.raises(InputError, match=f"^{tmp_path}: no file Hanoi_CMH.inp of LeakDB"):
         datasets.load("hanoi", path=tmp_path)
+    with pytest.raises(InputError, match=r"missing: leakdb_data.py .*EPyT-Flow"):
+        datasets.load("hanoi", scenario=11, path=tmp_path)
 
 
-def test_the_leak_table_is_needed_only_for_its_leaks(published: Path, tmp_path: Path) -> None:
-    for name in ("Hanoi_CMH.inp", "weekPat_30min.mat", "yearOffset_30min.mat"):
-        shutil.copy(published / name, tmp_path / name)
-    assert len(datasets.load("hanoi", days=1, leaks=[], path=tmp_path).sensors) == 97
-    with pytest.raises(InputError, match=r"are missing: hanoi_leak_scenarios.json"):
-        datasets.load("hanoi", days=1, path=tmp_path)
+def test_the_leaks_of_the_first_scenarios_need_no_file(published: Path, tmp_path: Path) -> None:
+    """Those of the others are read from EPyT-Flow's module, which assigns JSON to a name and is not executed."""
+    table = (published / "hanoi_leak_scenarios.json").read_text(encoding="utf-8")
+    code = f'raise SystemExit\nNET1_LEAKAGES = """{{}}"""\n\nHANOI_LEAKAGES = """{table}"""\n'
+    (tmp_path / "leakdb_data.py").write_text(code, encoding="utf-8")
+    for scenario in (*range(1, 12), 402, 999, 1000):
+        told = hanoi._read_leaks(table, scenario)
+        assert hanoi._find_leaks(scenario, tmp_path, silent) == hanoi._find_leaks(scenario, published, silent) == told
+    for broken in ("HANOI = 1", "HANOI_LEAKAGES = open('x')", "HANOI_LEAKAGES = '[1'", "def"):
+        (tmp_path / "leakdb_data.py").write_text(broken, encoding="utf-8")
+        with pytest.raises(InputError, match=r"leakdb_data.py: not the table of leaks of EPyT-Flow"):
+            hanoi._find_leaks(11, tmp_path, silent)
 
 
-def test_the_year_before_is_the_same_network_without_leaks_and_with_other_deviations(published: Path) -> None:
+def test_the_year_before_is_the_same_network_without_leaks_and_with_other_deviations() -> None:
     leak = {"node": "14", "start": 0, "end": 48, "diameter": 0.05}
     year = datasets.load("hanoi", days=1, leaks=[leak])
     before = datasets.load("hanoi", days=1, leaks=[leak], before=True)

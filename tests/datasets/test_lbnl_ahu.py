@@ -7,6 +7,8 @@ import polars as pl
 import pytest
 
 import thence.datasets as datasets
+from tests.helpers.publishers import publish
+from thence.datasets import folders
 from thence.datasets.lbnl_ahu import _FAULTS, _POINTS, UNITS, Unit, brick_model
 from thence.errors import ConfigError, InputError
 
@@ -89,3 +91,30 @@ def test_absent_and_foreign_files_are_named(tmp_path: Path) -> None:
         InputError, match=r"SZCAV.csv: .*missing \['Fault Detection Ground Truth'\], unknown \['AHU: Hum"
     ):
         datasets.load("lbnl-ahu", unit="SZCAV", path=tmp_path)
+
+
+def test_the_declared_files_are_those_of_the_publishers(published: Path) -> None:
+    lbnl, brick = datasets.info("lbnl-ahu").published
+    assert all(file.is_intact(published / file.name) for file in lbnl.files)
+    assert all(file.is_intact(published.parent / "ontologies" / file.name) for file in brick.files)
+
+
+def test_what_is_downloaded_gives_the_same_data_set(
+    published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LBNL's files have Windows' line ends where they are published; the checksums are those without."""
+    here = datasets.load("lbnl-ahu", unit="SZVAV")
+    with publish() as server:
+        windows = (published / "SZVAV.csv").read_bytes().replace(b"\n", b"\r\n")
+        server.files["/lbnl_fdd_2020/SZVAV.csv"] = windows
+        server.files["/ontologies/Brick-1.3.ttl"] = (published.parent / "ontologies" / "Brick-1.3.ttl").read_bytes()
+        monkeypatch.setattr(folders, "data_folders", lambda: (tmp_path / "data",))
+        for name, value in (("CACHE", str(tmp_path)), ("MIRROR", server.url), ("OFFLINE", "")):
+            monkeypatch.setenv(f"THENCE_{name}", value)
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        fetched = datasets.load("lbnl-ahu", unit="SZVAV")
+    assert fetched.sensors.to_polars().equals(here.sensors.to_polars())
+    assert fetched.ontology.to_dict() == here.ontology.to_dict()
+    # By hand, a file may also be put into the cache as it is published.
+    (tmp_path / "data" / "lbnl_fdd_2020" / "SZVAV.csv").write_bytes(windows)
+    assert datasets.load("lbnl-ahu", unit="SZVAV").sensors.to_polars().equals(here.sensors.to_polars())

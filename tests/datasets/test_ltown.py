@@ -37,8 +37,8 @@ def test_the_sensors_are_those_of_battledim(published: Path, year: str) -> None:
     assert tuple(listed(config, "amrs")) == ltown.AMRS and len(ltown.AMRS) == 82
 
 
-def test_it_is_whole(published: Path) -> None:
-    data = datasets.load("ltown", days=1)
+def test_it_is_whole() -> None:
+    data = datasets.load("ltown", days=1, leaks=False)
     data.binding.check(data.sensors, data.graph)
     assert data.ontology.validate(data.graph) == ()
     assert len(data.sensors) == 119
@@ -101,7 +101,7 @@ def test_it_is_near_the_four_published_channels(published: Path) -> None:
     assert ours["flow_PUMP_1"].max() == pytest.approx(flows["PUMP_1"].max(), rel=0.02)
 
 
-def test_seeds_and_seasons_change_the_demand(published: Path) -> None:
+def test_seeds_and_seasons_change_the_demand() -> None:
     january, other, july = (
         datasets.load("ltown", start=start, days=1, seed=seed, leaks=False).sensors.to_polars()
         for start, seed in (("2019-01-01", 0), ("2019-01-01", 1), ("2019-07-02", 0))
@@ -113,7 +113,7 @@ def test_seeds_and_seasons_change_the_demand(published: Path) -> None:
     assert 1.1 < summer / winter < 1.35
 
 
-def test_a_day_is_the_same_in_every_period_that_contains_it(published: Path) -> None:
+def test_a_day_is_the_same_in_every_period_that_contains_it() -> None:
     from_first, from_second = (
         datasets.load("ltown", start=start, days=days, leaks=False).sensors.to_polars().tail(288)
         for start, days in (("2019-01-01", 2), ("2019-01-02", 1))
@@ -121,22 +121,52 @@ def test_a_day_is_the_same_in_every_period_that_contains_it(published: Path) -> 
     assert np.allclose(from_first["demand_n1"], from_second["demand_n1"])
 
 
-def test_the_network_may_come_from_the_package_epyt(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("epyt", reason="the package epyt, which brings L-TOWN.inp, is not installed")
+def test_the_network_of_epyt_gives_the_readings_of_battledims(published: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs = datasets.load("ltown", days=1, leaks=False, path=published)
     monkeypatch.setattr(folders, "data_folders", lambda: (Path("/nowhere"),))
-    data = datasets.load("ltown", days=1, leaks=False)
-    assert len(data.sensors) == 119
-    with pytest.raises(InputError, match="leaks=False"):
+    ours = datasets.load("ltown", days=1, leaks=False)
+    assert ours.sensors.to_polars().equals(theirs.sensors.to_polars())
+    assert ours.graph.to_dict() == theirs.graph.to_dict()
+    with pytest.raises(InputError, match=r"2019_Leakages.csv \(10.4 MB\)(.|\n)*zenodo(.|\n)*leaks=False"):
         datasets.load("ltown", days=1)
 
 
-def test_a_path_may_be_the_network_itself(published: Path, tmp_path: Path) -> None:
+def test_the_leaks_are_those_of_battledims_generator(published: Path) -> None:
+    lines = (published / "leakages_info.yalm").read_text().splitlines()[1:]
+    theirs = [[part.strip() for part in line.split(",")] for line in lines if line.strip()]
+    labels = ltown._labels(datetime(2018, 1, 1, tzinfo=UTC), datetime(2020, 1, 1, tzinfo=UTC))
+    expected = [
+        (start, end, pipe, f"{kind}, {float(diameter) * 1000:.1f} mm") for pipe, start, end, diameter, kind, _ in theirs
+    ]
+    ours = [
+        (start.strftime("%Y-%m-%d %H:%M"), (end - ltown.STEP).strftime("%Y-%m-%d %H:%M"), subject, details)
+        for start, end, _, subject, details in labels.iter_rows()
+    ]
+    assert sorted(ours) == sorted(expected) and len(ours) == 23
+
+
+def test_leak_flows_are_read_as_battledim_publishes_them(tmp_path: Path) -> None:
+    """Semicolons, decimal commas, and columns in any order: the pipes are split in the order of their names."""
+    times = pl.datetime_range(datetime(2019, 1, 1), datetime(2019, 1, 1, 23, 55), "5m", eager=True)
+    rows = [f"{time:%Y-%m-%d %H:%M:%S};{'6,79' if time.hour else '0,0'};0,0;3" for time in times]
+    (tmp_path / "2019_Leakages.csv").write_text("\n".join(["Timestamp;p427;p142;p257", *rows]) + "\n")
+    shutil.copy(folders.find_in_epyt("L-TOWN.inp")[0], tmp_path)
+    data = datasets.load("ltown", days=1, path=tmp_path)
+    assert "2 leaks" in data.description and data.labels is not None
+    assert "Pipe p257" in data.labels["subject"].to_list()
+    day = datetime(2019, 1, 1, tzinfo=UTC), datetime(2019, 1, 2, tzinfo=UTC)
+    flows = ltown._read_leak_flows(tmp_path / "2019_Leakages.csv", *day)
+    assert flows.columns == ["p257", "p427"] and flows["p427"].to_list()[11:13] == [0.0, 6.79]
+    assert flows["p257"].unique().to_list() == [3.0]
+
+
+def test_a_path_may_be_the_network_itself(tmp_path: Path) -> None:
     file = tmp_path / "my_town.inp"
-    shutil.copy(published / "L-TOWN.inp", file)
+    shutil.copy(folders.find_in_epyt("L-TOWN.inp")[0], file)
     assert len(datasets.load("ltown", days=1, leaks=False, path=file).sensors) == 119
-    with pytest.raises(InputError, match=r"2019_leak_flows_m3h.parquet.*leaks=False"):
+    with pytest.raises(InputError, match=r"missing: 2019_Leakages.csv.*leaks=False"):
         datasets.load("ltown", days=1, path=file)
-    with pytest.raises(InputError, match=r"L-TOWN.inp.*BattLeDIM"):
+    with pytest.raises(InputError, match=r"empty: no file L-TOWN.inp of BattLeDIM"):
         datasets.load("ltown", days=1, path=tmp_path / "empty")
 
 

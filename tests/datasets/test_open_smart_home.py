@@ -50,12 +50,20 @@ def test_no_reading_is_lost_or_invented(published: Path) -> None:
 def test_a_series_that_is_no_table_is_an_error_with_its_name(published: Path, tmp_path: Path) -> None:
     for file in published.glob("*.ttl"):
         shutil.copy(file, tmp_path)
-    with pytest.raises(InputError, match="Measurements: no series"):
+    with pytest.raises(InputError, match=r"are missing: Measurements/Bathroom_Brightness.csv.* and 28 more"):
         datasets.load("open-smart-home", path=tmp_path)
-    (tmp_path / "Measurements").mkdir()
+    shutil.copytree(published / "Measurements", tmp_path / "Measurements")
+    for name in datasets.load("open-smart-home").binding.left_out:
+        (tmp_path / "Measurements" / f"{name}.csv").unlink()
+    assert datasets.load("open-smart-home", path=tmp_path).binding.left_out == {}
     (tmp_path / "Measurements" / "Room1_Humidity.csv").write_text("1489021895\t40\nlater\t41\n")
     with pytest.raises(InputError, match=r"Room1_Humidity.csv: not a table of Unix seconds"):
         datasets.load("open-smart-home", path=tmp_path)
+
+
+def test_the_declared_files_are_those_of_the_publisher(published: Path) -> None:
+    (home,) = datasets.info("open-smart-home").published
+    assert len(home.files) == 41 and all(file.is_intact(published / file.name) for file in home.files)
 
 
 def test_absent_data_name_their_publisher(tmp_path: Path) -> None:

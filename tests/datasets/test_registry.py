@@ -20,6 +20,12 @@ def test_every_data_set_says_what_it_needs_and_which_options_it_takes() -> None:
         assert info.name == name
         assert info.summary and info.needs
         assert info.describe()["options"] == info.options
+        for part in info.published:
+            assert part.files and all(len(file.sha256) == 64 for file in part.files)
+            assert all((file.urls or file.archive) and (file.size or file.make) for file in part.files)
+            urls = [url for file in part.describe()["files"] for url in file["urls"]]
+            assert all(url.startswith("https://") for url in (part.page, *urls))
+            assert part.publisher and part.licence and part.citation
         assert "progress" not in info.options
     assert datasets.info("net3").options == {
         "days": 28, "step_minutes": 30, "seed": 0, "demand_noise": 0.05, "noise": 0.0, "sensors": "all",
@@ -41,7 +47,7 @@ def test_an_unknown_option_is_an_error_that_lists_the_options() -> None:
 def test_looking_at_the_list_imports_no_simulator() -> None:
     code = (
         "import sys, thence.datasets as d; d.names(); [d.info(n) for n in d.names()]; d.load('toy');"
-        "print([m for m in ('wntr', 'torch', 'pandas', 'scipy') if m in sys.modules])"
+        "print([m for m in ('wntr', 'torch', 'pandas', 'scipy', 'pooch', 'requests') if m in sys.modules])"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"

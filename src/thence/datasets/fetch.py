@@ -33,7 +33,7 @@ __all__ = ["fetch", "reason_not_to_fetch", "unpack"]
 
 _TIMEOUT = (10.0, 30.0)  # seconds to connect, and without a byte
 _ATTEMPTS = 5  # at one address, as long as each of them adds to the file
-_BLOCK = 1 << 16
+_BLOCK = 1 << 13  # bytes; what has arrived of a block is lost when the connection is
 Problems = dict[str, list[str]]
 """For each file that could not be fetched, what was tried."""
 
@@ -199,7 +199,7 @@ def _retrieve(url: str, target: Path, part: Path, file: Remote | None, work: _Wo
     except _NoAnswerError as error:
         return _Outcome("no answer", str(error))
     except requests.RequestException as error:
-        return _Outcome("cut off", _reason(error))
+        return _Outcome("cut off", _reason(error, "the connection was cut off"))
     except ValueError as error:  # pooch: the checksum is wrong; it has removed the file
         return _Outcome("wrong", str(error).partition(" Deleted")[0])
     except OSError:
@@ -220,7 +220,7 @@ def _resume(part: Path, *, newlines: bool, work: _Work) -> Callable[[str, str, o
         try:
             answer = requests.get(url, headers=headers, stream=True, timeout=_TIMEOUT)
         except requests.RequestException as error:
-            raise _NoAnswerError(_reason(error)) from error
+            raise _NoAnswerError(_reason(error, str(error))) from error
         with answer as response:
             if response.status_code == requests.codes.requested_range_not_satisfiable:
                 # All of it may have arrived before; the checksum decides.
@@ -235,7 +235,7 @@ def _resume(part: Path, *, newlines: bool, work: _Work) -> Callable[[str, str, o
                         have += draft.write(block)
                         work.show(part.name.removesuffix(".part"), have)
         if have < length:
-            raise requests.ConnectionError(f"cut off after {have:,} of {length:,} bytes")
+            raise requests.ConnectionError
         if newlines:
             Path(output_file).write_bytes(part.read_bytes().replace(b"\r\n", b"\n"))
             part.unlink()
@@ -332,7 +332,7 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: Exception, otherwise: str) -> str:
     """Why a request failed: the system's words if it has any."""
     cause: BaseException | None = error
     while cause is not None:
@@ -341,4 +341,4 @@ def _reason(error: Exception) -> str:
         if isinstance(cause, OSError) and cause.strerror:
             return cause.strerror
         cause = cause.__cause__ or cause.__context__
-    return next(iter(str(error).splitlines()), type(error).__name__)
+    return otherwise
