@@ -54,16 +54,15 @@ def _make_table(kind: str, archive: ZipFile, target: Path) -> None:
     for member in sorted(archive.namelist(), key=len, reverse=True):
         if found := _STREAM.fullmatch(PurePosixPath(member).name):
             with door(InputError, "not a stream of traffic reports", where=member):
-                rows = pl.read_csv(
-                    archive.read(member), columns=["TIMESTAMP", column], schema_overrides={column: pl.Float32}
-                )
-                parts[int(found[1])] = rows.unique("TIMESTAMP", keep="first").with_columns(
-                    pl.col("TIMESTAMP").str.to_datetime(time_unit="us").alias(_TIME), pl.lit(found[1]).alias("report")
+                rows = pl.read_csv(archive.read(member), columns=["TIMESTAMP", column])
+                parts[int(found[1])] = rows.unique("TIMESTAMP", keep="first").select(
+                    pl.col("TIMESTAMP").str.to_datetime(time_unit="us").alias(_TIME),
+                    pl.col(column).cast(pl.Float32),
+                    pl.lit(int(found[1]), dtype=pl.Int32).alias("report"),
                 )
     if not parts:
         raise InputError("no streams of traffic reports in the archive", where=str(archive.filename))
-    rows = pl.concat(parts.values())
-    table = rows.pivot("report", index=_TIME, values=column).sort(_TIME)
+    table = pl.concat(parts.values()).pivot("report", index=_TIME, values=column).sort(_TIME)
     table.select(*(str(report) for report in sorted(parts)), _TIME).write_parquet(target)
 
 
