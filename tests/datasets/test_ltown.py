@@ -146,9 +146,12 @@ def test_the_leaks_are_those_of_battledims_generator(published: Path) -> None:
 
 
 def test_leak_flows_are_read_as_battledim_publishes_them(tmp_path: Path) -> None:
-    """Semicolons, decimal commas, and columns in any order: the pipes are split in the order of their names."""
+    """Semicolons, decimal commas, and columns in any order: the pipes are split in the order of their names.
+
+    A column that begins with many zeros was taken for integers, and its first fraction was an error of polars.
+    """
     times = pl.datetime_range(datetime(2019, 1, 1), datetime(2019, 1, 1, 23, 55), "5m", eager=True)
-    rows = [f"{time:%Y-%m-%d %H:%M:%S};{'6,79' if time.hour else '0,0'};0,0;3" for time in times]
+    rows = [f"{time:%Y-%m-%d %H:%M:%S};{'6,79' if time.hour >= 12 else '0'};0,0;3" for time in times]
     (tmp_path / "2019_Leakages.csv").write_text("\n".join(["Timestamp;p427;p142;p257", *rows]) + "\n")
     shutil.copy(folders.find_in_epyt("L-TOWN.inp")[0], tmp_path)
     data = datasets.load("ltown", days=1, path=tmp_path)
@@ -156,8 +159,11 @@ def test_leak_flows_are_read_as_battledim_publishes_them(tmp_path: Path) -> None
     assert "Pipe p257" in data.labels["subject"].to_list()
     day = datetime(2019, 1, 1, tzinfo=UTC), datetime(2019, 1, 2, tzinfo=UTC)
     flows = ltown._read_leak_flows(tmp_path / "2019_Leakages.csv", *day)
-    assert flows.columns == ["p257", "p427"] and flows["p427"].to_list()[11:13] == [0.0, 6.79]
+    assert flows.columns == ["p257", "p427"] and flows["p427"].to_list()[143:145] == [0.0, 6.79]
     assert flows["p257"].unique().to_list() == [3.0]
+    (tmp_path / "2019_Leakages.csv").write_text("Timestamp;p1\n2019-01-01 00:00:00;much\n")
+    with pytest.raises(InputError, match=r"2019_Leakages.csv: not the leak flows of BattLeDIM"):
+        datasets.load("ltown", days=1, path=tmp_path)
 
 
 def test_a_path_may_be_the_network_itself(tmp_path: Path) -> None:

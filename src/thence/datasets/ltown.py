@@ -29,7 +29,7 @@ from thence.datasets.noise import add_noise, note_noise, require_noise
 from thence.datasets.published import Published, Remote
 from thence.datasets.sensor_kinds import choose_kinds
 from thence.datasets.water import Gauge, build_system, frame_of_readings
-from thence.errors import ConfigError, InputError
+from thence.errors import ConfigError, InputError, door
 from thence.graph.system import System, label_frame
 from thence.progress import Progress, silent
 from thence.settings.numbers import require_integer
@@ -187,7 +187,12 @@ def _read_leak_flows(file: Path, begin: datetime, end: datetime) -> pl.DataFrame
     if file.suffix == ".parquet":
         table = pl.read_parquet(file)
     else:
-        table = pl.read_csv(file, separator=";", decimal_comma=True, try_parse_dates=True)
+        with door(InputError, "not the leak flows of BattLeDIM", where=str(file)):
+            # As text, since a column may begin with zeros that look like integers.
+            table = pl.read_csv(file, separator=";", infer_schema=False).select(
+                pl.col("Timestamp").str.to_datetime(time_unit="us"),
+                pl.exclude("Timestamp").str.replace(",", ".", literal=True).cast(pl.Float64),
+            )
     first, last = begin.replace(tzinfo=None), end.replace(tzinfo=None)
     period = table.filter(pl.col("Timestamp").is_between(first, last, closed="left")).sort("Timestamp")
     if period.height != (end - begin) // STEP:
