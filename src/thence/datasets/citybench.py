@@ -268,7 +268,7 @@ def _convert_ssn(repository: KnowledgeGraph, *, reports: Sequence[int]) -> tuple
 DATASET = NamedDataset(
     "citybench",
     "speed and vehicle count on 449 road segments in Aarhus, two months at 5 min",
-    "CityBench's traffic data (an archive of its repository)",
+    "an archive of CityBench, with the extra 'datasets'",
     load,
     (_CITYBENCH,),
 )

@@ -451,7 +451,7 @@ def _labels(leaks: Sequence[Leak], *, end: datetime) -> pl.DataFrame:
 DATASET = NamedDataset(
     "hanoi",
     "Hanoi, regenerated after LeakDB: 97 sensors, a year at 30 min, leaks of 1000 scenarios, labelled",
-    "the extra 'water'; for scenarios above 10, a table of leaks (0.5 MB)",
+    "the extra 'water'; for scenarios above 10, 0.5 MB with the extra 'datasets'",
     load,
     (_LEAKS,),
 )

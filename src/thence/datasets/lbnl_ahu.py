@@ -280,7 +280,7 @@ def _labels(unit: Unit, truth: pl.DataFrame) -> Iterator[dict[str, datetime | st
 DATASET = NamedDataset(
     "lbnl-ahu",
     "three air handling units with imposed faults, labelled, at 1 min, with Brick models",
-    "LBNL's fault detection data (4.5 MB); Brick 1.3 (1.7 MB)",
+    "6 MB of LBNL and Brick, with the extra 'datasets'",
     load,
     (_LBNL, _BRICK),
 )

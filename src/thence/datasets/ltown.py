@@ -297,7 +297,7 @@ def _season(moments: NDArray[np.int64]) -> Floats:
 DATASET = NamedDataset(
     "ltown",
     "L-Town, simulated with BattLeDIM's 119 sensors and its leaks of 2019, labelled, at 5 min",
-    "the extra 'water'; unless leaks=False, BattLeDIM's leak flows (10 MB)",
+    "the extra 'water'; unless leaks=False, 10 MB with the extra 'datasets'",
     load,
     (_BATTLEDIM,),
 )

@@ -203,7 +203,7 @@ def _read_series(file: Path) -> pl.DataFrame:
 DATASET = NamedDataset(
     "open-smart-home",
     "a flat with 32 sensors and its SOSA/SSN/BOT graph, three months",
-    "Fraunhofer IBP's Open Smart Home data (4.5 MB)",
+    "4.5 MB of Fraunhofer IBP, with the extra 'datasets'",
     load,
     (_HOME,),
 )
