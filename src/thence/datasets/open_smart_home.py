@@ -203,7 +203,7 @@ def _read_series(file: Path) -> pl.DataFrame:
 DATASET = NamedDataset(
     "open-smart-home",
     "a flat with 32 sensors and its SOSA/SSN/BOT graph, three months",
-    "4.5 MB of Fraunhofer IBP, with the extra 'datasets'",
+    "4.6 MB of Fraunhofer IBP, with the extra 'datasets'",
     load,
     (_HOME,),
 )
