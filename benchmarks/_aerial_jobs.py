@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from _aerial_tables import hanoi, plant, within
+from _aerial_tables import hanoi, plant, with_times, within
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -348,7 +348,7 @@ def job_ours(*, sensors: int, tables: str) -> Numbers:
     miner, read = th.Aerial(min_support=0.0001), th.TransactionTable.from_frame
     frame = as_frame(hanoi(sensors, Path(tables))[0])
     start = Start.now()
-    rules = miner.mine(read(frame))
+    rules = miner.mine(with_times(read(frame)))
     for name in ("support", "confidence", "zhang"):
         rules.measure(name)
     coverage = rules.data_coverage

@@ -25,7 +25,7 @@ from _aerial_quality import (
     train_ours,
     train_peer,
 )
-from _aerial_tables import SHOWN, SYSTEMS, Split, split
+from _aerial_tables import SHOWN, SYSTEMS, Split, split, with_times
 from _record import Cell, Table
 from numpy.typing import NDArray
 
@@ -86,7 +86,7 @@ def _entry(values: tuple[Cell, ...] | None) -> str:
 
 def _seed(parts: Split, seed: int) -> dict[str, Row]:
     codes = np.concatenate([parts.early, parts.late])
-    table, cut = th.TransactionTable.from_frame(as_frame(codes)), len(parts.early)
+    table, cut = with_times(th.TransactionTable.from_frame(as_frame(codes))), len(parts.early)
     early, late = table.frames(slice(0, cut)), table.frames(slice(cut, None))
     scale = Scale(early, np.zeros((0, 3), np.int64))
     found = _contenders(parts.early, parts.cardinalities, seed)

@@ -143,7 +143,16 @@ def as_table(codes: NDArray[Any], cardinalities: list[int]) -> Any:
         )
         for at, (column, number) in enumerate(zip(codes.T, cardinalities, strict=True))
     )
-    return TransactionTable((Block(columns, len(codes), 1),))
+    return with_times(TransactionTable((Block(columns, len(codes), 1),)))
+
+
+def with_times(table: Any) -> Any:
+    """Return a plain table whose rows follow each other, half an hour apart."""
+    from dataclasses import replace
+
+    (block,) = table.blocks
+    times = np.datetime64("2024-01-01", "us") + np.arange(block.n_frames) * np.timedelta64(30, "m")
+    return replace(table, blocks=(replace(block, times=times),))
 
 
 def plant(sensors: int, *, zones: int | None = None, rows: int = ROWS, noise: float = 0.03, seed: int = 0) -> Codes:

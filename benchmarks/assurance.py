@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from _aerial_tables import OTHERS, SYSTEMS, plant, split
+from _aerial_tables import OTHERS, SYSTEMS, plant, split, with_times
 from _record import Cell as Value
 from _record import Table, record
 from numba import njit
@@ -86,7 +86,7 @@ def simulate(cell: Cell, trials: int) -> tuple[th.RuleSet, TransactionTable, Flo
     codes = _simulate(cell.frames, trials, cell.confidence, float(cell.memory), cell.share, length, seed)
     series = np.zeros(1, np.int32)
     columns = tuple(Column(Feature(f"s{at}"), ("off", "on"), row[None, :], series) for at, row in enumerate(codes))
-    table = TransactionTable((Block(columns, cell.frames, 1),))
+    table = with_times(TransactionTable((Block(columns, cell.frames, 1),)))
     first = 4 * np.arange(trials)
     rules = recount((first + 1)[:, None].astype(np.int32), (first + 3).astype(np.int32), table)
     edges = np.linspace(0, cell.frames, FIXED + 1).astype(int)[:-1]
@@ -260,7 +260,7 @@ def tables_of(name: str, folder: Path) -> tuple[TransactionTable, TransactionTab
     parts = split(name, folder)
     codes = np.concatenate([parts.early, parts.late])
     frame = pl.DataFrame({f"s{at:02}": column.astype(str) for at, column in enumerate(codes.T)})
-    table, cut = TransactionTable.from_frame(frame), len(parts.early)
+    table, cut = with_times(TransactionTable.from_frame(frame)), len(parts.early)
     return table.frames(slice(0, cut)), table.frames(slice(cut, None))
 
 
@@ -321,7 +321,8 @@ def _still_hold(
 def speed(n_rules: int) -> None:
     """Print the time for random rules, and for rules that hold."""
     codes = plant(20)
-    table = TransactionTable.from_frame(pl.DataFrame({f"s{at:02}": c.astype(str) for at, c in enumerate(codes.T)}))
+    frame = pl.DataFrame({f"s{at:02}": c.astype(str) for at, c in enumerate(codes.T)})
+    table = with_times(TransactionTable.from_frame(frame))
     rng = np.random.default_rng(0)
     features = np.argsort(rng.random((n_rules, 20)), axis=1)[:, :3]
     items = (10 * features + rng.integers(0, 10, features.shape)).astype(np.int32)

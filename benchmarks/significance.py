@@ -15,6 +15,7 @@ from unittest import mock
 
 import numpy as np
 import polars as pl
+from _aerial_tables import with_times
 from numpy.typing import NDArray
 
 import thence as th
@@ -150,7 +151,7 @@ PLANTED: list[tuple[str, int, Maker]] = [
 
 def to_table(values: Values) -> th.TransactionTable:
     """Cut each sensor into three bins."""
-    return th.TransactionTable.from_frame(pl.DataFrame(dict(zip("abcdef", values.T, strict=True))), bins=3)
+    return with_times(th.TransactionTable.from_frame(pl.DataFrame(dict(zip("abcdef", values.T, strict=True))), bins=3))
 
 
 def run_test(rules: th.RuleSet, table: th.TransactionTable, now: bool, **settings: float) -> th.RuleSet:

@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 import thence as th
+from tests.helpers.tables import with_times
 from thence.bitmaps.bank import build_bank
 from thence.bitmaps.stretch_counts import StretchCounts
 from thence.counting.assurance import STRETCHES, confidence_bound, effective_rows, student_quantile
@@ -40,7 +41,7 @@ def lifted(rng: np.random.Generator, *, frames: int, embeddings: int, gaps: floa
     columns.append(Column(Feature("k"), ("0", "1"), static, rng.integers(0, 2, embeddings).astype(np.int32)))
     pattern = None if embeddings == 1 else Pattern.parse("(p:Pipe)")
     names = tuple((str(e),) for e in range(embeddings))
-    return TransactionTable((Block(tuple(columns), frames, embeddings, None, pattern, names),))
+    return with_times(TransactionTable((Block(tuple(columns), frames, embeddings, None, pattern, names),)))
 
 
 def all_rules(table: TransactionTable) -> RuleSet:
@@ -148,7 +149,7 @@ def world(applies: npt.NDArray[np.bool_], holds: npt.NDArray[np.bool_]) -> tuple
     codes = np.stack([applies, holds], axis=1).reshape(-1, applies.shape[1]).astype(np.int16)
     series = np.zeros(1, np.int32)
     columns = tuple(Column(Feature(f"s{at}"), ("off", "on"), row[None, :], series) for at, row in enumerate(codes))
-    table = TransactionTable((Block(columns, applies.shape[1], 1),))
+    table = with_times(TransactionTable((Block(columns, applies.shape[1], 1),)))
     first = 4 * np.arange(len(applies), dtype=np.int32)
     return recount((first + 1)[:, None], first + 3, table), table
 
@@ -243,7 +244,7 @@ def test_places_do_not_make_observations_of_their_own() -> None:
         columns = tuple(Column(Feature(n), ("0", "1"), c, series) for n, c in zip("ab", codes, strict=True))
         names = tuple((str(e),) for e in range(number))
         pattern = None if number == 1 else Pattern.parse("(p:Pipe)")
-        table = TransactionTable((Block(columns, 2000, number, None, pattern, names),))
+        table = with_times(TransactionTable((Block(columns, 2000, number, None, pattern, names),)))
         return float(th.assured(recount(np.array([[1]]), np.array([3]), table), table).extras["assured_confidence"][0])
 
     assert copies(20) == pytest.approx(copies(1), abs=0.005)

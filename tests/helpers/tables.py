@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -81,3 +82,12 @@ def padded(rules: list[tuple[tuple[int, ...], int]], width: int) -> tuple[np.nda
     for r, (left, _) in enumerate(rules):
         antecedents[r, : len(left)] = left
     return antecedents, np.array([right for _, right in rules], np.int32)
+
+
+def with_times(table: TransactionTable) -> TransactionTable:
+    """The table with a time for each frame, one hour apart: its rows follow each other."""
+    blocks = []
+    for block in table.blocks:
+        times = np.datetime64("2024-01-01", "us") + np.arange(block.n_frames) * np.timedelta64(1, "h")
+        blocks.append(replace(block, times=times))
+    return replace(table, blocks=tuple(blocks))

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import strategies as st
 
-from tests.helpers.tables import all_rules, padded
+from tests.helpers.tables import all_rules, padded, with_times
 from thence.counting.recount import recount
 from thence.rules.items import Feature, Interval
 from thence.rules.ruleset import Rule, RuleSet
@@ -46,7 +46,7 @@ def binned_tables(draw: st.DrawFn, *, max_frames: int = 40, max_embeddings: int 
             Column(Feature(f"f{f}"), values, codes.astype(np.int16), series.astype(np.int32), context=bool(static))
         )
     names = tuple((f"e{e}",) for e in range(n_embeddings)) if n_embeddings > 1 else ((),)
-    return TransactionTable((Block(tuple(columns), n_frames, n_embeddings, embeddings=names),))
+    return with_times(TransactionTable((Block(tuple(columns), n_frames, n_embeddings, embeddings=names),)))
 
 
 def some_rules(table: TransactionTable, *, min_confidence: float = 0.5, max_antecedents: int = 2) -> RuleSet:

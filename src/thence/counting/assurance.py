@@ -10,6 +10,8 @@ Student's t.
 Fewer than three independent failures do not show how long failures last. Then the episodes of the antecedent are
 counted, as far as they are further apart than the memory of the consequent. Where this leaves fewer than two
 observations, the data allow no bound and it is NaN: "cannot say".
+
+The rows of a plain table without times are independent of each other: each is an observation.
 """
 
 from __future__ import annotations
@@ -87,7 +89,7 @@ def assured(
         >>> print(rules.rule(0).english)
         if pump is off, then flow is low
         >>> print(rules.measure("confidence")[0], rules.measure("assured_confidence")[0].round(3))
-        1.0 0.968
+        1.0 0.973
     """
     require_assurance(assurance)
     if stretches < 2:

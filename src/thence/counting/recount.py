@@ -409,7 +409,7 @@ def count_stretches(rules: RuleSet, table: Table, *, stretches: int, denominator
 
     Args:
         rules: The rules.
-        table: The table to count on. In a block with a single frame each row is a stretch.
+        table: The table to count on. In a block with a single frame, or without times, each row is a stretch.
         stretches: Number of stretches; fewer if there are fewer frames.
         denominator: As in ``count_rules_of``.
 
@@ -418,7 +418,9 @@ def count_stretches(rules: RuleSet, table: Table, *, stretches: int, denominator
 
     Examples:
         >>> import polars as pl
-        >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "x", "y"], "b": ["u", "u", "v", "v"]}))
+        >>> hours = np.datetime64("2024-01-01T00", "us") + np.arange(4) * np.timedelta64(1, "h")
+        >>> frame = pl.DataFrame({"time": hours, "a": ["x", "x", "x", "y"], "b": ["u", "u", "v", "v"]})
+        >>> table = TransactionTable.from_frame(frame, time="time")
         >>> counted = count_stretches(recount(np.array([[0]]), np.array([2]), table), table, stretches=2)
         >>> counted.counts.n.tolist(), counted.counts.k.tolist(), counted.counts.occupied.tolist()
         ([3], [2], [2])
@@ -433,7 +435,7 @@ def count_stretches(rules: RuleSet, table: Table, *, stretches: int, denominator
         used = np.unique(np.concatenate([left[left >= 0], right]))
         bank, numbers = bank_items(rules.items, used.tolist(), table, at)
         left, right = numbers[left], numbers[right]
-        if bank.n_frames == 1:
+        if bank.n_frames == 1 or not table.blocks[at].is_ordered:
             counts, _ = _count_items(bank, left, right, denominator, lifted=table.blocks[at].is_lifted)
             found = _count_apart(counts.n_antecedent, counts.n_both)
             whole.stretches[chosen] = bank.n_rows

@@ -140,7 +140,7 @@ def _nested_block(fine: TransactionTable, block: Block) -> Block | None:
         return None
     own = {column.feature: column for column in finer.columns}
     columns = [own[c.feature] for c in block.columns if c.feature in own and _is_nested(c, own[c.feature])]
-    return replace(finer, columns=tuple(columns))
+    return replace(finer, columns=tuple(columns)).shuffled()
 
 
 def _is_nested(column: Column, fine: Column) -> bool:
@@ -353,7 +353,7 @@ class _Search:
         """The part of the time that each row belongs to: embeddings × frames."""
         frames = np.arange(self.block.n_frames)[None, :]
         own = self.block.frames_of[chunk][:, None]
-        if self.block.times is None and not self.block.sites:
+        if not self.block.is_ordered:
             later = frames % CONFIRMING == CONFIRMING - 1
         else:
             later = frames >= own - own // CONFIRMING
@@ -542,8 +542,8 @@ def _assemble(
     once = whole.unique()
     n_sharp = int((~np.isnan(once.measure("confirmed_confidence"))).sum())
     note = f"ranges of {n_sharp:,} of {len(once):,} rules were sharpened, and confirmed on the last third of the time"
-    if all(block.times is None and not block.sites for block in table.blocks):
-        note = f"ranges of {n_sharp:,} of {len(once):,} rules were sharpened, and confirmed on every third row"
+    if not table.is_ordered:
+        note = f"ranges of {n_sharp:,} of {len(once):,} rules were sharpened, and confirmed on a third of the rows"
     return replace(once, notes=(*rules.notes, note))
 
 

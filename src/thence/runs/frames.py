@@ -153,7 +153,7 @@ def build_row_features(frame: pl.DataFrame, given: InputConfig) -> FeatureTable:
 
 
 def _prepared(frame: pl.DataFrame, given: InputConfig) -> tuple[pl.DataFrame, dict[str, Any], list[str]]:
-    """The usable columns, how to read them, and what to say about the others."""
+    """The usable columns, how to read them, and what to say about the others; rows are in the order of their times."""
     categorical = _names(given, "categorical", frame.columns)
     numeric = _names(given, "numeric", frame.columns)
     target = given.target
@@ -170,7 +170,22 @@ def _prepared(frame: pl.DataFrame, given: InputConfig) -> tuple[pl.DataFrame, di
             where="frame",
             hint="; ".join(describe_unusable(reasons)) or "pass a table with more columns",
         )
-    return usable, {"categorical": categorical, "numeric": numeric}, describe_unusable(reasons)
+    options = {"categorical": categorical, "numeric": numeric}
+    notes = describe_unusable(reasons)
+    time = next((name for name in reasons if _is_time(frame[name])), None)
+    if time is None:
+        return usable, options, notes
+    # Rows of the same time are sorted by what is in them, so that no order but that of the times matters.
+    usable = frame.select(time, *usable.columns)
+    usable = usable.sort([name for name in usable.columns if not usable[name].dtype.is_nested()])
+    return usable, {**options, "time": time}, [*notes, f"rows follow each other in the order of '{time}'"]
+
+
+def _is_time(series: pl.Series) -> bool:
+    """Whether a column has a date or a time for every row."""
+    import polars as pl
+
+    return series.dtype.base_type() in (pl.Date, pl.Datetime) and not series.null_count()
 
 
 def _names(given: InputConfig, option: str, names: list[str]) -> list[str]:

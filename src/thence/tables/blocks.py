@@ -8,7 +8,7 @@ embeddings are never written out, except by ``Block.flat``. This module holds da
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,8 @@ __all__ = ["Block", "Codes", "Column", "Indices", "SiteFrames", "as_codes"]
 
 Codes = npt.NDArray[np.int16]
 Indices = npt.NDArray[np.int32]
+
+_MIXING = np.uint64(0x9E3779B97F4A7C15)  # odd: multiplication by it loses nothing
 
 
 def as_codes(codes: npt.ArrayLike, n_values: int, *, of: str, hint: str) -> Codes:
@@ -151,7 +153,7 @@ class Block:
         columns: The columns.
         n_frames: Number of frames; of several sites, that of the longest.
         n_embeddings: Number of embeddings.
-        times: Start of each frame; ``None`` if there are several sites.
+        times: Start of each frame; ``None`` if there are several sites, or if the rows of a plain table have no times.
         pattern: The pattern of a lifted block.
         embeddings: The nodes, and then the sensors, for the variables of ``pattern`` in each embedding.
         sites: The frames of each site, if there are several.
@@ -185,6 +187,27 @@ class Block:
     def is_lifted(self) -> bool:
         """Whether rows belong to embeddings of a pattern, even if there is only one."""
         return self.pattern is not None or self.n_embeddings != 1
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether frames follow each other in time; the rows of a plain table without times do not."""
+        return self.times is not None or bool(self.sites) or self.is_lifted
+
+    def shuffled(self) -> Block:
+        """Return the rows in a pseudo-random order that does not depend on the order in which they were given.
+
+        A block whose frames follow each other in time is returned as it is.
+        """
+        if self.is_ordered:
+            return self
+        mixed = np.zeros(self.n_frames, np.uint64)
+        for column in self.columns:
+            mixed = (mixed ^ column.codes[column.series[0]].astype(np.uint64)) * _MIXING
+            mixed ^= mixed >> np.uint64(32)
+        # Rows that are alike are next to each other now; they must not stay together.
+        order = np.argsort(mixed, kind="stable")[np.random.default_rng(0).permutation(self.n_frames)]
+        columns = tuple(c if c.is_static else replace(c, codes=c.codes[:, order]) for c in self.columns)
+        return replace(self, columns=columns)
 
     @cached_property
     def offsets(self) -> npt.NDArray[np.int64]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from thence.errors import ConfigError, InputError, nearest
+from thence.errors import ConfigError, InputError, nearest, quote
 from thence.frames import to_polars_frame
 from thence.rules.items import Feature, Value
 from thence.rules.matching import to_numbers
@@ -24,7 +24,15 @@ from thence.states import state_key
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["FrameColumns", "matching_names", "raw_columns", "read_columns", "to_polars_frame", "to_text"]
+__all__ = [
+    "FrameColumns",
+    "matching_names",
+    "raw_columns",
+    "read_columns",
+    "split_times",
+    "to_polars_frame",
+    "to_text",
+]
 
 Categories = tuple[tuple[Value, ...] | None, ...]
 Known = Mapping[str, tuple[Value, ...] | None]
@@ -123,6 +131,46 @@ def read_columns(
         numbers[:, at] = values
     features = tuple(Feature(name, unit=(units or {}).get(name, "")) for name in names)
     return FrameColumns(features, numbers, tuple(categories), tuple(_notes(whole, unseen)))
+
+
+def split_times(frame: Any, name: str | None) -> tuple[Any, npt.NDArray[np.datetime64] | None]:
+    """Return a frame without its column of times, and the times; as it is and ``None`` without a name.
+
+    Args:
+        frame: A polars, pandas or Arrow frame.
+        name: The column of times.
+
+    Raises:
+        ConfigError: If there is no such column.
+        InputError: If it does not hold dates or times, a time is missing, or they do not increase.
+
+    Examples:
+        >>> import polars as pl
+        >>> from datetime import date
+        >>> rest, times = split_times(pl.DataFrame({"day": [date(2024, 1, 1), date(2024, 1, 2)], "a": [1, 2]}), "day")
+        >>> rest.columns, len(times)
+        (['a'], 2)
+    """
+    import polars as pl
+
+    if name is None:
+        return frame, None
+    table = to_polars_frame(frame)
+    if name not in table.columns:
+        raise ConfigError(f"no column {quote(name)}", where="time", hint=nearest(name, table.columns))
+    column = table[name]
+    if column.dtype.base_type() not in (pl.Date, pl.Datetime):
+        raise InputError(f"{quote(name)} must hold dates or times, got {column.dtype}", where="time")
+    if column.null_count():
+        raise InputError(
+            f"{column.null_count():,} times in {quote(name)} are missing", where="time", hint="drop the rows"
+        )
+    if not column.is_sorted():
+        raise InputError(
+            f"the rows are not in the order of {quote(name)}", where="time", hint="sort the frame by this column"
+        )
+    moments = column.cast(pl.Datetime("us", getattr(column.dtype, "time_zone", None))).to_physical()
+    return table.drop(name), moments.to_numpy().astype("datetime64[us]")
 
 
 def matching_names(patterns: str | Iterable[str], names: Sequence[str], *, option: str) -> list[str]:

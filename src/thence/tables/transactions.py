@@ -27,7 +27,7 @@ from thence.rules.items import Aspect, Feature, Interval, Item, Value
 from thence.rules.matching import column_of
 from thence.tables.blocks import Block, Codes, Column, Indices, SiteFrames, as_codes
 from thence.tables.discretization import FINE_BINS, Discretizer
-from thence.tables.frames import read_columns
+from thence.tables.frames import read_columns, split_times
 from thence.tables.targets import classes_by_key, find_targets, number_states
 
 if TYPE_CHECKING:
@@ -201,6 +201,18 @@ class TransactionTable:
             blocks.append(replace(block, columns=columns, n_frames=len(kept), times=times, sites=sites))
         return replace(self, blocks=tuple(blocks), finer=None)
 
+    @property
+    def is_ordered(self) -> bool:
+        """Whether rows follow each other in time; those of a plain table without times do not."""
+        return any(block.is_ordered for block in self.blocks)
+
+    def shuffled(self) -> TransactionTable:
+        """Return the rows of a table without times in an order that does not depend on the order they were given in.
+
+        The blocks of a table with times are returned as they are.
+        """
+        return replace(self, blocks=tuple(block.shuffled() for block in self.blocks), finer=None)
+
     @staticmethod
     def from_frame(
         frame: Any,
@@ -212,12 +224,16 @@ class TransactionTable:
         numeric: str | Iterable[str] = (),
         bin_edges: Mapping[str, Sequence[float]] | None = None,
         towards: str = "",
+        time: str | None = None,
         like: TransactionTable | Discretizer | Any = None,
     ) -> TransactionTable:
         """Create a table from a data frame, with a transaction per row.
 
         Text, truth values and whole numbers with few values are states; other numbers are discretized. Missing values
         (null, NaN, empty text) stay missing. The frame is not modified.
+
+        Rows without times are taken as independent of each other, and their order has no meaning. Name the column of
+        their times if they follow each other: bounds and tests then take into account that they resemble each other.
 
         Args:
             frame: A polars or pandas data frame, or an Arrow table.
@@ -228,6 +244,7 @@ class TransactionTable:
             numeric: Names or patterns of columns that hold numbers.
             bin_edges: Given edges by column, instead of fitted ones.
             towards: For the method ``entropy``: the column whose states the bins of the others tell apart.
+            time: The column with the time of each row, in increasing order; it is not a feature.
             like: An earlier table, a run or a discretizer, whose columns, states and bins are used as they are. Columns
                 may be in any order, and further ones are ignored. States that the earlier table does not have are
                 missing, and a note counts them.
@@ -244,6 +261,7 @@ class TransactionTable:
         """
         earlier = like if like is None or isinstance(like, (TransactionTable, Discretizer)) else _table_of(like)
         known = _known_columns(earlier) if isinstance(earlier, TransactionTable) else None
+        frame, times = split_times(frame, time)
         read = read_columns(frame, units=units, categorical=categorical, numeric=numeric, known=known)
         features = read.features
         if isinstance(earlier, TransactionTable):
@@ -254,7 +272,7 @@ class TransactionTable:
             discretizer = Discretizer(
                 method=method, bins=bins, scope="sensor", bin_edges=bin_edges or {}, towards=towards
             )
-        return FeatureTable(features, read.numbers, read.categories, notes=read.notes).discretize(discretizer)
+        return FeatureTable(features, read.numbers, read.categories, times, notes=read.notes).discretize(discretizer)
 
     def save(self, path: str | Path) -> None:
         """Save the table to a file of compressed arrays and JSON with a checksum, and with nothing executable.
@@ -518,7 +536,7 @@ class FeatureTable:
         numbers: Matrix (rows × features) of numbers, NaN for missing. The column of a categorical feature holds
             positions in its categories.
         categories: The categories of each feature; ``None`` for a numeric one.
-        times: Start of each row's time frame.
+        times: Start of each row's time frame; ``None`` if rows are independent of each other.
         context: Whether each feature is context; none by default.
         notes: Remarks on how the table was built, for people.
 
@@ -542,6 +560,7 @@ class FeatureTable:
         units: Mapping[str, str] | None = None,
         categorical: str | Iterable[str] = (),
         numeric: str | Iterable[str] = (),
+        time: str | None = None,
         like: FeatureTable | None = None,
     ) -> FeatureTable:
         """Create a table from a data frame, with a transaction per row; numbers stay as they are.
@@ -551,6 +570,8 @@ class FeatureTable:
             units: Units by column, for the text of rules.
             categorical: Names or patterns (with ``*`` and ``?``) of columns that hold states.
             numeric: Names or patterns of columns that hold numbers.
+            time: The column with the time of each row, in increasing order; it is not a feature. Rows without times
+                are taken as independent of each other.
             like: An earlier table whose columns and states are used as they are.
 
         Examples:
@@ -561,9 +582,10 @@ class FeatureTable:
         known = None
         if like is not None:
             known = {f.subject: states for f, states in zip(like.features, like.categories, strict=True)}
+        frame, times = split_times(frame, time)
         read = read_columns(frame, units=units, categorical=categorical, numeric=numeric, known=known)
         features = read.features if like is None else like.features
-        return FeatureTable(features, read.numbers, read.categories, notes=read.notes)
+        return FeatureTable(features, read.numbers, read.categories, times, notes=read.notes)
 
     @property
     def n_rows(self) -> int:

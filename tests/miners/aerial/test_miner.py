@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from tests.helpers.networks import network
+from tests.helpers.tables import with_times
 from thence.counting.assurance import assured
 from thence.counting.recount import count_rules_of
 from thence.errors import ConfigError, MiningError, RunError
@@ -111,7 +112,8 @@ def test_an_assurance_that_nothing_reaches_says_so() -> None:
 
 def test_proposals_that_cannot_be_judged_are_told_apart_from_those_that_are_not_sure() -> None:
     """Regression: a rule seen in one episode had the bound 0, as if it were known to fail."""
-    once = TransactionTable.from_frame(pl.DataFrame({"a": ["x"] * 40 + ["y"] * 40, "b": ["u"] * 40 + ["v"] * 40}))
+    frame = pl.DataFrame({"a": ["x"] * 40 + ["y"] * 40, "b": ["u"] * 40 + ["v"] * 40})
+    once = with_times(TransactionTable.from_frame(frame))
     assert len(Aerial(seed=0, assurance=0).mine(once)) == 4
     notes = Aerial(seed=0).mine(once).notes
     assert any("4 proposals" in note and "too few independent rows to judge" in note for note in notes)

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tests.helpers.tables import with_times
 from tests.refinement.by_hand import bins
 from thence.counting.recount import recount
 from thence.miners.exact.miner import Exact
@@ -62,7 +63,7 @@ def unequal_cycles(rng: np.random.Generator, frames: int) -> np.ndarray:
 
 
 def to_table(values: np.ndarray) -> TransactionTable:
-    return TransactionTable.from_frame(pl.DataFrame(dict(zip("abcdef", values.T, strict=False))), bins=3)
+    return with_times(TransactionTable.from_frame(pl.DataFrame(dict(zip("abcdef", values.T, strict=False))), bins=3))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.tables import with_times
 from tests.refinement.by_hand import autoregressive
 from thence.bitmaps.bits import pack_mask, unpack
 from thence.errors import ConfigError, MiningError
@@ -83,7 +84,7 @@ def test_the_same_seed_draws_the_same_permutations() -> None:
 def table_of(series: np.ndarray) -> TransactionTable:
     codes = (series > np.median(series, axis=0)).astype(np.int16)
     columns = tuple(Column(Feature(f"s{j}"), ("low", "high"), codes[None, :, j]) for j in range(series.shape[1]))
-    return TransactionTable((Block(columns, len(series)),))
+    return with_times(TransactionTable((Block(columns, len(series)),)))
 
 
 def test_the_guard_follows_the_memory_of_the_series_within_a_bound() -> None:
@@ -119,7 +120,7 @@ def test_whole_periods_need_frames_without_gaps() -> None:
     table = table_of(np.random.default_rng(0).normal(size=(240, 2)))
     hours = np.datetime64("2024-01-01T00", "us") + np.arange(240) * np.timedelta64(1, "h")
     later = np.where(np.arange(240) < 100, hours, hours + np.timedelta64(5, "h"))
-    for times, accepted in ((None, True), (hours, True), (later, False)):
+    for times, accepted in ((hours, True), (later, False)):
         timed = TransactionTable((replace(table.blocks[0], times=times),))
         require_permutations(timed, Null(draws=9))
         if accepted:
@@ -127,3 +128,21 @@ def test_whole_periods_need_frames_without_gaps() -> None:
         else:
             with pytest.raises(MiningError, match="left out in 1 places"):
                 require_permutations(timed, Null(draws=9, period=24))
+
+
+def test_rows_without_times_are_permuted_one_by_one() -> None:
+    """Rows without an order cannot be shifted; those with times are never taken as independent."""
+    timed = table_of(np.random.default_rng(0).normal(size=(40, 2)))
+    plain = TransactionTable((replace(timed.blocks[0], times=None),))
+    for null in (Null(draws=9), Null(draws=9, kind="blocks"), Null(draws=9, kind="rows")):
+        drawn = null.draw(plain, rng=np.random.default_rng(0))
+        assert drawn.null.kind == "rows" and drawn.n_draws == 9
+        for one in drawn.by_frames[40]:
+            order = one.order(40)
+            assert sorted(order.tolist()) == list(range(40))
+            assert (np.diff(order) != 1).mean() > 0.8
+        assert drawn.null.centre(40) == slice(0, 40)
+    with pytest.raises(MiningError, match="no times"):
+        require_permutations(plain, Null(draws=9, period=4))
+    with pytest.raises(MiningError, match="follow each other in time"):
+        require_permutations(timed, Null(draws=9, kind="rows"))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.helpers.tables import all_rules, padded
+from tests.helpers.tables import all_rules, padded, with_times
 from tests.refinement.by_hand import autoregressive, binned_tables, bins
 from thence.counting.recount import recount
 from thence.errors import ConfigError
@@ -174,7 +174,7 @@ def add_shifted(block: Block, shift: int) -> Block:
 
     own = tuple(part(column, column.feature.subject, 0) for column in block.columns)
     copies = tuple(part(column, column.feature.subject + "'", shift) for column in block.columns)
-    return replace(block, columns=own + copies, n_frames=block.n_frames - 2 * most)
+    return replace(block, columns=own + copies, n_frames=block.n_frames - 2 * most, times=None)
 
 
 def test_the_statistic_is_the_signed_root_of_the_likelihood_ratio() -> None:
@@ -233,7 +233,8 @@ def noise_table(kind: str, seed: int) -> TransactionTable:
     values = autoregressive(rng, 300, {"slow": 0.98, "cycle": 0.8}[kind], 6)
     if kind == "cycle":
         values = values / values.std(axis=0) + 2 * np.sin(2 * np.pi * (np.arange(300)[:, None] / 30 + rng.random(6)))
-    return TransactionTable.from_frame(pl.DataFrame({f"s{j}": values[:, j] for j in range(6)}), bins=3)
+    frame = pl.DataFrame({f"s{j}": values[:, j] for j in range(6)})
+    return with_times(TransactionTable.from_frame(frame, bins=3))
 
 
 def most_by_chance(tables: int, level: float) -> int:
@@ -281,7 +282,7 @@ def planted(seed: int, *, frames: int = 600) -> TransactionTable:
     values = autoregressive(rng, frames, 0.8, 6)
     values[:, 1] = values[:, 0] + 0.1 * values[:, 1]
     names = ["a", "b", "c", "d", "e", "f"]
-    return TransactionTable.from_frame(pl.DataFrame(dict(zip(names, values.T, strict=True))), bins=3)
+    return with_times(TransactionTable.from_frame(pl.DataFrame(dict(zip(names, values.T, strict=True))), bins=3))
 
 
 @pytest.mark.parametrize("null", [Null(draws=99), Null(draws=99, kind="blocks")], ids=["shift", "blocks"])
@@ -300,7 +301,7 @@ def test_an_item_that_adds_nothing_fails_and_one_that_adds_passes() -> None:
     a, b, idle = (autoregressive(rng, 3000, 0.6, 3) > 0).T
     c = (a & b) ^ (rng.random(3000) < 0.02)
     frame = pl.DataFrame({"a": a, "b": b, "idle": idle, "c": c})
-    table = TransactionTable.from_frame(frame)
+    table = with_times(TransactionTable.from_frame(frame))
     a, b, idle, c = (int(table.blocks[0].offsets[k]) + 1 for k in range(4))
     rules = recount(np.array([[a, b], [a, idle]]), np.array([c, c]), table)
     tested = p_values(rules, table, null=Null(draws=99))
@@ -318,7 +319,7 @@ def test_items_that_add_nothing_pass_no_more_often_than_the_stated_level() -> No
         wrong = values[:, 4] > np.quantile(values[:, 4], 0.9)
         a = values[:, 0] > 0
         frame = pl.DataFrame({"a": a, "c": a ^ wrong, **{f"idle{j}": values[:, j] for j in (1, 2, 3)}})
-        table = TransactionTable.from_frame(frame, bins=3)
+        table = with_times(TransactionTable.from_frame(frame, bins=3))
         rules = Exact(max_antecedents=2, min_support=0.05, min_confidence=0.8, consequent={"feature": "*c*"}).mine(
             table
         )
@@ -342,7 +343,7 @@ def test_with_a_period_a_common_cycle_alone_is_not_significant() -> None:
             "d": cycle + 2 * common + noise[:, 2],
         }
     )
-    table = TransactionTable.from_frame(frame, bins=3)
+    table = with_times(TransactionTable.from_frame(frame, bins=3))
     rules = Exact(max_antecedents=1, min_support=0.05, min_confidence=0.5).mine(table)
     anyhow, beyond = (
         {

@@ -293,6 +293,7 @@ class Aerial(BaseMiner):
         require_torch(extra="aerial")
         if start is not None:
             start.require_blocks(table)
+        table = table.shuffled()
         known: Sequence[BlockModel | None] = [None] * len(table.blocks) if start is None else start.blocks
         models = [self._train_block(table, at, before, progress, executor) for at, before in enumerate(known)]
         return AerialModel(tuple(models))
@@ -440,7 +441,9 @@ class Aerial(BaseMiner):
         for learned, block in zip(model.blocks, table.blocks, strict=True):
             if learned.network is None or block.n_rows == 0 or self._per_node:
                 continue
-            codes = BlockRows(block, learned.places(block)).sample(np.random.default_rng(self.seed), DIAGNOSED_ROWS)
+            codes = BlockRows(block.shuffled(), learned.places(block)).sample(
+                np.random.default_rng(self.seed), DIAGNOSED_ROWS
+            )
             marginal = compute_marginal_loss(codes, learned.network.layout.cardinalities)
             if learned.loss > LEARNED_LITTLE * marginal:
                 return (

@@ -4,15 +4,16 @@ A shift moves one series against the other and keeps its autocorrelation, season
 read in the middle of the time only (``Null.centre``), and the shifted one in windows of the same length to either side.
 The end of a series is never joined to its beginning, as a circular shift would: the jump there makes shifted data less
 alike than observed data wherever series are slow or cyclic. A permutation of blocks breaks up whatever is slower than a
-block. Static values are permuted over the places of the graph instead (see ``statistics``). Frames are moved by number:
-where windows without readings were left out, the frames before and after the gap follow each other, and shifts by whole
-periods are refused. This module draws permutations and applies them to bitmaps; it counts nothing.
+block. Rows without times are independent of each other and have no order: they are permuted one by one. Static values
+are permuted over the places of the graph instead (see ``statistics``). Frames are moved by number: where windows
+without readings were left out, the frames before and after the gap follow each other, and shifts by whole periods are
+refused. This module draws permutations and applies them to bitmaps; it counts nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -30,6 +31,8 @@ Ints = npt.NDArray[np.int64]
 _MAX_GUARD_SHARE = 1 / 100
 # Share of the frames by which a series can be shifted, both directions together: more if that is needed for the draws.
 _LEAST_REACH, _MOST_REACH = 1 / 3, 1 / 2
+# Independent rows are permuted in about this many groups; on average one of them stays where it is.
+_ROW_GROUPS = 1024
 # Series count as uncorrelated with their past when the mean autocorrelation is below this.
 _UNCORRELATED = 0.1
 # The autocorrelation is estimated on about this many series.
@@ -116,7 +119,8 @@ class Null:
 
     Args:
         kind: ``"shift"`` shifts the consequent by a random number of frames, the same in all embeddings and for all
-            rules; ``"blocks"`` permutes blocks of ``block_frames`` frames.
+            rules; ``"blocks"`` permutes blocks of ``block_frames`` frames; ``"rows"`` permutes independent rows. Tables
+            without times are always tested with ``"rows"``, and tables with times never.
         draws: Number of permutations to draw; fewer if the table does not have as many different shifts. The smallest
             possible p-value is ``1 / (1 + draws)``.
         guard: Shifts by up to this many frames in either direction are not drawn, because they change almost nothing.
@@ -142,16 +146,17 @@ class Null:
         [0, 96]
     """
 
-    kind: Literal["shift", "blocks"] = "shift"
+    kind: Literal["shift", "blocks", "rows"] = "shift"
     draws: int = 199
     guard: int | None = None
     period: int | None = None
     block_frames: int | None = None
 
     def __post_init__(self) -> None:
-        if self.kind not in ("shift", "blocks"):
+        if self.kind not in ("shift", "blocks", "rows"):
             raise ConfigError(
-                f"null kind must be 'shift' or 'blocks', got {self.kind!r}", hint="set kind to 'shift' or 'blocks'"
+                f"null kind must be 'shift', 'blocks' or 'rows', got {self.kind!r}",
+                hint="set kind to 'shift' or 'blocks'",
             )
         for name, least in (("draws", 1), ("guard", 0), ("period", 1), ("block_frames", 1)):
             value = getattr(self, name)
@@ -166,8 +171,17 @@ class Null:
             rng: Random generator.
 
         Raises:
-            MiningError: If a block has too few frames, or ``period`` is given and its frames have gaps.
+            MiningError: If a block has too few frames, ``period`` is given and its frames have gaps or no times, or
+                the kind is ``"rows"`` and rows follow each other in time.
         """
+        if not table.is_ordered and self.kind != "rows":
+            if self.period is not None:
+                raise MiningError("period is a number of frames, but the rows have no times", hint="leave out period")
+            return replace(self, kind="rows").draw(table, rng=rng)
+        if table.is_ordered and self.kind == "rows":
+            raise MiningError(
+                "the rows of the table follow each other in time", hint="use the kind 'shift' or 'blocks'"
+            )
         if self.period is not None:
             _require_no_gaps(table)
         guard = self.choose_guard(table)
@@ -184,7 +198,8 @@ class Null:
             rng: Random generator.
 
         Returns:
-            ``draws`` permutations; with ``kind="shift"`` all are different, and fewer if there are not as many.
+            ``draws`` permutations; with ``kind="shift"`` all are different, and fewer if there are not as many. Of more
+            than a thousand independent rows groups are permuted, which is as good if the rows are in random order.
 
         Raises:
             MiningError: If there are too few frames.
@@ -192,12 +207,12 @@ class Null:
         return self._shifts(n_frames, guard, rng) if self.kind == "shift" else self._blocks(n_frames, guard, rng)
 
     def centre(self, n_frames: int) -> slice:
-        """Return the frames in which unpermuted items are read: the middle of the time, or all with ``"blocks"``.
+        """Return the frames in which unpermuted items are read: the middle of the time for shifts, else all.
 
         Args:
             n_frames: Number of frames.
         """
-        if self.kind == "blocks":
+        if self.kind != "shift":
             return slice(0, n_frames)
         step = self.period or 1
         wanted = (self.draws + 2 * (self.guard or self.draws * _MAX_GUARD_SHARE) + 2) * step
@@ -224,6 +239,8 @@ class Null:
         step = self.period or 1
         length = self.block_frames or max(2 * guard, round(n_frames**0.5), 1)
         length = -(-length // step) * step
+        if self.kind == "rows":
+            length = max(n_frames // _ROW_GROUPS, 1)
         count = n_frames // length
         if count < 2:
             raise MiningError(
@@ -240,6 +257,8 @@ class Null:
 
     def choose_guard(self, table: TransactionTable) -> int:
         """Return ``guard``, or the default for a table: the memory of its series, within bounds."""
+        if self.kind == "rows":
+            return 0
         if self.guard is not None:
             return self.guard
         frames = min((min((block.n_frames, *_site_frames(block))) for block in table.blocks), default=0)

@@ -2,9 +2,10 @@
 
 Successive frames of a sensor are not independent, so that Fisher's exact test finds almost everything significant. Here
 the consequent is permuted in time against the antecedent (``nulls``), which keeps each series as it is and breaks only
-the association between them; static items are permuted over the places instead. A p-value is the share of permutations,
-the observed data included, with a statistic at least as large as the observed one. Where both sides of a rule drift,
-permutations of time prove nothing, and the rule must also hold beyond slow changes (``drift``).
+the association between them; static items are permuted over the places instead, and rows without times one by one. A
+p-value is the share of permutations, the observed data included, with a statistic at least as large as the observed
+one. Where both sides of a rule drift, permutations of time prove nothing, and the rule must also hold beyond slow
+changes (``drift``).
 
 Rules are not a random sample: a miner returns the best of a large space. Adjusted p-values therefore compare each rule
 with the strongest rule of the whole search space under each permutation, not only with the given rules.
@@ -121,7 +122,9 @@ def p_values(
         >>> from thence.counting.recount import recount
         >>> rng = np.random.default_rng(7)
         >>> a = np.repeat(rng.integers(0, 2, 100), 5)
-        >>> table = TransactionTable.from_frame(pl.DataFrame({"a": a.astype(str), "b": (1 - a).astype(str)}))
+        >>> hours = np.datetime64("2024-01-01T00", "us") + np.arange(500) * np.timedelta64(1, "h")
+        >>> frame = pl.DataFrame({"time": hours, "a": a.astype(str), "b": (1 - a).astype(str)})
+        >>> table = TransactionTable.from_frame(frame, time="time")
         >>> tested = p_values(recount(np.array([[0]]), np.array([3]), table), table)
         >>> tested.measure("p_adjusted").tolist()
         [0.005]
@@ -135,6 +138,7 @@ def p_values(
     if not len(rules):
         return replace(rules, extras={**rules.extras, "p_value": np.zeros(0), "p_adjusted": np.zeros(0)})
     rng = np.random.default_rng(seed)
+    table = table.shuffled()
     permutations = (null or Null()).draw(table, rng=rng)
     cache = ArrayCache(permutations.n_draws, rng, permutations.null.centre)
     association, additions = build_tests(rules, table, cache, simpler=simpler)
@@ -149,7 +153,7 @@ def p_values(
         whole, single, spaces, static_spaces, permutations, alpha or _HIGHEST_EXACT, pooling, progress
     )
     columns = _compute_columns(len(rules), whole, single, levels if searching else None, method)
-    drift = _test_drift(len(rules), association)
+    drift = _test_drift(len(rules), association if table.is_ordered else ())
     if not np.isnan(drift).all():
         columns |= {name: np.fmax(columns[name], drift) for name in ("p_value", "p_adjusted")}
         columns["p_drift"] = drift
@@ -305,7 +309,7 @@ def _test_drift(n_rules: int, association: Sequence[tuple[PreparedBank, Tests]])
 def _write_note(
     permutations: TimePermutations, searching: bool, method: str, alpha: float | None, adjusted: Floats
 ) -> str:
-    kind = "shifts" if permutations.null.kind == "shift" else "block permutations"
+    kind = {"shift": "shifts", "blocks": "block permutations", "rows": "permutations"}[permutations.null.kind]
     of = "by whole periods " if permutations.null.period else ""
     over = "all rules that could have been found" if searching else "the given rules"
     text = f"tested with {permutations.n_draws} {kind} {of}over {over} ({method.upper()})"
