@@ -65,8 +65,9 @@ if TYPE_CHECKING:
     from thence.readings.sensors import SensorData as SensorData
     from thence.refinement import refine as refine
     from thence.refinement.exceptions import exceptions as exceptions
-    from thence.report.run_report import RunReport as RunReport
-    from thence.report.run_report import report as report
+    from thence.reports.mining import mine as mine
+    from thence.reports.run_report import RunReport as RunReport
+    from thence.reports.run_report import report as report
     from thence.rules.constraints import Where as Where
     from thence.rules.item_text import parse_item as parse_item
     from thence.rules.items import Feature as Feature
@@ -81,7 +82,6 @@ if TYPE_CHECKING:
     from thence.runs.known import read_known as read_known
     from thence.runs.logic import find_controls as find_controls
     from thence.runs.logic import find_laws as find_laws
-    from thence.runs.pipeline import mine as mine
     from thence.runs.preparation import feature_table as feature_table
     from thence.runs.preparation import transactions as transactions
     from thence.runs.run import Run as Run
@@ -132,6 +132,8 @@ _MODULES = MappingProxyType(
         "readings.sensors": ("Sensor", "SensorData"),
         "refinement": ("refine",),
         "refinement.exceptions": ("exceptions",),
+        "reports.mining": ("mine",),
+        "reports.run_report": ("RunReport", "report"),
         "rules.constraints": ("Where",),
         "rules.item_text": ("parse_item",),
         "rules.items": ("Feature", "Interval", "Item"),
@@ -141,9 +143,6 @@ _MODULES = MappingProxyType(
         "runs.inputs": ("read_system",),
         "runs.known": ("read_known",),
         "runs.logic": ("find_controls", "find_laws"),
-        # As thence.runs.pipeline.mine, and then the report of the run.
-        "report.mining": ("mine",),
-        "report.run_report": ("RunReport", "report"),
         "runs.preparation": ("feature_table", "transactions"),
         "runs.run": ("Run", "load_run"),
         "runs.stored_rules": ("remove_rules", "store_rules"),

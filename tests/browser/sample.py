@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, cast
 
-from thence.report.schema import (
+from thence.reports.schema import (
     Card,
     Drawing,
     DrawnNode,

@@ -10,7 +10,7 @@ import pytest
 
 from tests.detect.plant import plant
 from tests.helpers.commands import fail, succeed
-from thence.report.at_work import read_detected
+from thence.reports.at_work import read_detected
 
 
 @pytest.fixture(scope="module")

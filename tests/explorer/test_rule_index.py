@@ -15,7 +15,7 @@ from thence.errors import ConfigError
 from thence.explorer.item_facets import SIGNED, feature_names
 from thence.explorer.pattern_names import name_patterns
 from thence.explorer.rule_index import MOST_CHOICES, UNREVIEWED, WHOLE_SYSTEM, RuleFilter, RuleIndex, split_words
-from thence.report.rows import rule_rows
+from thence.reports.rows import rule_rows
 from thence.rules.english import format_clause
 from thence.rules.ruleset import RuleSet
 

@@ -21,7 +21,7 @@ PROGRAM = """
 import json, os, signal, sys
 import pyarrow.parquet, rdflib
 import thence.export.rules_json, thence.export.rules_parquet, thence.export.tables, thence.miners.exact.miner
-import thence.runs.pipeline, thence.report.build, thence.report.run_report
+import thence.runs.pipeline, thence.reports.build, thence.reports.run_report
 import thence.application.apply, thence.runs.reviews
 import thence.monitor.service, thence.datasets.toy, thence.explorer.serve
 import thence.experiments.procedures, thence.experiments.page, thence.experiments.tables, thence.stores.local_copy

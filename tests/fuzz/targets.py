@@ -255,13 +255,13 @@ def _read_detector(folder: Path) -> None:
 
 
 def _read_detection(folder: Path) -> None:
-    from thence.report.at_work import read_detected
+    from thence.reports.at_work import read_detected
 
     json.dumps(read_detected(_only(folder)), allow_nan=False)
 
 
 def _read_applied(folder: Path) -> None:
-    from thence.report.at_work import read_applied
+    from thence.reports.at_work import read_applied
 
     json.dumps(read_applied(folder), allow_nan=False)
 

@@ -30,13 +30,14 @@ def demo(
 ) -> None:
     """Mine a simulated water network, print the ten best rules in plain English, and open the report."""
     from thence.cli.mine import summary_lines, write_report
-    from thence.runs.pipeline import mine
+    from thence.runs.pipeline import run_config
 
-    config = Config.from_mapping(SETTINGS)
     target = out or Path("runs") / "demo"
+    output = {**SETTINGS["output"], "path": str(target), "force": out is None}
+    config = Config.from_mapping({**SETTINGS, "output": output})
     say("Simulating the water network Net3, 28 days, and mining rules …", quiet=quiet or as_json)
     with progress_bars(quiet=quiet or as_json) as progress:
-        run = mine(config=config, out=target, force=out is None, progress=progress)
+        run = run_config(config, progress=progress)
         run, page = write_report(run, progress=progress)
     if as_json:
         best = run.rules.top(_SHOWN)

@@ -68,7 +68,7 @@ def write_report(run: Run, *, progress: Progress) -> tuple[Run, Path | None]:
     Returns:
         The run, and ``None`` for the page if the run wants none or it could not be made; then a note says why.
     """
-    from thence.report.run_report import PAGE, add_report
+    from thence.reports.run_report import PAGE, add_report
 
     run = add_report(run, progress=progress)
     page = None if run.path is None else run.path / PAGE

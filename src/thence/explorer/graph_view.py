@@ -21,7 +21,7 @@ from thence.rules.ruleset import RuleSet
 
 if TYPE_CHECKING:
     from thence.graph.records import Node
-    from thence.report.material import Material
+    from thence.reports.material import Material
     from thence.tables.transactions import TransactionTable
 
 __all__ = ["MOST_NEIGHBOURS", "node_properties", "patterns_at", "places_of", "sensors_at"]
@@ -38,7 +38,7 @@ def places_of(material: Material, position: int) -> Places:
 
     Examples:
         >>> import thence as th
-        >>> from thence.report.material import material_of
+        >>> from thence.reports.material import material_of
         >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, enrich="grounded", progress="off")
         >>> places_of(material_of(run), 0)["n_places"]
         1

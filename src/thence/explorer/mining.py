@@ -72,8 +72,9 @@ def mine_job(folder: Path, *, tell: Any) -> None:
         folder: The folder, with a configuration in it.
         tell: Called with what a line of progress holds.
     """
+    from thence.reports.mining import mine
     from thence.runs.configuration import Config
-    from thence.runs.pipeline import mine, run_config
+    from thence.runs.pipeline import run_config
 
     last: list[Any] = ["", 0.0]
 

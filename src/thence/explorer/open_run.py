@@ -23,10 +23,10 @@ from thence.explorer.rule_index import RuleFilter, RuleIndex
 from thence.explorer.schema import NodeDetail, Outline, Places, Reviewed, RunEntry, Scatter
 from thence.graph.records import join_values, list_values
 from thence.graph.sites import AnySystem
-from thence.report.cards import Cards
-from thence.report.material import Material, material_of
-from thence.report.rows import control_rows, law_rows, rule_rows
-from thence.report.schema import Card, Drawing, Report, RuleRow
+from thence.reports.cards import Cards
+from thence.reports.material import Material, material_of
+from thence.reports.rows import control_rows, law_rows, rule_rows
+from thence.reports.schema import Card, Drawing, Report, RuleRow
 from thence.runs.keys import Keys, control_key, is_key, key_text, law_key, rule_keys
 from thence.runs.reviews import REVIEWS, Review, Reviews, load_reviews, save_reviews
 from thence.runs.run import Run
@@ -235,7 +235,7 @@ class OpenRun:
 
     def drawing(self) -> Drawing | None:
         """Return the graph as it is drawn; ``None`` without one."""
-        from thence.report.drawing import draw
+        from thence.reports.drawing import draw
 
         system = self.material.system
         if system is None or system.graph is None:
@@ -248,7 +248,7 @@ class OpenRun:
 
     def report(self) -> Report:
         """Return the report of the run, without evidence cards and with few rules."""
-        from thence.report.build import build_report
+        from thence.reports.build import build_report
 
         return self._memo.get("report", lambda: build_report(self.material, rules=50, cards=0))
 

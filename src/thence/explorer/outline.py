@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from thence.explorer.schema import Outline
-from thence.report.facts import choose_facts
-from thence.report.inputs import describe_graph
-from thence.report.material import Material
-from thence.report.method import describe_mining
-from thence.report.rows import control_rows, law_rows
+from thence.reports.facts import choose_facts
+from thence.reports.inputs import describe_graph
+from thence.reports.material import Material
+from thence.reports.method import describe_mining
+from thence.reports.rows import control_rows, law_rows
 from thence.runs.reviews import Review
 
 __all__ = ["outline_of"]
@@ -27,7 +27,7 @@ def outline_of(material: Material, *, reviews: Mapping[str, Review] | None = Non
 
     Examples:
         >>> import thence as th
-        >>> from thence.report.material import material_of
+        >>> from thence.reports.material import material_of
         >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off")
         >>> outline = outline_of(material_of(run))
         >>> outline["kinds"], outline["classes"], len(outline["facts"]) > 0

@@ -1,4 +1,4 @@
-"""The shape of the explorer's answers under ``/api``; the rules, cards and drawings are those of ``thence.report``.
+"""The shape of the explorer's answers under ``/api``; the rules, cards and drawings are those of ``thence.reports``.
 
 Times are whole milliseconds since 1970 in UTC, missing numbers are ``None``. Holds no code.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-from thence.report.schema import ControlRow, Count, Fact, LawRow, Mining, Review, RuleRow
+from thence.reports.schema import ControlRow, Count, Fact, LawRow, Mining, Review, RuleRow
 
 __all__ = [
     "Alert",

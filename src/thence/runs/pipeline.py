@@ -7,7 +7,7 @@ timed and recorded; ``generalisation``, ``compare`` and the experiments call the
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import is_dataclass, replace
 from functools import partial
@@ -33,25 +33,21 @@ from thence.runs.configuration import (
     AUTO,
     BUILT_IN_ONTOLOGY,
     Config,
-    ExecutorConfig,
     InputConfig,
     RefineConfig,
 )
 from thence.runs.frames import build_row_features, build_rows, is_plain_table, read_rows
-from thence.runs.inputs import gather_system, load_job, recorded_input
-from thence.runs.known import count_known, count_known_rows, read_known
+from thence.runs.inputs import gather_system, load_job
+from thence.runs.known import count_known, count_known_rows
 from thence.runs.logic import drop_implied, search_logic
 from thence.runs.planning import (
-    asked_refinement,
     bins_to_try,
     given_settings,
-    given_values,
     has_graph,
     is_set,
     names_graph,
     plan,
     plan_fallback,
-    read_as,
     refuse_raw,
     resolved_refinement,
     with_bins,
@@ -65,16 +61,15 @@ from thence.runs.preparation import (
 )
 from thence.runs.provenance import environment, hash_binding, hash_files, hash_graph, hash_table
 from thence.runs.run import FORMAT, Run, refuse_foreign
-from thence.settings.numbers import shown
 from thence.stores.urls import is_url, without_credentials
 from thence.tables.admissibility import require_matches
 from thence.tables.transactions import TransactionTable
 
 __all__ = [
-    "mine",
     "mine_rules",
     "refine_rules",
     "run_config",
+    "run_given",
     "select_rules",
 ]
 
@@ -86,124 +81,35 @@ HARDLY_ANY = 10
 """With fewer lifted rules than this, rules about single sensors are mined, unless lifted ones were asked for."""
 
 
-def mine(
-    sensors: Any = None,
-    graph: Any = None,
-    binding: Any = None,
+def run_given(
+    asked: Config,
+    given: tuple[Any, Any, Any, Any],
     *,
-    ontology: Any = None,
-    target: str | None = None,
-    windows: str | None = None,
-    derive: str | Iterable[str] | None = None,
-    enrich: str | None = None,
-    bins: int | None = None,
-    scope: str | None = None,
-    categorical: str | Iterable[str] | None = None,
-    numeric: str | Iterable[str] | None = None,
-    miner: str | type | Miner | None = None,
-    known: Any = None,
-    refine: RefineConfig | Mapping[str, Any] | bool | str | None = "auto",
-    laws: bool | None = None,
-    controls: bool | None = None,
-    seed: int | None = None,
-    out: str | Path | None = None,
-    force: bool = False,
-    report: bool | None = None,
-    executor: str | Executor | None = None,
-    address: str | None = None,
-    memory_limit: str | None = None,
-    progress: str | bool | Progress = "auto",
-    config: Config | None = None,
-    **settings: Any,
+    miner: str | type | Miner | None,
+    settings: Mapping[str, Any],
+    progress: str | bool | Progress,
+    executor: Executor | None,
 ) -> Run:
-    """Mine rules: the whole way from readings to a run.
-
-    Told nothing but the data, it finds lifted rules if there is a graph, over windows of the readings' own step, and
-    returns a digest: at most 50 rules worth reading, each fact once; with them the laws that the quantities obey, and
-    what makes actuators switch. ``refine=None`` returns all rules, and nothing else.
-
-    A data frame without a time column is a plain table: its rows are the transactions. So is any frame, CSV or Parquet
-    file for which a ``target`` is given.
-
-    Ctrl-C keeps what the miner ``exact`` has found so far, and what any miner has found if it comes during refinement,
-    in a run that says so; other searches leave nothing.
+    """Mine what a caller has given: files, frames or objects in memory.
 
     Args:
-        sensors: A ``System``, several of them, ``SensorData``, or whatever ``read_sensors`` takes.
-        graph: A ``KnowledgeGraph``, or whatever ``read_graph`` takes.
-        binding: A ``Binding``, a mapping from sensors to nodes, or whatever ``read_binding`` takes.
-        ontology: An ``Ontology``, or whatever ``read_ontology`` takes.
-        target: The column of a plain table that rules conclude about, such as a class.
-        windows: The length of a window; by default the step of the readings.
-        derive: Further features per window, such as ``"change"``, ``"hour"``, ``"lag:30min"``, ``"switch"``,
-            ``"duration"`` and ``"within:30min"``.
-        enrich: The enrichment: ``"none"``, ``"grounded"``, ``"existential"`` or ``"lifted"``. The default is
-            ``"lifted"`` with a graph and ``"none"`` without.
-        bins: The number of bins per quantity. The default is 10; for lifted rules 5, or 3 if 5 give very few rules.
-        scope: Fit bins per ``"kind"`` of sensor or per ``"sensor"``.
-        categorical: Names or patterns (with ``*`` and ``?``) of sensors or columns that hold states, not numbers.
-        numeric: Names or patterns of sensors or columns that hold numbers, not states.
-        miner: The name of a miner, a miner class, or a miner.
-        known: Rules that are known already, as ``read_known`` takes them, besides those of the ontology. They are
-            counted and told apart, and what follows from them is left out by the refinement.
-        refine: Settings of the refinement, such as ``{"significance": 0.05, "digest": 100}`` (see ``refine``);
-            ``None`` or ``False`` to return all rules as they are found.
-        laws: Whether to search the laws of the plant too (``find_laws``); by default if there is a graph and a digest
-            of the rules is made.
-        controls: Whether to search what makes actuators switch (``find_controls``); by default if a digest of the rules
-            of one system is made.
-        seed: The random seed.
-        out: The folder to write the run to, in one step when it is complete.
-        force: Replace a run that already exists at ``out``.
-        report: Whether to add the report, ``report.html`` and ``report.json``, to the folder; it is by default.
-        executor: Where to mine and count, with the same rules: ``"local"`` (the default), ``"ray"``, or an executor of
-            ``thence.cluster``.
-        address: The address of the Ray cluster, such as ``"10.0.0.4:6379"``.
-        memory_limit: The memory to use, such as ``"12GiB"``, with the same rules; what does not fit lies in temporary
-            files. The default is 80 % of the memory that is free.
-        progress: ``"auto"`` (bars on a terminal), ``"on"``, ``"off"``, or a function.
-        config: A configuration; the other keywords override its values.
-        **settings: Settings of the miner.
-
-    Returns:
-        The run: rules, configuration, summary and provenance.
-
-    Examples:
-        >>> import thence as th
-        >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, min_confidence=0.9, progress="off")
-        >>> print(run.rules.top(1).rule(0).english)  # doctest: +ELLIPSIS
-        if ..., then ...
+        asked: The configuration that the caller asked for.
+        given: Sensors, graph, binding and ontology; ``None`` for what the configuration names.
+        miner: The miner, if the caller has chosen one.
+        settings: Settings of the miner.
+        progress: As in ``mine``.
+        executor: Where to mine and count, if the caller has passed one.
     """
-    _require_kinds(enrich=enrich, miner=miner, refine=refine, executor=executor, config=config, out=out)
-    base = config or Config()
-    if seed is not None:
-        base = base.with_seed(seed)
-    if enrich is not None:
-        base = base.with_enrichment(enrich)
-    given = (sensors, graph, binding, ontology)
-    read = recorded_input(base.input, *given) if any(part is not None for part in given) else base.input
-    asked = replace(
-        base,
-        known=base.known if known is None else read_known(known),
-        input=read_as(given_values(read, target=target), **_listed(categorical=categorical, numeric=numeric)),
-        windows=given_values(base.windows, every=windows, **_listed(derive=derive)),
-        discretize=given_values(base.discretize, bins=bins, scope=scope),
-        refine=asked_refinement(refine, base.refine),
-        logic=given_values(base.logic, laws=laws, controls=controls),
-        output=given_values(base.output, path=None if out is None else str(out), force=force or None, report=report),
-        executor=_asked_executor(base.executor, executor, address),
-        resources=given_values(base.resources, memory_limit=memory_limit),
-    )
-    where = None if isinstance(executor, str) else executor
-    if asked.input.target is not None or (graph is None and binding is None and is_plain_table(sensors)):
-        if any(part is not None for part in (graph, binding, ontology)):
+    sensors, *others = given
+    if asked.input.target is not None or (others[0] is None and others[1] is None and is_plain_table(sensors)):
+        if any(part is not None for part in others):
             raise ConfigError(
                 "'target' is for a table whose rows are transactions, without a graph",
                 hint="for sensor data, give 'consequent' instead",
             )
         source = asked.input.sensors if sensors is None else sensors
         with show_progress(progress) as tell:
-            return _run_rows(asked, miner, settings, source, tell, where)
+            return _run_rows(asked, miner, settings, source, tell, executor)
     planned, made = plan(asked, miner, settings, graph=has_graph(asked.input, *given) or names_graph(asked))
 
     def load(tell: Progress) -> AnySystem:
@@ -213,35 +119,7 @@ def mine(
 
     with show_progress(progress) as tell:
         chosen = given_settings(asked, miner, settings)
-        return _run(planned, made, load, tell, given=chosen, fallback=plan_fallback(asked, planned), executor=where)
-
-
-def _require_kinds(*, enrich: Any, miner: Any, refine: Any, executor: Any, config: Any, out: Any) -> None:
-    """Refuse what is neither a name nor an object of the right kind, before it fails somewhere deep."""
-    for name, value, fits, kinds in (
-        ("enrich", enrich, isinstance(enrich, str), "a name, such as 'lifted'"),
-        (
-            "miner",
-            miner,
-            isinstance(miner, (str, type)) or hasattr(miner, "mine"),
-            "a name such as 'exact', or a miner",
-        ),
-        ("refine", refine, isinstance(refine, (str, bool, Mapping, RefineConfig)), "a table of settings, True or None"),
-        ("executor", executor, isinstance(executor, str) or hasattr(executor, "map"), "'local', 'ray' or an executor"),
-        ("config", config, isinstance(config, Config), "a Config"),
-        ("out", out, isinstance(out, (str, Path)), "the path of a folder"),
-    ):
-        if value is not None and not fits:
-            raise ConfigError(f"'{name}' must be {kinds}, got {shown(value)}")
-
-
-def _asked_executor(base: ExecutorConfig, executor: str | Executor | None, address: str | None) -> ExecutorConfig:
-    """The section with what a caller asked for; another executor by name has another address."""
-    if executor is None:
-        return replace(base, address=address) if address is not None else base
-    if not isinstance(executor, str):
-        return ExecutorConfig()
-    return ExecutorConfig(name=executor, address=address or (base.address if executor == base.name else None))
+        return _run(planned, made, load, tell, given=chosen, fallback=plan_fallback(asked, planned), executor=executor)
 
 
 def _open(config: Config, executor: Executor | None) -> AbstractContextManager[Executor]:
@@ -249,22 +127,6 @@ def _open(config: Config, executor: Executor | None) -> AbstractContextManager[E
     if executor is not None:
         return nullcontext(executor)
     return open_executor(config.executor.name, address=config.executor.address)
-
-
-def _listed(**given: Any) -> dict[str, tuple[str, ...] | None]:
-    """Names as tuples: one name is a list of its own."""
-    out: dict[str, tuple[str, ...] | None] = {}
-    for name, value in given.items():
-        several = (value,) if isinstance(value, str) else value
-        if several is not None:
-            if isinstance(several, Mapping) or not isinstance(several, Iterable):
-                raise ConfigError(f"'{name}' must be a name or a list of names, got {shown(value)}")
-            several = tuple(several)
-            for one in several:
-                if not isinstance(one, str):
-                    raise ConfigError(f"'{name}' must be a name or a list of names, got {shown(one)} in it")
-        out[name] = several
-    return out
 
 
 def run_config(
