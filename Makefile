@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
-.PHONY: demo test test-all test-outside lint bench docs docs-outputs results findings frontend clean
+.PHONY: demo test test-all test-outside lint bench docs docs-outputs results findings frontend dist clean
 
 demo: $(STAMP)
 	$(BIN)/thence demo
@@ -50,6 +50,10 @@ findings: $(STAMP)
 frontend: $(STAMP)
 	$(BIN)/python frontend/make_types.py
 	cd frontend && npm ci --no-audit --no-fund && npm run typecheck && npm test && npm run build
+
+# The wheel and the source archive, with what is in them checked, into dist/.
+dist: $(STAMP)
+	$(BIN)/python -m tools.dist
 
 # The optional groups that the tests need are all in [dev]; nothing of the system is required.
 $(STAMP): pyproject.toml constraints.txt
