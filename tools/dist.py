@@ -19,7 +19,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-__all__ = ["DistError", "build", "find_problems"]
+__all__ = ["DistError", "build", "find_problems", "tracked"]
 
 ROOT = Path(__file__).resolve().parents[1]
 # Folders and files of the checkout that the source archive holds; it adds PKG-INFO and .gitignore.
@@ -74,11 +74,11 @@ def find_problems(wheel: Path, archive: Path) -> list[str]:
     stem = "-".join(wheel.name.split("-")[:2])
     with zipfile.ZipFile(wheel) as opened:
         packed = {name for name in opened.namelist() if not name.endswith("/")}
-    wanted = {name.removeprefix("src/") for name in _tracked("src/thence")} | NEEDED
+    wanted = {name.removeprefix("src/") for name in tracked("src/thence")} | NEEDED
     wanted |= {f"{stem}.dist-info/{name}" for name in METADATA}
     with tarfile.open(archive) as opened:
         archived = {member.name.removeprefix(f"{stem}/") for member in opened if member.isfile()}
-    both = ((wheel, wanted, packed), (archive, _tracked(*ARCHIVED) | ADDED, archived))
+    both = ((wheel, wanted, packed), (archive, tracked(*ARCHIVED) | ADDED, archived))
     return [
         f"{path.name}: {name} {what}"
         for path, should, has in both
@@ -87,7 +87,15 @@ def find_problems(wheel: Path, archive: Path) -> list[str]:
     ]
 
 
-def _tracked(*paths: str) -> set[str]:
+def tracked(*paths: str) -> set[str]:
+    """Return the files that git tracks below paths of the checkout.
+
+    Args:
+        paths: Files and folders.
+
+    Raises:
+        DistError: If there is no git, or this is not a checkout.
+    """
     return {name for name in _git("ls-files", "-z", "--", *paths).split("\0") if name}
 
 

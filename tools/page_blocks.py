@@ -1,6 +1,6 @@
 """Code blocks of the pages, and the outputs that they printed: what the tests run and what the site shows below them.
 
-The runner of ``tests/test_docs.py`` executes the blocks, ``make docs-outputs`` stores what they print in
+``page_runner.py`` executes the blocks, ``make docs-outputs`` stores what they print in
 ``docs/outputs/``, and ``docs_hooks.py`` puts it into the pages. Nothing is run here.
 """
 
@@ -20,6 +20,7 @@ BLOCK = re.compile(
     r"```(?P<language>[^\n]*)\n(?P<text>.*?)^```$",
     re.M | re.S,
 )
+NEEDS = re.compile(r"^Needs (?:no extras|`pip install 'thence\[(?P<extras>[a-z0-9,]+)\]'`)(?=[.;:,])", re.M)
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,23 @@ def block_of(found: re.Match[str], *, page: str) -> Block:
         found["word"],
         (found["note"] or "").strip(),
     )
+
+
+def blocks_of(page: str) -> list[Block]:
+    """The blocks of a page, in order."""
+    return [block_of(found, page=page) for found in BLOCK.finditer((ROOT / page).read_text(encoding="utf-8"))]
+
+
+def extras_of(page: str) -> tuple[str, ...]:
+    """The extras that a page says its blocks need, sorted: its one line that begins with "Needs".
+
+    Raises:
+        ValueError: If it has no such line, or several.
+    """
+    found = list(NEEDS.finditer((ROOT / page).read_text(encoding="utf-8")))
+    if len(found) != 1:
+        raise ValueError(f"{page} must have one line 'Needs no extras.' or \"Needs `pip install 'thence[water]'`.\"")
+    return tuple(sorted((found[0]["extras"] or "").split(","))) if found[0]["extras"] else ()
 
 
 def output_key(block: Block, before: Mapping[str, str]) -> str:
