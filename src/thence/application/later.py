@@ -19,7 +19,8 @@ from thence.errors import ConfigError, InputError
 from thence.graph.sites import AnySystem, Sites
 from thence.graph.system import System
 from thence.readings.pooling import PooledReadings
-from thence.readings.sensors import Sensor
+from thence.readings.readers.kinds import UncheckedUnits
+from thence.readings.sensors import Sensor, SensorData
 from thence.readings.steps import format_duration
 from thence.readings.windows import WindowedReadings
 from thence.rules.english import format_unit
@@ -87,8 +88,8 @@ def gather_later(
             hint="use RuleSet.applies, RuleSet.predict or RuleFeatures for a plain table",
         )
     mode, recorded = run.config.enrich.mode, run.config.input
-    options = _reader_options(recorded, given)
-    if isinstance(sensors, (System, Sites)) or _are_systems(sensors):
+    options = _reader_options(recorded, given, are_read=_are_read(sensors))
+    if _are_read(sensors) and not isinstance(sensors, SensorData):
         return gather_system(sensors, graph, binding, ontology, options, mode)
     if graph is None and binding is None:
         if recorded.dataset is not None:
@@ -110,16 +111,26 @@ def gather_later(
     return gather_system(sensors, graph, binding, known, options, mode)
 
 
+def _are_read(sensors: Any) -> bool:
+    return isinstance(sensors, (System, Sites, SensorData)) or _are_systems(sensors)
+
+
 def _are_systems(sensors: Any) -> bool:
     return isinstance(sensors, (list, tuple)) and bool(sensors) and all(isinstance(one, System) for one in sensors)
 
 
-def _reader_options(recorded: InputConfig, given: InputConfig | None) -> InputConfig:
-    """The options of readers: those of the run, overridden by those that are given; its period is not that of now."""
+def _reader_options(recorded: InputConfig, given: InputConfig | None, *, are_read: bool) -> InputConfig:
+    """The options of readers: those of the run, overridden by those that are given; its period is not that of now.
+
+    Readings that are read already have none of the run.
+    """
+    known = {} if are_read else dict(recorded.read_sensors)
+    if "units" in known:
+        known["units"] = UncheckedUnits(known["units"])  # other data need not have all sensors and kinds of the run
     if given is None:
-        return InputConfig(read_sensors=recorded.read_sensors)
+        return InputConfig(read_sensors=known)
     return InputConfig(
-        read_sensors={**recorded.read_sensors, **given.read_sensors},
+        read_sensors={**known, **given.read_sensors},
         read_graph=given.read_graph,
         read_binding=given.read_binding,
         bind=given.bind,

@@ -21,6 +21,7 @@ from thence.stores.urls import is_url, without_credentials
 __all__ = ["default_folder", "with_input_options", "with_job_options"]
 
 _SOURCE_KEYS = ("sensors", "graph", "binding", "ontology", "dataset", "options")
+_READER_KEYS = ("read_sensors", "read_graph", "read_binding", "bind")
 _AFTER_REFINING = ("by", "top", "min", "max")
 # A table of options belongs to one data set and is replaced; other tables are merged key by key.
 _REPLACED = ("input.options",)
@@ -155,8 +156,9 @@ def _combine(path: Path | None, given: dict[str, Any]) -> Config:
         in_file.pop("executor", None)
     if "dataset" in source or "sensors" in source or "system" in given:
         in_file.pop("system", None)
-        # Another source replaces all parts of the one in the file; the options of the readers stay.
-        kept = {key: value for key, value in in_file.get("input", {}).items() if key not in _SOURCE_KEYS}
+        # Another source replaces all parts of the one in the file; the options of the readers stay, if it has readers.
+        replaced = (*_SOURCE_KEYS, *_READER_KEYS) if "dataset" in source else _SOURCE_KEYS
+        kept = {key: value for key, value in in_file.get("input", {}).items() if key not in replaced}
         in_file["input"] = kept
     if given.get("refine", {}).get("apply") is False:
         # All rules: the steps of the refinement that the file asks for, or that a run has recorded, are left out.

@@ -14,16 +14,16 @@ from typing import Any
 
 from thence.cli.options import parse_assignments
 from thence.errors import ConfigError
-from thence.runs.configuration import absolute_paths
+from thence.runs.configuration import DESCRIBING, absolute_paths
 
 __all__ = ["JOB_OPTIONS", "JobOption", "settings_of_options"]
 
 _INPUT, _READING, _BINDING = "Input", "Reading", "Binding"
 _TABLE, _SEARCH, _RESULT = "Transactions", "Mining", "Result"
 _TEXT, _TEXTS, _WHOLE, _SHARE = str | None, list[str] | None, int | None, float | None
-_FOR_FILES = ("input.read_sensors.", "input.read_graph.", "input.read_binding.")
+_FOR_FILES = ("input.read_sensors.", "input.read_graph.", "input.read_binding.", "input.bind.")
 # These also apply to the sensors of a data set.
-_FOR_ALL = ("input.read_sensors.ignore",)
+_FOR_ALL = tuple(f"input.read_sensors.{name}" for name in DESCRIBING)
 
 
 def _same(given: Any) -> Any:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from thence.errors import InputError
 from thence.graph.binding import Binding
@@ -67,6 +67,7 @@ def with_kinds_of(
     ontology: Ontology | None = None,
     *,
     states: Iterable[str] = (),
+    units: Mapping[str, str] | None = None,
 ) -> SensorData:
     """Return readings in which every sensor that is bound to a node has a kind; the report says where it is from.
 
@@ -79,6 +80,7 @@ def with_kinds_of(
         binding: The node of each sensor.
         ontology: The ontology, for subclasses.
         states: Names or patterns of sensors that read states, whatever the graph says.
+        units: Unit by sensor id or by kind, also by the kinds that are found here.
 
     Examples:
         >>> from thence.graph.knowledge_graph import Node
@@ -90,6 +92,7 @@ def with_kinds_of(
         (Sensor(id='P_J1', kind='pressure', unit='', categorical=False),)
     """
     found = find_kinds(sensors.sensors, graph, binding, ontology)
+    found = replace(found, kinds=_with_units(sensors.sensors, found.kinds, units or {}))
     if not found.kinds:
         return sensors
     data = sensors.with_kinds(found.kinds, notes=found.notes)
@@ -107,6 +110,18 @@ def with_kinds_of(
         return data
     why = "since they have a unit, or others of their kind read numbers"
     return data.with_kinds({}, notes=[f"read as numbers after all, {why}: {quote_names(numbers)}"])
+
+
+def _with_units(
+    sensors: Iterable[Sensor], kinds: Mapping[str, tuple[str, str]], units: Mapping[str, str]
+) -> dict[str, tuple[str, str]]:
+    """The kinds and units that were found, and those of all sensors to which a unit is given, by id or by kind."""
+    out = dict(kinds)
+    for sensor in sensors:
+        kind, found = kinds.get(sensor.id, (sensor.kind, sensor.unit))
+        if (unit := units.get(sensor.id, units.get(kind, found))) != found:
+            out[sensor.id] = (kind, unit)
+    return out
 
 
 def _as_numbers(data: SensorData, sensor: str) -> SensorData | None:

@@ -60,6 +60,8 @@ AUTO = "auto"
 BUILT_IN_ONTOLOGY = "water"
 INPUT_FILES = ("sensors", "graph", "ontology", "binding")
 """The settings of ``[input]`` that name files."""
+DESCRIBING = ("ignore", "kinds", "units", "kind_pattern", "categorical", "numeric")
+"""The keywords of ``read_sensors`` that say what sensors are, which also apply to the sensors of a data set."""
 # Written after the further files of a run, so a further file with such a name would be lost.
 _RESERVED = (
     *("summary.json", "provenance.json", "discretizer.json", "report.json", "report.html"),
@@ -824,6 +826,7 @@ def _check_readers(given: InputConfig, place: Location) -> None:
             given.options, known, place.inside("options"), says=f"the data set '{given.dataset}' has no option '{{}}'"
         )
         datasets.check_options(given.dataset, given.options, location=place.inside("options"))
+        _refuse_for_files(given, place)
     if given.read_sensors:
         from thence.readings.readers import read_sensors
 
@@ -846,6 +849,16 @@ def _check_readers(given: InputConfig, place: Location) -> None:
         from thence.graph.binding import bind
 
         check_keywords(bind, given.bind, place.inside("bind"), without=["sensors", "graph"])
+
+
+def _refuse_for_files(given: InputConfig, place: Location) -> None:
+    """Raise if there is an option that only files have beside a data set, which would be passed over."""
+    for section in ("read_sensors", "read_graph", "read_binding", "bind"):
+        for name in getattr(given, section):
+            if section != "read_sensors" or name not in DESCRIBING:
+                raise place.inside(section).error(
+                    name, f"'{name}' is for files, but a data set is given", hint=f"leave out '{name}'"
+                )
 
 
 def _plain(value: Any) -> Any:

@@ -22,8 +22,10 @@ from thence.graph.stored_references import references_in
 from thence.graph.system import System
 from thence.progress import Progress, silent
 from thence.readings.readers import read_sensors
-from thence.readings.sensors import SensorData
+from thence.readings.readers.kinds import UncheckedUnits, require_units, resolve_kinds
+from thence.readings.sensors import Sensor, SensorData
 from thence.runs.configuration import Config, InputConfig, absolute_paths
+from thence.tables.frames import matching_names
 
 if TYPE_CHECKING:
     import polars as pl
@@ -101,7 +103,7 @@ def load_system(given: InputConfig, enrich: str = "none", *, progress: Progress 
         from thence import datasets
 
         system = datasets.load(given.dataset, progress=progress, **given.options)
-        return _portion(_without_ignored(system, given), given)
+        return _portion(_redescribed(system, given.read_sensors), given)
     if given.sensors is None:
         raise ConfigError("no sensors are given", hint="set [input] sensors or dataset, or --sensors or --dataset")
     return _assemble(given.sensors, given.graph, given.binding, given.ontology, given, partial=enrich == "none")
@@ -125,11 +127,16 @@ def load_job(config: Config, *, progress: Progress = silent) -> AnySystem:
     if not config.system:
         return load_system(config.input, mode, progress=progress)
     common = {f.name: getattr(config.input, f.name) for f in fields(InputConfig)}
+    units = config.input.read_sensors.get("units")
+    if units is not None:
+        # Units for all systems may name sensors and kinds that only some of them have.
+        common["read_sensors"] = {**config.input.read_sensors, "units": UncheckedUnits(units)}
     systems = []
     for one in config.system:
         own = {name: value for name in common if (value := getattr(one, name)) not in (None, (), {})}
         system = load_system(InputConfig(**{**common, **own}), mode, progress=progress)
         systems.append(replace(system, name=one.name))
+    require_units(units or {}, (sensor for system in systems for sensor in system.sensors.sensors))
     return systems[0] if len(systems) == 1 else pool_systems(systems)
 
 
@@ -149,7 +156,7 @@ def gather_system(
                     f"'{name}' is given twice: the system has its own",
                     hint="pass the system alone, or dataclasses.replace the part in it",
                 )
-        return _portion(_checked(sensors, given, partial=enrich == "none"), given)
+        return _portion(_redescribed(_checked(sensors, given, partial=enrich == "none"), given.read_sensors), given)
     if sensors is None:
         raise ConfigError(
             "no sensors are given", hint="the first argument is a System, SensorData, a data frame or a path"
@@ -165,19 +172,45 @@ def _checked(system: System, given: InputConfig, *, partial: bool) -> System:
     return replace(system, binding=bound, sensors=with_kinds_of(system.sensors, system.graph, bound, system.ontology))
 
 
-def _ignore_of(given: InputConfig) -> list[str]:
-    ignore = given.read_sensors.get("ignore") or ()
+def _ignore_of(options: Mapping[str, Any]) -> list[str]:
+    ignore = options.get("ignore") or ()
     return [ignore] if isinstance(ignore, str) else list(ignore)
 
 
-def _without_ignored(system: System, given: InputConfig) -> System:
-    """A data set without the sensors that ``ignore`` names; readers leave out those of files themselves."""
+def _without_ignored(system: System, options: Mapping[str, Any]) -> System:
+    """A system without the sensors that ``ignore`` names; readers leave out those of files themselves."""
     ids = system.sensors.ids
-    for pattern in _ignore_of(given):
+    for pattern in _ignore_of(options):
         if pattern not in ids and not fnmatch.filter(ids, pattern):
             raise ConfigError(f"ignore names '{pattern}', but no sensor has this name", hint=nearest(pattern, ids))
-    ignored = {s for pattern in _ignore_of(given) for s in ids if s == pattern or fnmatch.fnmatchcase(s, pattern)}
+    ignored = {s for pattern in _ignore_of(options) for s in ids if s == pattern or fnmatch.fnmatchcase(s, pattern)}
     return system.select([sensor for sensor in ids if sensor not in ignored]) if ignored else system
+
+
+def _redescribed(system: System, options: Mapping[str, Any]) -> System:
+    """A system that is read already, without ignored sensors and with the kinds, units and states that options give.
+
+    Options that say how to read files do not concern it.
+    """
+    system = _without_ignored(system, options)
+    data = system.sensors
+    units: Mapping[str, str] = options.get("units") or {}
+    described, notes = resolve_kinds(
+        {sensor.id: (sensor.kind, sensor.unit) for sensor in data.sensors},
+        kinds=options.get("kinds"),
+        units=units,
+        pattern=options.get("kind_pattern"),
+    )
+    require_units(units, (Sensor(id, *kind) for id, kind in described.items()))
+    changed = {s.id: described[s.id] for s in data.sensors if described[s.id] != (s.kind, s.unit)}
+    states, numbers = (
+        matching_names(options.get(name) or (), data.ids, option=name) for name in ("categorical", "numeric")
+    )
+    if not (changed or notes or states or numbers):
+        return system
+    return replace(
+        system, sensors=data.with_kinds(changed, notes=notes).with_states(states, numbers=set(numbers) - set(states))
+    )
 
 
 def _portion(system: System, given: InputConfig) -> System:
@@ -187,17 +220,29 @@ def _portion(system: System, given: InputConfig) -> System:
 
 
 def _assemble(sensors: Any, graph: Any, binding: Any, ontology: Any, given: InputConfig, *, partial: bool) -> System:
-    readings = _portion(System(read_sensors(_listed(sensors), **given.read_sensors)), given).sensors
+    options = dict(given.read_sensors)
+    units = options.get("units") or {}
+    if isinstance(units, Mapping):
+        # Sensors may get their kinds from the graph: the names of units are checked when these are known.
+        options["units"] = UncheckedUnits(units)
+    if isinstance(sensors, SensorData):
+        whole = _redescribed(System(sensors), options).sensors
+    else:
+        whole = read_sensors(_listed(sensors), **options)
+    readings = _portion(System(whole), given).sensors
     network = None if graph is None else read_graph(_listed(graph), **given.read_graph)
     known = _known_ontology(ontology, network)
     if network is None and binding is not None:
         raise ConfigError("a binding needs the graph that it binds to", hint="pass the graph too")
     if network is None:
+        require_units(units, whole.sensors)
         return System(readings, ontology=known)
     # References to series with the same id in other files do not count.
     bound = _bound(readings, references_in(network, _file_names(sensors)), binding, given, partial)
     states = given.read_sensors.get("categorical", ())
-    described = with_kinds_of(readings, network, bound, known, states=[states] if isinstance(states, str) else states)
+    states = [states] if isinstance(states, str) else states
+    described = with_kinds_of(readings, network, bound, known, states=states, units=units)
+    require_units(units, [*whole.sensors, *described.sensors])
     return System(described, network, bound, known)
 
 
@@ -232,7 +277,7 @@ def _bound(sensors: SensorData, graph: KnowledgeGraph, binding: Any, given: Inpu
     own = options.pop("table", None)
     if binding is not None:
         table = binding if isinstance(binding, Mapping) else read_binding(_listed(binding), **given.read_binding)
-        if given.select or _ignore_of(given):
+        if given.select or _ignore_of(given.read_sensors):
             table = {sensor: node for sensor, node in table.items() if sensor in sensors.ids}
         options["table"] = {**table, **(own or {})}
     elif own is not None:

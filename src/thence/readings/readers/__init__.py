@@ -29,7 +29,7 @@ from thence.readings.readers.dialect import check_signs
 from thence.readings.readers.few_values import find_few_values, read_as_states, states_by_kind
 from thence.readings.readers.files import find_paths, note_skipped, read_tables
 from thence.readings.readers.frames import table_from_frame
-from thence.readings.readers.kinds import KindPattern, Kinds, resolve_kinds
+from thence.readings.readers.kinds import KindPattern, Kinds, require_units, resolve_kinds
 from thence.readings.readers.missing_codes import note_codes
 from thence.readings.readers.roles import NotDataError, Roles, find_roles
 from thence.readings.readers.table import MISSING_WORDS, NUMBER, LayoutOption, ReadOptions, SourceTable
@@ -101,7 +101,8 @@ def read_sensors(
         timezone: Time zone of times without one; by default UTC, which the report notes.
         sheet: One or several sheets of a workbook; by default all sheets with a time column.
         kinds: Sensor id to kind or ``(kind, unit)``, or the path of a CSV file with columns sensor, kind, unit.
-        units: Unit by sensor id or by kind.
+        units: Unit by sensor id or by kind. A name that is neither is an error. Kinds that sensors get from a graph
+            are known to ``read_system`` only: pass the units there, as ``sensor_options={"units": {...}}``.
         kind_pattern: Regular expression with a group ``kind`` (and optionally ``unit``) that is searched in the sensor
             ids, or a mapping from expressions to kinds.
         categorical: Ids of sensors, or patterns such as ``"*_status"``, whose readings are states although they look
@@ -230,6 +231,7 @@ def _read(
         )
     for option in ("categorical", "numeric"):
         _require_named(getattr(options, option), [*found, *_columns(filled)], option, named)
+    require_units(units or {}, (Sensor(id, *kind) for id, kind in described.items()), where=named)
     families = {id: kind or column for id, column in _family_columns(parts, filled) for kind in [described[id][0]]}
     # What has a unit is a quantity, not a state.
     measured = {id for id, (_, unit) in described.items() if unit}

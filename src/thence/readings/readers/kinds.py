@@ -6,19 +6,23 @@ A mapping overrides the pattern, and the pattern overrides the sheet title.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from thence.errors import ConfigError, InputError, quote
+from thence.errors import ConfigError, InputError, nearest, quote
 from thence.readings.cleaning import quote_names
 from thence.readings.readers.encoding import read_utf8
 from thence.readings.readers.lines import iter_records, plain_ends
-from thence.readings.sensors import parse_kind
+from thence.readings.sensors import Sensor, parse_kind
 
-__all__ = ["KindPattern", "Kinds", "read_kinds", "resolve_kinds"]
+__all__ = ["KindPattern", "Kinds", "UncheckedUnits", "read_kinds", "require_units", "resolve_kinds"]
 
 Kinds = Mapping[str, str | tuple[str, str]]
 KindPattern = str | Mapping[str, str | tuple[str, str]]
+
+
+class UncheckedUnits(dict[str, str]):
+    """Units whose names the caller checks, since some may name kinds that sensors get from the graph later."""
 
 
 def read_kinds(path: str | Path) -> dict[str, tuple[str, str]]:
@@ -79,6 +83,8 @@ def resolve_kinds(
     if pattern is not None:
         found = _match_kinds(list(ids), pattern)
         result |= {id: (kind, unit or result[id][1]) for id, (kind, unit) in found.items()}
+        if unused := [text for text in ({} if isinstance(pattern, str) else pattern) if not _matches(text, ids)]:
+            notes.append(f"kind_pattern matches no sensor with {quote_names(unused)}")
         if lost := [id for id in ids if not result[id][0]]:
             notes.append(f"kind_pattern matches no kind for {len(lost)} sensors: {quote_names(lost)}")
     if kinds is not None:
@@ -97,6 +103,38 @@ def resolve_kinds(
     if units:
         result = {id: (kind, units.get(id, units.get(kind, unit))) for id, (kind, unit) in result.items()}
     return result, notes
+
+
+def require_units(units: Mapping[str, str], sensors: Iterable[Sensor], *, where: str | None = None) -> None:
+    """Raise if units name something that is neither a sensor nor a kind; unchecked units pass.
+
+    Args:
+        units: Unit by sensor id or by kind.
+        sensors: All sensors.
+        where: The source, for the message.
+
+    Raises:
+        InputError: If a name is unknown; the message lists the kinds and sensors.
+
+    Examples:
+        >>> require_units({"level": "m"}, [Sensor("tank", "level")])
+    """
+    if isinstance(units, UncheckedUnits):
+        return
+    known = list(sensors)
+    ids, kinds = dict.fromkeys(one.id for one in known), sorted({one.kind for one in known if one.kind})
+    if lost := [name for name in units if name not in {*ids, *kinds}]:
+        listed = f"kinds: {quote_names(kinds)}" if kinds else "no sensor has a kind: pass kinds= too"
+        hints = (nearest(lost[0], [*kinds, *ids]), listed, f"sensors: {quote_names(ids)}")
+        raise InputError(
+            f"units names {quote_names(lost)}, but no sensor or kind has this name",
+            where=where,
+            hint="; ".join(filter(None, hints)),
+        )
+
+
+def _matches(text: str, ids: Iterable[str]) -> bool:
+    return any(re.search(text, id) for id in ids)
 
 
 def _match_kinds(ids: list[str], pattern: KindPattern) -> dict[str, tuple[str, str]]:
