@@ -40,6 +40,7 @@ __all__ = ["app"]
 
 LONGEST_USAGE = 1_000
 _MOMENT = 0.05  # seconds
+_FLAGS = "thence.flags"  # the options of the command, in the context
 
 
 class ErrorHandlingGroup(TyperGroup):
@@ -49,6 +50,15 @@ class ErrorHandlingGroup(TyperGroup):
         """Read the options that stand before the command."""
         with _short_usage():
             return super().make_context(*args, **extra)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command, and keep its options for hints."""
+        name, command, rest = super().resolve_command(ctx, args)
+        leaf: Any = command
+        for word in rest:
+            leaf = getattr(leaf, "commands", {}).get(word, leaf)
+        ctx.meta[_FLAGS] = {flag for one in getattr(leaf, "params", ()) for flag in (*one.opts, *one.secondary_opts)}
+        return name, command, rest
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command of the context."""
@@ -61,7 +71,7 @@ class ErrorHandlingGroup(TyperGroup):
         except ThenceError as error:
             if debug:
                 raise
-            print_error(f"thence: {error}{command_hint(error.hint)}")
+            print_error(f"thence: {error}{command_hint(error, ctx.meta.get(_FLAGS, ()))}")
             raise typer.Exit(1) from error
         except KeyboardInterrupt as interrupt:
             if debug:

@@ -1,54 +1,141 @@
-"""Hints of errors for the command line: which option does what a hint says for Python."""
+"""Hints of errors for the command line: which option does what a hint says for Python.
+
+A hint names keywords of the function that raised the error, such as ``table=`` of ``read_sensors``. The traceback says
+which function that was, and only options that the command has are named.
+"""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
 import shlex
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import fields, is_dataclass
+from types import CodeType
+from typing import Any, NamedTuple
 
-from thence.cli.job_options import JOB_OPTIONS
+from thence.cli.job_options import JOB_OPTIONS, JobOption
+from thence.errors import ThenceError
 
 __all__ = ["command_hint"]
 
-_KEYWORD = re.compile(r"(?<![\w-])(?P<name>[a-z_]+)=(?:\[?'(?P<value>[^'{}]*)'\]?)?")
+_KEYWORD = re.compile(
+    r"(?<![\w-])(?P<name>[a-z_]+)=(?:\[?'(?P<text>[^']*)'\]?|(?P<bare>True|False|\d[\d.]*\d|\d)|\{'(?P<key>\w+)'"
+    r"|th\.\w+\([^()]*\))?"
+)
+_NAMED = re.compile(r"\b(read_sensors|read_graph|read_binding)\b")
+# Keywords of Python that are not called like their option.
+_ALIASES = {"patterns": "pattern"}
+_EXAMPLES = {"bind": "SENSOR=NODE"}
 
 
-def command_hint(hint: str | None) -> str:
-    """Return the options for the keywords that a hint names, as a further sentence of the message.
+def command_hint(error: ThenceError, flags: Collection[str]) -> str:
+    """Return the options for the keywords that the hint of an error names, as a further sentence of the message.
 
     Args:
-        hint: The hint of an error.
+        error: The error, with its traceback.
+        flags: The options of the command that raised it, such as ``"--sensors"``.
 
     Returns:
-        The sentence, beginning with ``"; "``; empty if the hint names no keyword that has an option.
+        The sentence, beginning with ``"; "``; empty if the hint names no keyword for which the command has an option.
 
     Examples:
-        >>> command_hint("pass ignore=['flag'], or on_error='repair'")
-        '; on the command line: --ignore flag, --read-sensors on_error=repair'
-        >>> command_hint("check the path")
+        >>> error = ThenceError("no readings", hint="pass read_sensors(…, on_error='repair')")
+        >>> command_hint(error, ["--read-sensors"])
+        '; on the command line: --read-sensors on_error=repair'
+        >>> command_hint(error, ["--json"])
         ''
     """
-    flags = {path.rpartition(".")[2]: option for option in JOB_OPTIONS for path in option.sets}
-    flags |= {option.name: option for option in JOB_OPTIONS}
+    hint = error.hint or ""
+    named = {place.flag: place for place in _functions().values() if place.flag}
+    places = [named[f"--{name.replace('_', '-')}"] for name in _NAMED.findall(hint)] or _places_of(error)
     told: dict[str, None] = {}
-    for found in _KEYWORD.finditer(hint or ""):
-        name, value = found["name"], found["value"]
-        if (option := flags.get(name)) is not None:
-            example = "SENSOR=NODE" if option.name == "bind" else shlex.quote(value) if value else ""
-            told[option.spelling if option.type is bool else f"{option.spelling} {example}".strip()] = None
-        elif (reader := _reader_of(name)) is not None:
-            told[f"{reader} {name}={shlex.quote(value) if value else '…'}"] = None
+    for found in _KEYWORD.finditer(hint):
+        value = found["text"] or (found["bare"] or "").lower()
+        for text in _options_for(found["name"], found["key"], value, places):
+            if text.split(" ", 1)[0] in flags:
+                told[text] = None
+                break
     return f"; on the command line: {', '.join(told)}" if told else ""
 
 
-def _reader_of(keyword: str) -> str | None:
-    """The option for all keywords of a reader, if one of them has this name."""
-    import inspect
+class _Place(NamedTuple):
+    """A function whose keywords a hint may name.
 
-    from thence.graph.loaders import read_binding, read_graph
+    Args:
+        keywords: Its keywords.
+        flag: The option for all of them, as key=value.
+        section: The section of the configuration in which options set single ones, such as ``"input.bind."``.
+    """
+
+    keywords: Collection[str]
+    flag: str = ""
+    section: str = ""
+
+
+def _options_for(name: str, key: str | None, value: str, places: list[_Place]) -> Iterator[str]:
+    """Options that set a keyword, the likeliest first: of the innermost function that has it, else of the job."""
+    for place in places:
+        if name not in place.keywords:
+            continue
+        if place.section:
+            yield from (_spelled(one, value) for one in JOB_OPTIONS if f"{place.section}{name}" in one.sets)
+        if place.flag:
+            yield f"{place.flag} {name}={_quoted(value) or '…'}"
+        return
+    if name == "refine" and key:
+        yield from (_spelled(one, "") for one in JOB_OPTIONS if f"refine.{key}" in one.sets)
+        return
+    yield from (_spelled(one, value) for one in JOB_OPTIONS if one.name == _ALIASES.get(name, name))
+    yield f"--{name.replace('_', '-')} {_quoted(value)}".strip()
+
+
+def _spelled(option: JobOption, value: str) -> str:
+    flag = option.spelling.partition("/")[0]
+    example = _EXAMPLES.get(option.name, _quoted(value))
+    return flag if option.type in (bool, bool | None) else f"{flag} {example}".strip()
+
+
+def _quoted(value: str) -> str:
+    """A value as a shell takes it, in quotes also if a comma in it could be one of the sentence."""
+    return f"'{value}'" if value == "," else shlex.quote(value) if value else ""
+
+
+def _places_of(error: BaseException) -> list[_Place]:
+    """The functions that led to an error, innermost first; within a data set, only the data set."""
+    from thence import datasets
+    from thence.miners.base import BaseMiner
+
+    known = _functions()
+    places: list[_Place] = []
+    step = error.__traceback__
+    while step is not None:
+        frame, step = step.tb_frame, step.tb_next
+        if frame.f_code is datasets.load.__code__:
+            chosen = frame.f_locals.get("chosen")
+            return [_Place(() if chosen is None else tuple(chosen.options), "--option")]
+        if frame.f_code in known:
+            places.append(known[frame.f_code])
+        elif isinstance(miner := frame.f_locals.get("self"), BaseMiner) and is_dataclass(miner):
+            places.append(_Place([field.name for field in fields(miner)], "--set"))
+    return places[::-1]
+
+
+@functools.cache
+def _functions() -> dict[CodeType, _Place]:
+    from thence.graph.binding import bind
+    from thence.graph.loaders import read_binding, read_graph, read_ontology
     from thence.readings.readers import read_sensors
 
-    readers = ((read_sensors, "--read-sensors"), (read_graph, "--read-graph"), (read_binding, "--read-binding"))
-    for function, flag in readers:
-        if keyword in list(inspect.signature(function).parameters)[1:]:
-            return flag
-    return None
+    readers = (read_sensors, read_graph, read_binding)
+    flags = {function: f"--{function.__name__.replace('_', '-')}" for function in readers}
+    return {
+        **{one.__code__: _Place(_keywords(one), flag, f"input.{one.__name__}.") for one, flag in flags.items()},
+        read_ontology.__code__: _Place(_keywords(read_ontology)),  # no option sets them
+        bind.__code__: _Place(_keywords(bind), section="input.bind."),
+    }
+
+
+def _keywords(function: Callable[..., Any]) -> list[str]:
+    return [name for name, one in inspect.signature(function).parameters.items() if one.kind is one.KEYWORD_ONLY]
