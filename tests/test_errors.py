@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thence.errors import ConfigError, GraphError, InputError, ThenceError, door, nearest, quote
+from tests.helpers.failures import logged_failures, no_failures
+from thence.errors import ConfigError, GraphError, InputError, ThenceError, attempt, door, nearest, quote
 
 HOSTILE = st.text(st.characters(codec=None), max_size=300)
 
@@ -91,3 +92,24 @@ def test_an_interrupt_stays_one_even_if_python_turns_it_into_an_error() -> None:
         type("Made", (), {"field": Interrupting()})  # before Python 3.12 this raises a RuntimeError
     with pytest.raises(KeyboardInterrupt), door(InputError):
         raise RuntimeError("a class") from KeyboardInterrupt()
+
+
+class Panic(BaseException):
+    """As compiled libraries raise it."""
+
+
+def raise_(error: BaseException) -> str:
+    raise error
+
+
+def test_what_fails_after_a_verdict_is_logged_and_replaced() -> None:
+    for error, reason in ((ValueError("a\x1b\nb"), "a\\x1b"), (Panic("lost"), "lost"), (InputError("no"), "no")):
+        with logged_failures() as records:
+            assert attempt("a text", lambda error=error: raise_(error), lambda why: why) == reason  # type: ignore[misc]
+        assert [record.getMessage() for record in records] == [f"a text failed: {reason}"]
+        assert records[0].exc_info is not None and records[0].exc_info[1] is error
+    with no_failures():
+        assert attempt("a text", lambda: "text", lambda why: why) == "text"
+        for stop in (KeyboardInterrupt(), SystemExit(2)):
+            with pytest.raises(type(stop)):
+                attempt("a text", lambda stop=stop: raise_(stop), lambda why: why)  # type: ignore[misc]

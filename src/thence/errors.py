@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import logging
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
+from typing import TypeVar
 
 __all__ = [
     "BindingError",
@@ -24,6 +26,7 @@ __all__ = [
     "PatternError",
     "RunError",
     "ThenceError",
+    "attempt",
     "door",
     "interrupt_behind",
     "nearest",
@@ -32,6 +35,9 @@ __all__ = [
     "require",
     "show_path",
 ]
+
+_log = logging.getLogger(__name__)
+_T = TypeVar("_T")
 
 LONGEST_NAME = 80  # characters of a name that a message quotes
 LONGEST_PATH = 255  # characters of a path
@@ -156,6 +162,33 @@ def door(
         if (interrupt := interrupt_behind(foreign)) is not None:
             raise interrupt from None
         raise error(f"{message}: {_reason(foreign)}", where=where, hint=hint) from foreign
+
+
+def attempt(what: str, make: Callable[[], _T], instead: Callable[[str], _T]) -> _T:
+    """Return what a function returns; if it fails, log its traceback as an error and return something instead.
+
+    This is for what comes after a verdict, such as the explanation of an alarm: the verdict counts without it, and a
+    command that runs for months must not end because of it. Nothing that decides belongs here.
+
+    Args:
+        what: What is made, for the log: ``"the explanation of an alarm"``.
+        make: Makes it.
+        instead: Makes what is returned if that fails, from the reason.
+
+    Examples:
+        >>> attempt("a half", lambda: 1 / 2, lambda reason: 0.0)
+        0.5
+    """
+    try:
+        return make()
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:
+        if (interrupt := interrupt_behind(error)) is not None:
+            raise interrupt from None
+        reason = _escape(_reason(error), UNSAFE)
+        _log.exception("%s failed: %s", what, reason)
+        return instead(reason)
 
 
 def interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:

@@ -13,6 +13,7 @@ import typer
 
 import thence as th
 from tests.helpers.commands import fail, succeed
+from tests.helpers.failures import logged_failures
 from thence.cli.app import app
 
 
@@ -40,6 +41,18 @@ def test_later_readings_belong_to_the_graph_of_the_run(files: Path, tmp_path: Pa
     assert succeed(*given, "--quiet") == ""
     assert "already exists" in fail(*given, "--out", tmp_path / "out")
     succeed(*given, "--out", tmp_path / "out", "--force", "--quiet")
+
+
+def test_words_that_fail_do_not_lose_the_verdicts(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_words(*_: Any, **__: Any) -> None:
+        raise TypeError("no number")
+
+    monkeypatch.setattr("thence.application.telling.tell_sections", no_words)
+    given = ["apply", files / "run", "--sensors", files / "toy" / "sensors.parquet", "--start", "2024-01-02"]
+    with logged_failures() as records:
+        told = succeed(*given, "--out", tmp_path / "out")
+    assert "24 windows of 1 h" in told and "Could not be told" in told and "no number" in told
+    assert len(records) == 1 and (tmp_path / "out" / "applied.json").exists()
 
 
 def test_the_mined_data_give_the_counts_of_the_run(files: Path) -> None:

@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from tests.detect.plant import plant
-from tests.helpers.commands import fail, succeed
+from tests.helpers.commands import fail, succeed, thence
+from tests.helpers.failures import no_failures
 from thence.reports.at_work import read_detected
 
 
@@ -80,3 +81,31 @@ def test_mistakes(files: Path, tmp_path: Path) -> None:
         "detect", *options(files), "--normal", files / "normal.parquet", "--scores", tmp_path / "s.txt"
     )
     assert "belongs to a data set" in fail("detect", *options(files), "--scenario", "3")
+
+
+def test_readings_with_ties_are_explained(files: Path, tmp_path: Path) -> None:
+    """``thence detect --out`` died on rounded readings, whose ranks have equal edges."""
+    for name in ("normal", "later"):
+        frame = pl.read_parquet(files / f"{name}.parquet").head(960)
+        coarse = frame.with_columns((pl.exclude("time") / 10).round() * 10)
+        coarse.write_csv(tmp_path / f"{name}.csv")
+    given = options(files)
+    given[1] = str(tmp_path / "later.csv")
+    with no_failures():
+        succeed("detect", *given, "--normal", tmp_path / "normal.csv", "--out", tmp_path / "found.json", "--top", "0")
+    alarms = json.loads((tmp_path / "found.json").read_text())["alarms"]
+    assert alarms and all(one["explanation"]["reasons"] for one in alarms)
+
+
+def test_a_picture_that_fails_does_not_hide_the_alarms(
+    files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_picture(*_: object, **__: object) -> None:
+        raise ValueError("no font")
+
+    monkeypatch.setattr("thence.detect.picture.draw_alarms", no_picture)
+    flags = ["--no-rules", "--plot", tmp_path / "a.json", "--out", tmp_path / "found.json"]
+    result = thence("detect", *options(files), "--normal", files / "normal.parquet", *flags)
+    assert result.exit_code == 1 and "the picture cannot be drawn: no font" in result.stderr
+    assert "most likely at J2" in result.stdout and (tmp_path / "found.json").exists()
+    assert "end it in .svg" in fail("detect", *options(files), "--normal-until", "2024-01-20", "--plot", "a.txt")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -12,10 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import thence as th
+from tests.helpers.failures import logged_failures, no_failures
 from tests.helpers.plants import batch_of, mined, plant, rows_of
 from thence.monitor.alerts import Alert
 from thence.monitor.batches import Batch
 from thence.monitor.engine import Monitor, MonitorSettings
+from thence.monitor.service import Service
+from thence.monitor.sources.base import Delivery
+from thence.rules.ruleset import Rule
 
 STATES = ("satisfied", "violated", "not_applicable", "missing")
 TOY = th.datasets.load("toy")
@@ -211,3 +217,46 @@ def test_one_batch_of_everything(run: th.Run) -> None:
     monitor.add(batch_of(later, monitor.roster))
     monitor.finish()
     assert_equal_to_apply(monitor, run, later)
+
+
+class Days:
+    """A source that delivers some days, one at a time."""
+
+    needs_journal = False
+
+    def __init__(self, frame: pl.DataFrame, monitor: Monitor) -> None:
+        self._frame, self._roster = frame, monitor.roster
+
+    def deliveries(self, stop: Event, position: Any) -> Any:
+        for at in range(0, self._frame.height, 144):
+            yield Delivery(batch_of(self._frame.slice(at, 144), self._roster))
+
+    def facts(self) -> dict[str, float]:
+        return {}
+
+
+def test_rules_that_cannot_be_worded_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is said about an alert never stops the monitor; a file of the health that fails does so at the end only."""
+    run, later = mined(days=10), plant(16, seed=3, broken_from=2, first_day=10)
+
+    def watch() -> tuple[Service, list[Alert]]:
+        monitor = Monitor(run, th.read_system(later.head(200)), MonitorSettings(violations=True))
+        told: list[Alert] = []
+        service = Service(monitor, [], health=tmp_path / "health.csv")
+        monkeypatch.setattr(service, "_send", told.extend)
+        return service, told
+
+    with no_failures():
+        service, expected = watch()
+        service.run(Days(later, service.monitor), Event(), finish=True)
+    assert {"drifted", "violated"} <= {alert.kind for alert in expected}
+    monkeypatch.setattr(Rule, "english", property(lambda _: 1 / 0))
+    service, told = watch()
+    with logged_failures() as records, pytest.raises(ZeroDivisionError):
+        service.run(Days(later, service.monitor), Event(), finish=True)
+    assert [(one.number, one.kind, one.time) for one in told] == [(one.number, one.kind, one.time) for one in expected]
+    assert all("could not be worded: division by zero" in one.message for one in told)
+    assert {record.getMessage().partition(" failed")[0] for record in records} == {
+        "the sentence of a rule",
+        "the file of the health of all rules",
+    }

@@ -20,7 +20,7 @@ from tests.helpers.distributions import add_distribution
 from thence.errors import ConfigError
 from thence.rules.english import format_test
 from thence.rules.items import Feature, Item
-from thence.tables.discretization import METHODS, Binning, Discretizer, fit_binning, fit_ranks
+from thence.tables.discretization import METHODS, Binning, Discretizer, fit_binning, fit_ranks, split_bins
 from thence.tables.resolution import find_decimals, snap
 
 values = st.lists(st.one_of(st.floats(-1e6, 1e6), st.sampled_from([0.0, 1.0, math.nan])), min_size=1, max_size=60).map(
@@ -62,6 +62,24 @@ def test_a_saved_binning_codes_the_same(data: np.ndarray, method: str) -> None:
     binning = fit_binning(data, method=method, bins=4)
     again = Binning.from_dict(json.loads(json.dumps(binning.to_dict())))
     assert again.encode(data).tolist() == binning.encode(data).tolist()
+
+
+@given(values, finding, st.integers(1, 12), st.integers(1, 4))
+def test_edges_of_bins_increase_and_empty_ranks_have_no_range(
+    data: np.ndarray, method: str, bins: int, parts: int
+) -> None:
+    """Ranks of readings with ties have equal edges; their intervals were asked for, which are none."""
+    fitted = split_bins(fit_binning(data, method=method, bins=bins), data, parts)
+    assert np.all(np.diff(fitted.bin_edges) > 0) and len(fitted.intervals) == len(fitted.bin_edges) + 1
+    assert fitted.categories is not None or [fitted.range_of(code) for code in range(len(fitted.intervals))] == [
+        (one.low, one.high) for one in fitted.intervals
+    ]
+    ranks = fit_ranks(data, bins=bins, parts=parts)
+    codes = set(ranks.encode(data).tolist())
+    for code in range(len(ranks.bin_edges) + 1):
+        ends = ranks.range_of(code)
+        assert ends is not None or code not in codes
+        assert ends is None or ends[0] < ends[1]
 
 
 @given(values, st.integers(2, 10))
@@ -307,3 +325,18 @@ def test_a_method_of_another_package_is_checked(plugin: None) -> None:
     with pytest.raises(ConfigError, match=r"unknown binning method 'midle' .did you mean 'middle'"):
         Discretizer("midle")
     assert len(fit_binning(np.arange(9.0), bins=3).bin_edges) == 2, "names of the package come first"
+
+
+def test_edges_of_a_file_are_in_order() -> None:
+    whole = Discretizer(bins=2).fit({"flow": np.arange(4.0)}).to_dict()
+    for broken, message in (
+        ({"edges": [2.0, 1.0]}, "edges of a binning must be in increasing order"),
+        ({"edges": [1.0, None]}, "edges of a binning must be in increasing order"),
+        ({"edges": [], "categories": [2.0, 1.0]}, "categories of a binning must be in increasing order"),
+        ({"edges": [1.0, 1.0]}, "the bins of 'flow' have equal edges"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Discretizer.from_dict({**whole, "binnings": {"flow": broken}})
+    ranks = fit_ranks(np.array([0.0, 0.0, 0.0, 0.0, 7.0, 8.0, 9.0, 9.5]), bins=4)
+    stored = {**whole, "scope": "sensor", "binnings": {"flow": ranks.to_dict()}}
+    assert Discretizer.from_dict(stored).binnings["flow"].bin_edges.tolist() == ranks.bin_edges.tolist()

@@ -11,6 +11,7 @@ import typer
 from thence.cli.job import with_input_options
 from thence.cli.options import AsJson, Quiet, Reviewed, RunFolder
 from thence.cli.screen import console, facts_table, number_notes, print_json, say
+from thence.errors import attempt
 from thence.runs.configuration import Config
 
 if TYPE_CHECKING:
@@ -103,7 +104,15 @@ def _print(applied: Applied, *, top: int) -> None:
     from thence.application.telling import tell_facts, tell_sections
 
     screen: Any = console()
-    screen.print(facts_table([*tell_facts(applied).items(), *number_notes(applied.notes)]))
-    for title, texts in tell_sections(applied, shown=top or len(applied.rules)).items():
+    facts = attempt(
+        "the facts of apply", lambda: tell_facts(applied), lambda why: {"facts": f"could not be told: {why}"}
+    )
+    screen.print(facts_table([*facts.items(), *number_notes(applied.notes)]))
+    sections = attempt(
+        "the sentences of apply",
+        lambda: tell_sections(applied, shown=top or len(applied.rules)),
+        lambda why: {"could not be told": [why]},
+    )
+    for title, texts in sections.items():
         say(f"\n{title[:1].upper()}{title[1:]}")
         screen.print(facts_table([("", text) for text in texts]))

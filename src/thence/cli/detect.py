@@ -13,7 +13,7 @@ from thence.atomic import new_file
 from thence.cli.job import with_input_options
 from thence.cli.options import AsJson, Quiet, Reviewed
 from thence.cli.screen import print_json, progress_bars, say
-from thence.errors import ConfigError
+from thence.errors import ConfigError, RunError, attempt, door
 from thence.integrity.checksums import seal
 from thence.runs.configuration import Config, EnrichConfig
 
@@ -78,7 +78,7 @@ def detect(
 ) -> None:
     """Detect leaks, faults and attacks: learn from normal readings, score later ones, and explain every alarm."""
     from thence.detect.detector import Detector
-    from thence.detect.picture import draw_alarms, save_picture
+    from thence.detect.picture import draw_alarms, require_picture, save_picture
 
     settings: dict[str, Any] = {
         "windows": windows,
@@ -95,6 +95,8 @@ def detect(
     reviews = _reviews_of(run, reviewed)
     if scores is not None and scores.suffix.lower() not in (".parquet", ".csv"):
         raise ConfigError(f"scores cannot be written as '{scores.name}'", hint="end it in .parquet or .csv")
+    if plot is not None:
+        require_picture(plot)
     with progress_bars(quiet=quiet or as_json) as progress:
         if scenario is not None:
             source = _with_option(source, "scenario", scenario)
@@ -110,8 +112,6 @@ def detect(
     if scores is not None:
         with new_file(scores) as draft:
             (found.frame.write_csv if scores.suffix.lower() == ".csv" else found.frame.write_parquet)(draft)
-    if plot is not None:
-        save_picture(draw_alarms(found, later.labels, title=f"{later.name}: score and alarms"), plot)
     record = {"detector": fitted.describe(), **found.to_dict()} if as_json or out is not None else {}
     if out is not None:
         with new_file(out) as draft:
@@ -119,8 +119,14 @@ def detect(
             draft.write_text(text + "\n", encoding="utf-8")
     if as_json:
         print_json(record)
+    else:
+        _print(fitted, found, top=top, quiet=quiet)
+    if plot is not None:
+        # Last, so that whatever is wrong with it, the alarms are known.
+        with door(RunError, "the picture cannot be drawn", where=str(plot)):
+            save_picture(draw_alarms(found, later.labels, title=f"{later.name}: score and alarms"), plot)
+    if as_json:
         return
-    _print(fitted, found, top=top, quiet=quiet)
     for path in (save, scores, plot, out):
         if path is not None:
             say(f"written to {path}", quiet=quiet)
@@ -142,7 +148,15 @@ def _print(fitted: Detector, found: Any, *, top: int, quiet: bool) -> None:
     # What lasts longest is told first: it is what an operator has to go and see.
     longest = sorted(found.alarms, key=lambda alarm: (alarm.first - alarm.last, alarm.start))
     for alarm in longest[: top or None]:
-        say(f"\n{found.explain(alarm)}", quiet=quiet)
+        say(f"\n{_explained(found, alarm)}", quiet=quiet)
+
+
+def _explained(found: Any, alarm: Any) -> str:
+    return attempt(
+        "the text of an explanation",
+        lambda: str(found.explain(alarm)),
+        lambda why: f"{alarm}: could not be explained: {why}",
+    )
 
 
 def _reviews_of(run: Path | None, reviewed: str) -> Reviews | None:

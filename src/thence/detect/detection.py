@@ -18,7 +18,7 @@ from thence.detect.evidence import Broken, Tally, Target
 from thence.detect.memory import find_drifted
 from thence.detect.paths import spread
 from thence.detect.range_checks import RangeChecks
-from thence.errors import InputError
+from thence.errors import InputError, attempt
 from thence.graph.sites import AnySystem
 from thence.readings.sensors import as_utc
 from thence.readings.windows import WindowedReadings
@@ -106,6 +106,7 @@ class Explanation:
         places: The nodes that the evidence speaks for, the first most.
         reasons: The violated statements, the most surprising first.
         others: Number of further violated statements.
+        failures: What could not be explained, and why; one sentence each.
     """
 
     time: datetime
@@ -114,6 +115,7 @@ class Explanation:
     places: tuple[str, ...]
     reasons: tuple[Broken, ...]
     others: int = 0
+    failures: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         head = (
@@ -124,7 +126,8 @@ class Explanation:
             lines += [f"{number:>2}. {line}" if at == 0 else f"    {line}" for at, line in enumerate(_lines(reason))]
         if self.others:
             lines.append(f"    and {self.others} more")
-        if not self.reasons:
+        lines += [f"    {failure}" for failure in self.failures]
+        if not self.reasons and not self.failures:
             lines.append("    nothing is violated in this window")
         return "\n".join(lines)
 
@@ -137,6 +140,7 @@ class Explanation:
             "places": list(self.places),
             "reasons": [reason.to_dict() for reason in self.reasons],
             "others": self.others,
+            "failures": list(self.failures),
         }
 
 
@@ -274,15 +278,31 @@ class Detection:
     def explain(self, at: Any = None) -> Explanation:
         """Say why there is an alarm.
 
+        What cannot be explained is among the ``failures`` of the explanation, and its traceback in the log of
+        ``thence.errors``; the alarm stays.
+
         Args:
             at: An alarm, or a time within a window; by default the first alarm.
         """
-        if at is None or isinstance(at, Alarm):
-            alarm = self._alarm(at)
-            frame = self._telling_frame(alarm)
-        else:
-            frame = self._frame_at(at)
-        reasons = [reason for checks in self.checks for reason in checks.broken_at(self.readings, self.system, frame)]
+        alarm = self._alarm(at) if at is None or isinstance(at, Alarm) else None
+        first = self._frame_at(at) if alarm is None else alarm.first
+
+        def without_reasons(why: str) -> Explanation:
+            score = float(self.scores[first])
+            return Explanation(
+                self._time(first), score, score > 1, (), (), failures=(f"could not be explained: {why}",)
+            )
+
+        return attempt(
+            "the explanation of an alarm",
+            lambda: self._explained(first if alarm is None else self._telling_frame(alarm)),
+            without_reasons,
+        )
+
+    def _explained(self, frame: int) -> Explanation:
+        """The violated statements of a frame, the most surprising first; those of each family if another fails."""
+        failures: list[str] = []
+        reasons = [reason for checks in self.checks for reason in self._broken_at(checks, frame, failures)]
         retired = {t for t, gone in zip(self.tally.targets, self._retired, strict=True) if 0 <= gone <= frame}
         reasons = [reason for reason in reasons if reason.target not in retired]
         smoothed = self.smoothed[:, [frame]]
@@ -291,7 +311,20 @@ class Detection:
         shown = _spread_over_targets(reasons)
         places = tuple(self._located(frame)["place"].head(3).to_list())
         score = float(self.scores[frame])
-        return Explanation(self._time(frame), score, score > 1, places, shown, len(reasons) - len(shown))
+        others = len(reasons) - len(shown)
+        return Explanation(self._time(frame), score, score > 1, places, shown, others, tuple(failures))
+
+    def _broken_at(self, checks: Checks, frame: int, failures: list[str]) -> list[Broken]:
+        """The violated statements of one family; none if they cannot be told, which is then one of the failures."""
+        name = f"{type(checks).__name__.removesuffix('Checks').lower()}s"
+
+        def nothing(why: str) -> list[Broken]:
+            failures.append(f"{name} could not be explained: {why}")
+            return []
+
+        return attempt(
+            f"the explanation of {name}", lambda: checks.broken_at(self.readings, self.system, frame), nothing
+        )
 
     def locate(self, at: Any = None) -> pl.DataFrame:
         """Return the nodes that the evidence speaks for, the first most: columns ``place`` and ``score``.
@@ -344,6 +377,11 @@ class Detection:
         return speaks if speaks.any() else surprise
 
     def _located(self, frame: int) -> pl.DataFrame:
+        schema = {"place": pl.String, "score": pl.Float64}
+        ordered = attempt("the place of an alarm", lambda: self._places_at(frame), lambda _: [])
+        return pl.DataFrame(ordered, schema=schema, orient="row")
+
+    def _places_at(self, frame: int) -> list[tuple[str, float]]:
         amounts = self._evidence(self.smoothed[:, [frame]])
         own: dict[str, float] = {}
         near: dict[str, float] = {}
@@ -356,9 +394,7 @@ class Detection:
         found = dict(near if graph is None else spread(near, graph, hops=_HOPS))
         for place, amount in own.items():
             found[place] = found.get(place, 0.0) + amount
-        ordered = sorted(found.items(), key=lambda one: (-one[1], one[0]))
-        schema = {"place": pl.String, "score": pl.Float64}
-        return pl.DataFrame(ordered, schema=schema, orient="row")
+        return sorted(found.items(), key=lambda one: (-one[1], one[0]))
 
     def _time(self, frame: int) -> datetime:
         moment: datetime = self.readings.times[frame].astype("datetime64[us]").astype(datetime)

@@ -10,7 +10,7 @@ import polars as pl
 from thence.detect.detection import Alarm, Detection
 from thence.errors import ConfigError, require
 
-__all__ = ["draw_alarms", "save_picture"]
+__all__ = ["draw_alarms", "require_picture", "save_picture"]
 
 _SUFFIXES = (".svg", ".png", ".html", ".json")
 _POINTS = 4_000
@@ -85,6 +85,26 @@ def _rows(frame: pl.DataFrame) -> Any:
     return altair.Data(values=text.to_dicts())
 
 
+def require_picture(path: str | Path) -> str:
+    """Return the suffix of a picture, in lower case, if it can be written.
+
+    Args:
+        path: The file.
+
+    Raises:
+        ConfigError: If the suffix is not one of a picture.
+        MissingExtraError: If a package is missing that it needs.
+    """
+    target = Path(path)
+    suffix = target.suffix.lower()
+    if suffix not in _SUFFIXES:
+        raise ConfigError(f"a picture cannot be written as '{target.name}'", hint=f"end it in {', '.join(_SUFFIXES)}")
+    require("altair", extra="plots")
+    if suffix in (".svg", ".png"):
+        require("vl_convert", extra="plots")
+    return suffix
+
+
 def save_picture(chart: Any, path: str | Path) -> Path:
     """Write a chart; the suffix says the format.
 
@@ -93,11 +113,7 @@ def save_picture(chart: Any, path: str | Path) -> Path:
         path: A file ending in .svg, .png, .html or .json.
     """
     target = Path(path)
-    suffix = target.suffix.lower()
-    if suffix not in _SUFFIXES:
-        raise ConfigError(f"a picture cannot be written as '{target.name}'", hint=f"end it in {', '.join(_SUFFIXES)}")
-    if suffix in (".svg", ".png"):
-        require("vl_convert", extra="plots")
+    suffix = require_picture(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     chart.save(str(target), **({"inline": True} if suffix == ".html" else {}))
     return target

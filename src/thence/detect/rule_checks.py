@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +28,7 @@ from thence.runs.configuration import Config
 from thence.runs.pipeline import mine_rules
 from thence.runs.preparation import build_table
 from thence.tables.blocks import Block
-from thence.tables.discretization import Discretizer
+from thence.tables.discretization import Binning, Discretizer
 from thence.tables.transactions import TransactionTable
 
 __all__ = ["RuleChecks"]
@@ -49,6 +50,9 @@ class RuleChecks:
     rules: RuleSet
     bins: Discretizer
     config: Config
+    _tables: WeakKeyDictionary[WindowedReadings, TransactionTable] = field(
+        default_factory=WeakKeyDictionary, init=False, repr=False
+    )
 
     @staticmethod
     def fit(
@@ -170,19 +174,19 @@ class RuleChecks:
         if not len(self.rules):
             return []
         one = take_frames(readings, np.array([frame]))
-        # Statements about "some sensor" are columns only if they occur, so one frame does not show all of them.
-        whole = self.config.enrich.mode == "existential"
-        table, at_frame = self._table(readings if whole else one, system), frame if whole else 0
+        # Columns that are the same in all frames are one column, so a table of one frame does not have all of them.
+        if readings not in self._tables:
+            self._tables[readings] = self._table(readings, system)
+        table = self._tables[readings].frames(slice(frame, frame + 1))
         rules, _ = self._countable(table)
         out = []
         for at, chosen in group_by_block(rules, table):
             block = table.blocks[at]
             left, right = rules.antecedents[chosen], rules.consequents[chosen]
             bank, numbers = bank_items(rules.items, np.unique([*left[left >= 0], *right]).tolist(), table, at)
-            word, bit = divmod(at_frame, 64)
             for position, number in enumerate(chosen.tolist()):
                 states = find_states(bank, antecedent=numbers[left[position]], consequent=int(numbers[right[position]]))
-                violated = (states.violated[:, word] >> np.uint64(bit)) & np.uint64(1)
+                violated = states.violated[:, 0] & np.uint64(1)
                 out += [
                     self._broken(rules, number, block, embedding, one, system)
                     for embedding in np.flatnonzero(violated).tolist()
@@ -213,22 +217,23 @@ class RuleChecks:
         )
 
     def _change(self, item: Item, sensor: str, block: Block, one: WindowedReadings) -> str:
-        """What the reading of the consequent would have to be, if it is a number with bins of its own."""
+        """What the reading of the consequent would have to be, if it is a number with bins or ranks of its own."""
         column = {numeric.id: at for at, numeric in enumerate(one.numeric)}
         if sensor not in column or item.feature.name or item.feature.reads:
             return ""
-        kind = next(numeric for numeric in one.numeric if numeric.id == sensor)
+        kind = one.numeric[column[sensor]]
         binning = self.bins.binnings.get(self.bins.group(kind=kind.kind, sensor=sensor))
         values = next(c for c in block.columns if c.feature == item.feature)
-        codes = values.codes_of(item)
-        if binning is None or binning.categories is not None or len(binning.intervals) != values.n_codes:
-            return ""
         value = float(one.values[0, column[sensor]])
-        gaps = [_gap(value, binning.intervals[code]) for code in codes]
-        if not gaps or math.isnan(value):
+        if binning is None or binning.categories is not None or math.isnan(value):
             return ""
-        needed = min(gaps, key=abs)
-        return tell_change(sensor, needed, kind.unit)
+        n_bins = len(binning.bin_edges) + 1
+        # The codes after those of the ranks are values of their own, named by the value.
+        if values.n_codes < n_bins or any(isinstance(one, Interval) for one in values.values[n_bins:]):
+            return ""
+        gaps = [_gap(value, binning, code) for code in values.codes_of(item) if code < n_bins]
+        needed = min((gap for gap in gaps if gap), key=abs, default=0.0)
+        return tell_change(sensor, needed, kind.unit) if needed else ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return rules, counts and bins, ready for JSON."""
@@ -262,11 +267,16 @@ def _weights(rows: npt.NDArray[Any], violated: npt.NDArray[Any]) -> npt.NDArray[
     return np.asarray(-np.log((violated + 0.5) / (rows + 1.0)), np.float64)
 
 
-def _gap(value: float, interval: Interval) -> float:
-    """How far a number is from a range: positive if it would have to be higher."""
-    if interval.contains(value):
+def _gap(value: float, binning: Binning, code: int) -> float:
+    """How far a number is from a bin or rank: positive if it would have to be higher; 0 if it cannot be said.
+
+    Next to a rank may lie a frequent value, which has no rank.
+    """
+    low, high = binning.range_of(code) or (-math.inf, math.inf)
+    if low <= value < high:
         return 0.0
-    return interval.low - value if value < interval.low else interval.high - value
+    end, nearest = (low, low) if value < low else (high, math.nextafter(high, -math.inf))
+    return end - value if binning.encode(np.array([nearest]))[0] == code else 0.0
 
 
 def _node_of(sensor: str, system: AnySystem) -> str:

@@ -74,6 +74,7 @@ def _title(message: str, says: str) -> str:
 def _evidence(kind: str, data: Mapping[str, Any]) -> Iterator[str]:
     """What an alert rests on, as sentences; what is not known is told as it is."""
     yield from _texts(data.get("reasons"))
+    yield from _texts(data.get("failures"))
     period = f" in the last {data['period']}" if isinstance(data.get("period"), str) else ""
     applied, violated, now = (_number(data.get(name)) for name in ("applied", "violated", "confidence_now"))
     if applied and violated is not None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from thence.errors import attempt
 from thence.monitor.health import DRIFTED, HOLDS, MISSING, SILENT, Change
 from thence.readings.steps import format_duration
 from thence.rules.ruleset import RuleSet
@@ -107,13 +108,13 @@ def tell_change(
         number: Number of the alert.
         n_blocks: Number of blocks since the monitor started.
     """
-    rule = rules.rule(change.rule)
+    details = _describe(change.rule, rules)
+    sentence = details["sentence"]
     then = float(rules.measure("confidence")[change.rule])
     used = change.satisfied + change.violated
     now = change.satisfied / used if used else math.nan
     period = format_duration(block * min(change.blocks, n_blocks))
     name = f"Rule {change.rule + 1}"
-    details: dict[str, Any] = {"rule": change.rule + 1, "key": rule_key(rule), "sentence": rule.english}
     numbers = {
         "confidence_mined": round(then, 6),
         "confidence_now": round(now, 6),
@@ -126,23 +127,21 @@ def tell_change(
     if change.now == DRIFTED:
         details |= {**numbers, "evidence": round(math.exp(min(change.evidence, 700)), 1)}
         return Alert(
-            number, "drifted", format_time(end), f"{name} no longer holds: {rule.english}. It was {right}.", details
+            number, "drifted", format_time(end), f"{name} no longer holds: {sentence}. It was {right}.", details
         )
     if change.before == DRIFTED and change.now == HOLDS:
         return Alert(
             number,
             "recovered",
             format_time(end),
-            f"{name} holds again: {rule.english}. It was {right}.",
+            f"{name} holds again: {sentence}. It was {right}.",
             details | numbers,
         )
     if change.now == SILENT:
-        message = f"{name} did not apply in the last {period}: its condition never held. {_sentence(rule.english)}"
+        message = f"{name} did not apply in the last {period}: its condition never held. {_sentence(sentence)}"
         return Alert(number, "silent", format_time(end), message, details | {"period": period})
     if change.now == MISSING:
-        message = (
-            f"{name} could not be checked in the last {period}: its readings are missing. {_sentence(rule.english)}"
-        )
+        message = f"{name} could not be checked in the last {period}: its readings are missing. {_sentence(sentence)}"
         return Alert(number, "missing", format_time(end), message, details | {"period": period})
     return None
 
@@ -161,15 +160,25 @@ def tell_violation(
         n_places: Number of these places.
         number: Number of the alert.
     """
-    watched = rules.rule(rule)
-    sentence = watched.english
+    details = _describe(rule, rules)
+    sentence = details["sentence"]
     more = f" and {n_places - _NAMED} more" if n_places > _NAMED else ""
     where = f" at {', '.join(places[:_NAMED])}{more}" if places else ""
-    details: dict[str, Any] = {"rule": rule + 1, "key": rule_key(watched), "sentence": sentence}
     if places:
         details |= {"places": list(places[:_NAMED]), "n_places": n_places}
     message = f"Rule {rule + 1} is violated{where} from {format_time(start)} on: {sentence}."
     return Alert(number, "violated", format_time(start + every), message, details)
+
+
+def _describe(rule: int, rules: RuleSet) -> dict[str, Any]:
+    """Return the number, the key and the sentence of a rule."""
+
+    def words() -> dict[str, Any]:
+        watched = rules.rule(rule)
+        return {"key": rule_key(watched), "sentence": watched.english}
+
+    told = attempt("the sentence of a rule", words, lambda why: {"key": "", "sentence": f"could not be worded: {why}"})
+    return {"rule": rule + 1, **told}
 
 
 def _percent(share: float) -> str:

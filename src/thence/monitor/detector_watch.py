@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from thence.detect.detection import Detection
 from thence.detect.detector import Detector
-from thence.errors import ConfigError
+from thence.errors import ConfigError, attempt
 from thence.graph.system import System
 from thence.monitor.batches import Roster
 from thence.monitor.history import Complete
@@ -125,10 +126,7 @@ class DetectorWatch:
             if scores.get(start, 0.0) <= 1:
                 continue
             if number - self.last_alarm > self._apart:
-                moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=start)
-                told = detection.explain(moment).to_dict()
-                details = {name: told[name] for name in ("score", "places", "reasons", "others")}
-                out.append(Alarmed(frame, start, _message(told), details))
+                out.append(Alarmed(frame, start, *_told(detection, start, scores[start])))
             self.last_alarm = number
         return out
 
@@ -160,9 +158,26 @@ class DetectorWatch:
             setattr(self, name, arrays[name].copy())
 
 
+def _told(detection: Detection, start: int, score: float) -> tuple[str, dict[str, Any]]:
+    """Return the message and the details of an alarm."""
+
+    def explained() -> tuple[str, dict[str, Any]]:
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=start)
+        told = detection.explain(moment).to_dict()
+        return _message(told), {name: told[name] for name in ("score", "places", "reasons", "others", "failures")}
+
+    def unexplained(why: str) -> tuple[str, dict[str, Any]]:
+        facts = {"score": round(score, 4), "places": [], "reasons": [], "others": 0}
+        told = {**facts, "failures": [f"could not be explained: {why}"]}
+        return _message(told), told
+
+    return attempt("the message of an alarm", explained, unexplained)
+
+
 def _message(told: Mapping[str, Any]) -> str:
-    """Return one line: the score, the place, and what is violated."""
+    """Return one line: the score, the place, what is violated, and what could not be explained."""
     where = f", most likely at {told['places'][0]}" if told["places"] else ""
     reasons = [f"{one['statement']} (violated at {one['place']})" for one in told["reasons"][:_SHOWN]]
     why = f" Violated: {'; '.join(reasons)}." if reasons else ""
-    return f"Alarm: score {told['score']:.2f} times the threshold{where}.{why}"
+    failed = "".join(f" {failure[:1].upper()}{failure[1:]}." for failure in told["failures"])
+    return f"Alarm: score {told['score']:.2f} times the threshold{where}.{why}{failed}"

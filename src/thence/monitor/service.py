@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from thence.atomic import new_file
-from thence.errors import ConfigError
+from thence.errors import ConfigError, attempt
 from thence.monitor.alerts import Alert
 from thence.monitor.batches import Batch
 from thence.monitor.engine import Monitor
@@ -166,7 +166,11 @@ class Service:
         if self.health is None or not (force or blocks > self._told_blocks):
             return
         self._told_blocks = blocks
-        write_health(self.monitor, self.health)
+        path = self.health
+        if force:
+            write_health(self.monitor, path)
+        else:
+            attempt("the file of the health of all rules", lambda: write_health(self.monitor, path), lambda _: None)
 
     def metrics(self) -> str:
         """Return the metrics as text; may be called from another thread."""

@@ -242,6 +242,7 @@ def _alarm(record: Mapping[str, Any]) -> AlarmPart:
     alarm = Alarm(start, end, float(record["peak"]), tuple(map(str, record["places"])))
     explained = record["explanation"]
     reasons = [_reason(reason) for reason in explained["reasons"]]
+    reasons += map(str, explained.get("failures", ()))
     if explained.get("others"):
         reasons.append(f"and {int(explained['others']):,} more")
     located: list[list[str | float]] = [[str(place), float(score)] for place, score in record["located"]]

@@ -90,7 +90,8 @@ class Binning:
     """The fitted bins of one quantity.
 
     Args:
-        bin_edges: Inner edges of the bins, in increasing order. NaN edges mean that every value is coded as missing.
+        bin_edges: Inner edges of the bins, in increasing order. Edges of ranks may be equal: no number has the rank
+            between them. NaN edges mean that every value is coded as missing.
         categories: Distinct values that are kept as categories; if given, there are no bins.
         ties: Values without a rank, in increasing order, with codes of their own after the codes of the ranks.
         named: Values that have a bin of their own, in increasing order; the bin is named by the value.
@@ -121,7 +122,10 @@ class Binning:
 
     @property
     def intervals(self) -> tuple[Interval, ...]:
-        """The bins; the outer ones are unbounded, and those of frequent values are named by the value."""
+        """The bins; the outer ones are unbounded, and those of frequent values are named by the value.
+
+        Ranks may be empty and then have no interval: use ``range_of``.
+        """
         bounds = [-math.inf, *self.bin_edges.tolist(), math.inf]
         names: dict[int, float] = {}
         if self.named is not None:
@@ -133,6 +137,23 @@ class Binning:
     def has_ranks(self) -> bool:
         """Whether the edges tell ranks apart; those of a series that never changes do not."""
         return not bool(np.isnan(self.bin_edges).any())
+
+    def range_of(self, code: int) -> tuple[float, float] | None:
+        """Return the half-open range of the numbers of a bin or rank; ``None`` if no number has this code.
+
+        Args:
+            code: The code of a bin or rank, not that of a category or of one of the ``ties``.
+
+        Examples:
+            >>> ranks = Binning(np.array([1.0, 4.0, 4.0]))
+            >>> ranks.range_of(1), ranks.range_of(2), ranks.range_of(3)
+            ((1.0, 4.0), None, (4.0, inf))
+        """
+        if not self.has_ranks or self.categories is not None:
+            return None
+        low = -math.inf if code == 0 else float(self.bin_edges[code - 1])
+        high = math.inf if code == len(self.bin_edges) else float(self.bin_edges[code])
+        return (low, high) if low < high else None
 
     def encode(self, values: npt.NDArray[Any]) -> Codes:
         """Return the codes of ``values``; NaN is −1, and so is a number that is not among ``categories``."""
@@ -184,6 +205,8 @@ class Binning:
         for name, some in (("edges", edges), *arrays.items()):
             if some is not None and some.ndim != 1:
                 raise ValueError(f"the {name} of a binning must be a list of numbers")
+            if some is not None and not (np.isnan(some).all() or np.all(some[1:] >= some[:-1])):
+                raise ValueError(f"the {name} of a binning must be in increasing order")
         return Binning(edges, **arrays, resolution=float(data.get("resolution", 0.0)))
 
 
@@ -261,13 +284,15 @@ def _fit(
         third = [np.atleast_2d(np.asarray(classes))[:, np.isfinite(every).ravel()]]
     found = find(finite, bins, *third)
     if isinstance(found, Binning):
-        return found
-    if method not in METHODS.built_in:
-        found = np.asarray(found, dtype=np.float64)
-        if found.ndim != 1 or not np.isfinite(found).all() or not np.all(np.diff(found) > 0):
-            raise ConfigError(f"binning method '{method}' must return finite edges in increasing order, got {found!r}")
-        return Binning(found)
-    return Binning(found if method == "edges" else shorten_cuts(found, finite))
+        fitted = found
+    elif method not in METHODS.built_in:
+        fitted = Binning(np.asarray(found, dtype=np.float64))
+    else:
+        fitted = Binning(found if method == "edges" else shorten_cuts(found, finite))
+    edges = fitted.bin_edges
+    if edges.ndim != 1 or not np.isfinite(edges).all() or not np.all(edges[1:] > edges[:-1]):
+        raise ConfigError(f"binning method '{method}' must return finite edges in increasing order, got {edges!r}")
+    return fitted
 
 
 def _takes(find: BinningMethod, parameter: str) -> bool:
@@ -753,12 +778,17 @@ class Discretizer:
             raise TypeError("the nodes of sensors must be text")
         if isinstance(seconds, str) or not 0 <= float(seconds) <= _LONGEST_WINDOW:
             raise ValueError(f"windows of {seconds!r} seconds")
+        binnings = {key: Binning.from_dict(value) for key, value in data["binnings"].items()}
+        # Only the ranks of single sensors may be empty.
+        for key, binning in binnings.items() if data["scope"] == "kind" else ():
+            if np.any(binning.bin_edges[1:] == binning.bin_edges[:-1]):
+                raise ValueError(f"the bins of {key!r} have equal edges")
         return Discretizer(
             data["method"],
             data["bins"],
             data["scope"],
             data["edges"],
-            {key: Binning.from_dict(value) for key, value in data["binnings"].items()},
+            binnings,
             tuple(data.get("systems", ())),
             places,
             states,
