@@ -50,7 +50,7 @@ def test_truth_is_one(one: object) -> None:
     assert state_number(one) == 1.0
 
 
-@pytest.mark.parametrize("text", ["007", "open", "1,5", "--", "1 2", "inf", "nan", "0x1", "yes"])
+@pytest.mark.parametrize("text", ["007", "open", "1,5", "--", "1 2", "inf", "nan", "0x1", "yes", "1_000", "１２"])
 def test_codes_and_words_stay_text(text: str) -> None:
     assert state_key(text) == text
 

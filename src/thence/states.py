@@ -12,7 +12,7 @@ import numpy as np
 
 __all__ = ["state_key", "state_number"]
 
-_DECIMAL = re.compile(r"[+-]?(0|[1-9]\d*)(\.\d*)?([eE][+-]?\d+)?")
+_DECIMAL = re.compile(r"[+-]?(0|[1-9]\d*)(\.\d*)?([eE][+-]?\d+)?", re.ASCII)
 """Text that is a number. Text with leading zeros, such as ``"007"``, is a code and stays as it is."""
 _TRUTH = {"true": "1", "false": "0"}
 _LARGEST_WHOLE = 1e15

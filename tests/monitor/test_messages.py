@@ -7,6 +7,7 @@ import random
 import string
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from thence.errors import ConfigError
 from thence.monitor.batches import MOST_STATES, Batch, Roster
 from thence.monitor.messages import REASONS, MessageFormat, parse_time, read_message
+from thence.readings.readers import read_sensors
 from thence.readings.sensors import Sensor
 
 NOW = 1_704_067_200_000_000
@@ -47,7 +49,10 @@ def read(payload: bytes | str | Any, *, topic: str = "", form: MessageFormat | N
         ({"sensor": "flow"}, "", ["no_value"]),
         ({"sensor": "flow", "value": "high"}, "", ["bad_value"]),
         ({"sensor": "flow", "value": {"a": 1}}, "", ["bad_value"]),
-        (b'{"sensor": "flow", "value": NaN}', "", ["bad_value"]),
+        (b'{"sensor": "flow", "value": NaN}', "", ["no_value"]),
+        ({"sensor": "flow", "value": True}, "", ["bad_value"]),
+        ({"sensor": "p1.valve", "value": True}, "", [(NOW, 1, 2.0)]),
+        ({"sensor": "p1.valve", "value": "N/A"}, "", ["no_value"]),
         (b'{"sensor": "flow", "value": 1e999}', "", ["bad_value"]),
         ({"sensor": 7, "value": 1}, "", ["unknown_sensor"]),
         ({"value": 1}, "", ["no_sensor"]),
@@ -139,3 +144,48 @@ def test_ten_thousand_hostile_messages() -> None:
     assert len(known.names(1)) <= MOST_STATES
     batch = Batch.of(rows)
     assert (batch.values == batch.values).all() and abs(batch.values).max() < float("inf")
+
+
+@given(
+    st.one_of(
+        st.sampled_from(
+            [
+                "1_000",
+                "１２",
+                "٣",
+                "inf",
+                "-Infinity",
+                "nan",
+                "NA",
+                "1e5",
+                "+.5",
+                "5.",
+                "0x1f",
+                "1e999",
+                "true",
+                "True",
+                "--1",
+                "e5",
+                "+",
+                ".",
+                "²",
+                "1e",
+                "null",
+                "1e-400",
+                "-0",
+                "007",
+            ]
+        ),
+        st.sampled_from(["", " 7 ", "1 2", "\u3000 7"]),
+        st.text("0123456789+-.eE_ \u0663\uff11", max_size=6),
+        st.floats().map(str),
+    )
+)
+def test_text_is_a_number_where_a_file_would_have_one(text: str) -> None:
+    """Messages took ``"1_000"``, digits of other scripts and ``true`` for numbers, as Python's ``float`` does."""
+    times = [f"2023-01-0{day}" for day in range(1, 4)]
+    frame = pl.DataFrame({"time": times, "flow": [text, "1.5", "2.25"]})
+    data = read_sensors(frame, numeric="flow", on_error="repair", max_loss=1).to_polars()
+    in_file = data.filter(pl.col("time").dt.day() == 1)["flow"].to_list()
+    found = read({"sensor": "flow", "value": text})
+    assert [one for one in found if not isinstance(one, str)] == [(NOW, 0, one) for one in in_file if one is not None]

@@ -5,16 +5,18 @@ This module names and numbers; it parses no messages and keeps no readings.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
+from thence.readings.readers.table import MISSING_WORDS, NUMBER
 from thence.readings.sensors import Sensor
 from thence.states import state_key
 
-__all__ = ["EARLIEST", "LATEST", "MOST_STATES", "Batch", "Roster"]
+__all__ = ["EARLIEST", "LATEST", "MOST_STATES", "Batch", "Roster", "is_missing"]
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
@@ -89,13 +91,15 @@ class Roster:
     def encode(self, at: int, value: object) -> float | None:
         """Return the number of a reading, or ``None`` if it cannot be one of this sensor.
 
+        Text is a number if it would be one in a file. A boolean is a state, not a number.
+
         Args:
             at: Position of the sensor.
-            value: A number, text or truth value.
+            value: A number, string or boolean.
         """
         if not self.is_state[at]:
             return _as_number(value)
-        if isinstance(value, float) and not np.isfinite(value):
+        if isinstance(value, float) and not math.isfinite(value):
             return None
         if not isinstance(value, (str, int, float)) or (isinstance(value, str) and len(value) > _LONGEST):
             return None
@@ -133,13 +137,31 @@ class Roster:
                 self.states[kind] = {state: code for code, state in enumerate(names)}
 
 
+def is_missing(value: object) -> bool:
+    """Return whether a reading means that there is none, as in a file: null, NaN, and words such as ``"NA"``.
+
+    Args:
+        value: The reading.
+
+    Examples:
+        >>> [is_missing(one) for one in (None, float("nan"), " NaN ", "n/a", 0, "open")]
+        [True, True, True, False, False, False]
+    """
+    if isinstance(value, str):
+        return len(value) <= _LONGEST and value.strip() in MISSING_WORDS
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
 def _as_number(value: object) -> float | None:
-    if isinstance(value, bool):
-        return float(value)
-    if not isinstance(value, (int, float, str)) or (isinstance(value, str) and len(value) > _LONGEST):
+    """Return a number; Python's ``float`` would also take ``"1_000"`` and digits of other scripts."""
+    if isinstance(value, str):
+        value = value.strip()
+        if len(value) > _LONGEST or not NUMBER.fullmatch(value):
+            return None
+    elif not isinstance(value, (int, float)) or isinstance(value, bool):
         return None
     try:
         number = float(value)
-    except (ValueError, OverflowError):
+    except OverflowError:
         return None
-    return number if np.isfinite(number) else None
+    return number if math.isfinite(number) else None

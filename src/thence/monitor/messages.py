@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from thence.errors import ConfigError
-from thence.monitor.batches import EARLIEST, LATEST, Roster
+from thence.monitor.batches import EARLIEST, LATEST, Roster, is_missing
 
 __all__ = ["REASONS", "MessageFormat", "parse_time", "read_message"]
 
@@ -156,7 +156,7 @@ def _read_one(data: Any, roster: Roster, form: MessageFormat, topic: str, subscr
     if form.max_ahead is not None and time > now + form.max_ahead:
         return "future"
     value = given.get(form.value)
-    if value is None:
+    if is_missing(value):
         return "no_value"
     number = roster.encode(at, value)
     return "bad_value" if number is None else (time, at, number)

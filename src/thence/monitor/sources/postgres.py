@@ -17,7 +17,7 @@ from threading import Event, Thread
 from typing import Any
 
 from thence.errors import ConfigError, InputError, require
-from thence.monitor.batches import EARLIEST, LATEST, Batch, Roster
+from thence.monitor.batches import EARLIEST, LATEST, Batch, Roster, is_missing
 from thence.monitor.sources.base import Delivery
 
 __all__ = ["PostgresSource", "TableNames"]
@@ -155,7 +155,8 @@ class PostgresSource:
         latest = LATEST
         if self._max_ahead is not None:
             latest = (datetime.now(UTC) - _EPOCH) // _MICROSECOND + self._max_ahead
-        for moment, name, value in rows:
+        for moment, name, given in rows:
+            value = _plain(given)
             if not isinstance(moment, datetime):
                 raise InputError(
                     f"the column '{self._names.time}' must hold times, got {type(moment).__name__}",
@@ -164,7 +165,7 @@ class PostgresSource:
                 )
             time = ((moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment) - _EPOCH) // _MICROSECOND
             at = self._roster.position.get(str(name))
-            number = None if at is None or value is None else self._roster.encode(at, _plain(value))
+            number = None if at is None or is_missing(value) else self._roster.encode(at, value)
             if at is not None and number is not None and self._seen.get((at, time)) == number:
                 continue
             if reason := _reason(at, time, value, number, latest):
@@ -220,14 +221,14 @@ def _reason(at: int | None, time: int, value: Any, number: float | None, latest:
         return "bad_time"
     if time > latest:
         return "future"
-    if value is None:
+    if is_missing(value):
         return "no_value"
     return "bad_value" if number is None else ""
 
 
 def _plain(value: Any) -> Any:
     """Return a number of the database (Decimal) as one of Python."""
-    return value if isinstance(value, (bool, int, float, str)) else float(value) if hasattr(value, "as_tuple") else None
+    return float(value) if hasattr(value, "as_tuple") else value
 
 
 def _first_line(error: Exception, url: str) -> str:

@@ -33,7 +33,7 @@ MISSING_WORDS = ("", "NA", "N/A", "NaN", "nan", "NAN", "null", "NULL", "None", *
 """Strings that mean a missing reading, by default."""
 
 MOST_SHOWN = 12
-NUMBER = re.compile(r"[+-]?(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+NUMBER = re.compile(r"[+-]?(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 """A number with a decimal point."""
 
 
