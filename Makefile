@@ -18,7 +18,7 @@ test-outside: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "outside and not slow"
 
 test-all: $(STAMP)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	THENCE_EXAMPLES=all $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -22,12 +22,14 @@ os.environ["THENCE_OFFLINE"] = "1"
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.helpers.examples import examples
 from tests.helpers.needs import mark_needs, summarize_skips
 
 # Tests never time: a slow machine must not fail them. In CI examples are the same each time.
 settings.register_profile(
     "thence",
     deadline=None,
+    max_examples=examples(100),
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=os.environ.get("CI") == "true",
     print_blob=True,

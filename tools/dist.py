@@ -28,8 +28,8 @@ ADDED = {"PKG-INFO", ".gitignore"}
 # What users would miss first.
 NEEDED = {
     "thence/py.typed",
-    "thence/report/static/report.css",
-    "thence/report/static/report.js",
+    "thence/reports/static/report.css",
+    "thence/reports/static/report.js",
     "thence/explorer/static/explorer.css",
     "thence/explorer/static/explorer.js",
     "thence/explorer/static/index.html",

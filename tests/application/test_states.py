@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from thence.application.states import find_states, tally_states, violations_per_frame
 from thence.bitmaps.bank import Bank, build_bank
 from thence.bitmaps.bits import unpack
@@ -62,7 +63,7 @@ def _brute(bank: Bank, columns: list[Any], inside: list[int], left: list[int], r
     return out
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(_banks(), st.integers(1, 3))
 def test_states_agree_with_brute_force(made: Any, threads: int) -> None:
     bank, columns, facts = made

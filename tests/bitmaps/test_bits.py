@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from thence.bitmaps import bits
 from thence.errors import InputError
 
@@ -63,7 +64,7 @@ def test_blocks_of_whole_words_can_be_joined() -> None:
     assert np.array_equal(np.concatenate(parts, axis=1), whole)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.integers(0, 200), st.integers(0, 3), st.integers(0, 2**32 - 1))
 def test_masks_come_back(n_rows: int, n_columns: int, seed: int) -> None:
     flags = np.random.default_rng(seed).random((n_rows, n_columns)) < 0.5

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from thence.bitmaps import bits
 from thence.bitmaps import counts as counting
 from thence.errors import InputError
@@ -43,7 +44,7 @@ some_rules = st.lists(
 )
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(some_rows, some_rules, st.sampled_from(["present", "all"]))
 def test_counts_equal_a_look_at_every_row(codes: Codes, rules: list[tuple[list[int], int]], denominator: str) -> None:
     bitmaps, present = pack(codes)
@@ -61,7 +62,7 @@ def test_counts_equal_a_look_at_every_row(codes: Codes, rules: list[tuple[list[i
     assert list(zip(*(column.tolist() for column in counts), strict=True)) == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(some_rows, some_rules)
 def test_covered_rows(codes: Codes, rules: list[tuple[list[int], int]]) -> None:
     bitmaps, _ = pack(codes)

@@ -12,13 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.cluster.tasks import describe_member, fail, scale
+from tests.helpers.examples import examples
 from tests.helpers.executors import Elsewhere
 from thence.cluster import EXECUTORS, LocalExecutor, RayExecutor, open_executor
 from thence.errors import ConfigError, MissingExtraError
 
 
 @given(st.lists(st.integers(0, 9), max_size=30), st.integers(1, 4))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_results_come_in_the_order_of_the_tasks(tasks: list[int], jobs: int) -> None:
     shared = np.arange(10.0)
     assert list(LocalExecutor(jobs).map(scale, tasks, shared=shared)) == [2.0 * task for task in tasks]

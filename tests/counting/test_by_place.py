@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.helpers.tables import all_rules, count_by_hand, factorised_tables, padded
 from thence.counting.by_place import count_by_place, name_places
 from thence.counting.recount import recount
@@ -20,7 +21,7 @@ def runs(held: list[bool]) -> int:
     return sum(now and not before for before, now in zip([False, *held], held, strict=False))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(table=factorised_tables(), data=st.data())
 def test_counts_of_a_place_are_those_of_its_rows(table: TransactionTable, data: st.DataObject) -> None:
     every = all_rules(table)
@@ -44,7 +45,7 @@ def test_counts_of_a_place_are_those_of_its_rows(table: TransactionTable, data: 
             assert int(counted.episodes[place]) == runs(held)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(table=factorised_tables(), denominator=st.sampled_from(["present", "all"]))
 def test_counts_of_places_add_up_to_those_of_the_table(table: TransactionTable, denominator: str) -> None:
     every = all_rules(table)[:20]

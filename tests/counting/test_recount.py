@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.helpers.tables import all_rules, count_by_hand, factorised_tables, padded, plain_tables
 from thence.counting.recount import count_rules_of, count_stretches, data_coverage, recount, rule_rows
 from thence.errors import MiningError
@@ -41,7 +42,7 @@ def _counted(table: TransactionTable) -> tuple[list[tuple[tuple[int, ...], int]]
     return rules, recount(*padded(rules, 2), table)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.one_of(plain_tables(), factorised_tables(), factorised_tables(missing=False)))
 def test_counts_equal_counts_by_hand(table: TransactionTable) -> None:
     rules, counted = _counted(table)
@@ -51,7 +52,7 @@ def test_counts_equal_counts_by_hand(table: TransactionTable) -> None:
         assert tuple(_numbers(counted, r)) == expected
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(factorised_tables())
 def test_supports_of_lifted_rules_equal_those_by_hand(table: TransactionTable) -> None:
     table = TransactionTable((replace(table.blocks[0], pattern=Pattern.parse("(j:Junction)")),))
@@ -73,7 +74,7 @@ def test_supports_of_lifted_rules_equal_those_by_hand(table: TransactionTable) -
         assert counted.extras["confidence_spread"][r] == pytest.approx(spread, abs=1e-6, nan_ok=True)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.one_of(plain_tables(), factorised_tables()))
 def test_coverage_equals_coverage_by_hand(table: TransactionTable) -> None:
     rules, counted = _counted(table)
@@ -88,7 +89,7 @@ def test_coverage_equals_coverage_by_hand(table: TransactionTable) -> None:
     assert chosen.data_coverage == expected
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.one_of(plain_tables(max_rows=30), factorised_tables()), st.integers(1, 20))
 def test_counts_over_blocks_of_rows_add_up(table: TransactionTable, size: int) -> None:
     _, whole = _counted(table)
@@ -124,7 +125,7 @@ def test_a_rule_of_another_table_is_refused_by_name() -> None:
         count_rules_of([Rule((Item.compare(Feature("flo"), "<", 2.0),), Item.is_(Feature("b"), "x"))], table)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.integers(0, 2**31), st.integers(1, 40))
 def test_raw_intervals_are_counted_exactly(seed: int, n_rows: int) -> None:
     rng = np.random.default_rng(seed)
@@ -142,7 +143,7 @@ def test_raw_intervals_are_counted_exactly(seed: int, n_rows: int) -> None:
     assert _numbers(counted, 0) == expected
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(factorised_tables())
 def test_rows_of_a_rule_agree_with_its_counts(table: TransactionTable) -> None:
     rules, counted = _counted(table)

@@ -20,7 +20,7 @@ from thence.detect.rule_checks import RuleChecks, _gap
 from thence.errors import InputError, ThenceError
 from thence.graph.system import System
 from thence.readings.sensors import SensorData
-from thence.report.at_work import detected_part
+from thence.reports.at_work import detected_part
 from thence.tables.discretization import Binning, fit_binning, fit_ranks
 
 SHAPES = ("plain", "rounded", "ties", "constant", "nearly constant", "states", "truth", "holes", "gone")

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import thence as th
 from tests.explorer.conftest import ALERT, TOKEN, Client
+from tests.helpers.examples import examples
 from thence.explorer.app import create_app
 from thence.explorer.state import State
 from thence.runs.keys import rule_keys
@@ -292,7 +293,9 @@ valid = st.sampled_from(
     ]
 )
 queries = st.lists(st.one_of(st.tuples(names, texts), valid), max_size=4)
-fuzz = settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+fuzz = settings(
+    max_examples=examples(400), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 
 
 def check(answer: Any) -> None:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 
 from tests.export.rulesets import rule_sets, told, varied
+from tests.helpers.examples import examples
 from thence.errors import ConfigError, InputError
 from thence.export import FORMATS, find_format, read_rules, write_rules
 from thence.rules.ruleset import RuleSet
@@ -31,7 +32,7 @@ def test_every_item_form_reads_back(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", READABLE)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(rules=rule_sets())
 def test_any_rules_read_back(name: str, rules: RuleSet) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -15,6 +15,7 @@ from rdflib.plugins.sparql import prepareQuery
 
 import thence as th
 from tests.export.rulesets import PATTERN, rule_sets, varied
+from tests.helpers.examples import examples
 from thence.export import graph_rdf, shacl, sparql
 from thence.export.vocabulary import Vocabulary
 from thence.graph.knowledge_graph import Edge, Node
@@ -146,7 +147,7 @@ def test_other_namespaces_address_other_graphs() -> None:
     assert "<http://example.org/kind/flow>" in text
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(rules=rule_sets())
 def test_every_rule_is_a_query_and_a_shape_that_parse(rules: RuleSet) -> None:
     store = ox.Store()

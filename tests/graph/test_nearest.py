@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import thence as th
+from tests.helpers.examples import examples
 from thence.errors import PatternError
 from thence.graph.discovery import Carriers, discover
 from thence.graph.knowledge_graph import Edge, KnowledgeGraph, Node
@@ -47,7 +48,7 @@ def _expected(
 _EDGES = st.lists(st.tuples(st.integers(0, _N - 1), st.integers(0, _N - 1)), max_size=18)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     _EDGES,
     st.sets(st.integers(0, _N - 1)),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.helpers.networks import graph
 from thence.errors import BindingError, PatternError
 from thence.graph.discovery import Carriers, discover
@@ -139,7 +140,7 @@ def small_graphs(draw: st.DrawFn) -> KnowledgeGraph:
     return KnowledgeGraph(nodes, edges)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     small_graphs(),
     st.sampled_from(
@@ -204,7 +205,7 @@ def test_only_the_bare_word_in_binds_a_sensor(relation: str) -> None:
 _NAMES = st.sampled_from(["in", "IN", "Temperature", "relative humidity", "a`b", "", "Über", "value", "1st", "p:q"])
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.lists(_NAMES, min_size=6, max_size=6), st.lists(_NAMES.filter(bool), min_size=5, max_size=5), _NAMES, _NAMES)
 def test_every_discovered_pattern_reads_back(labels: list[str], relations: list[str], warm: str, wet: str) -> None:
     """Kinds were parsed in lower case, so a pattern of a kind with capitals was not equal to its parsed text."""
@@ -250,7 +251,7 @@ _LINKS = st.lists(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     _LINKS,
     st.lists(st.sampled_from(["X", "X", "Y"]), min_size=5, max_size=5),

@@ -7,6 +7,7 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from thence.graph.discovery import Carriers, discover
 from thence.graph.knowledge_graph import Edge, KnowledgeGraph, Node
 from thence.graph.matching import GraphIndex
@@ -124,7 +125,7 @@ def test_earlier_roles_are_preferred() -> None:
 LABELS = ("A_Sensor", "B_Sensor", "B_Command", "")
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.lists(st.tuples(st.sampled_from("PQR"), st.sampled_from(LABELS), st.sampled_from("xyz")), max_size=8))
 def test_every_role_is_the_only_one_of_its_unit(points: list[tuple[str, str, str]]) -> None:
     nodes = {"P": "AHU", "Q": "Supply_Fan", "R": "Room"} | {f"p{at}": label for at, (_, label, _) in enumerate(points)}

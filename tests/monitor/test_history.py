@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from thence.monitor.batches import Roster
 from thence.monitor.history import History
 from thence.monitor.open_windows import Closed
@@ -21,7 +22,7 @@ def roster() -> Roster:
     return Roster(SENSORS, {"valve": STATES})
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 9), st.integers(-1, 2), st.integers(-1, 1)), min_size=1, max_size=40),
     st.lists(st.integers(1, 6), min_size=1, max_size=20),

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from thence.errors import ConfigError
 from thence.monitor.batches import MOST_STATES, Batch, Roster
 from thence.monitor.messages import REASONS, MessageFormat, parse_time, read_message
@@ -89,7 +90,7 @@ def test_times_in_any_unit_are_one_time(microseconds: int) -> None:
     assert parse_time(microseconds) == microseconds
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.one_of(st.binary(max_size=400), st.text(max_size=200).map(str.encode)))
 def test_any_bytes_are_counted(payload: bytes) -> None:
     for one in read(payload, topic="site/p1/valve"):

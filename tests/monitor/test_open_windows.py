@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from thence.monitor.batches import Batch
 from thence.monitor.open_windows import OpenWindows
 from thence.readings.sensors import SensorData
@@ -42,7 +43,7 @@ def as_whole(rows: list[tuple[int, int, float]], aggregate: str) -> tuple[list[i
     return found.times.astype(np.int64).tolist(), found.values
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(readings(), st.sampled_from([name for name in AGGREGATES if name != "count"]), st.integers(1, 7))
 def test_windows_equal_those_of_the_whole(rows: list[tuple[int, int, float]], aggregate: str, size: int) -> None:
     # Readings come in any order within an hour, which is the lateness here.
@@ -63,7 +64,7 @@ def test_windows_equal_those_of_the_whole(rows: list[tuple[int, int, float]], ag
     assert found["accepted"] - found["repeated"] - found["conflicting"] == kept
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(readings(), st.integers(0, 3), st.lists(st.integers(1, 9), min_size=1, max_size=40))
 def test_how_readings_are_batched_changes_nothing(
     rows: list[tuple[int, int, float]], minutes: int, sizes: list[int]

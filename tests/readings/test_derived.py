@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from thence.errors import ConfigError
 from thence.readings.derived import DERIVED, DURATION_EDGES, check_derived, name_derived
 from thence.readings.durations import parse_duration
@@ -61,7 +62,7 @@ numbers = st.lists(st.sampled_from([0.0, 0.0, 1.5, 2.5, None]), min_size=1, max_
 
 
 @given(states, numbers)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_derived_values_are_those_of_their_definitions(valve: list[Any], flow: list[Any]) -> None:
     length = max(len(valve), len(flow))
     valve, flow = (values + [None] * (length - len(values)) for values in (valve, flow))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from thence.errors import InputError
 from thence.readings import name_codes
 from thence.readings.name_codes import NameCoder, distinct_names
@@ -20,7 +21,7 @@ DTYPES = [pl.String(), pl.Categorical(), pl.Enum(NAMES)]
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @given(batches=st.lists(st.lists(st.sampled_from(NAMES), max_size=30), max_size=4))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_codes_are_positions_in_every_batch(dtype: pl.DataType, batches: list[list[str]]) -> None:
     coder = NameCoder(NAMES, source="frame")
     for batch in batches:

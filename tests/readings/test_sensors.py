@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from thence.errors import InputError
 from thence.readings.sensors import Finding, ReadReport, Sensor, SensorData, as_utc
 
@@ -176,7 +177,7 @@ cells = st.one_of(st.none(), st.integers(-3, 3).map(float), st.sampled_from([mat
 
 
 @given(rows=st.lists(st.tuples(st.integers(0, 6), cells, cells), max_size=25))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_repair_loses_nothing_that_it_does_not_count(rows: list[tuple[int, Any, Any]]) -> None:
     """Finite cells = readings kept + repeated + contradicting; the last reading of a time wins; wide equals long."""
     times = [datetime(2024, 1, 1) + timedelta(minutes=minute) for minute, _, _ in rows]

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from thence.readings import steps
 from thence.readings.sensors import Sensor, SensorData
 from thence.readings.steps import CONVENTIONAL, OwnStep, format_duration, own_step, typical_step
@@ -35,7 +36,7 @@ def regular(step: float, n: int = 300, first: float = 0.0) -> np.ndarray:
 
 
 @given(step=st.sampled_from(CONVENTIONAL), n=st.integers(2, 60), sensors=st.integers(1, 4), lazy=st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_conventional_steps_are_found_and_fill_every_window(step: int, n: int, sensors: int, lazy: bool) -> None:
     data = long({f"s{k}": regular(step / 1e6, n) for k in range(sensors)}, lazy=lazy)
     found = own_step(data)
@@ -45,7 +46,7 @@ def test_conventional_steps_are_found_and_fill_every_window(step: int, n: int, s
 
 
 @given(seconds=st.integers(1, 10**6))
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_durations_read_back(seconds: int) -> None:
     text = OwnStep(timedelta(seconds=seconds), "").text
     assert parse_duration(text) == parse_duration(format_duration(timedelta(seconds=seconds))) == seconds * 10**6

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from thence.errors import ConfigError, InputError
 from thence.readings import scanning
 from thence.readings.sensors import Sensor, SensorData
@@ -130,7 +131,7 @@ def test_wide_and_long_agree_to_the_last_bit(name: str, rows: Rows) -> None:
 
 
 @given(rows=st.lists(st.tuples(st.integers(0, 60), st.sampled_from("ab"), st.integers(0, 2)), max_size=40))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_repeated_and_contradicting_readings_keep_the_last(rows: list[tuple[int, str, int]]) -> None:
     """Order of the file decides which reading of a sensor at a time counts, whatever the layout."""
     kept = {(minute, id): float(value) for minute, id, value in rows}
@@ -148,7 +149,7 @@ def test_repeated_and_contradicting_readings_keep_the_last(rows: list[tuple[int,
 
 
 @given(rows=readings)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_checks_made_in_memory_while_windowing_and_by_check_count_the_same(rows: Rows) -> None:
     for layout in ("wide", "long"):
         now = data_of(rows, IDS, layout, lazy=False)
@@ -201,7 +202,7 @@ def test_states_take_their_mode_or_their_last(layout: str, lazy: bool) -> None:
 
 
 @given(states=st.lists(st.tuples(st.integers(0, 50), st.sampled_from("xyz")), unique_by=lambda s: s[0], min_size=1))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_mode_is_the_most_frequent_state_and_the_latest_of_a_tie(states: list[tuple[int, str]]) -> None:
     frame = pl.DataFrame({"time": [EPOCH + timedelta(minutes=m) for m, _ in states], "door": [s for _, s in states]})
     table = window(SensorData.from_wide(frame), "10min")
@@ -381,7 +382,7 @@ def test_a_stray_time_that_blows_up_the_grid_is_named() -> None:
 
 
 @given(rows=readings, minutes=st.sampled_from([1, 7, 30, 1440]), name=st.sampled_from(["mean", "count", "last"]))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_windows_without_any_reading_are_left_out_and_counted(rows: Rows, minutes: int, name: str) -> None:
     """A year's pause gave 96 % empty transactions."""
     starts, wanted = naive_windows(rows, IDS, minutes, name)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.helpers.networks import network
 from tests.refinement.by_hand import binned_tables, bins, covered, rows_of, some_rules
 from thence.errors import ConfigError
@@ -22,7 +23,7 @@ from thence.tables.transactions import Block, Column, TransactionTable
 
 
 @given(binned_tables(), st.booleans())
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_a_cover_is_complete_and_every_rule_of_it_is_needed(table: TransactionTable, wide: bool) -> None:
     rules = some_rules(table)
     rules = merge_intervals(rules, table) if wide else rules
@@ -36,7 +37,7 @@ def test_a_cover_is_complete_and_every_rule_of_it_is_needed(table: TransactionTa
 
 
 @given(binned_tables(max_frames=12), st.integers(0, 2**31))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_a_cover_is_close_to_the_smallest(table: TransactionTable, seed: int) -> None:
     rules = some_rules(table)
     rules = rules.take(np.sort(np.random.default_rng(seed).permutation(len(rules))[:9]))
@@ -55,7 +56,7 @@ def test_a_cover_is_close_to_the_smallest(table: TransactionTable, seed: int) ->
 
 
 @given(binned_tables(), st.floats(0.05, 0.99))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_a_share_is_reached_with_the_first_rules_of_the_greedy_order(table: TransactionTable, share: float) -> None:
     rules = some_rules(table)
     selected = smallest_cover(rules, table, share=share)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 import thence as th
+from tests.helpers.examples import examples
 from tests.helpers.networks import network, row_of_junctions
 from tests.refinement.by_hand import binned_tables, rows_of, some_rules
 from thence.errors import ConfigError
@@ -28,7 +29,7 @@ def written_out(table: TransactionTable, rule: Rule) -> frozenset[tuple[bytes, b
 
 
 @given(binned_tables())
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_the_same_fact_has_the_same_number_and_no_other(table: TransactionTable) -> None:
     rules = some_rules(table)
     facts, converses = fact_numbers(encode_rules(rules, table), len(rules))
@@ -43,7 +44,7 @@ def test_the_same_fact_has_the_same_number_and_no_other(table: TransactionTable)
 
 
 @given(binned_tables())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_a_digest_selects_and_changes_no_counts(table: TransactionTable) -> None:
     rules = some_rules(table)
     short = digest(rules, table, at_most=7, min_confidence=0.5)

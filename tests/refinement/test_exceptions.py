@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import thence as th
+from tests.helpers.examples import examples
 from tests.helpers.pumps import pumps
 from tests.refinement.by_hand import binned_tables, some_rules
 from thence.counting.recount import recount, rule_rows
@@ -105,7 +106,7 @@ def test_a_place_carries_its_site() -> None:
     assert (first["site"], first["place"]) == ("south", "south/PU-1")
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(table=binned_tables(), bound=st.sampled_from([0.5, 0.7, 0.9]))
 def test_held_and_judged_places_are_those_counted_row_by_row(table: TransactionTable, bound: float) -> None:
     rules = some_rules(table)

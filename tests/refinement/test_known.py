@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from thence.errors import ConfigError
 from thence.graph.loaders import read_ontology
 from thence.miners.exact.miner import Exact
@@ -48,7 +49,7 @@ def is_true(rule: Rule, row: dict[Feature, float]) -> bool:
     return not given_ or rule.consequent.holds(row[rule.consequent.feature])
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.lists(small_rules(), min_size=1, max_size=4), st.lists(small_rules(), min_size=1, max_size=6))
 def test_what_is_left_out_is_true_wherever_the_known_rules_are(known: list[Rule], rules: list[Rule]) -> None:
     rows = [dict(zip((A, B, C), values, strict=True)) for values in product(VALUES, repeat=3)]

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.refinement.by_hand import binned_tables, bins, count_rule, counts_are_right, covered, some_rules
 from thence.counting.recount import recount
 from thence.refinement import merge_intervals, refine
@@ -19,7 +20,7 @@ from thence.tables.transactions import Block, Column, TransactionTable
 
 
 @given(binned_tables(), st.floats(0.3, 1.0))
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_merged_rules_hold_in_the_same_rows_with_exact_counts(table: TransactionTable, bound: float) -> None:
     rules = some_rules(table, min_confidence=bound)
     merged = merge_intervals(rules, table)
@@ -32,7 +33,7 @@ def test_merged_rules_hold_in_the_same_rows_with_exact_counts(table: Transaction
 
 
 @given(binned_tables(), st.floats(0.3, 1.0))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_a_merged_rule_reaches_the_bound_and_the_others_are_unchanged(table: TransactionTable, bound: float) -> None:
     rules = some_rules(table, min_confidence=0.3)
     merged = merge_intervals(rules, table, min_confidence=bound)
@@ -43,7 +44,7 @@ def test_a_merged_rule_reaches_the_bound_and_the_others_are_unchanged(table: Tra
 
 
 @given(binned_tables(max_embeddings=1), st.randoms(use_true_random=False))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_the_result_does_not_depend_on_the_order_of_the_rules(table: TransactionTable, random: object) -> None:
     rules = some_rules(table)
     order = list(range(len(rules)))
@@ -52,7 +53,7 @@ def test_the_result_does_not_depend_on_the_order_of_the_rules(table: Transaction
 
 
 @given(binned_tables())
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_merging_again_changes_nothing(table: TransactionTable) -> None:
     merged = merge_intervals(some_rules(table), table)
     assert set(merge_intervals(merged, table)) == set(merged)

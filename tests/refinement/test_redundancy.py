@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.refinement.by_hand import binned_tables, count_rule, counts_are_right, covered, rows_of, some_rules
 from thence.counting.recount import count_rules_of, recount
 from thence.graph.ontology import Ontology
@@ -60,7 +61,7 @@ def makes_superfluous(table: TransactionTable, general: Rule, special: Rule) -> 
 
 
 @given(binned_tables(max_frames=20), st.booleans(), st.integers(0, 2**31))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_only_rules_that_no_other_makes_superfluous_remain(table: TransactionTable, wide: bool, seed: int) -> None:
     rules = some_rules(table, min_confidence=0.4)
     rng = np.random.default_rng(seed)
@@ -101,7 +102,7 @@ def test_equivalent_items_count_as_the_same_item() -> None:
 
 
 @given(binned_tables(max_frames=20), st.sampled_from([0.0, 0.05, 0.3]), st.integers(0, 2**31))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_remaining_rules_improve_on_all_their_simpler_versions(
     table: TransactionTable, improvement: float, seed: int
 ) -> None:
@@ -122,7 +123,7 @@ def test_remaining_rules_improve_on_all_their_simpler_versions(
 
 
 @given(binned_tables(max_frames=20), st.integers(0, 2**31))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_a_dropped_rule_leaves_a_simpler_one_as_confident_unless_it_is_no_better_than_chance(
     table: TransactionTable, seed: int
 ) -> None:
@@ -188,7 +189,7 @@ def test_a_simpler_version_replaces_a_rule_only_if_it_reaches_the_bound() -> Non
 
 
 @given(binned_tables())
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_trivial_rules_are_those_whose_consequent_always_holds_or_is_about_the_same_feature(
     table: TransactionTable,
 ) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from tests.helpers.examples import examples
 from tests.helpers.networks import network
 from tests.refinement.by_hand import binned_tables, bins, counts_are_right, covered, some_rules
 from thence.counting.recount import count_rules_of, recount
@@ -81,7 +82,7 @@ def test_steps_can_be_turned_off() -> None:
 
 
 @given(binned_tables())
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_without_dropping_redundant_rules_coverage_does_not_change(table: TransactionTable) -> None:
     rules = some_rules(table, min_confidence=0.6)
     refined = refine(rules, table, trivia=False, redundancy=False, cover=True)
@@ -90,7 +91,7 @@ def test_without_dropping_redundant_rules_coverage_does_not_change(table: Transa
 
 
 @given(binned_tables())
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_remaining_rules_have_exact_counts_and_are_better_than_chance(table: TransactionTable) -> None:
     refined = refine(some_rules(table, min_confidence=0.6), table, cover=True)
     assert counts_are_right(table, refined)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from thence.reports.layout import DENSE, arrange, find_parts, fit_unit_square, pack, place_between
 
 
@@ -43,7 +44,7 @@ def test_parts_are_those_of_a_plain_search(graph: tuple[int, list[tuple[int, int
     assert [len(part) for part in parts] == sorted((len(part) for part in parts), reverse=True)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(graphs())
 def test_positions_are_finite_and_the_same_every_time(graph: tuple[int, list[tuple[int, int]]]) -> None:
     n, edges = graph
@@ -57,7 +58,7 @@ def test_positions_are_finite_and_the_same_every_time(graph: tuple[int, list[tup
     assert 0.3 < aspect < 3
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(graphs())
 def test_parts_do_not_overlap(graph: tuple[int, list[tuple[int, int]]]) -> None:
     n, edges = graph

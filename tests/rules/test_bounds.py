@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import thence as th
+from tests.helpers.examples import examples
 from thence.counting.recount import recount
 from thence.errors import ConfigError
 from thence.refinement.merging import merge_intervals
@@ -76,7 +77,7 @@ def decide(counts: tuple[int, int, int, int, int], name: str, bound: float | Fra
     return bool(is_within(table, name, bound, least=least)[0])
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(counted(), st.sampled_from(sorted(MEASURES)), st.integers(-100, 300), st.integers(0, 3))
 # Before, floats decided: (3/5)·(3/3)·(1 − 3/9) is 0.39999999999999997 in binary, and so not at least 0.4.
 @example((9, 5, 3, 3, 9), "interestingness", 4, 1)
@@ -89,7 +90,7 @@ def test_decimal_bounds_are_decided_like_fractions(
     assert decide(counts, name, digits / 10**places, least=False) == (value <= compared)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(counted(most=1 << 45), st.sampled_from(sorted(MEASURES)), st.integers(-1, 1))
 def test_bounds_next_to_the_value_are_decided_like_fractions(
     counts: tuple[int, int, int, int, int], name: str, step: int
@@ -109,7 +110,7 @@ def test_bounds_next_to_the_value_are_decided_like_fractions(
     assert decide(counts, name, bound, least=False) == (step >= 0)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(counted(), st.sampled_from(sorted(MEASURES)))
 def test_measures_equal_their_fractions_and_reach_bounds_computed_from_them(
     counts: tuple[int, int, int, int, int], name: str
@@ -124,7 +125,7 @@ def test_measures_equal_their_fractions_and_reach_bounds_computed_from_them(
     assert decide(counts, name, computed, least=True) and decide(counts, name, computed, least=False)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(st.integers(0, 10**17), st.integers(1, 10**17), st.integers(1, 60))
 def test_threshold_decides_like_the_number_itself(numerator: int, denominator: int, most: int) -> None:
     wanted = Fraction(min(numerator, denominator), denominator)

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from thence.bitmaps import bits
 from thence.bitmaps import counts as counting
 from thence.errors import InputError
@@ -99,7 +100,7 @@ def counts_of_one_rule(draw: st.DrawFn, *, most: int = 60) -> tuple[int, int, in
     return sum(cells), cells[0] + cells[1], cells[0] + cells[2], cells[0]
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(st.lists(counts_of_one_rule(), min_size=1, max_size=20))
 def test_values_stay_in_their_range(matrix: list[tuple[int, int, int, int]]) -> None:
     counts = Counts.from_matrix(matrix)
@@ -116,7 +117,7 @@ def test_values_stay_in_their_range(matrix: list[tuple[int, int, int, int]]) -> 
     assert (measures.support(counts) <= measures.confidence(counts))[applied].all()
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.integers(1, 20), st.integers(1, 20), st.integers(1, 20), st.integers(1, 20))
 def test_independence_has_the_promised_value(a: int, b: int, c: int, d: int) -> None:
     """Outer products are independent by construction."""
@@ -127,7 +128,7 @@ def test_independence_has_the_promised_value(a: int, b: int, c: int, d: int) -> 
             assert measure(counts)[0] == measure.independent, measure.name
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(counts_of_one_rule(most=10**12))
 def test_zhang_is_the_papers_formula_for_any_size(row: tuple[int, int, int, int]) -> None:
     """Also where products of counts need more than 64 bits, as over billions of virtual rows."""

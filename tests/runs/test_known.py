@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import thence as th
 from tests.helpers.commands import succeed
+from tests.helpers.examples import examples
 from thence.errors import ConfigError, InputError
 from thence.rules.known import KnownRule
 from thence.runs.configuration import Config, EnrichConfig
@@ -29,7 +30,7 @@ def counts(rules: th.RuleSet, number: int = 0) -> tuple[int, int, int, int]:
     return tuple(int(part[number]) for part in (own.n, own.n_antecedent, own.n_consequent, own.n_both))  # type: ignore[return-value]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=25, max_size=40, unique=True),
     st.sampled_from(["<", "<=", ">", ">="]),

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import thence as th
 from tests.helpers.buildings import building
+from tests.helpers.examples import examples
 from tests.helpers.pumps import pumps
 from tests.refinement.by_hand import binned_tables, some_rules
 from thence.counting.by_place import count_by_place, find_lifted, name_places
@@ -36,7 +37,7 @@ def written(places: Any, rules: Any) -> Any:
         return read_places(Path(folder) / "a")
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(binned_tables(), st.integers(0, 2**31))
 def test_what_is_read_back_is_what_the_table_says(table: TransactionTable, seed: int) -> None:
     rules = some_rules(table).unique()

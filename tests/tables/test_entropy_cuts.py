@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from thence.tables.entropy_cuts import cut_by_entropy
 
 
@@ -26,7 +27,7 @@ def test_without_an_accepted_cut_the_column_is_cut_into_shares() -> None:
     assert len(cut_by_entropy(values, classes, fallback=3)) == 2
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.tuples(st.floats(-5, 5), st.integers(0, 2)), min_size=2, max_size=60))
 def test_cuts_increase_and_separate_values(rows: list[tuple[float, int]]) -> None:
     values = np.array([value for value, _ in rows])

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import thence as th
+from tests.helpers.examples import examples
 from thence.tables.frames import matching_names, read_columns
 from thence.tables.identifiers import describe_unusable, find_unusable
 from thence.tables.transactions import FeatureTable, TransactionTable
@@ -110,7 +111,7 @@ def respelled(value: Any, how: int) -> Any:
     return [str(value), f"{value}.0", f" {value}", f"{value}.00"][how]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.data())
 def test_like_gives_the_same_codes_on_shuffled_extended_and_respelled_data(data: st.DataObject) -> None:
     n = data.draw(st.integers(2, 25))

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from thence.tables.discretization import encode_ranks, fit_plain_ranks, fit_ranks
 from thence.tables.resolution import are_computed, find_decimals
 
@@ -34,7 +35,7 @@ def series(kind: str, rng: np.random.Generator, size: int) -> np.ndarray:
 KINDS = ("smooth", "rounded", "gaps", "frequent", "few", "constant", "huge", "infinite")
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     st.integers(0, 2**32),
     st.lists(st.sampled_from(KINDS), min_size=1, max_size=8),

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from thence.tables import discretization
 from thence.tables.cuts import shorten_cuts
 from thence.tables.discretization import Discretizer, cut_pool, fit_binning
@@ -49,7 +50,7 @@ def test_neighbours_are_the_numbers_next_to_cuts(parts: list[list[float]], cuts:
 
 
 @given(PARTS, st.integers(1, 20))
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 def test_bins_of_a_pool_are_those_of_the_joined_numbers(parts: list[list[float]], bins: int) -> None:
     pool, joined = pool_of(parts)
     assert pool.decimals == find_decimals(joined)

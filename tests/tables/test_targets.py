@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.helpers.pumps import pumps
 from thence.errors import ConfigError
 from thence.miners.exact.miner import Exact
@@ -82,7 +83,7 @@ def test_what_does_not_fit_is_refused() -> None:
         )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.tuples(st.floats(-5, 5), st.integers(0, 2)), min_size=2, max_size=80), st.integers(0, 5))
 def test_fewer_cuts_are_some_of_all_cuts(rows: list[tuple[float, int]], most: int) -> None:
     values, classes = np.array([v for v, _ in rows]), np.array([c for _, c in rows])
@@ -92,7 +93,7 @@ def test_fewer_cuts_are_some_of_all_cuts(rows: list[tuple[float, int]], most: in
     assert set(some) <= set(every)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(st.sampled_from([0.0, 1.0, 2.5, np.nan]), min_size=1, max_size=30))
 def test_missing_numbers_and_states_are_no_classes(numbers: list[float]) -> None:
     values = np.array(numbers)

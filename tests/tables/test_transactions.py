@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.helpers.networks import network
 from tests.helpers.tables import factorised_tables, plain_tables
 from thence.errors import InputError, MiningError
@@ -99,7 +100,7 @@ def test_categories_of_pandas_are_read_by_their_codes() -> None:
     assert none.to_list() == [None, None] and none.dtype == pl.String
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.one_of(plain_tables(), factorised_tables()))
 def test_a_saved_table_is_the_same_table(tmp_path_factory: pytest.TempPathFactory, table: TransactionTable) -> None:
     path = tmp_path_factory.mktemp("table") / "table.npz"

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from thence.errors import BindingError, GraphError, ThenceError
 from thence.graph.knowledge_graph import KnowledgeGraph
 from thence.graph.loaders import read_binding, read_graph, read_ontology
@@ -213,7 +214,7 @@ def test_impossible_file_names_are_told_as_our_errors(reader: Callable[[str], An
 
 
 @pytest.mark.parametrize("reader", READERS)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     suffix=st.sampled_from(["csv", "json", "graphml", "ttl", "rdf", "jsonld", "n3", "nq", "toml"]), content=st.binary()
 )

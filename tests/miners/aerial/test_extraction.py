@@ -10,6 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.miners.aerial.networks import as_rules, as_sets, lively
 from tests.miners.aerial.oracle import algorithm_1
 from thence.errors import ConfigError
@@ -69,7 +70,7 @@ def expected(model, search: SearchSettings, compatible):
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(searches())
 def test_same_rules_as_algorithm_1(case):
     model, search, compatible = case
@@ -82,7 +83,7 @@ def test_same_rules_as_algorithm_1(case):
     assert all(frequent[items] == pytest.approx(sets[items], abs=1e-4) for items in sets)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(searches(), st.integers(1, 4))
 def test_parts_together_are_the_whole(case, count):
     model, search, _ = case
@@ -164,7 +165,7 @@ def test_order_is_fixed():
         np.testing.assert_array_equal(one.probability, other.probability)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(searches(), st.integers(1, 12))
 def test_top_k_is_the_head_of_the_sorted_whole(case, k):
     model, search, _ = case

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import thence as th
+from tests.helpers.examples import examples
 from thence.bitmaps.bits import pack_codes
 from thence.errors import ConfigError
 from thence.miners.exact.neighbourhoods import mine_near
@@ -71,14 +72,14 @@ def searches(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("small_batches")
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(searches())
 def test_a_device_finds_the_same_rules_in_the_same_order(search: dict[str, Any]) -> None:
     assert flat(device_search.mine_on_device(device=CPU, **search)) == flat(mine_exact(**search))
 
 
 @pytest.mark.usefixtures("small_batches")
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(searches(), st.integers(0, 2**32 - 1))
 def test_a_device_finds_the_same_rules_among_neighbours(search: dict[str, Any], seed: int) -> None:
     n_features = int(search["feature_of_item"][-1]) + 1

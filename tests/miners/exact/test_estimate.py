@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import thence.miners.exact.estimate as estimate
 import thence.miners.exact.sampling as sampling
+from tests.helpers.examples import examples
 from tests.helpers.tables import factorised_tables, plain_tables
 from thence.errors import MiningError
 from thence.miners.exact.estimate import RuleEstimate, estimate_rules, suggest_settings
@@ -32,7 +33,7 @@ def _correlated(features: int = 24, rows: int = 400, *, missing: float = 0.0) ->
     return TransactionTable.from_frame(pl.DataFrame(columns))
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     st.one_of(plain_tables(), factorised_tables()),
     st.sampled_from([0.0, 0.1, 0.3]),

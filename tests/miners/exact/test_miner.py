@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.helpers.tables import all_rules, count_by_hand, factorised_tables, plain_tables
 from thence.errors import ConfigError
 from thence.graph.patterns import Pattern
@@ -46,7 +47,7 @@ def brute_force(table: TransactionTable, support: float, confidence: float) -> s
     return found
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(
     st.one_of(plain_tables(), factorised_tables()),
     st.sampled_from([0.0, 0.1, 0.3, 0.5]),

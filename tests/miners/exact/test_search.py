@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from thence.bitmaps import bits
 from thence.errors import ConfigError, InputError, MiningError
 from thence.miners.exact import search as exact
@@ -90,7 +91,7 @@ def tables(draw: st.DrawFn, *, missing: bool = True, max_rows: int = 12) -> tupl
     return draw(st.lists(st.sampled_from(kinds) | row, min_size=1, max_size=max_rows)), cardinalities
 
 
-@settings(max_examples=2500, deadline=None)
+@settings(max_examples=examples(2500), deadline=None)
 @given(tables(), st.integers(1, 3), st.sampled_from(THRESHOLDS), st.sampled_from(THRESHOLDS))
 @example(([[-1]], [1]), 1, "0", "0")
 @example(([[0, -1], [0, 0]], [1, 1]), 1, "1", "1")
@@ -103,7 +104,7 @@ def test_equals_brute_force(table: tuple[Codes, list[int]], size: int, support: 
     assert len(set(found)) == len(found)
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=examples(1000), deadline=None)
 @given(tables(), st.integers(1, 2), st.sampled_from(THRESHOLDS), st.data())
 def test_item_constraints(table: tuple[Codes, list[int]], size: int, support: str, data: st.DataObject) -> None:
     codes, cardinalities = table
@@ -119,7 +120,7 @@ def test_item_constraints(table: tuple[Codes, list[int]], size: int, support: st
     assert sorted(mine(codes, cardinalities, **options)) == brute_force(codes, cardinalities, **options)  # type: ignore[arg-type]
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(tables(max_rows=30), st.sampled_from(THRESHOLDS), st.sampled_from(THRESHOLDS))
 def test_without_pair_counts(table: tuple[Codes, list[int]], support: str, confidence: str) -> None:
     """Tables with too many items for a table of pairs take another branch to the same rules."""

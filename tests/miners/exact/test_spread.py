@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.helpers.executors import Elsewhere
 from tests.helpers.random_tables import assert_same_rules, random_table
 from tests.helpers.tables import factorised_tables, plain_tables
@@ -19,7 +20,7 @@ thresholds = st.sampled_from([0.0, 0.1, 0.5])
 
 
 @given(plain_tables() | factorised_tables(), st.integers(1, 3), thresholds, thresholds, st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_the_rules_do_not_depend_on_where_they_are_searched(
     table: TransactionTable, most: int, support: float, confidence: float, data: st.DataObject
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from thence.errors import ConfigError, InputError
 from thence.readings.readers import read_sensors
 from thence.readings.readers.dates import looks_like_date
@@ -59,7 +60,7 @@ def times_of(source: Any, **options: Any) -> list[datetime]:
     hours=st.integers(25, 60),
     lazy=st.booleans(),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_every_common_writing_is_read(
     style: str, clock: str, border: str, zone: str, start: datetime, hours: int, lazy: bool
 ) -> None:

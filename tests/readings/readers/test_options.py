@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from thence.errors import ConfigError, InputError, ThenceError
 from thence.readings.readers import read_sensors
 from thence.readings.readers.checks import check_encoding, check_template
@@ -53,7 +54,7 @@ def test_options_of_the_wrong_type_are_refused(path: Path, option: str, value: A
     assert len(str(caught.value)) < 400
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from(sorted(WRONG)), st.one_of(st.text(st.characters(codec=None), max_size=5), st.integers(), st.none())
 )

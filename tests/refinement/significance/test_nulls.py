@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.helpers.tables import with_times
 from tests.refinement.by_hand import autoregressive
 from thence.bitmaps.bits import pack_mask, unpack
@@ -20,7 +21,7 @@ from thence.tables.transactions import Block, Column, TransactionTable
 
 
 @given(st.integers(2, 300), st.sampled_from(["shift", "blocks"]), st.integers(1, 7), st.integers(0, 99))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_every_frame_is_moved_once_and_keeps_its_phase(frames: int, kind: str, period: int, seed: int) -> None:
     null = Null(kind=kind, draws=9, period=period)  # type: ignore[arg-type]
     try:
@@ -57,7 +58,7 @@ def test_the_centre_is_as_long_as_the_draws_allow() -> None:
 
 
 @given(st.integers(1, 200), st.integers(0, 2**31))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_bitmaps_are_permuted_as_the_frames_are(frames: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     masks = rng.random((frames, 3)) < 0.5

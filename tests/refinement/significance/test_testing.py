@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.helpers.tables import all_rules, padded, with_times
 from tests.refinement.by_hand import autoregressive, binned_tables, bins
 from thence.counting.recount import recount
@@ -92,7 +93,7 @@ def pick(table: TransactionTable, seed: int, count: int) -> tuple[list[tuple[tup
 
 
 @given(binned_tables(max_frames=14), st.integers(0, 2**31))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_p_values_are_the_share_of_shifts_at_least_as_extreme(table: TransactionTable, seed: int) -> None:
     block = table.blocks[0]
     listed, rules = pick(table, seed, 6)
@@ -105,7 +106,7 @@ def test_p_values_are_the_share_of_shifts_at_least_as_extreme(table: Transaction
 
 
 @given(binned_tables(max_frames=14), st.integers(0, 2**31))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_a_single_item_is_tested_by_shifting_it_alone(table: TransactionTable, seed: int) -> None:
     block = table.blocks[0]
     still = [column.is_static for column in block.columns]
@@ -127,7 +128,7 @@ def test_a_single_item_is_tested_by_shifting_it_alone(table: TransactionTable, s
 
 
 @given(binned_tables(max_frames=10), st.integers(0, 2**31), st.sampled_from([0.0, 0.6]), st.integers(1, 3))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_the_family_is_everything_that_could_have_been_found(
     table: TransactionTable, seed: int, min_confidence: float, length: int
 ) -> None:

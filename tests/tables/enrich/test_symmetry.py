@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import thence as th
+from tests.helpers.examples import examples
 from thence.graph.knowledge_graph import Edge, KnowledgeGraph, Node
 from thence.readings.sensors import Sensor, SensorData
 
@@ -62,7 +63,7 @@ def test_a_hub_is_counted_in_both_directions(order: tuple[str, ...]) -> None:
     assert counts == (60, 31, 31, 24)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.permutations("abcd"),
     st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("abcd")).filter(lambda e: e[0] != e[1]), min_size=1),
