@@ -16,9 +16,6 @@ os.environ["THENCE_OFFLINE"] = "1"
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("THENCE_THREADS", "1")
 
-# Data sets that are not here are missing, whatever this machine could reach.
-os.environ["THENCE_OFFLINE"] = "1"
-
 import pytest
 from hypothesis import HealthCheck, settings
 
