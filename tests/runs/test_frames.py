@@ -9,8 +9,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import xlsxwriter
 
 import thence as th
+from thence.readings.readers.files import READERS
+from thence.runs.configuration import Config
 from thence.runs.frames import is_plain_table
 from thence.runs.pipeline import run_config
 
@@ -74,15 +77,44 @@ def test_a_target_of_numbers_is_cut_into_ranges() -> None:
 
 
 def test_files_are_read_as_rows_if_a_target_is_given(tmp_path: Path) -> None:
+    """Regression: Excel files were refused, since the suffixes of files were listed a second time."""
     FRAME.write_csv(tmp_path / "t.csv")
+    FRAME.write_csv(tmp_path / "s.txt", separator=";")
     FRAME.write_parquet(tmp_path / "t.parquet")
+    FRAME.write_excel(tmp_path / "t.xlsx")
     expected = [str(rule) for rule in th.mine(FRAME, target="Class", progress="off").rules]
-    for name in ("t.csv", "t.parquet"):
+    for name in ("t.csv", "s.txt", "t.parquet", "t.xlsx"):
         run = th.mine(tmp_path / name, target="Class", progress="off")
         assert [str(rule) for rule in run.rules] == expected
         again = run_config(run.config, progress="off")
         assert [str(rule) for rule in again.rules] == expected
         assert run.provenance["inputs"]["sensors"]
+
+
+def test_rows_are_read_from_any_file_that_readings_are_read_from(tmp_path: Path) -> None:
+    """Every suffix with a reader is one that rows are read from, and dates in text are not states."""
+    for suffix in READERS:
+        with pytest.raises(th.InputError, match="no such file"):
+            th.mine(tmp_path / f"absent.{suffix}", target="Class", progress="off")
+    (tmp_path / "t.md").write_text("a,b")
+    with pytest.raises(th.InputError, match=r"unsupported file type '.md'"):
+        th.mine(tmp_path / "t.md", target="Class", progress="off")
+    days = FRAME.with_columns(day=pl.date(2024, 1, 1) + pl.duration(days=pl.col("id")))
+    days.write_csv(tmp_path / "days.csv")
+    notes = th.mine(tmp_path / "days.csv", target="Class", progress="off").summary["notes"]
+    assert any("'day' (times)" in note for note in notes)
+
+
+def test_the_target_tells_the_sheet(tmp_path: Path) -> None:
+    with xlsxwriter.Workbook(tmp_path / "t.xlsx") as book:
+        pl.DataFrame({"about": ["made by hand"]}).write_excel(book, worksheet="notes")
+        FRAME.write_excel(book, worksheet="rows")
+    rules = th.mine(tmp_path / "t.xlsx", target="Class", progress="off").rules
+    assert list(rules) == list(th.mine(FRAME, target="Class", progress="off").rules)
+    with pytest.raises(th.InputError, match="none of the 2 sheets have a column 'Clas'"):
+        th.mine(tmp_path / "t.xlsx", target="Clas", progress="off")
+    named = Config.from_mapping({"input": {"read_sensors": {"sheet": "rows"}}})
+    assert len(th.mine(tmp_path / "t.xlsx", target="Class", config=named, progress="off").rules) == len(rules)
 
 
 def test_a_run_of_a_frame_is_written_and_read(tmp_path: Path) -> None:

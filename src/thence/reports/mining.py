@@ -62,8 +62,8 @@ def mine(
     returns a digest: at most 50 rules worth reading, each fact once; with them the laws that the quantities obey, and
     what makes actuators switch. ``refine=None`` returns all rules, and nothing else.
 
-    A data frame without a time column is a plain table: its rows are the transactions. So is any frame, CSV or Parquet
-    file for which a ``target`` is given.
+    A data frame without a time column is a plain table: its rows are the transactions. So is any frame or file for
+    which a ``target`` is given.
 
     Ctrl-C keeps what the miner ``exact`` has found so far, and what any miner has found if it comes during refinement,
     in a run that says so; other searches leave nothing.

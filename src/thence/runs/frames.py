@@ -6,17 +6,20 @@ Decides what is a plain table and builds the table that a miner reads. It does n
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from thence.errors import ConfigError, InputError, nearest
+from thence.errors import ConfigError, InputError, nearest, quote
 from thence.frames import is_frame, to_polars_frame
-from thence.readings.frames import collect, first_line
+from thence.readings.frames import collect
+from thence.readings.readers.files import find_paths, read_tables
 from thence.readings.readers.frames import table_from_frame
 from thence.readings.readers.roles import NotDataError, find_roles
-from thence.readings.readers.table import MISSING_WORDS, ReadOptions
+from thence.readings.readers.table import MISSING_WORDS, ReadOptions, SourceTable
 from thence.runs.configuration import DiscretizeConfig, InputConfig
+from thence.settings.numbers import shown
 from thence.tables.discretization import Discretizer
 from thence.tables.frames import matching_names, read_columns
 from thence.tables.identifiers import describe_unusable, find_unusable
@@ -29,10 +32,9 @@ __all__ = ["build_row_features", "build_rows", "is_plain_table", "read_rows"]
 
 MAX_CLASSES = 20
 """Whole numbers of a target with at most so many values are states."""
-ROW_OPTIONS = ("categorical", "numeric", "ignore")
+ROW_OPTIONS = ("categorical", "numeric", "ignore", "sheet")
 """The keywords of ``read_sensors`` that also apply to plain tables."""
-_TEXT = {".csv": ",", ".tsv": "\t", ".txt": ","}
-_PARQUET = (".parquet", ".pq")
+_LARGEST_EXACT = 2**53
 
 
 def is_plain_table(source: Any) -> bool:
@@ -57,7 +59,7 @@ def is_plain_table(source: Any) -> bool:
 
 
 def read_rows(source: Any, given: InputConfig) -> pl.DataFrame:
-    """Return the rows of a frame, a CSV file or a Parquet file, as columns of their types.
+    """Return the rows of a frame or a file, as columns of their types.
 
     Args:
         source: A polars, pandas or Arrow frame, or the path of a file.
@@ -75,7 +77,7 @@ def read_rows(source: Any, given: InputConfig) -> pl.DataFrame:
         raise ConfigError(
             "'start' and 'end' do not apply to a table whose rows are transactions", hint="leave them out"
         )
-    frame = to_polars_frame(source) if is_frame(source) else _read_file(source)
+    frame = to_polars_frame(source) if is_frame(source) else _read_file(source, given)
     if not frame.height:
         raise InputError("the table has no rows", where="frame" if is_frame(source) else str(source))
     names = frame.columns
@@ -89,31 +91,55 @@ def read_rows(source: Any, given: InputConfig) -> pl.DataFrame:
     return frame.select(names)
 
 
-def _read_file(source: Any) -> pl.DataFrame:
+def _read_file(source: Any, given: InputConfig) -> pl.DataFrame:
+    """Return the rows of a file, read by the reader of its suffix."""
+    paths = list(source) if isinstance(source, (list, tuple)) else [source]
+    if len(paths) != 1 or not isinstance(paths[0], (str, Path)) or Path(paths[0]).is_dir():
+        raise ConfigError(
+            f"the rows of a table are read from one file, got {shown(source)}",
+            where="target",
+            hint="pass a data frame or one file; for sensor data, use consequent= instead of target=",
+        )
+    (path,) = find_paths(paths[0])
+    options = ReadOptions(header=True, sheet=given.read_sensors.get("sheet"))
+    tables = [(one, _typed(one)) for one in read_tables(path, options)]
+    found = [pair for pair in tables if pair[1].width] or tables
+    if len(found) > 1:  # sheets; the target tells which
+        found = [pair for pair in found if given.target in pair[1].columns]
+    if len(found) != 1:
+        which = "none" if not found else f"{len(found)}"
+        raise InputError(
+            f"{which} of the {len(tables)} sheets have a column {quote(given.target)}",
+            where=str(path),
+            hint="name the sheet: sheet = '…' in [input.read_sensors]",
+        )
+    ((table, frame),) = found
+    if table.error is not None:
+        raise table.error
+    return frame
+
+
+def _typed(table: SourceTable) -> pl.DataFrame:
+    """The rows of a table: dates in text are dates, and whole numbers of a sheet, which knows no others, are whole."""
     import polars as pl
 
-    paths = list(source) if isinstance(source, (list, tuple)) else [source]
-    path = Path(paths[0]) if len(paths) == 1 and isinstance(paths[0], (str, Path)) else None
-    if path is None or path.suffix.lower() not in (*_TEXT, *_PARQUET):
-        raise ConfigError(
-            f"cannot read the rows of {source if path else type(source).__name__}",
-            where="target",
-            hint="pass a data frame, a CSV file or a Parquet file; for sensor data, use consequent= instead of target=",
-        )
-    if not path.is_file():
-        raise InputError("no such file", where=str(path))
-    if path.suffix.lower() in _PARQUET:
-        return collect(pl.scan_parquet(path), source=str(path))
-    try:
-        return pl.read_csv(
-            path,
-            separator=_TEXT[path.suffix.lower()],
-            null_values=list(MISSING_WORDS),
-            infer_schema_length=None,
-            try_parse_dates=True,
-        )
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"cannot be read: {first_line(error)}", where=str(path)) from error
+    frame = collect(table.frame, source=table.name)
+    changed = []
+    for series in frame.get_columns():
+        if table.sheet and series.dtype.is_float() and _is_whole(series.drop_nulls()):
+            changed.append(series.cast(pl.Int64))
+        elif series.dtype == pl.String:
+            text = series.set(series.is_in(list(MISSING_WORDS)), None)
+            if table.text_file and text.null_count() < len(text):
+                with suppress(pl.exceptions.PolarsError):
+                    text = text.str.to_datetime()
+            changed.append(text)
+    return frame.with_columns(changed)
+
+
+def _is_whole(series: pl.Series) -> bool:
+    """Whether numbers are whole, and not so large that they may be rounded."""
+    return bool(((series % 1 == 0) & (series.abs() < _LARGEST_EXACT)).all())
 
 
 def build_rows(
