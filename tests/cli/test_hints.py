@@ -46,7 +46,7 @@ def texts_of_hints() -> Iterator[str]:
 
 
 def test_every_option_that_a_hint_names_exists_on_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Options were found by the last word of a setting: ``table=`` of a database was ``--bind``."""
+    """Options were found by the last word of a setting, so that ``table=`` of a database was told as ``--bind``."""
     places = [[], *([place] for place in hints._functions().values())]
     texts = set(texts_of_hints())
     assert len(texts) > 60

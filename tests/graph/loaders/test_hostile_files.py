@@ -5,6 +5,7 @@ Each case was found with mutated files; what happened before is in its docstring
 
 from __future__ import annotations
 
+import gc
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -18,7 +19,9 @@ from hypothesis import strategies as st
 from tests.helpers.examples import examples
 from thence.errors import BindingError, GraphError, ThenceError
 from thence.graph.knowledge_graph import KnowledgeGraph
-from thence.graph.loaders import read_binding, read_graph, read_ontology
+from thence.graph.loaders import graphml as graphml_loader
+from thence.graph.loaders import read_binding, read_graph, read_ontology, triples
+from thence.graph.loaders.draft import _number_name
 from thence.graph.ontology import Ontology
 
 E = "@prefix e: <http://e.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> . "
@@ -177,6 +180,71 @@ def test_deep_turtle_is_read_in_linear_time(read: Callable[[str, str], Knowledge
     assert max(map(len, graph.nodes)) < 600
     graph = read("g.ttl", f"{E} e:a e:p {'(' * deep} e:z {')' * deep} .")
     assert graph.neighbours("a") == {"z": 1}
+
+
+def test_defaults_that_would_make_a_large_graph_of_a_small_file_are_refused(
+    read: Callable[[str, str], KnowledgeGraph], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each default of each key was copied to each node: a file of 0.27 MB became 6.8 million values."""
+    monkeypatch.setattr(graphml_loader, "MOST_DEFAULTS", 12)
+    monkeypatch.setattr(graphml_loader, "PER_BYTE", 0)
+    keys = "".join(
+        f'<key id="k{n}" for="node" attr.name="p{n}" attr.type="int"><default>{n}</default></key>' for n in range(4)
+    )
+    nodes = "".join(f'<node id="n{n}"><data key="k1">7</data></node>' for n in range(4))
+    few = read("a.graphml", graphml(nodes.partition('<node id="n3">')[0], keys=keys))
+    assert dict(few.node("n0").properties) == {"p0": 0, "p1": 7, "p2": 2, "p3": 3}
+    with pytest.raises(GraphError, match="4 keys have a <default>, which would give 4 nodes and edges 16 values"):
+        read("a.graphml", graphml(nodes, keys=keys))
+
+
+def test_only_the_keys_that_a_node_has_are_looked_at(
+    read: Callable[[str, str], KnowledgeGraph], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every key of a file was looked up for every node, whether the node had it or not."""
+    typed: list[str] = []
+    monkeypatch.setattr(graphml_loader, "_typed", lambda raw, kind: typed.append(raw) or raw)
+    keys = "".join(f'<key id="k{n}" for="node" attr.name="p{n}"/>' for n in range(50))
+    nodes = "".join(f'<node id="n{n}"><data key="k{n}">{n}</data></node>' for n in range(50))
+    assert dict(read("a.graphml", graphml(nodes, keys=keys)).node("n7").properties) == {"p7": "7"}
+    assert len(typed) == 50
+
+
+def test_parallel_edges_get_their_numbers_in_linear_time(read: Callable[[str, str], KnowledgeGraph]) -> None:
+    """The first free number was sought from 2 on for each of them."""
+    nodes = '<node id="a"/><node id="b"/>' + '<edge source="a" target="b"/>' * 5
+    assert list(read("a.graphml", graphml(nodes)).edges) == ["a → b", *(f"a → b #{n}" for n in range(2, 6))]
+    taken, numbers = dict.fromkeys(["x", *(f"x #{n}" for n in range(2, 9))], ""), {"x": 8}
+    assert _number_name("x", taken, numbers) == "x #9"
+    assert numbers == {"x": 9}
+
+
+def test_lists_of_more_members_than_a_graph_has_are_refused(
+    read: Callable[[str, str], KnowledgeGraph], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A list of 2.4 million numbers in 4.8 MB of Turtle took 2.4 GB of memory."""
+    monkeypatch.setattr(triples, "MOST_MEMBERS", 3)
+    assert read("a.ttl", E + "e:a a e:T ; e:p (1 2 3) .").value("a", "p") == (1, 2, 3)
+    with pytest.raises(GraphError, match="the RDF lists of this file have more than 3 members"):
+        read("a.ttl", E + "e:a a e:T ; e:p (1 2) ; e:q (3 4) .")
+
+
+def test_triples_share_their_predicates_and_no_garbage_is_collected_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each triple had a copy of its predicate, and looking for garbage took two thirds of the time."""
+    path = tmp_path / "a.ttl"
+    path.write_text(E + "e:a e:p (1 2 3) .")
+    parsed = triples.parse_files([path]).triples
+    assert len({id(predicate) for _, predicate, _ in parsed}) == len({predicate for _, predicate, _ in parsed}) == 3
+    states: list[bool] = []
+    kept = triples._parse_file
+    monkeypatch.setattr(
+        triples, "_parse_file", lambda *given, **more: states.append(gc.isenabled()) or kept(*given, **more)
+    )
+    read_graph(path)
+    assert states == [False]
+    assert gc.isenabled()
 
 
 def test_lists_that_share_lists_are_refused(read: Callable[[str, str], KnowledgeGraph]) -> None:

@@ -37,6 +37,7 @@ from thence.graph.loaders.loader import (
     LoadOptions,
     check_format,
     choose_formats,
+    collector_paused,
     iterate_loaders,
     load_loader,
     only_path,
@@ -191,7 +192,7 @@ def read_graph(
     name = format or _choose_graph_format(paths)
     loader = load_loader(LOADERS, name)
     chosen = paths if loader.several else only_path(paths, name)
-    with door(GraphError, where=_listed(chosen), hint=_DAMAGED):
+    with door(GraphError, where=_listed(chosen), hint=_DAMAGED), collector_paused():
         read: KnowledgeGraph = loader.read(chosen, options)
     return read
 
@@ -231,7 +232,7 @@ def read_ontology(source: Source, *, format: str | None = None) -> Ontology:
     for loader in sorted(files, key=lambda loader: loader.several):
         groups = [files[loader]] if loader.several else [[path] for path in files[loader]]
         for group in groups:
-            with door(GraphError, where=_listed(group), hint=_DAMAGED):
+            with door(GraphError, where=_listed(group), hint=_DAMAGED), collector_paused():
                 parts.append(loader.read(group, LoadOptions(format)))
     return parts[0].merged(*parts[1:]) if len(parts) > 1 else parts[0]
 

@@ -129,6 +129,7 @@ class Draft:
             places.setdefault(node.id, place)
         node_ids = frozenset(places)
         edges: list[Edge] = []
+        numbers: dict[str, int] = {}
         for position, (edge, place) in enumerate(self.edges):
             for end in dict.fromkeys((edge.source, edge.target)):
                 if end not in node_ids:
@@ -139,7 +140,7 @@ class Draft:
                         f"{place}: edge {quote(edge.id)} refers to {quote(end)}, which is not a node{advice}"
                     )
             if edge.id in places and position in self.unnamed:
-                edge = replace(edge, id=_number_name(edge.id, places))
+                edge = replace(edge, id=_number_name(edge.id, places, numbers))
             elif edge.id in places:
                 problems.append(f"{place}: duplicate id {quote(edge.id)} (first at {places[edge.id]})")
             places.setdefault(edge.id, place)
@@ -191,9 +192,13 @@ def _without_words(records: list[Record]) -> list[Record]:
     ]
 
 
-def _number_name(name: str, taken: Mapping[str, str]) -> str:
-    """The name with the first number that is free: ``a to b #2``."""
-    return next(candidate for n in itertools.count(2) if (candidate := f"{name} #{n}") not in taken)
+def _number_name(name: str, taken: Mapping[str, str], numbers: dict[str, int]) -> str:
+    """The name with the first number that is free: ``a to b #2``; ``numbers`` keeps the last of each name."""
+    for n in itertools.count(numbers.get(name, 1) + 1):
+        numbers[name] = n
+        if (candidate := f"{name} #{n}") not in taken:
+            break
+    return candidate
 
 
 def as_plain_value(value: Any) -> Any:

@@ -27,6 +27,8 @@ __all__ = ["LOADER", "read"]
 
 _CAPTIONS = ("NodeLabel", "EdgeLabel")
 _NUMBERS = ("int", "long", "float", "double")
+MOST_DEFAULTS, PER_BYTE = 1_000_000, 4
+"""The most values that nodes and edges take from defaults: a million, or four per byte of a larger file."""
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -67,6 +69,8 @@ class _GraphmlParser:
         self._data: str | None = None
         self._text: list[str] = []
         self._caption: list[str] = []
+        self._order: dict[str, int] = {}
+        self._defaults: dict[str, list[str]] = {}
         self._parser = expat.ParserCreate(namespace_separator=" ")
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
@@ -77,6 +81,25 @@ class _GraphmlParser:
             raw = self.path.read_bytes()
         check_xml(raw, where=str(self.path), error=GraphError)
         parse_xml(self._parser, raw, where=str(self.path), error=GraphError)
+        self._order = {key_id: position for position, key_id in enumerate(self.keys)}
+        with_default = [(key_id, key) for key_id, key in self.keys.items() if key.default]
+        self._defaults = {
+            tag: [key_id for key_id, key in with_default if key.applies in (tag, "all")] for tag in ("node", "edge")
+        }
+        self._refuse_growth(len(raw))
+
+    def _refuse_growth(self, size: int) -> None:
+        """Refuse a small file that would become a large graph, since each node or edge has the default of each key."""
+        tags = Counter(element.tag for element in self.elements)
+        values = sum(count * len(self._defaults[tag]) for tag, count in tags.items())
+        if values > max(MOST_DEFAULTS, PER_BYTE * size):
+            keys = len({*self._defaults["node"], *self._defaults["edge"]})
+            raise GraphError(
+                f"{keys:,} keys have a <default>, which would give {len(self.elements):,} nodes and edges {values:,} "
+                "values",
+                where=str(self.path),
+                hint="remove the <default> of keys that few nodes need, and write the values where they differ",
+            )
 
     def _start(self, qualified: str, attributes: dict[str, str]) -> None:
         tag = qualified.rpartition(" ")[2]
@@ -131,8 +154,10 @@ class _GraphmlParser:
     def properties(self, element: _Element, label_keys: tuple[str, ...]) -> dict[str, Any]:
         """Return the typed attributes of an element, labels included."""
         found: dict[str, Any] = {k: v for k, v in element.attributes.items() if k in ("labels", "label")}
-        for key_id, key in self.keys.items():
-            raw = element.data.get(key_id, key.default if key.applies in (element.tag, "all") else None)
+        # In the order of the keys, but only those that the element has: there may be thousands of others.
+        for key_id in sorted({*element.data, *self._defaults[element.tag]}, key=self._order.__getitem__):
+            key = self.keys[key_id]
+            raw = element.data.get(key_id, key.default)
             if raw and key.name in found and key_id in element.data:
                 self.problems.append(f"line {element.line}: <{element.tag}> has {quote(key.name)} twice")
             elif raw and not (key.kind in _NUMBERS and raw.lower() in MISSING_WORDS):

@@ -43,7 +43,10 @@ OWL = "http://www.w3.org/2002/07/owl#"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 SHACL = "http://www.w3.org/ns/shacl#"
 
+_FIRST = RDF + "first"
 _DEEPEST_XML = 1000
+MOST_MEMBERS = 1_000_000
+"""The most members of all lists of a file; each takes about 1 kB of memory."""
 
 Subject: TypeAlias = "ox.NamedNode | ox.BlankNode"
 Object: TypeAlias = "ox.NamedNode | ox.BlankNode | ox.Literal"
@@ -143,6 +146,8 @@ def _parse_file(path: Path, *, syntax: str, into: list[tuple[Subject, str, Objec
     base = f"file:///{path.name}" if re.fullmatch(r"[\w.-]+", path.name) else "file:///graph"
     skip_formulas = syntax == "n3"
     _refuse_dangers(path, syntax)
+    predicates: dict[str, str] = {}
+    members = 0
     try:
         parser = ox.parse(path=path, format=formats[syntax], base_iri=base, rename_blank_nodes=True)
         for quad in parser:
@@ -158,7 +163,17 @@ def _parse_file(path: Path, *, syntax: str, into: list[tuple[Subject, str, Objec
                     where=str(path),
                     hint="remove the quoted triples",
                 )
-            into.append((subject, quad.predicate.value, target))
+            # A file has few predicates: each is kept once, not with every triple.
+            predicate = quad.predicate.value
+            into.append((subject, predicates.setdefault(predicate, predicate), target))
+            if predicate == _FIRST:
+                members += 1
+                if members > MOST_MEMBERS:
+                    raise GraphError(
+                        f"the RDF lists of this file have more than {MOST_MEMBERS:,} members",
+                        where=str(path),
+                        hint="readings and other long series belong in a table of sensor data, not in the graph",
+                    )
         return dict(parser.prefixes)
     except SyntaxError as error:
         place = f"{path}, line {error.lineno}" if error.lineno else str(path)

@@ -26,7 +26,7 @@ from thence.readings.readers.columns import TypedTable, type_table
 from thence.readings.readers.databases import DatabaseOptions, database_reader
 from thence.readings.readers.dates import AmbiguousDatesError
 from thence.readings.readers.dialect import check_signs
-from thence.readings.readers.few_values import find_few_values, read_as_states, states_by_kind
+from thence.readings.readers.few_values import MOST_COLUMNS, find_few_values, read_as_states, states_by_kind
 from thence.readings.readers.files import find_paths, note_skipped, read_tables
 from thence.readings.readers.frames import table_from_frame
 from thence.readings.readers.kinds import KindPattern, Kinds, require_units, resolve_kinds
@@ -291,7 +291,14 @@ def _type_tables(filled: Sequence[tuple[SourceTable, Roles]], options: ReadOptio
         parts[k] = replace(
             part, notes=(*part.notes, f"{ambiguous.example} read {given.time_format}, as in other files")
         )
-    return [parts[k] for k in range(len(filled))]
+    return [_held(parts[k]) for k in range(len(filled))]
+
+
+def _held(part: TypedTable) -> TypedTable:
+    """A table of many columns in memory, typed once, and not again for each question about some of them."""
+    if not (part.wide and part.table.in_memory and len(part.categorical) > MOST_COLUMNS):
+        return part
+    return replace(part, frame=collect(part.frame, source=part.table.name).lazy())
 
 
 def _group_notes(parts: Sequence[TypedTable]) -> list[str]:

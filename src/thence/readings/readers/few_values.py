@@ -9,7 +9,7 @@ read once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import polars as pl
@@ -18,7 +18,7 @@ from thence.readings.frames import collect
 from thence.readings.readers.columns import TypedTable
 from thence.readings.spelling import spell_numbers
 
-__all__ = ["FewValues", "find_few_values", "read_as_states", "states_by_kind"]
+__all__ = ["FewValues", "column_batches", "find_few_values", "read_as_states", "states_by_kind"]
 
 MOST_STATES = 10
 READINGS_PER_STATE = 10
@@ -129,7 +129,7 @@ def _look(part: TypedTable, ids: Sequence[str]) -> dict[str, FewValues]:
         found = _look(others, [id for id in ids if id not in known])
         return found | {id: FewValues(False) for id in ids if id in known}
     if part.table.in_memory:
-        return look(part.frame, ids, part.table.name)
+        return look(part.frame, ids, part.table.name, in_memory=True)
     first = look(part.frame.head(SAMPLE_ROWS), ids, part.table.name)
     left = [id for id in ids if first.get(id, FewValues()).whole]
     return {id: FewValues(False) for id in ids} | (look(part.frame, left, part.table.name) if left else {})
@@ -140,12 +140,39 @@ def _whole(number: pl.Expr) -> pl.Expr:
     return ((number.round() == number) & (number.abs() <= LARGEST_WHOLE) | ~number.is_finite()).all()
 
 
-def _look_at_columns(frame: pl.LazyFrame, ids: Sequence[str], source: str) -> dict[str, FewValues]:
-    if not ids:
-        return {}
-    if len(ids) > MOST_COLUMNS:
-        parts = [ids[k : k + MOST_COLUMNS] for k in range(0, len(ids), MOST_COLUMNS)]
-        return {id: few for part in parts for id, few in _look_at_columns(frame, part, source).items()}
+def column_batches(
+    frame: pl.LazyFrame, ids: Sequence[str], source: str, *, in_memory: bool
+) -> Iterator[tuple[Sequence[str], pl.LazyFrame]]:
+    """Yield some sensors at a time, with a frame of their columns.
+
+    To plan a query takes time for every column of its frame, so that of a table in memory has no others.
+
+    Args:
+        frame: A wide frame.
+        ids: The sensors.
+        source: Name of the source, for messages.
+        in_memory: Whether the frame is in memory.
+    """
+    if len(ids) <= MOST_COLUMNS:
+        if ids:
+            yield ids, frame
+        return
+    columns = {one.name: one for one in collect(frame, source=source).get_columns()} if in_memory else {}
+    for start in range(0, len(ids), MOST_COLUMNS):
+        some = ids[start : start + MOST_COLUMNS]
+        yield some, pl.DataFrame([columns[id] for id in some]).lazy() if in_memory else frame
+
+
+def _look_at_columns(
+    frame: pl.LazyFrame, ids: Sequence[str], source: str, *, in_memory: bool = False
+) -> dict[str, FewValues]:
+    found: dict[str, FewValues] = {}
+    for some, part in column_batches(frame, ids, source, in_memory=in_memory):
+        found |= _look_at_some(part, some, source)
+    return found
+
+
+def _look_at_some(frame: pl.LazyFrame, ids: Sequence[str], source: str) -> dict[str, FewValues]:
     numbers = {id: pl.col(id).cast(pl.Float64) for id in ids}
     row = collect(frame.select(_whole(numbers[id]).alias(str(k)) for k, id in enumerate(ids)), source=source).row(0)
     out = {id: FewValues(bool(whole)) for id, whole in zip(ids, row, strict=True)}
@@ -162,7 +189,9 @@ def _look_at_columns(frame: pl.LazyFrame, ids: Sequence[str], source: str) -> di
     return out
 
 
-def _look_at_rows(frame: pl.LazyFrame, ids: Sequence[str], source: str) -> dict[str, FewValues]:
+def _look_at_rows(
+    frame: pl.LazyFrame, ids: Sequence[str], source: str, *, in_memory: bool = False
+) -> dict[str, FewValues]:
     if not ids:
         return {}
     value = pl.col("value").cast(pl.Float64)

@@ -14,7 +14,7 @@ import polars as pl
 from thence.readings.cleaning import quote_names
 from thence.readings.frames import collect
 from thence.readings.readers.columns import TypedTable
-from thence.readings.readers.few_values import MOST_COLUMNS
+from thence.readings.readers.few_values import column_batches
 
 __all__ = ["note_codes"]
 
@@ -60,10 +60,9 @@ def _tell(value: float, sensors: Sequence[str]) -> str:
 
 
 def _extremes_of_columns(part: TypedTable, ids: Sequence[str]) -> Extremes:
-    for start in range(0, len(ids), MOST_COLUMNS):
-        some = ids[start : start + MOST_COLUMNS]
+    for some, frame in column_batches(part.frame, ids, part.table.name, in_memory=True):
         numbers = [pl.col(id).cast(pl.Float64) for id in some]
-        query = part.frame.select(
+        query = frame.select(
             *(number.min().alias(f"{k} low") for k, number in enumerate(numbers)),
             *(number.max().alias(f"{k} high") for k, number in enumerate(numbers)),
         )
@@ -83,15 +82,18 @@ def _extremes_of_rows(part: TypedTable, ids: Sequence[str]) -> Extremes:
 
 
 def _count_in_columns(part: TypedTable, likely: Sequence[tuple[str, float]]) -> Counts:
-    for start in range(0, len(likely), MOST_COLUMNS):
-        some = likely[start : start + MOST_COLUMNS]
-        query = part.frame.select(
+    codes: dict[str, list[float]] = {}
+    for id, code in likely:
+        codes.setdefault(id, []).append(code)
+    for some, frame in column_batches(part.frame, list(codes), part.table.name, in_memory=True):
+        pairs = [(id, code) for id in some for code in codes[id]]
+        query = frame.select(
             one.alias(f"{k} {what}")
-            for k, (id, code) in enumerate(some)
+            for k, (id, code) in enumerate(pairs)
             for what, one in zip(("times", "low", "high"), _compare(pl.col(id), pl.lit(code)), strict=True)
         )
         row = collect(query, source=part.table.name).row(0)
-        for k, (id, code) in enumerate(some):
+        for k, (id, code) in enumerate(pairs):
             yield id, code, *row[3 * k : 3 * k + 3]
 
 
