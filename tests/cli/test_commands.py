@@ -388,14 +388,14 @@ def test_datasets_list_info_and_make(files: Path, tmp_path: Path) -> None:
     assert "net3" in succeed("datasets", "list")
     listed = json.loads(succeed("datasets", "list", "--json"))
     assert [one["name"] for one in listed] == list(th.datasets.names())
-    assert "options:" in succeed("datasets", "info", "hanoi")
-    assert json.loads(succeed("datasets", "info", "hanoi", "--json"))["options"]["days"] == 365
+    assert "options:" in succeed("datasets", "show", "hanoi")
+    assert json.loads(succeed("datasets", "show", "hanoi", "--json"))["options"]["days"] == 365
     assert "5 sensors" in succeed("datasets", "make", "toy")
     told = json.loads(succeed("datasets", "make", "toy", "--out", tmp_path / "toy", "--json"))
     assert set(told["files"]) == {"binding", "config", "dataset", "graph", "kinds", "labels", "ontology", "sensors"}
     assert "already exists" in fail("datasets", "make", "toy", "--out", tmp_path / "toy")
     succeed("datasets", "make", "toy", "--out", tmp_path / "toy", "--force", "--quiet")
-    assert "did you mean 'toy'" in fail("datasets", "info", "tyo")
+    assert "did you mean 'toy'" in fail("datasets", "show", "tyo")
     assert "has no option 'days'" in fail("datasets", "make", "toy", "--option", "days=3")
 
 
@@ -443,7 +443,7 @@ def test_debug_shows_the_traceback(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [[], *([one] for one in COMMANDS), ["datasets"], *(["datasets", one] for one in ("list", "info", "make"))],
+    [[], *([one] for one in COMMANDS), ["datasets"], *(["datasets", one] for one in ("list", "show", "get", "make"))],
 )
 def test_every_command_and_every_option_has_help(command: list[str]) -> None:
     out = succeed(*command, "--help")

@@ -71,13 +71,13 @@ def test_get_downloads_what_is_missing_and_says_where_it_is(server: Publisher, t
 
 
 def test_info_describes_the_files_and_says_whether_they_are_here(server: Publisher, tmp_path: Path) -> None:
-    told = succeed("datasets", "info", "plant")
+    told = succeed("datasets", "show", "plant")
     for part in ("a.csv, 0.2 MB, not here", "The Plant, https://example.org/plant", "CC BY 4.0", "Gardener (2020)"):
         assert part in told
     assert "5 sensors" in succeed("datasets", "make", "plant")
     folder = tmp_path / "cache" / "data" / "plant"
-    assert f"a.csv, 0.2 MB, in {folder}" in succeed("datasets", "info", "plant").replace("\n", " ")
-    (published,) = json.loads(succeed("datasets", "info", "plant", "--json"))["published"]
+    assert f"a.csv, 0.2 MB, in {folder}" in succeed("datasets", "show", "plant").replace("\n", " ")
+    (published,) = json.loads(succeed("datasets", "show", "plant", "--json"))["published"]
     assert [file["folder"] for file in published["files"]] == [str(folder), None]
     assert published["files"][1]["urls"] == ["http://127.0.0.1:9/c.csv"] and published["licence"] == "CC BY 4.0"
 

@@ -221,7 +221,7 @@ def test_without_the_network_or_pooch_nothing_is_asked(
         find(*many)
     message = str(caught.value)
     assert reason in message and remote.urls[0] in message and str(online) in message and "3.csv (0.3 MB)" in message
-    assert "and 2 more: thence datasets info things" in message and "4.csv" not in message
+    assert "and 2 more: thence datasets show things" in message and "4.csv" not in message
     assert server.log == []
 
 

@@ -37,7 +37,7 @@ def list_datasets(as_json: AsJson = False) -> None:
         console().print(facts_table({one.name: f"{one.summary} (needs {one.needs})" for one in known}))
 
 
-@app.command("info")
+@app.command("show")
 def describe_dataset(name: Name, as_json: AsJson = False) -> None:
     """Describe a data set: what it is, what it needs, its options, and its files with licence and citation."""
     from thence import datasets

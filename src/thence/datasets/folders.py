@@ -186,7 +186,7 @@ def _not_fetched(
         lines.append(f"  {file.name} ({'made from the archive' if file.make else show_size(file.size)})")
         lines += [f"    {line}" for line in problems.get(file.name) or urls]
     if len(files) > _MOST:
-        lines.append(f"  and {len(files) - _MOST} more: thence datasets info {dataset}")
+        lines.append(f"  and {len(files) - _MOST} more: thence datasets show {dataset}")
     archives = dict.fromkeys(file.archive.name for file in files if file.archive)
     return InputError(
         "\n".join(lines) + "\n",
