@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+from tests.helpers.needs import PUBLISHED
 
 
 @pytest.fixture(scope="session")
@@ -24,8 +24,5 @@ def own_cache(cache_root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def published(request: pytest.FixtureRequest) -> Path:
-    """The folder of published data named by the marker of the test module's ``FOLDER``; skips where it is absent."""
-    folder = DATA / str(request.module.FOLDER)
-    if not folder.is_dir():
-        pytest.skip(f"the published files are not here: {folder}")
-    return folder
+    """The folder of published data that the test module names as ``FOLDER``."""
+    return PUBLISHED / str(request.module.FOLDER)

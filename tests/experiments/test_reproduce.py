@@ -19,8 +19,6 @@ from thence.experiments.figures import build_picture
 from thence.experiments.runner import Reproduction, _format_time_left
 from thence.experiments.samples import identify_data, load_data
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
-
 
 @pytest.fixture(scope="module")
 def toy(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
@@ -247,9 +245,7 @@ def test_time_left(elapsed: float, done: int, total: int, text: str, monkeypatch
 
 @pytest.mark.slow
 def test_rule_quality_on_hanoi(tmp_path: Path) -> None:
-    """The command of the README on the published files."""
-    if not (DATA / "leakdb").is_dir():
-        pytest.skip(f"the published files are missing: {DATA / 'leakdb'}")
+    """The command of the guide."""
     made = reproduce("2.2", dataset="hanoi", repeats=2, quick=True, out=tmp_path, progress="off")
     results = made.results["2.2"]
     aerial = results.cell("hanoi", "corrected", ("Aerial", None), "data_coverage")
