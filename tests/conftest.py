@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 
 # A shell lets commands in its background ignore Ctrl-C, and children inherit that: the tests of Ctrl-C need it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -39,8 +40,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     mark_needs(items)
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what was skipped and what installs it."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Iterator[None]:
+    """Say at the very end what was skipped and what installs it."""
+    yield
     skipped = terminalreporter.stats.get("skipped", [])
     for line in summarize_skips(report.longrepr[2] for report in skipped if isinstance(report.longrepr, tuple)):
         terminalreporter.write_line(line)

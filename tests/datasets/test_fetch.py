@@ -103,7 +103,7 @@ def test_wrong_everywhere_is_one_error_that_names_addresses_and_checksums(
     message = str(caught.value)
     for part in (*addresses, digest(CONTENT), digest(OTHER), "404 Not Found", "a.csv (0.3 MB)", str(online)):
         assert part in message
-    assert "https://doi.org/10.1/x" in message and "THENCE_DATA" in message and "option path" in message
+    assert "https://doi.org/10.1/x" in message and "THENCE_DATA" in message and "path=" in message
     assert leftovers(online) == set()
 
 

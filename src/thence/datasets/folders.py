@@ -173,7 +173,7 @@ def _missing_in(
     return InputError(
         f"files of the data set '{dataset}' are missing: {some}",
         where=str(best if len(missing) < len(files) else path),
-        hint=f"get them from {published.publisher}, {published.page}, or leave out the option path to download them",
+        hint=f"get them from {published.publisher}, {published.page}, or leave out path= to download them",
     )
 
 
@@ -193,7 +193,7 @@ def _not_fetched(
         hint=(
             f"get them from {published.publisher}, {published.page}, and put them"
             f"{''.join(f' (or {name})' for name in archives)} in {fetched_folder(published)}, or set "
-            f"THENCE_DATA to the folder that contains '{published.folder}', or give the option path"
+            f"THENCE_DATA to the folder that contains '{published.folder}', or pass path="
         ),
     )
 
@@ -219,6 +219,6 @@ def find_in_epyt(name: str) -> tuple[Path, ...]:
         which = f"epyt {metadata.version('epyt')} has none" if package else "which is not installed"
         raise MissingExtraError(
             f"the network {name} comes with the package 'epyt' ({which})",
-            hint="pip install 'thence[water]', or give the option path",
+            hint="pip install 'thence[water]', or pass path=",
         )
     return tuple(sorted(found, key=lambda file: (len(file.parts), str(file))))

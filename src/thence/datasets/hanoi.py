@@ -218,7 +218,7 @@ def _open_network(path: str | os.PathLike[str] | None) -> Iterator[Path]:
         return
     if path is not None:
         raise InputError(
-            f"no file {_NETWORK} of LeakDB here", where=str(path), hint="leave out the option path to use EPyT's"
+            f"no file {_NETWORK} of LeakDB here", where=str(path), hint="leave out path= to use EPyT's"
         )
     with tempfile.TemporaryDirectory(prefix="thence-hanoi-") as scratch:
         inp = Path(scratch) / _NETWORK
@@ -235,7 +235,7 @@ def _convert_network(files: Sequence[Path]) -> str:
     raise InputError(
         "not the network of LeakDB: its elements differ",
         where=", ".join(map(str, files)),
-        hint=f"install another version of epyt, or give the option path, a folder with {_NETWORK}",
+        hint=f"install another version of epyt, or pass path=, a folder with {_NETWORK}",
     )
 
 

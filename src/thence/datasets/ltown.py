@@ -169,7 +169,7 @@ def _find_network(path: str | os.PathLike[str] | None) -> Path:
         return folder / _NETWORK
     if path is not None:
         raise InputError(
-            f"no file {_NETWORK} of BattLeDIM here", where=str(path), hint="leave out the option path to use EPyT's"
+            f"no file {_NETWORK} of BattLeDIM here", where=str(path), hint="leave out path= to use EPyT's"
         )
     return find_in_epyt(_NETWORK)[0]
 

@@ -136,8 +136,8 @@ def test_schemas_in_toml_and_json_and_all_together(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def brick(data: Path) -> Ontology:
-    return read_ontology(data / "ontologies" / "Brick-1.3.ttl")
+def brick(published: Path) -> Ontology:
+    return read_ontology(published / "ontologies" / "Brick-1.3.ttl")
 
 
 def test_brick(brick: Ontology) -> None:
