@@ -1,10 +1,12 @@
-"""Frames of the caller (polars, pandas, Arrow) as polars frames. No frame of the caller is changed.
+"""Frames of the caller (polars, pandas, Arrow) as polars frames, and frames that are safe to open in a spreadsheet.
 
-polars and pandas are imported when a frame is converted. Nothing here decides what a column means.
+No frame of the caller is changed. polars and pandas are imported when a frame is converted. Nothing here decides what
+a column means.
 """
 
 from __future__ import annotations
 
+import re
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +17,10 @@ from thence.errors import InputError
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["from_pandas", "is_frame", "is_pandas", "to_polars_frame"]
+__all__ = ["from_pandas", "is_frame", "is_pandas", "to_polars_frame", "without_formulas"]
+
+_FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
 def is_frame(value: object) -> bool:
@@ -154,3 +159,25 @@ def _objects(cells: list[Any], name: str) -> pl.Series:
     if series.dtype == pl.Object:
         raise TypeError("no column type for these objects")
     return series
+
+
+def without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame for a CSV file in which no text is a formula when a spreadsheet opens it.
+
+    Text that begins like a formula (``=``, ``+``, ``-``, ``@``, a tab or the end of a line) gets an apostrophe before
+    it, as OWASP recommends; so do names of columns. Numbers, also those written as text, stay as they are.
+
+    Args:
+        frame: The frame.
+
+    Examples:
+        >>> import polars as pl
+        >>> without_formulas(pl.DataFrame({"note": ["=1+1", "-1.5", "fine"]}))["note"].to_list()
+        ["'=1+1", '-1.5', 'fine']
+    """
+    import polars as pl
+
+    text = pl.col(pl.String)
+    opens = text.str.contains(_FORMULA) & ~text.str.contains(_NUMBER)
+    safe = frame.with_columns(pl.when(opens).then(pl.lit("'") + text).otherwise(text).name.keep())
+    return safe.rename(lambda name: f"'{name}" if re.match(_FORMULA, name) else name)

@@ -10,11 +10,15 @@ import io
 import json
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import markdown
+import numpy as np
+import polars as pl
 import pytest
 import rdflib
 from rdflib.plugins.sparql import prepareQuery
@@ -23,7 +27,12 @@ import thence as th
 from tests.helpers.commands import thence
 from tests.security.names import HOSTILE, hostile_system
 from thence.errors import ThenceError, quote
+from thence.experiments import tables
 from thence.export import graph_rdf, shacl, sparql
+from thence.frames import without_formulas
+from thence.monitor.service import write_health
+from thence.runs.keys import key_text, rule_keys
+from thence.runs.reviews import Review, Reviews, with_reviews
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x9b]")
 SETTINGS: dict[str, Any] = {"windows": "1h", "bins": 2, "max_antecedents": 1, "min_confidence": 0.9, "progress": "off"}
@@ -79,6 +88,47 @@ def test_csv_has_no_formula(run: th.Run, tmp_path: Path) -> None:
     for cell in (cell for row in rows for cell in row):
         if cell[:1] in "=+-@\t\r" and cell:
             float(cell)  # a number may begin with a sign
+
+
+FORMULAS = ['=HYPERLINK("http://127.0.0.1/")', "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "＝1+1"]
+
+
+def begins_a_formula(text: str) -> bool:
+    return text[:1] in tuple("=+-@\t\r\n＝＋－＠") and not re.fullmatch(r"[+-]?\d+(\.\d+)?(e[+-]?\d+)?", text)
+
+
+def test_no_text_in_a_csv_is_a_formula(tmp_path: Path) -> None:
+    """Names could not begin a formula, but notes of reviews could: they were written as they are."""
+    toy = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off", refine=None)
+    notes = zip(rule_keys(toy.rules), [*FORMULAS, "-1.5"], strict=False)
+    reviews = Reviews({key_text(key): Review("accepted", note) for key, note in notes})
+    extras = {"=1+1": np.array(["@SUM(A1)"] * len(toy.rules), object)}
+    rules = with_reviews(replace(toy.rules, extras={**toy.rules.extras, **extras}), reviews)
+    for separator in ",;\t":
+        path = th.write_rules(rules, tmp_path / "rules.csv", separator=separator)
+        with path.open(encoding="utf-8", newline="") as file:
+            header, *rows = csv.reader(file, delimiter=separator)
+        cells = [cell for row in (header, *rows) for cell in row]
+        assert not [cell for cell in cells if begins_a_formula(cell)]
+        assert {f"'{note}" for note in FORMULAS} | {"-1.5", "'=1+1"} <= set(cells)
+
+
+def test_numbers_stay_numbers_in_a_csv() -> None:
+    frame = pl.DataFrame({"a": [-1.5, float("inf")], "b": ["-1.5", "+2e-7"], "c": [None, "plain"], "d": [-1, 2]})
+    assert without_formulas(frame).equals(frame)
+
+
+def test_other_csv_files_have_no_formula_either(tmp_path: Path) -> None:
+    """Tables of comparisons, of the health of rules and of experiments were written as they are."""
+    texts = [text for text in FORMULAS if "\r" not in text]
+    hostile = pl.DataFrame({"rule": texts, "n": range(len(texts))})
+    health = tmp_path / "health.csv"
+    write_health(SimpleNamespace(table=lambda: hostile), health)  # type: ignore[arg-type]
+    tables._write_csv(tmp_path / "table.csv", ["row", "at"], [[text, "-1.5"] for text in texts])
+    for path in (health, tmp_path / "table.csv"):
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file))
+        assert [row[0] for row in rows[1:]] == [f"'{text}" for text in texts]
 
 
 def test_markdown_is_one_table_of_text(run: th.Run, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from thence.cli.job import with_input_options
 from thence.cli.options import AsJson, Quiet, Reviewed
 from thence.cli.screen import print_json, progress_bars, say
 from thence.errors import ConfigError, RunError, attempt, door
+from thence.frames import without_formulas
 from thence.integrity.checksums import seal
 from thence.runs.configuration import Config, EnrichConfig
 
@@ -111,7 +112,10 @@ def detect(
         fitted.save(save)
     if scores is not None:
         with new_file(scores) as draft:
-            (found.frame.write_csv if scores.suffix.lower() == ".csv" else found.frame.write_parquet)(draft)
+            if scores.suffix.lower() == ".csv":
+                without_formulas(found.frame).write_csv(draft)
+            else:
+                found.frame.write_parquet(draft)
     record = {"detector": fitted.describe(), **found.to_dict()} if as_json or out is not None else {}
     if out is not None:
         with new_file(out) as draft:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from thence.errors import ConfigError, ThenceError, nearest, require
 from thence.evaluate.footprint import Footprint, run_here, run_isolated
+from thence.frames import without_formulas
 from thence.graph.system import System
 from thence.miners.base import Miner, as_miner, make_miner, miner_names
 from thence.progress import Progress, silent
@@ -390,7 +391,7 @@ class Comparison:
         return pl.DataFrame(columns)
 
     def to_csv(self, path: str | Path) -> Path:
-        """Write the frame of ``to_polars`` to a CSV file, without rounding.
+        """Write the frame of ``to_polars`` to a CSV file, without rounding. No text in it is a formula.
 
         Args:
             path: The file to write.
@@ -398,7 +399,7 @@ class Comparison:
         Returns:
             The path.
         """
-        self.to_polars().write_csv(path)
+        without_formulas(self.to_polars()).write_csv(path)
         return Path(path)
 
     def _texts(self) -> list[list[str]]:

@@ -16,6 +16,7 @@ from thence.experiments.claims import Verdict
 from thence.experiments.files import VARIANTS
 from thence.experiments.samples import find_dataset_setup
 from thence.experiments.summary import Results, RowKey, format_number
+from thence.frames import without_formulas
 
 __all__ = [
     "format_comparison",
@@ -200,9 +201,11 @@ def _format_digits(value: float | None) -> str:
 
 
 def _write_csv(path: Path, heads: list[str], rows: list[list[str]]) -> None:
+    import polars as pl
+
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(heads)
-    writer.writerows(rows)
+    writer.writerows(without_formulas(pl.DataFrame(rows, dict.fromkeys(heads, pl.String), orient="row")).rows())
     with new_file(path) as draft:
         draft.write_text(text.getvalue(), encoding="utf-8")

@@ -10,6 +10,7 @@ import numpy as np
 
 from thence.errors import ConfigError
 from thence.export.format import Format
+from thence.frames import without_formulas
 from thence.rules.ruleset import RuleSet
 
 __all__ = ["CSV", "MARKDOWN", "write_csv", "write_markdown"]
@@ -28,6 +29,8 @@ _REVIEW = ("review", "review_note")
 def write_csv(rules: RuleSet, path: Path, *, english: bool = True, separator: str = ",") -> None:
     """Write one line per rule with texts, counts and every measure.
 
+    Text that a spreadsheet would take for a formula, such as a note of a review, has an apostrophe before it.
+
     Args:
         rules: The rules to write.
         path: The file to write.
@@ -38,8 +41,8 @@ def write_csv(rules: RuleSet, path: Path, *, english: bool = True, separator: st
 
     if len(separator.encode()) != 1:
         raise ConfigError(f"separator must be a single ASCII character, got {separator!r}")
-    frame = rules.to_polars(english=english)
-    frame.with_columns(pl.col("antecedents").list.join(" ∧ ")).write_csv(path, separator=separator)
+    frame = rules.to_polars(english=english).with_columns(pl.col("antecedents").list.join(" ∧ "))
+    without_formulas(frame).write_csv(path, separator=separator)
 
 
 def write_markdown(rules: RuleSet, path: Path, *, limit: int | None = None, text: bool = False) -> None:

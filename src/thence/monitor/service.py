@@ -15,6 +15,7 @@ from typing import Any
 
 from thence.atomic import new_file
 from thence.errors import ConfigError, attempt
+from thence.frames import without_formulas
 from thence.monitor.alerts import Alert
 from thence.monitor.batches import Batch
 from thence.monitor.engine import Monitor
@@ -200,7 +201,7 @@ def write_health(monitor: Monitor, path: Path) -> None:
         if path.suffix.lower() == ".parquet":
             frame.write_parquet(draft)
         elif path.suffix.lower() == ".csv":
-            frame.write_csv(draft)
+            without_formulas(frame).write_csv(draft)
         else:
             frame.write_json(draft)
 
