@@ -13,15 +13,21 @@ MOSQUITTO = find_program("mosquitto")
 
 
 class Mosquitto:
-    """A broker that keeps its messages on disk."""
+    """A broker that keeps its messages on disk.
 
-    def __init__(self, folder: Path) -> None:
+    Args:
+        folder: Where it keeps them.
+        queued: Most messages for a client that is away; 0 for no limit.
+    """
+
+    def __init__(self, folder: Path, *, queued: int = 0) -> None:
         self.port = free_port()
         folder.mkdir(exist_ok=True)
+        self._folder = folder
         self._config = folder / "mosquitto.conf"
         self._config.write_text(
-            f"listener {self.port} 127.0.0.1\nallow_anonymous true\npersistence true\nmax_queued_messages 0\n"
-            f"persistence_location {folder}/\nuser root\n"
+            f"listener {self.port} 127.0.0.1\nallow_anonymous true\npersistence true\nmax_queued_messages {queued}\n"
+            f"sys_interval 1\npersistence_location {folder}/\nuser root\n"
         )
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
@@ -37,6 +43,10 @@ class Mosquitto:
         assert self._process is not None and self._process.poll() is None, "mosquitto does not start"
         socket.create_connection(("127.0.0.1", self.port), 10).close()
         return True
+
+    def forget(self) -> None:
+        """Lose all sessions and messages, while it is stopped."""
+        (self._folder / "mosquitto.db").unlink()
 
     def stop(self) -> None:
         """Stop as a service does: what it keeps is written to disk."""

@@ -215,7 +215,7 @@ def monitor(
         outlets = _open_outlets(alerts, alert_mqtt, _broker(alert_broker or mqtt, login), webhook, tell)
         for outlet in outlets:
             stack.callback(outlet.close)
-        service = Service(watch, outlets, store=store, save_every=save_every, health=health)
+        service = Service(watch, outlets, store=store, save_every=save_every, health=health, say=tell)
         if service.restore():
             tell(f"goes on after {watch.n_windows:,} windows and {watch.n_alerts:,} alerts")
         if metrics_port is not None:

@@ -21,6 +21,7 @@ from thence.errors import ConfigError, RunError
 from thence.graph.sites import AnySystem
 from thence.monitor.alerts import Alert, format_time, tell_change, tell_violation
 from thence.monitor.batches import Batch
+from thence.monitor.gaps import Gaps
 from thence.monitor.health import STATUS, Health, bound_of
 from thence.monitor.history import Complete, History
 from thence.monitor.open_windows import OpenWindows
@@ -304,9 +305,10 @@ class Monitor:
         what += [str(self.rules.counts.n_both.tolist()), repr(self.open.aggregates), str(self.watch is not None)]
         return hashlib.sha256("\n".join(what).encode()).hexdigest()
 
-    def _parts(self) -> dict[str, OpenWindows | History | Health | DetectorWatch]:
-        parts: dict[str, OpenWindows | History | Health | DetectorWatch] = {
+    def _parts(self) -> dict[str, OpenWindows | Gaps | History | Health | DetectorWatch]:
+        parts: dict[str, OpenWindows | Gaps | History | Health | DetectorWatch] = {
             "open": self.open,
+            "gaps": self.open.gaps,
             "history": self.history,
             "health": self.health,
         }
@@ -350,6 +352,8 @@ class Monitor:
         self.roster.restore(numbers["states"])
         self._violated = arrays["violated"].copy()
         for name, part in self._parts().items():
+            if name == "gaps" and name not in numbers:
+                continue  # a state of before gaps were counted
             own = {key.removeprefix(f"{name}."): array for key, array in arrays.items() if key.startswith(f"{name}.")}
             part.restore(numbers[name], own)
 

@@ -43,6 +43,16 @@ def collect_metrics(
             "counter",
             [({"reason": k}, v) for k, v in rejected.items()],
         ),
+        "gaps_total": (
+            "Gaps between two readings of a sensor that are longer than its usual step.",
+            "counter",
+            [({}, monitor.open.gaps.total)],
+        ),
+        "gap_readings_total": (
+            "Readings that would have come in these gaps at the usual step.",
+            "counter",
+            [({}, monitor.open.gaps.missing)],
+        ),
         "windows_total": ("Windows that were checked.", "counter", [({}, monitor.n_windows)]),
         "blocks_total": ("Blocks that were tested.", "counter", [({}, health.n_blocks)]),
         "alerts_total": ("Alerts by kind.", "counter", [({"kind": k}, v) for k, v in alerts.items()]),

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from numba import njit
 
 from thence.monitor.batches import Batch, Codes, Floats, Ints
+from thence.monitor.gaps import Gaps
 from thence.readings.windows import AGGREGATES
 
 __all__ = ["FOUND", "Closed", "OpenWindows"]
@@ -110,6 +111,7 @@ class OpenWindows:
         self.latest = np.full(len(self.aggregates), NEVER, np.int64)
         self.counts = np.zeros(len(FOUND), np.int64)
         self.skipped = 0
+        self.gaps = Gaps(len(self.aggregates))
         self._counted: set[int] = set()  # sensors whose readings are counted, and that have read
         self._pending: list[Batch] = []
 
@@ -194,6 +196,8 @@ class OpenWindows:
         if not ready.any():
             return nothing
         clean = self._tidy(Batch(pending.times[ready], pending.sensors[ready], pending.values[ready]))
+        # No reading can come between these any more.
+        self.gaps.add(clean)
         return self._aggregate(clean)
 
     def _tidy(self, batch: Batch) -> Batch:

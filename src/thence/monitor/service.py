@@ -6,6 +6,7 @@ the monitor goes on as if nothing had happened.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import Counter
@@ -16,7 +17,7 @@ from typing import Any
 from thence.atomic import new_file
 from thence.errors import ConfigError, attempt
 from thence.frames import without_formulas
-from thence.monitor.alerts import Alert
+from thence.monitor.alerts import Alert, format_time
 from thence.monitor.batches import Batch
 from thence.monitor.engine import Monitor
 from thence.monitor.metrics import collect_metrics, format_metrics
@@ -25,6 +26,8 @@ from thence.monitor.sources.base import Delivery, Source
 from thence.monitor.store import Store, pack_record, unpack_record
 
 __all__ = ["Service", "write_health"]
+
+_BETWEEN_GAPS = 60.0  # seconds between two lines about readings that did not come
 
 
 class Service:
@@ -37,6 +40,7 @@ class Service:
         save_every: Number of windows after which the state is saved.
         save_seconds: Seconds after which it is saved if anything came since.
         health: A file for the health of all rules, written after each block that was tested and at the end.
+        say: Called with a sentence when readings of a live source did not come.
     """
 
     def __init__(
@@ -48,6 +52,7 @@ class Service:
         save_every: int = 100,
         save_seconds: float = 60.0,
         health: Path | None = None,
+        say: Callable[[str], None] = lambda _: None,
     ) -> None:
         if health is not None:
             _require_suffix(health)
@@ -59,6 +64,7 @@ class Service:
         self._delivered = 0
         self._saved_windows, self._saved_at, self._unsaved = 0, time.monotonic(), False
         self._told_blocks = 0
+        self._say, self._said_at, self._tell_gaps = say, -math.inf, False
         self._lock = threading.Lock()
         self._source_facts: Callable[[], dict[str, float]] = dict
 
@@ -99,6 +105,7 @@ class Service:
             finish: Whether the source is complete when it ends, so that the last windows are closed.
         """
         self._source_facts = source.facts
+        self._tell_gaps = source.needs_journal
         for delivery in source.deliveries(stop, self.position):
             if self.store is not None and source.needs_journal and (len(delivery.batch) or delivery.rejected):
                 self.store.append(self._record(delivery))
@@ -110,6 +117,7 @@ class Service:
                 alerts = self.monitor.finish()
             self._unsaved = True
             self._send(alerts)
+        self._say_gaps(at_once=True)
         self.save()
         self._write_health(force=True)
 
@@ -126,7 +134,22 @@ class Service:
             self.position = delivery.position
         self._unsaved = self._unsaved or bool(len(delivery.batch) or delivery.rejected)
         self._send(alerts)
+        self._say_gaps()
         self._write_health()
+
+    def _say_gaps(self, *, at_once: bool = False) -> None:
+        """Say which readings of a live source did not come: one line for many sensors, and at most one a minute."""
+        now = time.monotonic()
+        if not self._tell_gaps or not (at_once or now - self._said_at >= _BETWEEN_GAPS):
+            return
+        found = self.monitor.open.gaps.take_new()
+        if found is None:
+            return
+        self._said_at = now
+        self._say(
+            f"readings did not come: about {found.missing:,} of {found.sensors:,} "
+            f"sensor{'' if found.sensors == 1 else 's'} between {format_time(found.start)} and {format_time(found.end)}"
+        )
 
     def _send(self, alerts: Sequence[Alert]) -> None:
         self.alerts.update(alert.kind for alert in alerts)

@@ -1,7 +1,9 @@
 """Readings from an MQTT broker, each acknowledged when it is safe on disk.
 
 The session of the client outlives the connection, so the broker keeps messages (quality of service 1) while the monitor
-is away. If the broker goes away, the client connects again, after 1, 2, 4, … up to 60 seconds.
+is away, as many as it is set to. If the broker goes away, the client connects again, after 1, 2, 4, … up to 60 seconds.
+What was lost is said as far as the protocol shows it: a session that the broker no longer has, and the number of
+messages that it has dropped, which mosquitto publishes.
 """
 
 from __future__ import annotations
@@ -9,11 +11,12 @@ from __future__ import annotations
 import queue
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from threading import Event
 from typing import Any, NamedTuple
 
 from thence.errors import ConfigError, require
+from thence.monitor.alerts import format_time
 from thence.monitor.batches import Batch, Roster
 from thence.monitor.messages import MessageFormat, Row, read_message
 from thence.monitor.sources.base import Delivery
@@ -26,6 +29,10 @@ _AT_ONCE = 10_000
 _PAUSE = 0.002  # seconds without a message after which those that came are taken, so that one write serves many
 _IDLE = 1.0
 _LONGEST_WAIT = 60
+_KEEPALIVE = 30  # seconds; a connection that is lost is noticed after one and a half of these at the latest
+DROPPED = "$SYS/broker/publish/messages/dropped"
+"""Where mosquitto publishes how many messages it has dropped since it was started, of all its clients."""
+_BETWEEN_LINES = 60.0  # seconds between two lines about messages that the broker dropped
 
 
 class _Message(NamedTuple):
@@ -119,7 +126,7 @@ class MqttSource:
         roster: The sensors.
         form: How messages name things.
         client_id: The name of the session; empty for one that ends with the connection.
-        say: Called with a sentence when the connection is made or lost.
+        say: Called with a sentence when the connection is made or lost, and when messages were lost.
     """
 
     needs_journal = True
@@ -135,34 +142,76 @@ class MqttSource:
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._broker, self._topic, self._roster, self._form, self._say = broker, topic, roster, form, say
-        self._client = broker.client(client_id, keep_session=bool(client_id))
+        self._keeps_session = bool(client_id)
+        self._client = broker.client(client_id, keep_session=self._keeps_session)
         self._waiting: queue.Queue[_Message] = queue.Queue(_MOST_WAITING)
         self._bytes, self._closing = 0, False
-        self.connected, self.connections = False, 0
+        self.connected, self.connections, self.sessions_lost = False, 0, 0
+        self.drops = Drops()
+        self._seen: int | None = None  # until when nothing was lost: microseconds of the clock
+        self._subscribing: dict[int, str] = {}
+        self._asks_drops = True
         self._client.on_connect = self._on_connect
         self._client.on_disconnect = self._on_disconnect
+        self._client.on_subscribe = self._on_subscribe
         self._client.on_message = self._on_message
+        self._client.message_callback_add(DROPPED, self._on_dropped)
 
     def facts(self) -> dict[str, float]:
-        """Return whether the broker is connected, how often it was, and how many messages wait."""
+        """Return numbers about the connection, how many messages wait, and what was lost."""
         return {
             "connected": float(self.connected),
             "connections": float(self.connections),
             "waiting": float(self._waiting.qsize()),
+            "sessions_lost": float(self.sessions_lost),
+            "dropped": float(self.drops.total),
         }
 
-    def _on_connect(self, client: Any, _data: Any, _flags: Any, reason: Any, _properties: Any) -> None:
+    def _on_connect(self, client: Any, _data: Any, flags: Any, reason: Any, _properties: Any) -> None:
         if reason.is_failure:
             self._say(f"the broker {self._broker} refuses the connection: {reason}; trying again")
             return
         self.connected, self.connections = True, self.connections + 1
-        client.subscribe(self._topic, qos=1)
-        self._say(f"connected to the broker {self._broker}, topic {self._topic}")
+        self._subscribing = {client.subscribe(self._topic, qos=1)[1]: self._topic}
+        if self._asks_drops:
+            self._subscribing[client.subscribe(DROPPED, qos=0)[1]] = DROPPED
+        if self._seen is not None and not flags.session_present:
+            self.sessions_lost += 1
+            why = "the broker has lost the session" if self._keeps_session else "the session ends with the connection"
+            between = f"between {format_time(self._seen)} and {format_time(_now())}"
+            self._say(f"messages {between} may be lost: {why}")
+        self._seen = _now()
+
+    def _on_subscribe(self, _client: Any, _data: Any, mid: int, reasons: Any, _properties: Any) -> None:
+        topic = self._subscribing.pop(mid, None)
+        if topic != self._topic:
+            return
+        if any(reason.is_failure for reason in reasons):
+            self._say(f"the broker {self._broker} refuses the topic {topic}: no messages will come")
+        else:
+            # Only from now on does the broker send or keep messages.
+            self._say(f"connected to the broker {self._broker}, topic {topic}")
 
     def _on_disconnect(self, _client: Any, _data: Any, _flags: Any, reason: Any, _properties: Any) -> None:
         if self.connected:
             self._say(f"the connection to the broker {self._broker} is lost ({reason}); trying again")
-        self.connected = False
+            if self._seen is not None:
+                self._seen = max(self._seen, _now() - _KEEPALIVE * 1_500_000)
+        # Some brokers hang up when a client asks for what they do not have.
+        self._asks_drops = self._asks_drops and DROPPED not in self._subscribing.values()
+        self.connected, self._subscribing = False, {}
+
+    def _on_dropped(self, _client: Any, _data: Any, message: Any) -> None:
+        self.drops.add(bytes(message.payload[:_LARGEST]))
+        self._say_drops()
+
+    def _say_drops(self, *, at_once: bool = False) -> None:
+        number = self.drops.take_new(time.monotonic(), at_once=at_once)
+        if number:
+            self._say(
+                f"the broker {self._broker} has dropped {number:,} messages of its clients, perhaps of this one: "
+                "raise its max_queued_messages"
+            )
 
     def _on_message(self, _client: Any, _data: Any, message: Any) -> None:
         # While many messages wait, the thread that reads from the broker waits too, and the broker with it.
@@ -179,8 +228,11 @@ class MqttSource:
 
         Args:
             stop: Set when the monitor is to stop.
-            position: Not used: the broker keeps what was not acknowledged.
+            position: When the monitor was last connected, and how many messages the broker had dropped by then. The
+                broker knows where to go on: it keeps what was not acknowledged.
         """
+        if isinstance(position, Mapping):
+            self._seen, self.drops.last = position["seen"], position["dropped"]
         if not self._connect(stop):
             return
         self._client.loop_start()
@@ -192,13 +244,14 @@ class MqttSource:
             self._closing = True
             self._client.disconnect()
             self._client.loop_stop()
+            self._say_drops(at_once=True)
 
     def _connect(self, stop: Event) -> bool:
         """Connect for the first time, unless it is time to stop; later the client does so itself."""
         wait = 1
         while not stop.is_set():
             try:
-                self._client.connect(self._broker.host, self._broker.port, keepalive=30)
+                self._client.connect(self._broker.host, self._broker.port, keepalive=_KEEPALIVE)
             except OSError as error:
                 self._say(f"the broker {self._broker} cannot be reached ({error}); trying again in {wait} s")
                 stop.wait(wait)
@@ -219,7 +272,8 @@ class MqttSource:
         rows: list[Row] = []
         rejected: Counter[str] = Counter()
         self._bytes -= sum(len(message.payload) for message in messages)
-        now = time.time_ns() // 1_000
+        now = _now()
+        position = {"seen": now if self.connected else self._seen, "dropped": self.drops.last}
         for message in messages:
             found = read_message(
                 message.payload, self._roster, self._form, topic=message.topic, subscription=self._topic, now=now
@@ -235,7 +289,57 @@ class MqttSource:
                 if message.qos:
                     self._client.ack(message.mid, message.qos)
 
-        return Delivery(Batch.of(rows), rejected, None, acknowledge)
+        return Delivery(Batch.of(rows), rejected, position, acknowledge)
+
+
+class Drops:
+    """How many messages a broker has dropped.
+
+    ``last`` is the number that the broker told last, since it was started; ``total`` is what was added since the first
+    number.
+
+    Examples:
+        >>> drops = Drops()
+        >>> for payload in (b"10", b"10", b"17", b"2"):  # the broker was started again before the last one
+        ...     drops.add(payload)
+        >>> drops.total, drops.take_new(0.0), drops.take_new(99.0)
+        (9, 9, 0)
+    """
+
+    def __init__(self) -> None:
+        self.last: int | None = None
+        self.total = 0
+        self._said, self._said_at = 0, -_BETWEEN_LINES
+
+    def add(self, payload: bytes) -> None:
+        """Take a number that the broker tells; anything else is ignored.
+
+        Args:
+            payload: The message.
+        """
+        if not payload.isdigit() or len(payload) > 18:
+            return
+        number = int(payload)
+        if self.last is not None:
+            self.total += number - self.last if number >= self.last else number
+        self.last = number
+
+    def take_new(self, now: float, *, at_once: bool = False) -> int:
+        """Return how many messages to say were dropped: 0 for none, and for less than a minute since the last time.
+
+        Args:
+            now: Seconds of a clock.
+            at_once: Whether not to wait for a minute.
+        """
+        number = self.total - self._said
+        if not number or not (at_once or now - self._said_at >= _BETWEEN_LINES):
+            return 0
+        self._said, self._said_at = self.total, now
+        return number
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000
 
 
 def _topic(message: Any) -> str:
