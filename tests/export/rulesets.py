@@ -67,6 +67,12 @@ def _makes_sense(item: Item) -> bool:
     return not isinstance(item.value, float) or abs(item.value) < 1e300
 
 
+def _with_pattern(rule: Rule) -> Rule:
+    """Variables belong to a pattern."""
+    lifted = any(item.feature.role is Role.VARIABLE for item in (*rule.antecedent, rule.consequent))
+    return replace(rule, pattern=PATTERN) if lifted else rule
+
+
 @st.composite
 def rule_sets(draw: st.DrawFn) -> RuleSet:
     """Rule sets of arbitrary items, with names and values that no format likes."""
@@ -79,7 +85,7 @@ def rule_sets(draw: st.DrawFn) -> RuleSet:
                 usual,
                 st.sampled_from(["", PATTERN]),
                 st.just("somewhere"),
-            ),
+            ).map(_with_pattern),
             max_size=5,
         )
     )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
+import thence as th
 from thence.counting.recount import count_rules_of
 from thence.errors import ConfigError
 from thence.miners.exact.miner import Exact
@@ -204,3 +206,41 @@ def test_a_negative_number_of_rules_is_an_error() -> None:
     # -1 gave no rules, in silence.
     with pytest.raises(ConfigError, match="the number of rules must be at least 0, got -1"):
         RuleSet.empty().top(-1)
+
+
+def test_columns_of_another_length_are_refused_whoever_builds_the_set() -> None:
+    """Regression: a column that was too short failed with an ``IndexError`` far from where it was made."""
+    whole = RuleSet(
+        (Item.is_(Feature("a"), "x"), Item.is_(Feature("b"), "y")),
+        np.array([[0], [1]]),
+        np.array([1, 0]),
+        Counts.from_matrix([[10, 4, 5, 3]] * 2),
+        (("(p:Pipe)", "for every pipe"),),
+        np.array([0, -1]),
+        {"score": np.array([0.5, 0.25])},
+    )
+    for changes, message in (
+        ({"extras": {"score": np.array([0.5])}}, "'score' has 1 entries for 2 rules"),
+        ({"extras": {"score": np.array(0.5)}}, "'score' has a single value for 2 rules"),
+        ({"counts": whole.counts[:1]}, "'counts' has 1 entries for 2 rules"),
+        ({"antecedents": np.array([[0]])}, "'antecedents' has 1 entries for 2 rules"),
+        ({"antecedents": np.array([0, 1])}, "must be a matrix"),
+        ({"antecedents": np.array([[0], [2]])}, "'antecedents' is outside of -1 to 1"),
+        ({"consequents": np.array([0, -1])}, "'consequents' is outside of 0 to 1"),
+        ({"pattern_of": np.array([0])}, "'pattern_of' has 1 entries for 2 rules"),
+        ({"pattern_of": np.array([0, 1])}, "'pattern_of' is outside of -1 to 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            replace(whole, **changes)
+
+
+def test_rules_whose_table_is_gone_have_no_coverage(tmp_path: Path) -> None:
+    """Regression: a coverage that is not known was written as null, and could not be read again."""
+    rules = RuleSet(
+        (Item.is_(Feature("a"), "x"), Item.is_(Feature("b"), "y")),
+        np.array([[0]]),
+        np.array([1]),
+        Counts.from_matrix([[9, 4, 5, 3]]),
+    )
+    again = th.read_rules(th.write_rules(rules, tmp_path / "rules.json"))
+    assert rules.data_coverage is None and again.data_coverage is None

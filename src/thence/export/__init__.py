@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from thence.atomic import new_file
-from thence.errors import ConfigError, InputError, door, quote
+from thence.errors import ConfigError, InputError, PatternError, door, quote
 from thence.export.format import Format
 from thence.rules.ruleset import RuleSet
 from thence.settings.registry import Registry
@@ -138,6 +138,10 @@ def read_rules(path: str | Path, *, format: str | None = None) -> RuleSet:
             raise InputError(
                 f"the rules are incomplete or damaged: {quote(error.args[0])} is missing", where=str(path)
             ) from error
+        except (InputError, ConfigError, PatternError) as error:
+            if error.where is not None and error.where.startswith(str(path)):
+                raise
+            raise InputError(f"the rules are incomplete or damaged: {error}", where=str(path)) from error
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -6,19 +6,23 @@ files. Nothing here writes a file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from types import NoneType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from thence.rules.items import Item
+from thence.errors import ThenceError, quote
+from thence.rules.item_text import parse_item
+from thence.rules.items import Item, Role
 from thence.rules.measures import Counts
 from thence.rules.ruleset import COUNT_FIELDS, RuleSet
 
-__all__ = ["Columns", "counts_from", "told_from"]
+__all__ = ["Columns", "counts_from", "extra_column", "item_from", "reading", "require_places", "told_from"]
 
 Indices = npt.NDArray[np.int32]
 
@@ -90,11 +94,84 @@ class Columns:
             yield self.rules.rule(rule).english
 
 
+@contextmanager
+def reading(part: Callable[[], str]) -> Iterator[None]:
+    """Turn whatever is wrong within a block into a ``ValueError`` that says in which part of the file it is.
+
+    Args:
+        part: Returns the part that is being read, such as ``rule 7``.
+
+    Examples:
+        >>> with reading(lambda: "rule 7"):
+        ...     {}["antecedent"]
+        Traceback (most recent call last):
+        ValueError: rule 7: 'antecedent' is missing
+    """
+    try:
+        yield
+    except KeyError as error:
+        raise ValueError(f"{part()}: {quote(error.args[0])} is missing") from error
+    except (ThenceError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+        raise ValueError(f"{part()}: {error}") from error
+
+
+def item_from(record: Mapping[str, Any], *, text: str | None = None) -> Item:
+    """An item of a file of rules; raise ``ValueError`` if it is not the one that its text names."""
+    item = Item.from_dict(dict(record))
+    named = str(item) if text is None else text
+    # The text of a statement leaves out what its conditions repeat.
+    if (named != str(item) or item.feature.where) and parse_item(named) != item:
+        raise ValueError("the item is not the one that its text names")
+    return item
+
+
+def extra_column(name: str, values: Sequence[Any]) -> npt.NDArray[Any]:
+    """A column from the values of a file of rules: of numbers, of strings or of booleans; null is a missing value.
+
+    Raises:
+        ValueError: If there is any other value, or values of several kinds.
+
+    Examples:
+        >>> extra_column("places", [1, 2]).dtype.kind, extra_column("where", ["a", None]).tolist()
+        ('i', ['a', None])
+    """
+    for r, value in enumerate(values):
+        if not isinstance(value, (bool, int, float, str, NoneType)):
+            raise ValueError(f"rule {r + 1}: '{name}' must be a number, a string or a boolean, got {quote(value)}")
+    kinds = {_kind(value) for value in values} - {NoneType}
+    if len(kinds) > 1:
+        raise ValueError(f"the column '{name}' has values of several kinds")
+    if kinds <= {float}:
+        whole = all(isinstance(value, int) for value in values)
+        return np.array([np.nan if v is None else v for v in values], dtype=np.int64 if whole else np.float64)
+    return np.array(values)
+
+
+def _kind(value: object) -> type:
+    return float if isinstance(value, (int, float)) and not isinstance(value, bool) else type(value)
+
+
+def require_places(rules: RuleSet) -> RuleSet:
+    """Return rules of a file; raise ``ValueError`` if one has variables, but not the pattern that they belong to."""
+    variables = np.array([*(item.feature.role is Role.VARIABLE for item in rules.items), False])
+    lifted = variables[rules.consequents] | variables[rules.antecedents].any(axis=1)
+    alone = lifted if rules.pattern_of is None else lifted & (rules.pattern_of < 0)
+    if alone.any():
+        raise ValueError(f"rule {int(np.argmax(alone)) + 1}: has variables, but no pattern")
+    return rules
+
+
 def told_from(record: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Facts and notes of a file of rules; raise ``ValueError`` if they are not a table and a list of texts."""
     facts, notes = record["facts"], record["notes"]
     if not isinstance(facts, dict):
         raise ValueError("'facts' must be a table")
+    for name in ("data_coverage", "n_transactions", "n_features", "n_items"):
+        if isinstance(facts.get(name), bool) or not isinstance(facts.get(name), (int, float, NoneType)):
+            raise ValueError(f"the fact '{name}' must be a number")
+    for name, kind in (("sites", list), ("places", dict), ("refine", dict)):
+        if not isinstance(facts.get(name, kind()), kind):
+            raise ValueError(f"the fact '{name}' has a wrong type")
     if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
         raise ValueError("'notes' must be a list of texts")
     return facts, tuple(notes)
@@ -103,12 +180,13 @@ def told_from(record: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...
 def counts_from(columns: dict[str, Any]) -> Counts:
     """Counts from lists or arrays, by the names in ``COUNT_FIELDS``; raise ``ValueError`` if no table can have them."""
     given = {name: np.asarray(columns[name]) for name in COUNT_FIELDS}
-    if any(array.size and array.dtype.kind not in "iu" for array in given.values()):
+    booleans = any(isinstance(column, list) and any(type(one) is bool for one in column) for column in columns.values())
+    if booleans or any(array.size and array.dtype.kind not in "iu" for array in given.values()):
         raise ValueError("counts must be integers")
     counts = Counts(**{name: array.astype(np.int64) for name, array in given.items()})
     least = np.minimum(counts.n_antecedent, counts.n_consequent)
     most = counts.n_antecedent + counts.n_consequent - counts.n_both
     possible = (counts.n_both >= 0) & (counts.n_both <= least) & (most <= counts.n) & (counts.n <= counts.n_rows)
     if not possible.all():
-        raise ValueError(f"the counts of rule {int(np.argmin(possible))} are not those of any table")
+        raise ValueError(f"the counts of rule {int(np.argmin(possible)) + 1} are not those of any table")
     return counts

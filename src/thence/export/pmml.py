@@ -11,14 +11,23 @@ import json
 import math
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from thence.errors import InputError, door
-from thence.export.columns import Columns, counts_from
+from thence.errors import InputError, door, quote
+from thence.export.columns import (
+    Columns,
+    counts_from,
+    extra_column,
+    item_from,
+    reading,
+    require_places,
+    told_from,
+)
 from thence.export.format import Format
 from thence.rules.item_text import parse_item
 from thence.rules.items import Item
@@ -26,6 +35,8 @@ from thence.rules.ruleset import COUNT_FIELDS, Rule, RuleSet
 from thence.settings.documents import check_xml, parse_json
 
 __all__ = ["FORMAT", "read", "write"]
+
+T = TypeVar("T")
 
 _NAMESPACE = "http://www.dmg.org/PMML-4_4"
 _DEEPEST = 100  # elements of a PMML file are within few others
@@ -119,7 +130,7 @@ def _add_extension(element: ET.Element, name: str, value: Any) -> None:
 def _read_extension(element: ET.Element, name: str) -> Any:
     for found in element.findall(f"{{{_NAMESPACE}}}Extension"):
         if found.get("extender") == "thence" and found.get("name") == name:
-            return parse_json(found.get("value", "null"), where=f"Extension '{name}'", error=InputError)
+            return parse_json(found.attrib["value"], where=f"Extension '{name}'", error=InputError)
     return None
 
 
@@ -136,45 +147,72 @@ def read(path: Path) -> RuleSet:
     if model is None:
         raise InputError("no PMML 4.4 AssociationModel in the file", where=str(path))
 
-    def children(parent: ET.Element, name: str) -> list[ET.Element]:
-        return parent.findall(f"{{{_NAMESPACE}}}{name}")
-
-    items = {element.attrib["id"]: _item(element) for element in children(model, "Item")}
-    itemsets = {
-        element.attrib["id"]: tuple(items[ref.attrib["itemRef"]] for ref in children(element, "ItemRef"))
-        for element in children(model, "Itemset")
-    }
+    items = _by_id(model, "Item", _item)
+    itemsets = _by_id(model, "Itemset", lambda element: _members(element, items))
+    _require_number(model, "numberOfItems", len(items))
+    _require_number(model, "numberOfItemsets", len(itemsets))
     rules: list[Rule] = []
-    counts: dict[str, list[int]] = {name: [] for name in COUNT_FIELDS}
-    extras: dict[str, list[Any]] = {}
-    for element in children(model, "AssociationRule"):
-        counted = _read_extension(element, "counts")
-        consequent = itemsets[element.attrib["consequent"]]
-        if counted is None or len(consequent) != 1:
-            raise InputError(
-                f"rule {element.get('id', len(rules) + 1)} has no counts, or not exactly one consequent",
-                where=str(path),
-                hint="only PMML files written by Thence can be read",
-            )
-        pattern = _read_extension(element, "pattern") or {}
-        rules.append(Rule(itemsets[element.attrib["antecedent"]], consequent[0], **pattern))
-        for name in COUNT_FIELDS:
-            counts[name].append(counted[name])
-        for name, value in (_read_extension(element, "extras") or {}).items():
-            extras.setdefault(name, []).append(value)
-    about = _read_extension(model, "about") or {"facts": {}, "notes": []}
-    return RuleSet.from_rules(
-        rules,
-        counts_from(counts),
-        extras={name: np.array(values) for name, values in extras.items()},
-        facts=about["facts"],
-        notes=tuple(about["notes"]),
+    counts: list[dict[str, Any]] = []
+    extras: list[dict[str, Any]] = []
+    element = model
+    with reading(lambda: f"rule {element.get('id', len(rules) + 1)}"):
+        for element in _children(model, "AssociationRule"):
+            counted = _read_extension(element, "counts")
+            consequent = itemsets[element.attrib["consequent"]]
+            if counted is None or len(consequent) != 1:
+                raise ValueError("no counts, or not exactly one consequent; only PMML written by Thence can be read")
+            pattern = _read_extension(element, "pattern") or {}
+            if not all(isinstance(text, str) for text in pattern.values()):
+                raise ValueError("'pattern' must hold strings")
+            rules.append(Rule(itemsets[element.attrib["antecedent"]], consequent[0], **pattern))
+            counts.append({name: counted[name] for name in COUNT_FIELDS})
+            extras.append(_read_extension(element, "extras") or {})
+            if extras[-1].keys() != extras[0].keys():
+                raise ValueError("'extras' has other columns than that of the first rule")
+    _require_number(model, "numberOfRules", len(rules))
+    facts, notes = told_from(_read_extension(model, "about") or {})
+    return require_places(
+        RuleSet.from_rules(
+            rules,
+            counts_from({name: [one[name] for one in counts] for name in COUNT_FIELDS}),
+            extras={name: extra_column(name, [one[name] for one in extras]) for name in (extras or [{}])[0]},
+            facts=facts,
+            notes=notes,
+        )
     )
 
 
+def _children(parent: ET.Element, name: str) -> list[ET.Element]:
+    return parent.findall(f"{{{_NAMESPACE}}}{name}")
+
+
+def _by_id(model: ET.Element, name: str, read: Callable[[ET.Element], T]) -> dict[str, T]:
+    """The elements of a name, read one by one, by their ids."""
+    found: dict[str, T] = {}
+    element = model
+    with reading(lambda: f"{name} {element.get('id', '')}"):
+        for element in _children(model, name):
+            if element.attrib["id"] in found:
+                raise ValueError("the id occurs twice")
+            found[element.attrib["id"]] = read(element)
+    return found
+
+
+def _members(itemset: ET.Element, items: Mapping[str, Item]) -> tuple[Item, ...]:
+    members = tuple(items[ref.attrib["itemRef"]] for ref in _children(itemset, "ItemRef"))
+    _require_number(itemset, "numberOfItems", len(members))
+    return members
+
+
+def _require_number(element: ET.Element, name: str, found: int) -> None:
+    """Raise unless there are as many parts as an element says, if it says so."""
+    if element.get(name, str(found)) != str(found):
+        raise ValueError(f"{name} is {quote(element.get(name))}, but {found:,} were found")
+
+
 def _item(element: ET.Element) -> Item:
-    known = _read_extension(element, "item")
-    return Item.from_dict(known) if known is not None else parse_item(element.attrib["value"])
+    known, text = _read_extension(element, "item"), element.attrib["value"]
+    return parse_item(text) if known is None else item_from(known, text=None if "\ufffd" in text else text)
 
 
 FORMAT = Format("pmml", (".pmml", ".xml"), "PMML 4.4 AssociationModel, for rule engines", write, read)

@@ -14,10 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from thence.errors import InputError
-from thence.export.columns import Columns, counts_from, told_from
+from thence.errors import InputError, quote
+from thence.export.columns import (
+    Columns,
+    counts_from,
+    extra_column,
+    item_from,
+    reading,
+    require_places,
+    told_from,
+)
 from thence.export.format import Format
-from thence.rules.items import Item
 from thence.rules.ruleset import COUNT_FIELDS, RuleSet
 from thence.settings.documents import parse_json, read_text
 
@@ -118,31 +125,40 @@ def read(path: Path) -> RuleSet:
             where=str(path),
             hint="update Thence",
         )
+    listed, extras, patterns = data["rules"], data["extras"], data["patterns"]
+    if data.get("count", len(listed)) != len(listed):
+        raise ValueError(f"the file has {len(listed):,} rules, but says {quote(data['count'])}")
+    if not all(isinstance(text, str) for text in (*patterns, *patterns.values())):
+        raise ValueError("'patterns' must have a string for each pattern")
+    items = []
+    for text, record in data["items"].items():
+        with reading(lambda text=text: f"item {quote(text)}"):  # type: ignore[misc]
+            items.append(item_from(record, text=text))
     numbers = {text: at for at, text in enumerate(data["items"])}
-    listed = data["rules"]
+    order = {text: at for at, text in enumerate(patterns)} | {"": -1}
     width = max((len(rule["antecedent"]) for rule in listed), default=1)
     antecedents = np.full((len(listed), max(width, 1)), -1, np.int32)
-    for r, rule in enumerate(listed):
-        antecedents[r, : len(rule["antecedent"])] = [numbers[text] for text in rule["antecedent"]]
-    patterns = tuple(data["patterns"].items())
-    order = {text: at for at, (text, _) in enumerate(patterns)}
-    return RuleSet(
-        tuple(Item.from_dict(item) for item in data["items"].values()),
+    consequents, pattern_of = np.empty(len(listed), np.int32), np.empty(len(listed), np.int32)
+    r = 0
+    with reading(lambda: f"rule {r + 1}"):
+        for r, rule in enumerate(listed):
+            antecedents[r, : len(rule["antecedent"])] = [numbers[text] for text in rule["antecedent"]]
+            consequents[r] = numbers[rule["consequent"]]
+            pattern_of[r] = order[rule.get("pattern", "")]
+            if rule.get("extras", {}).keys() != set(extras):
+                raise ValueError("'extras' has other columns than the file")
+        counts = {name: [rule[name] for rule in listed] for name in COUNT_FIELDS}
+    rules = RuleSet(
+        tuple(items),
         antecedents,
-        np.array([numbers[rule["consequent"]] for rule in listed], np.int32),
-        counts_from({name: [rule[name] for rule in listed] for name in COUNT_FIELDS}),
-        patterns,
-        np.array([order.get(rule.get("pattern", ""), -1) for rule in listed], np.int32) if patterns else None,
-        {name: _extra_column([rule["extras"][name] for rule in listed]) for name in data["extras"]},
+        consequents,
+        counts_from(counts),
+        tuple(patterns.items()),
+        pattern_of if patterns else None,
+        {name: extra_column(name, [rule["extras"][name] for rule in listed]) for name in extras},
         *told_from(data),
     )
-
-
-def _extra_column(values: list[Any]) -> np.ndarray[Any, Any]:
-    if all(value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)) for value in values):
-        whole = all(isinstance(value, int) for value in values)
-        return np.array([np.nan if v is None else v for v in values], dtype=np.int64 if whole else np.float64)
-    return np.array(values)
+    return require_places(rules)
 
 
 FORMAT = Format("json", (".json",), "complete and exact, for programs", write, read)

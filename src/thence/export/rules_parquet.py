@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.errors import InputError, quote
-from thence.export.columns import Columns, counts_from, told_from
+from thence.export.columns import Columns, counts_from, item_from, require_places, told_from
 from thence.export.format import Format
-from thence.rules.items import Item
 from thence.rules.measures import MEASURES
 from thence.rules.ruleset import COUNT_FIELDS, RuleSet
 
@@ -120,23 +119,35 @@ def read(path: Path) -> RuleSet:
         table = pl.read_parquet(path, columns=wanted)
     except foreign as error:
         raise InputError(f"not a readable Parquet file ({quote(error)[1:-1]})", where=str(path)) from error
-    items = tuple(Item.from_dict(item) for item in about["items"])
+    others = set(pl.read_parquet_schema(path)) - {*wanted, *MEASURES, "english"}
+    if others:
+        raise ValueError(f"the column {quote(min(others))} is not in the list of columns")
+    items = tuple(item_from(item) for item in about["items"])
     number = {str(item): at for at, item in enumerate(items)}
     patterns = tuple((text, place) for text, place in about["patterns"])
+    if not all(isinstance(text, str) for pattern in patterns for text in pattern):
+        raise ValueError("'patterns' must hold strings")
     order = {text: at for at, (text, _) in enumerate(patterns)}
     antecedents, consequents = _antecedents(table["antecedents"], number), _positions(table["consequents"], number)
     if (consequents < 0).any() or ((antecedents >= 0).sum(axis=1) != table["antecedents"].list.len().to_numpy()).any():
         raise InputError("the rules are damaged: an item is not in the list of items", where=str(path))
-    return RuleSet(
+    rules = RuleSet(
         items,
         antecedents,
         consequents,
         counts_from({name: table[name].to_numpy() for name in COUNT_FIELDS}),
         patterns,
         _positions(table["pattern"], order) if patterns else None,
-        {name: table[name].to_numpy() for name in about["extras"]},
+        {name: _extra_column(table[name]) for name in about["extras"]},
         *told_from(about),
     )
+    return require_places(rules)
+
+
+def _extra_column(series: pl.Series) -> npt.NDArray[Any]:
+    if series.dtype.is_nested() or series.dtype.is_temporal():
+        raise ValueError(f"the column '{series.name}' must hold numbers, strings or booleans, got {series.dtype}")
+    return series.to_numpy()
 
 
 def _antecedents(lists: pl.Series, number: dict[str, int]) -> Indices:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -92,6 +93,10 @@ class Interval:
             data: The dict that ``to_dict`` returned.
         """
         low, high = data["low"], data["high"]
+        for name in ("low", "high", "at"):
+            end = data.get(name)
+            if isinstance(end, bool) or not isinstance(end, (int, float, NoneType)):
+                raise ValueError(f"the field '{name}' of an interval must be a number")
         return Interval(-math.inf if low is None else low, math.inf if high is None else high, data.get("at"))
 
     def __str__(self) -> str:

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from thence.display.plots import plot_rules
 from thence.display.rules import format_measure, format_percent, rule_html, rules_html
-from thence.errors import ConfigError, nearest, quote
+from thence.errors import ConfigError, nearest, quote, require
 from thence.rules.bounds import is_within
 from thence.rules.english import format_number, format_rule
 from thence.rules.extra_columns import EXTRA_COLUMNS
@@ -138,6 +138,8 @@ class Rule:
 class RuleSet:
     """Rules with exact counts, as columns.
 
+    Every column has one entry per rule; this is checked, whoever builds the set.
+
     Args:
         items: The distinct items of the rules.
         antecedents: Positions in ``items``, one row per rule; −1 fills short antecedents.
@@ -152,6 +154,10 @@ class RuleSet:
         ending: How the search ended.
         ordered: Whether the rules are in an order that ``top`` keeps.
         grouped: Whether rules about the same quantities are told together, as in a digest.
+
+    Raises:
+        ValueError: If a column has another number of entries than there are rules, or a position is not in ``items`` or
+            ``patterns``.
 
     Examples:
         >>> from thence.rules.items import Feature
@@ -182,6 +188,20 @@ class RuleSet:
     def __post_init__(self) -> None:
         object.__setattr__(self, "antecedents", np.asarray(self.antecedents, dtype=np.int32))
         object.__setattr__(self, "consequents", np.asarray(self.consequents, dtype=np.int32))
+        if self.antecedents.ndim != 2 or self.consequents.ndim != 1:
+            raise ValueError("antecedents must be a matrix (rules × items), and consequents a list")
+        columns: dict[str, Any] = {"antecedents": self.antecedents, "counts": self.counts}
+        if self.pattern_of is not None:
+            columns["pattern_of"] = self.pattern_of
+        for name, column in {**columns, **self.extras}.items():
+            size = np.shape(column)[:1] if name in self.extras or name == "pattern_of" else (len(column),)
+            if size != (len(self),):
+                told = f"{size[0]:,} entries" if size else "a single value"
+                raise ValueError(f"the column '{name}' has {told} for {len(self):,} rules")
+        _require_positions("antecedents", self.antecedents, -1, len(self.items))
+        _require_positions("consequents", self.consequents, 0, len(self.items))
+        if self.pattern_of is not None:
+            _require_positions("pattern_of", self.pattern_of, -1, len(self.patterns))
 
     @staticmethod
     def empty(*notes: str, facts: Mapping[str, Any] | None = None) -> RuleSet:
@@ -484,7 +504,8 @@ class RuleSet:
     def data_coverage(self) -> float | None:
         """The share of rows in which at least one antecedent holds; ``None`` if the table is not at hand."""
         if "data_coverage" in self.facts:
-            return float(self.facts["data_coverage"])
+            told = self.facts["data_coverage"]
+            return None if told is None else float(told)
         if len(self) == 0:
             return 0.0
         return self.coverage_of(self) if self.coverage_of is not None else None
@@ -543,9 +564,11 @@ class RuleSet:
 
         Args:
             exact: Give items in their exact form, which ``parse_item`` reads.
-        """
-        import pandas as pd
 
+        Raises:
+            MissingExtraError: If pandas is not installed.
+        """
+        pandas = require("pandas", extra="pandas")
         texts = [str(item) for item in self.items] if exact else short_items(self.items)
         frame: dict[str, Any] = {
             "antecedents": [frozenset(texts[i] for i in row if i >= 0) for row in self.antecedents],
@@ -553,7 +576,7 @@ class RuleSet:
         }
         frame |= {theirs: self.measure(ours) for theirs, ours in MLXTEND_COLUMNS.items()}
         frame |= dict(self.extras)
-        return pd.DataFrame(frame)
+        return cast("pd.DataFrame", pandas.DataFrame(frame))
 
     def applies(self, frame: Any) -> npt.NDArray[np.bool_]:
         """Return which rules apply to which rows of a data frame: whose antecedent holds there.
@@ -764,6 +787,12 @@ MLXTEND_COLUMNS = {
     "certainty": "certainty",
     "kulczynski": "kulczynski",
 }
+
+
+def _require_positions(name: str, positions: Indices, low: int, end: int) -> None:
+    """Raise unless positions are at least ``low`` and below ``end``."""
+    if positions.size and not low <= int(positions.min()) <= int(positions.max()) < end:
+        raise ValueError(f"a position in '{name}' is outside of {low} to {end - 1}")
 
 
 def _is_about(item: Item, kind: str) -> bool:
