@@ -100,7 +100,7 @@ def require_picture(path: str | Path) -> str:
     if suffix not in _SUFFIXES:
         raise ConfigError(f"a picture cannot be written as '{target.name}'", hint=f"end it in {', '.join(_SUFFIXES)}")
     require("altair", extra="plots")
-    if suffix in (".svg", ".png"):
+    if suffix != ".json":  # a page of its own needs the library too
         require("vl_convert", extra="plots")
     return suffix
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from thence.errors import MissingExtraError
+from thence.errors import MissingExtraError, require
 
 __all__ = [
     "BaseEstimator",
@@ -27,18 +27,15 @@ try:
     from sklearn.linear_model import LogisticRegression
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
-except ImportError as _error:
-    _REASON = str(_error)
+except ImportError:
 
     class _Missing:
         """Stands in for a base class of scikit-learn; cannot be created."""
 
         def __new__(cls, *_: Any, **__: Any) -> Any:
             """Raise an error that says what to install."""
-            raise MissingExtraError(
-                f"the package 'sklearn' is needed but cannot be imported ({_REASON})",
-                hint="pip install 'thence[sklearn]'",
-            )
+            require("sklearn.linear_model", extra="sklearn")
+            raise MissingExtraError("scikit-learn could not be imported before", hint="start Python again")
 
     class BaseEstimator(_Missing):  # type: ignore[no-redef]
         """Stands in for the base class of estimators."""

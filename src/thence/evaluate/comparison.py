@@ -485,7 +485,7 @@ class Comparison:
                     where=str(path),
                     hint="use .svg, .png, .html or .json",
                 )
-            if suffix in (".svg", ".png"):
+            if suffix != ".json":  # a page of its own needs the library too
                 require("vl_convert", extra="plots")
             chart.save(str(path), **({"inline": True} if suffix == ".html" else {}))
         return chart

@@ -205,7 +205,7 @@ class TSNARM(BaseMiner):
         )
         if len(chosen) < 2 or not (left[chosen].any() and right[chosen].any()):
             return _nothing(table, chosen, categories, encoding)
-        require("niapy", extra="baselines")
+        require("niapy.algorithms.modified.shade", extra="baselines")
         from thence.miners.baselines import narm_search as _narm_search
 
         found = _narm_search.search(
