@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -16,7 +17,9 @@ from tests.export.rulesets import rule_sets, told, varied
 from tests.helpers.examples import examples
 from thence.errors import ConfigError, InputError
 from thence.export import FORMATS, find_format, read_rules, write_rules
-from thence.rules.ruleset import RuleSet
+from thence.rules.items import Feature, Interval, Item
+from thence.rules.measures import Counts
+from thence.rules.ruleset import Rule, RuleSet
 
 READABLE = [name for name in FORMATS if FORMATS.load(name).read is not None]
 
@@ -210,3 +213,20 @@ def test_hostile_files_of_rules_are_refused(name: str, content: str | None, tmp_
     with pytest.raises(InputError) as caught:
         read_rules(path)
     assert len(str(caught.value)) < 2_000
+
+
+def test_ranges_as_earlier_versions_wrote_them_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The text of a range that excludes 0 was ``[5e-324, 2.89)``; files refer to items by their texts."""
+    above = Item.among(Feature("a"), Interval(math.nextafter(0.0, 1.0), 2.89))
+    rule = Rule((above,), Item.is_(Feature("b"), "on"))
+    rules = RuleSet.from_rules([rule], Counts.from_matrix([[10, 4, 5, 3]]))
+    for suffix in ("json", "parquet", "pmml"):
+        with monkeypatch.context() as earlier:
+            earlier.setattr(Interval, "__str__", lambda one: f"[{one.low!r}, {one.high!r})")
+            assert "5e-324" in str(above)
+            path = write_rules(rules, tmp_path / f"rules.{suffix}")
+        assert "5e-324" not in str(above)
+        assert list(read_rules(path)) == [rule]
+    for suffix in ("csv", "md"):
+        assert "5e-324" not in write_rules(rules, tmp_path / f"rules.{suffix}").read_text(encoding="utf-8")
+    assert "5e-324" not in rules._repr_html_() + str(rules) + str(rules.to_pandas()) + str(rules.to_polars())

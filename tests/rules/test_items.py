@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 
@@ -11,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thence.errors import InputError
+from thence.rules.english import format_test
 from thence.rules.item_text import parse_item
 from thence.rules.items import Aspect, Feature, Interval, Item, Operator, Role
+from thence.rules.short_text import short_item
 
 names = st.text(min_size=1, max_size=8)
 numbers = st.floats(allow_nan=False, allow_infinity=False)
@@ -177,3 +180,29 @@ def test_errors_point_at_the_character(text: str, place: int) -> None:
 def test_an_empty_interval_is_refused() -> None:
     with pytest.raises(ValueError, match="below its high end"):
         Interval(2, 2)
+
+
+def test_ranges_that_exclude_their_low_end_or_include_their_high_end_are_written_so() -> None:
+    """Regression: the numbers between 0 and 2.89 were shown as ``[5e-324, 2.89)``."""
+    flow, after = Feature("a"), lambda number: math.nextafter(number, math.inf)
+    for interval, text, short, words in (
+        (Interval(after(0.0), 2.89), "(0.0, 2.89)", "0 < a < 2.89", "above 0 but below 2.89"),
+        (Interval(1.0, after(3.0)), "[1.0, 3.0]", "1 ≤ a ≤ 3", "at least 1 and at most 3"),
+        (Interval(after(-2.5), after(3.0)), "(-2.5, 3.0]", "−2.5 < a ≤ 3", "above −2.5 and at most 3"),
+        (Interval(1.0, 2.0), "[1.0, 2.0)", "1 ≤ a < 2", "1–2"),
+    ):
+        for negated in (False, True):
+            item = Item.among(flow, interval, negated=negated)
+            assert str(item) == f"(a).value {'∉' if negated else '∈'} {text}"
+            again = parse_item(str(item))
+            assert again == item and again.value == interval
+            assert Item.from_dict(json.loads(json.dumps(item.to_dict()))).value == interval
+            assert short_item(item) == ("not " if negated else "") + short
+            assert format_test(item) == ("not " if negated else "") + words
+    assert parse_item("(a).value in [5e-324, 2.89)") == Item.among(flow, Interval(after(0.0), 2.89))
+    largest = sys.float_info.max
+    assert format_test(Item.among(flow, Interval(1.0, largest))) == "at least 1"
+    assert format_test(Item.among(flow, Interval(-largest, after(3.0)))) == "at most 3"
+    for wrong in ("(a).value in (3, 3)", "(a).value in (1.7976931348623157e308, inf)", "(a).value in (1, 2"):
+        with pytest.raises(InputError):
+            parse_item(wrong)

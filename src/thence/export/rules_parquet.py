@@ -7,6 +7,8 @@ from the items at any time and would be most of the file.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +18,8 @@ import numpy.typing as npt
 from thence.errors import InputError, quote
 from thence.export.columns import Columns, counts_from, item_from, require_places, told_from
 from thence.export.format import Format
+from thence.rules.item_text import parse_item
+from thence.rules.items import Item
 from thence.rules.measures import MEASURES
 from thence.rules.ruleset import COUNT_FIELDS, RuleSet
 
@@ -123,7 +127,7 @@ def read(path: Path) -> RuleSet:
     if others:
         raise ValueError(f"the column {quote(min(others))} is not in the list of columns")
     items = tuple(item_from(item) for item in about["items"])
-    number = {str(item): at for at, item in enumerate(items)}
+    number = _numbers(items, table)
     patterns = tuple((text, place) for text, place in about["patterns"])
     if not all(isinstance(text, str) for pattern in patterns for text in pattern):
         raise ValueError("'patterns' must hold strings")
@@ -142,6 +146,18 @@ def read(path: Path) -> RuleSet:
         *told_from(about),
     )
     return require_places(rules)
+
+
+def _numbers(items: Sequence[Item], table: pl.DataFrame) -> dict[str, int]:
+    """The position of each item by its text; earlier versions wrote some ranges in another form."""
+    number = {str(item): at for at, item in enumerate(items)}
+    texts = {*table["antecedents"].explode().unique().to_list(), *table["consequents"].unique().to_list()}
+    others = {text for text in texts if isinstance(text, str)} - number.keys()
+    by_item = {item: at for at, item in enumerate(items)} if others else {}
+    for text in others:
+        with suppress(InputError):
+            number[text] = by_item.get(parse_item(text), -1)
+    return number
 
 
 def _extra_column(series: pl.Series) -> npt.NDArray[Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Collection, Sequence
 from decimal import Decimal
 from typing import NamedTuple
@@ -93,13 +94,15 @@ def _range_text(interval: Interval, unit: str) -> str:
     """Format a range: by the value that it stands for, or by its ends."""
     if interval.at is not None:
         return f"{format_number(interval.at)}{unit}"
-    if math.isinf(interval.low) and math.isinf(interval.high):
-        return "any number"
     after, last = just_below(interval.low), just_below(interval.high)
+    begin = f"at least {format_number(interval.low)}" if after is None else f"above {format_number(after)}"
+    end = f"below {format_number(interval.high)}" if last is None else f"at most {format_number(last)}"
+    # Beyond the largest float there is nothing.
+    from_below, to_above = interval.low <= -sys.float_info.max, interval.high >= sys.float_info.max
+    if from_below or to_above:
+        return "any number" if from_below and to_above else f"{end if from_below else begin}{unit}"
     if after is not None or last is not None:
-        begin = f"at least {format_number(interval.low)}" if after is None else f"above {format_number(after)}"
-        end = f"but below {format_number(interval.high)}" if last is None else f"and at most {format_number(last)}"
-        return f"{begin} {end}{unit}"
+        return f"{begin} {'but' if last is None else 'and'} {end}{unit}"
     low, high = format_number(interval.low), format_number(interval.high)
     dash = " to " if "−" in low + high else "–"
     return f"{low}{dash}{high}{unit}"

@@ -1,7 +1,8 @@
 """Parser for the text form of items.
 
 The grammar is that of ``str(item)``, plus ASCII spellings of the operators (``!=``, ``<=``, ``>=``, ``in``,
-``not in``). This module only parses text; it does not look up features in tables.
+``not in``). A range includes the number next to a square bracket and excludes the one next to a round bracket. This
+module only parses text; it does not look up features in tables.
 """
 
 from __future__ import annotations
@@ -135,12 +136,14 @@ class _Parser:
             raise self.error(str(error)) from error
 
     def members(self) -> Interval | list[Value]:
-        if self.peek() == "[":
-            self.take()
+        if self.peek() in ("[", "("):
+            after = self.take() == "("
             low = self.number()
             self.take(",")
             high = self.number()
-            self.take(")")
+            last = self.take("]" if self.peek() == "]" else ")") == "]"
+            low = math.nextafter(low, math.inf) if after else low
+            high = math.nextafter(high, math.inf) if last else high
             if not low < high:
                 raise self.error("the low end of an interval must be below its high end")
             return Interval(low, high)

@@ -46,6 +46,11 @@ class Interval:
         False
         >>> str(Interval(-math.inf, 10.0))
         '[-inf, 10.0)'
+
+        A range from the next number above 0 on is one that excludes 0:
+
+        >>> str(Interval(math.nextafter(0.0, 1.0), 2.89))
+        '(0.0, 2.89)'
     """
 
     low: float
@@ -100,7 +105,10 @@ class Interval:
         return Interval(-math.inf if low is None else low, math.inf if high is None else high, data.get("at"))
 
     def __str__(self) -> str:
-        return f"[{self.low!r}, {self.high!r})"
+        # As exact as the numbers themselves: parse_item takes the next number again.
+        after, last = just_below(self.low), just_below(self.high)
+        start = f"[{self.low!r}" if after is None else f"({after!r}"
+        return f"{start}, {self.high!r})" if last is None else f"{start}, {last!r}]"
 
 
 class Aspect(StrEnum):

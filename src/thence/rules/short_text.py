@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from thence.rules.english import format_clause, format_number
-from thence.rules.items import Aspect, Interval, Item, Operator, Role, Value
+from thence.rules.items import Aspect, Interval, Item, Operator, Role, Value, just_below
 
 __all__ = ["ShortTest", "short_item", "short_items", "split_short"]
 
@@ -46,7 +46,10 @@ def short_item(item: Item) -> str:
         inside = item.operator is Operator.IN
         if value.at is not None:
             return f"{name} {'=' if inside else '≠'} {format_number(value.at)}"
-        text = f"{format_number(value.low)} ≤ {name} < {format_number(value.high)}"
+        after, last = just_below(value.low), just_below(value.high)
+        low = f"{format_number(value.low)} ≤" if after is None else f"{format_number(after)} <"
+        high = f"< {format_number(value.high)}" if last is None else f"≤ {format_number(last)}"
+        text = f"{low} {name} {high}"
         return text if inside else f"not {text}"
     if isinstance(value, frozenset):
         word = "in" if item.operator is Operator.IN else "not in"

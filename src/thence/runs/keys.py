@@ -8,6 +8,7 @@ that are fitted anew in every run (bands, factors, thresholds), so that a review
 from __future__ import annotations
 
 import json
+import math
 import re
 from hashlib import blake2b
 from typing import Any
@@ -17,6 +18,7 @@ import numpy.typing as npt
 
 from thence.controls.control import Control
 from thence.laws.law import Law
+from thence.rules.items import Item
 from thence.rules.ruleset import Rule, RuleSet
 
 __all__ = ["Keys", "control_key", "is_key", "key_of", "key_text", "law_key", "rule_key", "rule_keys"]
@@ -25,6 +27,7 @@ Keys = npt.NDArray[np.uint64]
 
 _ALL = 1 << 64
 _KEY = re.compile(r"[0-9a-f]{16}")
+_RANGE = re.compile(r"(?<=[∈∉] )([\[(])([^\s,]+), ([^\s,]+?)([\])])")
 
 
 def rule_key(rule: Rule) -> str:
@@ -41,8 +44,8 @@ def rule_key(rule: Rule) -> str:
         >>> rule_key(Rule((door, door), light)) == rule_key(Rule((door,), light)) != rule_key(Rule((light,), door))
         True
     """
-    total = sum(_hash("if", str(item)) for item in rule.antecedent)
-    return key_text(total + _hash("then", str(rule.consequent)) + _hash("in", rule.pattern))
+    total = sum(_hash("if", _text_of(item)) for item in rule.antecedent)
+    return key_text(total + _hash("then", _text_of(rule.consequent)) + _hash("in", rule.pattern))
 
 
 def rule_keys(rules: RuleSet) -> Keys:
@@ -59,7 +62,7 @@ def rule_keys(rules: RuleSet) -> Keys:
         >>> [key_text(key) for key in rule_keys(rules)] == [rule_key(rule)]
         True
     """
-    texts = [str(item) for item in rules.items]
+    texts = [_text_of(item) for item in rules.items]
     # Position −1, which fills short antecedents, adds nothing.
     left = np.array([*(_hash("if", text) for text in texts), 0], np.uint64)
     right = np.array([_hash("then", text) for text in texts], np.uint64)
@@ -70,6 +73,18 @@ def rule_keys(rules: RuleSet) -> Keys:
     # Sums of unsigned integers wrap around, which is what they should do here.
     total = left[rows].sum(axis=1, dtype=np.uint64) + patterns[own]
     return np.asarray(total + right[rules.consequents], np.uint64)
+
+
+def _text_of(item: Item) -> str:
+    """The text of an item whose ranges include their low end and exclude their high end, as in every version."""
+
+    def half_open(found: re.Match[str]) -> str:
+        low, high = float(found[2]), float(found[3])
+        low = math.nextafter(low, math.inf) if found[1] == "(" else low
+        high = math.nextafter(high, math.inf) if found[4] == "]" else high
+        return f"[{low!r}, {high!r})"
+
+    return _RANGE.sub(half_open, str(item))
 
 
 def law_key(law: Law) -> str:
