@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import resource
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +31,29 @@ def test_mine_writes_the_report_and_prints_its_address(tmp_path: Path) -> None:
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
     told = json.loads(succeed("mine", *TOY, "--out", tmp_path / "c", "--json"))
     assert told["report"] == str(tmp_path / "c" / "report.html")
+
+
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("quiet", [["--quiet"], ["--json"], []])
+def test_a_report_that_is_too_large_for_a_file_is_an_error(tmp_path: Path, quiet: list[str]) -> None:
+    """With a limit on the size of files the report was missing, the exit code 0 and standard error empty."""
+    with files_of_at_most(60_000):
+        told = fail("mine", *TOY, *quiet, "--out", tmp_path / "run")
+    assert told.startswith("thence: the report was not written (")
+    assert f"File too large)): thence report makes it again; the run itself is complete: {tmp_path / 'run'}" in told
+    assert th.verify(tmp_path / "run").ok
+    assert not (tmp_path / "run" / "report.html").exists()
+    succeed("report", tmp_path / "run")
+    assert (tmp_path / "run" / "report.html").is_file()
 
 
 def test_no_report_is_written_if_none_is_wanted(run: Path, tmp_path: Path) -> None:

@@ -1,9 +1,11 @@
-"""Runs carry checksums: what was changed is refused, what an earlier version wrote is said to have none."""
+"""Runs carry checksums: what was changed is refused, and a run that has lost them is said to have none."""
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,15 +58,49 @@ def test_laws_that_somebody_put_there_are_refused(made: th.Run, tmp_path: Path) 
         load_run(again)
 
 
-def test_a_run_of_an_earlier_version_is_said_to_have_no_checksums(run: Path, tmp_path: Path) -> None:
+def test_a_run_without_a_manifest_is_said_to_have_no_checksums(
+    run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Only ``show`` said so, in a note; all others took whatever was there."""
     (run / "manifest.json").unlink()
     back = load_run(run)
     assert [note for note in back.summary["notes"] if "has no checksums" in note]
-    shown = CliRunner().invoke(app, ["show", str(run)])
-    assert shown.exit_code == 0 and "no checksums" in " ".join(shown.output.split())
+    rules = ["--to", str(tmp_path / "rules.csv")]
+    for command in (
+        ["show", str(run), "--json"],
+        ["export", str(run), *rules, "--quiet"],
+        ["review", str(run), "--json"],
+    ):
+        caplog.clear()
+        result = CliRunner().invoke(app, command)
+        assert result.exit_code == 0, result.output
+        assert len(caplog.messages) == 1
+        assert "has no checksums (manifest.json is missing): its files are not verified" in caplog.text
     again = load_run(back.save(tmp_path / "again").path or "")
     assert not [note for note in again.summary["notes"] if "has no checksums" in note]
     assert th.verify(tmp_path / "again").ok
+
+
+def test_numbers_that_contradict_the_rules_are_refused(run: Path) -> None:
+    """Without a manifest, ``show`` printed ``rules 999 of 84 found``."""
+    (run / "manifest.json").unlink()
+    summary = json.loads((run / "summary.json").read_text())
+    for changes, told in (
+        ({"rules": 999}, "'rules' is 999 in summary.json, but"),
+        ({"rules_found": 1}, "rules, but only 1 found"),
+        ({"mean_confidence": 0.123}, "'mean_confidence' is 0.123 in summary.json, but"),
+        ({"n_transactions": None}, "'n_transactions' is None in summary.json, but"),
+    ):
+        (run / "summary.json").write_text(json.dumps({**summary, **changes}))
+        with pytest.raises(RunError, match=re.escape(told)):
+            load_run(run)
+    (run / "summary.json").write_text(json.dumps(summary))
+    assert len(load_run(run).rules) == summary["rules"]
+
+
+def test_a_run_with_fewer_rules_is_saved_with_its_own_numbers(made: th.Run, tmp_path: Path) -> None:
+    few = replace(made, rules=made.rules.top(2)).save(tmp_path / "few")
+    assert few.summary["rules"] == 2 == load_run(tmp_path / "few").summary["rules"]
 
 
 def test_a_note_and_a_report_that_come_later_are_listed(run: Path) -> None:

@@ -29,7 +29,7 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Mine a simulated water network, print the ten best rules in plain English, and open the report."""
-    from thence.cli.mine import summary_lines, write_report
+    from thence.cli.mine import require_report, summary_lines, write_report
     from thence.runs.pipeline import run_config
 
     target = out or Path("runs") / "demo"
@@ -53,3 +53,4 @@ def demo(
             say(f"Report: {page_address(page)}")
             if open_page:
                 open_on_desktop(page)
+    require_report(run, page)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from thence.detect.detector import Detector
     from thence.graph.system import System
     from thence.progress import Progress
-    from thence.runs.reviews import Reviews
+    from thence.runs.run import Run
 
 __all__ = ["detect"]
 
@@ -93,7 +93,8 @@ def detect(
         "retire_after": None if retire_after == "never" else retire_after,
     }
     _check_one_normal(run, normal, normal_until, detector)
-    reviews = _reviews_of(run, reviewed)
+    mined = _load_run(run, reviewed)
+    reviews = None if mined is None else mined.reviews
     if scores is not None and scores.suffix.lower() not in (".parquet", ".csv"):
         raise ConfigError(f"scores cannot be written as '{scores.name}'", hint="end it in .parquet or .csv")
     if plot is not None:
@@ -104,7 +105,7 @@ def detect(
         if detector is not None:
             fitted, later = Detector.load(detector), _load(source, progress)
         else:
-            before, later, more = _normal_and_later(run, source, normal, normal_until, progress)
+            before, later, more = _normal_and_later(mined, source, normal, normal_until, progress)
             fitted = Detector(**{**settings, **{k: v for k, v in more.items() if settings[k] in (None, "auto", ())}})
             fitted.fit(before, progress=progress, reviews=reviews, reviewed=reviewed)
     found = fitted.detect(later)
@@ -163,15 +164,15 @@ def _explained(found: Any, alarm: Any) -> str:
     )
 
 
-def _reviews_of(run: Path | None, reviewed: str) -> Reviews | None:
-    """The reviews of the run, if there is one."""
+def _load_run(run: Path | None, reviewed: str) -> Run | None:
+    """The run, if there is one."""
     if run is None:
         if reviewed == "accepted":
             raise ConfigError("--reviewed is about the reviews of a run, which is not given", hint="give a RUN")
         return None
     from thence.runs.run import load_run
 
-    return load_run(run).reviews
+    return load_run(run)
 
 
 def _check_one_normal(*given: Any) -> None:
@@ -182,7 +183,7 @@ def _check_one_normal(*given: Any) -> None:
 
 
 def _normal_and_later(
-    run: Path | None, source: Config, normal: Path | None, until: str | None, progress: Progress
+    run: Run | None, source: Config, normal: Path | None, until: str | None, progress: Progress
 ) -> tuple[System, System, dict[str, Any]]:
     """Return normal and later readings, and the settings of the run, if there is one."""
     if run is not None:
@@ -201,11 +202,9 @@ def _normal_and_later(
     )
 
 
-def _from_run(folder: Path, source: Config, progress: Progress) -> tuple[System, System, dict[str, Any]]:
+def _from_run(run: Run, source: Config, progress: Progress) -> tuple[System, System, dict[str, Any]]:
     from thence.application.later import gather_later
-    from thence.runs.run import load_run
 
-    run = load_run(folder)
     before = _load(run.config, progress)
     given = source.input
     if given.dataset is not None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from thence.runs.configuration import Config
     from thence.runs.run import Run
 
-__all__ = ["mine", "summary_lines", "write_report"]
+__all__ = ["mine", "require_report", "summary_lines", "write_report"]
 
 _SHOWN = 20
 
@@ -56,6 +56,7 @@ def mine(config: Config, *, as_json: bool, quiet: bool, strict: bool) -> None:
     if run.interrupted:
         print_error(f"thence: {summary_lines(run)['state']}")
         raise typer.Exit(130)
+    require_report(run, page)
 
 
 def write_report(run: Run, *, progress: Progress) -> tuple[Run, Path | None]:
@@ -73,6 +74,20 @@ def write_report(run: Run, *, progress: Progress) -> tuple[Run, Path | None]:
     run = add_report(run, progress=progress)
     page = None if run.path is None else run.path / PAGE
     return run, page if page is not None and page.is_file() else None
+
+
+def require_report(run: Run, page: Path | None) -> None:
+    """Exit with 1, or 130 after Ctrl-C, if the run wants a report that could not be written; the message says why.
+
+    Args:
+        run: The run, as ``write_report`` returns it.
+        page: The page, as ``write_report`` returns it.
+    """
+    if page is not None or run.path is None or not run.config.output.report:
+        return
+    note = run.summary["notes"][-1]
+    print_error(f"thence: {note}; the run itself is complete: {run.path}")
+    raise typer.Exit(130 if "(interrupted)" in note else 1)
 
 
 def _print_run(run: Run, page: Path | None) -> None:

@@ -2,14 +2,15 @@
 
 It is written last, and carries a checksum of itself. A file is compared with it before its content is used. A file
 that is replaced later, such as a report, is first promised in the manifest and then renamed, so that a process that is
-killed in between leaves a folder that is whole. Folders of earlier versions have no manifest. This module knows no kind
-of folder.
+killed in between leaves a folder that is whole. A folder that has lost its manifest can be read, with a warning. This
+module knows no kind of folder.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from thence.atomic import INCOMPLETE, new_file
-from thence.errors import RunError, quote
+from thence.errors import RunError, quote, show_path
 from thence.integrity.checksums import CHANGED, CHECKSUM, file_digest, parse_record, require_seal, seal
 
 if sys.platform != "win32":
@@ -39,6 +40,7 @@ __all__ = [
 
 MANIFEST = "manifest.json"
 """The file in a folder."""
+_log = logging.getLogger(__name__)
 _MARK, _VERSION = "thence manifest", 1
 _LINK = "is a symbolic link; files of a folder that Thence wrote are plain files"
 
@@ -130,7 +132,7 @@ class CheckedFolder:
 
     Args:
         folder: The folder.
-        manifest: Its manifest; ``None`` in folders of earlier versions, in which only symbolic links are refused.
+        manifest: Its manifest; ``None`` if it has none: then only symbolic links are refused.
         again: How to make the folder again, for messages.
     """
 
@@ -150,6 +152,14 @@ class CheckedFolder:
             RunError: If the manifest is damaged.
         """
         return CheckedFolder(folder, read_manifest(folder, again=again), again)
+
+    def warn_unverified(self) -> None:
+        """Log a warning, which Python prints on standard error, if the folder has no manifest."""
+        if self.manifest is None:
+            _log.warning(
+                "warning: %s has no checksums (%s is missing): its files are not verified (restore a copy, or %s)",
+                *(show_path(self.folder), MANIFEST, self.again),
+            )
 
     def require(self, name: str) -> Path:
         """Return the path of a file, once it has been compared with the manifest.
@@ -265,7 +275,7 @@ def read_manifest(folder: Path, *, again: str = "make it again") -> Manifest | N
         again: How to make the folder again, for messages.
 
     Returns:
-        The manifest; ``None`` if the folder has none, since an earlier version wrote it.
+        The manifest; ``None`` if the folder has none.
 
     Raises:
         RunError: If the manifest is damaged.

@@ -127,6 +127,7 @@ def read_applied(folder: str | Path, *, name: str = "", most: int = MOST_RULES) 
         # Panics of polars at damaged files are no ``Exception``.
         with door(InputError, where=str(path), hint="apply the rules again"):
             files = CheckedFolder.open(path, again="apply the rules again")
+            files.warn_unverified()
             record = json.loads(files.read(_MARK))
             frames = {one: pl.read_parquet(files.require(f"{one}.parquet")) for one in _FRAMES}
             return _applied(_told(record, frames, name or str(record.get("system") or path.name)), most)

@@ -6,6 +6,7 @@ This module turns the keywords of ``mine`` into a configuration. Reading, mining
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,8 @@ from thence.runs.run import Run
 from thence.settings.numbers import shown
 
 __all__ = ["mine"]
+
+_log = logging.getLogger(__name__)
 
 
 def mine(
@@ -145,9 +148,12 @@ def mine(
     if run.path is None:
         return run
     # What makes a report need not be loaded where none is made.
-    from thence.reports.run_report import add_report
+    from thence.reports.run_report import PAGE, add_report
 
-    return add_report(run)
+    run = add_report(run)
+    if run.path is not None and run.config.output.report and not (run.path / PAGE).is_file():
+        _log.warning("warning: %s", run.summary["notes"][-1])
+    return run
 
 
 def _require_kinds(*, enrich: Any, miner: Any, refine: Any, executor: Any, config: Any, out: Any) -> None:

@@ -58,7 +58,7 @@ from thence.runs.reviews import (
     tell_left_out,
     with_reviews,
 )
-from thence.runs.summaries import FORMAT, require_summary
+from thence.runs.summaries import FORMAT, require_same_rules, require_summary
 from thence.tables.discretization import Discretizer
 from thence.tables.transactions import FeatureTable, TransactionTable
 
@@ -73,10 +73,7 @@ _LAWS, _CONTROLS, _KNOWN = "laws.json", "controls.json", "known.json"
 _MOST_JSON_RULES = 100_000
 _AGAIN = "mine again"
 _FOREIGN = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
-_NO_CHECKSUMS = (
-    "the run has no checksums, since an earlier version wrote it: changes to its files are not noticed"
-    " (mine again, or save it again, to add them)"
-)
+_NO_CHECKSUMS = "the run has no checksums, since manifest.json is missing: its files are not verified (mine again)"
 
 
 class Model(Protocol):
@@ -196,7 +193,10 @@ class Run:
             earlier = [note for note in self.summary["notes"] if note != _NO_CHECKSUMS]
             notes = [*earlier, *why_not, *self._tell_carried(carried, target)]
             seconds = {**self.summary["seconds"], "write": round(time.perf_counter() - begin, 4)}
-            summary = {**self.summary, "notes": list(dict.fromkeys(notes)), "seconds": seconds}
+            # Somebody may have replaced the rules by some of them.
+            found = max(len(self.rules), self.summary["rules_found"])
+            told = {**self.summary, **self.rules.describe(), "rules_found": found}
+            summary = {**told, "notes": list(dict.fromkeys(notes)), "seconds": seconds}
             _write_json(folder / "summary.json", summary)
             write_manifest(folder, leave_out=(REVIEWS, LOCK))
         return replace(self, path=target, config=config, summary=summary)
@@ -471,6 +471,7 @@ def load_run(path: str | Path) -> Run:
     folder = Path(path).absolute()
     _require_whole(folder)
     files = CheckedFolder.open(folder, again=_AGAIN)
+    files.warn_unverified()
     summary = require_summary(_read_json(files, "summary.json"), where=str(folder / "summary.json"))
     if files.manifest is None:
         summary = {**summary, "notes": [*summary["notes"], _NO_CHECKSUMS]}
@@ -478,6 +479,10 @@ def load_run(path: str | Path) -> Run:
         rules = read_rules(files.require("rules.parquet"))
     except InputError as error:
         raise RunError(f"the rules cannot be read: {error.message}", where=str(folder), hint=_AGAIN) from error
+    # What carries checksums agrees; otherwise the numbers of the summary are compared with the rules themselves.
+    require_same_rules(
+        summary, rules.describe() if files.manifest is None else {"rules": len(rules)}, where=str(folder)
+    )
     config = Config.from_toml(files.require("config.toml"), check=False)
     return Run(
         replace(rules, ordered=True, grouped="also_known_as" in rules.extras and config.refine.by is None),

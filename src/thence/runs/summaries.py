@@ -8,7 +8,7 @@ from typing import Any
 
 from thence.errors import RunError, quote
 
-__all__ = ["FORMAT", "require_summary"]
+__all__ = ["FORMAT", "require_same_rules", "require_summary"]
 
 FORMAT = 1
 _FLAGS = ("complete", "interrupted")
@@ -48,6 +48,40 @@ def require_summary(summary: Any, *, where: str) -> dict[str, Any]:
             f"'{name}' must be {expected}, got {given}", where=where, hint="the file was changed or damaged; mine again"
         )
     return summary
+
+
+def require_same_rules(summary: Mapping[str, Any], described: Mapping[str, Any], *, where: str) -> None:
+    """Raise if a summary contradicts itself, or the rules beside it.
+
+    Args:
+        summary: The summary.
+        described: What is known of the rules themselves, by the names of the summary.
+        where: The run folder, for messages.
+
+    Raises:
+        RunError: If a number differs.
+
+    Examples:
+        >>> require_same_rules({"rules": 999, "rules_found": 84}, {"rules": 18}, where="run")
+        Traceback (most recent call last):
+        thence.errors.RunError: run: 'rules' is 999 in summary.json, but 18 in rules.parquet (a file was changed or \
+damaged; mine again)
+    """
+    for name, value in described.items():
+        told = summary.get(name, value)
+        both = _is_number(told) and _is_number(value)
+        if not (math.isclose(told, value, rel_tol=1e-9, abs_tol=1e-9) if both else told == value):
+            raise RunError(
+                f"'{name}' is {quote(repr(told))[1:-1]} in summary.json, but {value!r} in rules.parquet",
+                where=where,
+                hint="a file was changed or damaged; mine again",
+            )
+    if summary["rules"] > summary["rules_found"]:
+        raise RunError(
+            f"summary.json counts {summary['rules']:,} rules, but only {summary['rules_found']:,} found",
+            where=where,
+            hint="the file was changed or damaged; mine again",
+        )
 
 
 def _find_wrong(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
