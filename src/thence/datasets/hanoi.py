@@ -217,9 +217,7 @@ def _open_network(path: str | os.PathLike[str] | None) -> Iterator[Path]:
         yield folder / _NETWORK
         return
     if path is not None:
-        raise InputError(
-            f"no file {_NETWORK} of LeakDB here", where=str(path), hint="leave out path= to use EPyT's"
-        )
+        raise InputError(f"no file {_NETWORK} of LeakDB here", where=str(path), hint="leave out path= to use EPyT's")
     with tempfile.TemporaryDirectory(prefix="thence-hanoi-") as scratch:
         inp = Path(scratch) / _NETWORK
         inp.write_text(_convert_network(find_in_epyt(_EPYT_NETWORK)), encoding="utf-8")

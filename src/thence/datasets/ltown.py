@@ -168,9 +168,7 @@ def _find_network(path: str | os.PathLike[str] | None) -> Path:
     if folder := search_folder(_BATTLEDIM, [_NETWORK], path=path):
         return folder / _NETWORK
     if path is not None:
-        raise InputError(
-            f"no file {_NETWORK} of BattLeDIM here", where=str(path), hint="leave out path= to use EPyT's"
-        )
+        raise InputError(f"no file {_NETWORK} of BattLeDIM here", where=str(path), hint="leave out path= to use EPyT's")
     return find_in_epyt(_NETWORK)[0]
 
 
