@@ -36,13 +36,15 @@ def test_the_environment_comes_first(complete: Path, monkeypatch: pytest.MonkeyP
     assert find() == complete
 
 
-def test_the_neighbour_of_the_current_folder_is_searched(
-    complete: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_a_checkout_has_a_neighbour(complete: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installed package searched beside its environment, and any program beside its current folder."""
+    module = tmp_path / "project" / "src" / "thence" / "datasets" / "folders.py"
     (tmp_path / "shared").mkdir()
     complete.parent.rename(tmp_path / "shared" / "data")
-    (tmp_path / "project").mkdir()
-    monkeypatch.chdir(tmp_path / "project")
+    monkeypatch.setattr(folders, "__file__", str(module))
+    assert tmp_path / "shared" / "data" not in folders.data_folders()
+    module.parent.mkdir(parents=True)
+    (tmp_path / "project" / "pyproject.toml").touch()
     assert find() == tmp_path / "shared" / "data" / "things"
 
 

@@ -45,18 +45,15 @@ def cache_folder() -> Path:
 def data_folders() -> tuple[Path, ...]:
     """Return the folders that are searched for published data, in order, whether or not they exist.
 
-    These are ``$THENCE_DATA``, ``../shared/data`` relative to the current folder and to the root of a checkout, and
-    ``data`` in the cache folder.
+    These are ``$THENCE_DATA``, ``../shared/data`` beside a checkout of Thence, and ``data`` in the cache folder.
     """
     given = os.environ.get("THENCE_DATA")
-    # src/thence/datasets/folders.py is three folders below the root of a checkout.
-    checkout = Path(__file__).resolve().parents[3]
     found = [Path(given).expanduser()] if given else []
-    found += [
-        Path.cwd().parent / "shared" / "data",
-        checkout.parent / "shared" / "data",
-        cache_folder() / "data",
-    ]
+    # src/thence/datasets/folders.py is three folders below the root of a checkout; an installed package is elsewhere.
+    root = Path(__file__).resolve().parents[3]
+    if (root / "pyproject.toml").is_file():
+        found.append(root.parent / "shared" / "data")
+    found.append(cache_folder() / "data")
     return tuple(dict.fromkeys(folder.absolute() for folder in found))
 
 
