@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import thence as th
 from thence.errors import InputError
+from thence.explorer.alert_text import read_alert
 from thence.explorer.alerts import AlertFile, open_monitor
 from thence.explorer.state import open_state
 from thence.monitor.alerts import Alert, tell_violation
@@ -154,3 +155,10 @@ def test_an_alert_leads_to_its_rule(tmp_path: Path, runs: list[th.Run]) -> None:
     assert {alert["title"] for alert in alerts} == {"Rule 5 is violated at P1"}
     assert {alert["says"] for alert in alerts} == {rules.rule(4).english}
     assert "It is violated at 3 places, of which 1 is named." in alerts[0]["evidence"]
+
+
+def test_the_reasons_of_an_alarm_are_its_statements() -> None:
+    """Each was shown by its first field: "rule" or "law"."""
+    reasons = [{"family": "law", "statement": "the demand equals the net flow", "place": "Node 3"}]
+    line = {"kind": "detector", "time": "2024-01-02T00:00:00Z", "message": "x", "reasons": reasons}
+    assert read_alert(line, number=1, monitor=0)["evidence"] == ["the demand equals the net flow"]

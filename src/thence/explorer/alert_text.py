@@ -115,14 +115,16 @@ def _percent(share: float | None) -> str:
 
 
 def _texts(value: Any) -> list[str]:
-    """A list of texts, or of records that begin with a text."""
+    """A list of texts, or of records that have a statement or begin with a text."""
     if not isinstance(value, list):
         return []
     out = []
     for one in value:
         first = one
-        if isinstance(one, (list, dict)):
-            first = next(iter(one.values() if isinstance(one, dict) else one), None)
+        if isinstance(one, dict):
+            first = one.get("statement") or next(iter(one.values()), None)
+        elif isinstance(one, list):
+            first = next(iter(one), None)
         if isinstance(first, str):
             out.append(first)
     return out
