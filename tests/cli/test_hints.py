@@ -17,6 +17,7 @@ from tests.helpers.commands import fail
 from thence.cli import hints
 from thence.cli.app import app
 from thence.cli.hints import command_hint
+from thence.cli.job_options import JOB_OPTIONS
 from thence.errors import ThenceError
 from thence.graph.loaders import read_binding, read_graph
 from thence.readings.readers import read_sensors
@@ -51,7 +52,9 @@ def test_every_option_that_a_hint_names_exists_on_the_command(monkeypatch: pytes
     texts = set(texts_of_hints())
     assert len(texts) > 60
     seen: set[str] = set()
-    for _, flags in flags_of_commands():
+    # Commands that have the same options of a job are told the same.
+    job = {part for option in JOB_OPTIONS for part in option.spelling.split("/")}
+    for flags in {frozenset(flags & job): flags for _, flags in flags_of_commands()}.values():
         for place in places:
             monkeypatch.setattr(hints, "_places_of", lambda _, place=place: place)
             for text in texts:

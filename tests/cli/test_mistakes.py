@@ -284,3 +284,42 @@ def test_output_into_a_pipe_respects_columns(monkeypatch: pytest.MonkeyPatch) ->
         assert console().width == width
     monkeypatch.delenv("COLUMNS")
     assert console().width == 200
+
+
+def test_files_in_the_wrong_place_are_told_where_they_belong(run: Path, tmp_path: Path) -> None:
+    """A file of readings as the configuration was called TOML that is not valid, and a file no such run folder."""
+    readings, empty = tmp_path / "plant.csv", tmp_path / "empty.csv"
+    readings.write_text("time,a\n2024-01-01,1.5\n2024-01-02,2.5\n")
+    empty.write_text("")
+    (tmp_path / "empty.ttl").write_text("")
+    sensors = ("--sensors", readings)
+    for command, told in (
+        (("mine", readings), f"a configuration file ends in .toml (for readings, pass --sensors {readings})"),
+        (("apply", run, readings), f"(for readings, pass --sensors {readings})"),
+        (("mine", run), f"(pass {run / 'config.toml'})"),
+        (("show", readings), "plant.csv: a file, not a run folder"),
+        (("show", tmp_path), "not a run folder (give a folder that 'thence mine' wrote)"),
+        (("check", "--sensors", empty), "empty.csv: no rows (check that it is the right file)"),
+        (("check", *sensors, "--kinds", empty), "the file of kinds has no column 'sensor'; it is empty"),
+        (("check", *sensors, "--graph", tmp_path / "empty.ttl"), "no node in this RDF, which has no triples"),
+    ):
+        assert told in fail(*command)
+
+
+def test_every_command_refuses_files_that_are_missing_empty_or_of_another_kind(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "page.pdf").write_bytes(b"%PDF-1.4")
+    folders = [tmp_path / name for name in ("nowhere", "empty.csv", "page.pdf")]
+    files = [tmp_path / name for name in ("nowhere.csv", "empty.csv", "page.pdf")]
+    out = tmp_path / "out"
+    for folder in folders:
+        for command in ("show", "report", "review", "verify"):
+            fail(command, folder)
+        fail("export", folder, "--to", tmp_path / "x.csv")
+        fail("apply", folder, "--dataset", "toy")
+    for file in files:
+        for command in (["mine", "--out", out], ["check"], ["import", "--out", out], ["apply", run], ["generalise"]):
+            fail(*command, "--sensors", file)
+        fail("report", run, "--applied", file)
+        fail("report", run, "--detected", file)
+        fail("detect", "--dataset", "toy", "--detector", file)

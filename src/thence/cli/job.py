@@ -14,7 +14,7 @@ from typer.models import ArgumentInfo
 
 from thence.cli.job_options import JOB_OPTIONS, JobOption, settings_of_options
 from thence.cli.options import AsJson, Quiet
-from thence.errors import ConfigError
+from thence.errors import ConfigError, show_path
 from thence.runs.configuration import Config
 from thence.stores.urls import is_url, without_credentials
 
@@ -122,6 +122,10 @@ def configure(path: Path | None, given: Mapping[str, Any]) -> Config:
     """
     if path is None and given.get("dataset") is None and not given.get("sensors") and not given.get("system"):
         raise ConfigError("no input is given", hint="pass a CONFIG.toml, --dataset NAME or --sensors FILE")
+    if path is not None and path.suffix.lower() != ".toml":
+        recorded = path / "config.toml"
+        hint = f"pass {recorded}" if recorded.is_file() else f"for readings, pass --sensors {path}"
+        raise ConfigError("a configuration file ends in .toml", where=show_path(path), hint=hint)
     _refuse_contradiction(given)
     config = _combine(path, settings_of_options(given))
     if config.output.force and config.output.path is None:

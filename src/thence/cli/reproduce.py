@@ -15,7 +15,14 @@ __all__ = ["reproduce"]
 
 
 def reproduce(
-    experiment: Annotated[str, typer.Argument(help="1.1, 1.2, 2.1, 2.2, 3, 4, 5, 6 or all.", show_default=False)],
+    experiment: Annotated[
+        str,
+        typer.Argument(
+            metavar="EXPERIMENT",
+            help="1.1, 1.2, 2.1, 2.2, 3, 4, 5, 6, ablation, complexity or all.",
+            show_default=False,
+        ),
+    ],
     dataset: Annotated[
         str, typer.Option(help="hanoi, ltown, lbnl-ahu, another data set, a configuration file, or all.")
     ] = "all",

@@ -539,7 +539,8 @@ def _require_whole(folder: Path) -> None:
     if not exists:
         siblings = [p.name for p in folder.parent.iterdir() if p.is_dir()] if folder.parent.is_dir() else []
         visible = [name for name in siblings if not name.startswith(".")]
-        raise RunError("no such run folder", where=str(folder), hint=nearest(folder.name, visible))
+        what = "a file, not a run folder" if os.path.lexists(folder) else "no such run folder"
+        raise RunError(what, where=str(folder), hint=nearest(folder.name, visible))
     if (folder / INCOMPLETE).exists():
         raise RunError(
             "the run is incomplete: the process that wrote it was stopped",
@@ -548,7 +549,7 @@ def _require_whole(folder: Path) -> None:
         )
     missing = [name for name in _FILES if not (folder / name).is_file()]
     if len(missing) == len(_FILES):
-        raise RunError("not a run folder", where=str(folder))
+        raise RunError("not a run folder", where=str(folder), hint="give a folder that 'thence mine' wrote")
     if missing:
         raise RunError(
             f"the run is incomplete: {', '.join(missing)} is missing",

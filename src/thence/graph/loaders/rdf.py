@@ -91,11 +91,9 @@ def read(paths: Sequence[Path], options: LoadOptions) -> KnowledgeGraph:
     where = ", ".join(map(str, files))
     described = _describe_resources(parsed, where)
     if not described:
-        raise GraphError(
-            "no node in this RDF, only classes and properties",
-            where=where,
-            hint="read an ontology with read_ontology",
-        )
+        found = "only classes and properties" if parsed.triples else "which has no triples"
+        hint = "read an ontology with read_ontology, or --ontology" if parsed.triples else "check the path"
+        raise GraphError(f"no node in this RDF, {found}", where=where, hint=hint)
     units = fold_values(described) if options.fold else {}
     names = _ResourceNames(described, parsed.prefixes).all()
     nodes = [_make_node(term, content, names[term], where) for term, content in described.items()]

@@ -363,7 +363,10 @@ def _assign_roles(
         is_empty = not table.schema or not _has_rows(table)
         if is_empty and not (table.sheet and options.sheet is None):
             if options.on_error == "raise":
-                raise InputError("no rows", where=table.name, hint="leave it out, or pass on_error='repair'")
+                hint = (
+                    "leave it out, or pass on_error='repair'" if len(tables) > 1 else "check that it is the right file"
+                )
+                raise InputError("no rows", where=table.name, hint=hint)
             empty.append(Finding("empty-file", 1, where=table.name))
         if is_empty:
             if table.sheet and options.sheet is None:

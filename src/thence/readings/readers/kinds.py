@@ -42,8 +42,11 @@ def read_kinds(path: str | Path) -> dict[str, tuple[str, str]]:
             break
     for needed in ("sensor", "kind"):
         if needed not in names:
+            listed = f"columns are {quote_names(names)}" if names else "it is empty"
             raise InputError(
-                f"the file of kinds has no column '{needed}'; columns are {quote_names(names)}", where=str(path)
+                f"the file of kinds has no column '{needed}'; {listed}",
+                where=str(path),
+                hint="its columns are sensor, kind and, if needed, unit",
             )
     if twice := [name for name in ("sensor", "kind", "unit") if names.count(name) > 1]:
         raise InputError(f"the file of kinds has two columns '{twice[0]}'", where=str(path), hint="remove one of them")
