@@ -150,7 +150,7 @@ class AerialModel:
             RunError: If the folder cannot be written.
             MissingExtraError: If torch or safetensors is not installed.
         """
-        require_torch(extra="aerial", also=("safetensors.torch",))
+        require_torch(extra="aerial", also=("safetensors", "safetensors.torch"))
         from thence.miners.aerial.storage import save_blocks
 
         save_blocks(self.blocks, Path(folder))
@@ -166,7 +166,7 @@ class AerialModel:
             RunError: If the folder has no model, or a file is damaged.
             MissingExtraError: If torch or safetensors is not installed.
         """
-        require_torch(extra="aerial", also=("safetensors.torch",))
+        require_torch(extra="aerial", also=("safetensors", "safetensors.torch"))
         from thence.miners.aerial.storage import load_blocks
 
         return AerialModel(tuple(BlockModel(**fields) for fields in load_blocks(Path(folder))))
