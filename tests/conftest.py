@@ -20,16 +20,16 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.helpers.examples import examples
+from tests.helpers.examples import TAKES_ALL, examples
 from tests.helpers.needs import mark_needs, summarize_skips
 
-# Tests never time: a slow machine must not fail them. In CI examples are the same each time.
+# Tests never time: a slow machine must not fail them. Examples are the same each time, but in `make test-all`.
 settings.register_profile(
     "thence",
     deadline=None,
     max_examples=examples(100),
     suppress_health_check=[HealthCheck.too_slow],
-    derandomize=os.environ.get("CI") == "true",
+    derandomize=not TAKES_ALL,
     print_blob=True,
 )
 settings.load_profile("thence")

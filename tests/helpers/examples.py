@@ -1,15 +1,16 @@
-"""How many examples a test of a property takes."""
+"""How many examples a test of a property takes: few and always the same, or all and new ones in ``make test-all``."""
 
 from __future__ import annotations
 
 import os
 
-__all__ = ["MOST", "examples"]
+__all__ = ["MOST", "TAKES_ALL", "examples"]
 
 MOST = 25
-"""Examples of one test in ``make test``; ``make test-all`` sets THENCE_EXAMPLES=all."""
+TAKES_ALL = os.environ.get("THENCE_EXAMPLES") == "all"
+"""Set by ``make test-all``."""
 
 
 def examples(wanted: int) -> int:
-    """Return ``wanted``, or at most ``MOST`` unless THENCE_EXAMPLES is "all"."""
-    return wanted if os.environ.get("THENCE_EXAMPLES") == "all" else min(wanted, MOST)
+    """Return the number of examples of a test: ``wanted``, or at most ``MOST``."""
+    return wanted if TAKES_ALL else min(wanted, MOST)
