@@ -19,13 +19,15 @@ import pytest
 from packaging.requirements import Requirement
 
 import thence as th
-from thence.datasets.hanoi import _read_curve
+from thence.datasets.fetch import fetch
+from thence.datasets.published import Published, Remote
 from thence.detect.picture import save_picture
 from thence.errors import MissingExtraError
 from thence.experiments import reproduce
 from thence.miners.aerial.model import AerialModel
 from thence.monitor.sources.mqtt import Broker
 from thence.monitor.sources.postgres import TableNames
+from thence.progress import silent
 from thence.stores.adbc import open_postgresql
 from thence.stores.bolt import open_bolt
 from thence.stores.duckdb_files import open_duckdb
@@ -167,7 +169,8 @@ CALLS: list[tuple[str, str, Callable[[Path], object]]] = [
     ("vl_convert", "plots", lambda folder: save_picture(None, folder / "a.html")),
     ("matplotlib", "plots", lambda folder: reproduce("1.1", out=folder / "r")),
     ("wntr", "water", lambda folder: th.read_graph(_write(folder / "net.inp", "[JUNCTIONS]\n"))),
-    ("scipy", "water", lambda folder: _read_curve(folder, "a", 1)),
+    ("pooch", "datasets", lambda folder: _fetch(folder)),
+    ("requests", "datasets", lambda folder: _fetch(folder)),
     ("networkx", "networkx", lambda _: TOY.graph.to_networkx()),
     ("fastexcel", "excel", lambda folder: th.read_sensors(_write(folder / "a.xlsx", ""))),
     ("paho", "mqtt", lambda _: Broker("localhost", 1883).client("a", keep_session=False)),
@@ -178,6 +181,12 @@ CALLS: list[tuple[str, str, Callable[[Path], object]]] = [
     ("duckdb", "sql", lambda folder: open_duckdb(f"duckdb:///{folder / 'a.duckdb'}")),
     ("neo4j", "neo4j", lambda _: open_bolt("bolt://127.0.0.1:7687").__enter__()),
 ]
+
+
+def _fetch(folder: Path) -> None:
+    """Ask for a file that is nowhere; what is missing is noticed before any address is asked."""
+    file = Remote("a.csv", size=1, sha256="0" * 64, urls=("http://127.0.0.1:9/a.csv",))
+    fetch(Published("a", (file,), "nobody", "", "", ""), [file], folder=folder, progress=silent)
 
 
 def _write(path: Path, text: str) -> Path:

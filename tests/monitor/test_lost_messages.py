@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.helpers.brokers import Mosquitto, needs_mosquitto
+from tests.helpers.brokers import Mosquitto
 from tests.helpers.plants import mined, plant
 from tests.helpers.processes import PATIENCE, free_port, line_with, until
 from tests.monitor.test_mqtt import Publisher, metrics, no_process_stays, start
@@ -141,7 +141,7 @@ def test_a_broker_that_hangs_up_is_not_asked_again_what_it_dropped(monkeypatch: 
 
 
 @pytest.mark.slow
-@needs_mosquitto
+@pytest.mark.needs("mosquitto")
 def test_a_real_broker_drops_messages_and_loses_a_session(tmp_path: Path) -> None:
     """A burst beyond ``max_queued_messages`` while the monitor was away, and a broker without its sessions."""
     mined(tmp_path / "run", days=5)

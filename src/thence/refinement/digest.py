@@ -137,9 +137,11 @@ def information(rules: RuleSet) -> Floats:
         rules: The rules.
 
     Examples:
+        >>> from thence.rules.items import Feature, Item
         >>> from thence.rules.measures import Counts
-        >>> none = np.zeros((1, 1), np.int32)
-        >>> information(RuleSet((), none, np.zeros(1, np.int32), Counts.from_matrix([[8, 2, 2, 2]]))).tolist()
+        >>> from thence.rules.ruleset import Rule
+        >>> rule = Rule((Item.is_(Feature("door"), "open"),), Item.is_(Feature("light"), "on"))
+        >>> information(RuleSet.from_rules([rule], Counts.from_matrix([[8, 2, 2, 2]]))).tolist()
         [2.0]
     """
     counts = rules.counts
