@@ -133,6 +133,7 @@ def test_evidence_opens_and_its_cursor_moves_by_keyboard(open_page: OpenPage, ad
     page.keyboard.press("Escape")
     assert fact.locator(".tip").count() == 0
     fact.get_by_text("Data as a table").first.click()
+    fact.locator(".data tbody tr").last.wait_for()
     assert fact.locator(".data tbody tr").count() == 168
 
 

@@ -234,8 +234,8 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
     of === null || id === null
       ? null
       : () => go({ run: of, view: "rules", list: "rules", query: of === run.id ? query : emptyQuery, page: 0, node: null, subject: { about: "rule", id }, other: false, ...(wide() ? {} : { pane: "detail" as const }) });
-  const review = (next: Review): void => {
-    if (opened !== null && subject !== null) reviews.review(home.id, opened, subject.about, next);
+  const review = (change: Partial<Review>): void => {
+    if (opened !== null && subject !== null) reviews.review(home.id, opened, subject.about, change);
   };
 
   // Steps through whatever list is shown; over the end of a page to the next one.
@@ -278,8 +278,8 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
     k: () => step(-1),
     ArrowDown: () => step(1),
     ArrowUp: () => step(-1),
-    a: () => opened && review({ verdict: opened.review?.verdict === "accepted" ? "" : "accepted", note: opened.review?.note ?? "" }),
-    r: () => opened && review({ verdict: opened.review?.verdict === "rejected" ? "" : "rejected", note: opened.review?.note ?? "" }),
+    a: () => opened && review({ verdict: opened.review?.verdict === "accepted" ? "" : "accepted" }),
+    r: () => opened && review({ verdict: opened.review?.verdict === "rejected" ? "" : "rejected" }),
     n: () => opened && setWriting(true),
     u: () => reviews.undo(),
     x: () => rule && choose(rule.id, !selected.has(rule.id)),

@@ -12,7 +12,7 @@ interface Props {
   writing: boolean;
   saved: boolean;
   onWriting: (writing: boolean) => void;
-  onReview: (review: Review) => void;
+  onReview: (change: Partial<Review>) => void;
 }
 
 export function ReviewBar({ of, noun, writing, saved, onWriting, onReview }: Props): JSX.Element {
@@ -24,7 +24,7 @@ export function ReviewBar({ of, noun, writing, saved, onWriting, onReview }: Pro
   useEffect(() => {
     if (writing) field.current?.focus();
   }, [writing]);
-  const decide = (wanted: "accepted" | "rejected"): void => onReview({ verdict: verdict === wanted ? "" : wanted, note });
+  const decide = (wanted: "accepted" | "rejected"): void => onReview({ verdict: verdict === wanted ? "" : wanted });
   return (
     <div class="review">
       <div class="buttons" role="group" aria-label={`Review of the ${noun}`}>
@@ -49,7 +49,7 @@ export function ReviewBar({ of, noun, writing, saved, onWriting, onReview }: Pro
           class="note-form"
           onSubmit={(event) => {
             event.preventDefault();
-            onReview({ verdict, note: text.trim() });
+            onReview({ note: text.trim() });
             onWriting(false);
           }}
         >

@@ -18,8 +18,8 @@ interface Step {
 }
 
 export interface Reviews {
-  /** Says something of a rule, a law or a control. */
-  review: (run: number, of: Reviewable, noun: string, review: Review) => void;
+  /** Says something of a rule, a law or a control; what is not said stays as it is. */
+  review: (run: number, of: Reviewable, noun: string, change: Partial<Review>) => void;
   undo: () => void;
   /** What was done last, in words; empty after a while. */
   told: string;
@@ -32,6 +32,8 @@ export interface Reviews {
 
 const nothing: Review = { verdict: "", note: "" };
 const shownFor = 8000;
+// Milliseconds in which what is shown may be older than what was sent.
+const settlesIn = 5000;
 
 function words(noun: string, before: Review, after: Review): string {
   if (after.verdict !== before.verdict)
@@ -46,6 +48,7 @@ export function useReviews(): Reviews {
   const [steps, setSteps] = useState<readonly Step[]>([]);
   const latest = useRef(steps);
   latest.current = steps;
+  const sent = useRef(new Map<string, { review: Review; at: number }>());
   useEffect(() => {
     if (told === "") return undefined;
     const timer = window.setTimeout(() => setTold(""), shownFor);
@@ -54,6 +57,7 @@ export function useReviews(): Reviews {
   const send = useCallback(async (run: number, key: string, review: Review): Promise<boolean> => {
     try {
       await api.review(run, { key, verdict: review.verdict, note: review.note });
+      sent.current.set(`${run} ${key}`, { review, at: Date.now() });
       setProblem(null);
       setVersion((last) => last + 1);
       return true;
@@ -62,8 +66,10 @@ export function useReviews(): Reviews {
       return false;
     }
   }, []);
-  const review = useCallback((run: number, of: Reviewable, noun: string, after: Review): void => {
-    const before = of.review ?? nothing;
+  const review = useCallback((run: number, of: Reviewable, noun: string, change: Partial<Review>): void => {
+    const own = sent.current.get(`${run} ${of.key}`);
+    const before = own !== undefined && Date.now() - own.at < settlesIn ? own.review : (of.review ?? nothing);
+    const after = { ...before, ...change };
     if (before.verdict === after.verdict && before.note === after.note) return;
     void send(run, of.key, after).then((kept) => {
       if (!kept) return;
