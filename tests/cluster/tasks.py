@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from thence.cluster import Member
 from thence.errors import ConfigError
 
 
@@ -46,23 +45,3 @@ def wait(folder: str, task: float) -> float:
     (Path(folder) / f"started-{time.time_ns()}").touch()
     time.sleep(task)
     return task
-
-
-def describe_member(shared: Any, member: Member) -> tuple[Any, int, int]:
-    return shared, member.number, member.count
-
-
-def fail_as_second(shared: Any, member: Member) -> int:
-    """Fail as member 1, while the others wait for it."""
-    if member.number == 1:
-        raise ConfigError("this one cannot")
-    time.sleep(60)
-    return member.number
-
-
-def die_once_as_member(folder: str, member: Member) -> int:
-    """End the process of member 1 at the first attempt."""
-    if member.number == 1 and member.attempt == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    (Path(folder) / f"{member.attempt}-{member.number}").touch()
-    return member.attempt

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.cluster.tasks import describe_member, fail, scale
+from tests.cluster.tasks import fail, scale
 from tests.helpers.examples import examples
 from tests.helpers.executors import Elsewhere
 from thence.cluster import EXECUTORS, LocalExecutor, RayExecutor, open_executor
@@ -29,16 +29,6 @@ def test_results_come_in_the_order_of_the_tasks(tasks: list[int], jobs: int) -> 
 def test_processes_give_the_same_results() -> None:
     with closing(LocalExecutor(2, processes=True).map(scale, range(5), shared=np.arange(5.0))) as results:
         assert list(results) == [0.0, 2.0, 4.0, 6.0, 8.0]
-
-
-def test_members_are_called_at_the_same_time() -> None:
-    both = threading.Barrier(2)
-    looks: list[None] = []
-    found = LocalExecutor(1).together(
-        lambda _, member: (both.wait(30) >= 0, member.number), 2, shared=None, meanwhile=lambda: looks.append(None)
-    )
-    assert found == [(True, 0), (True, 1)]
-    assert LocalExecutor(processes=True).together(describe_member, 2, shared=7) == [(7, 0, 2), (7, 1, 2)]
 
 
 @pytest.mark.parametrize("jobs", [1, 3])

@@ -19,12 +19,9 @@ import pytest
 import thence as th
 from tests.cluster.tasks import (
     describe,
-    describe_member,
     die,
     die_once,
-    die_once_as_member,
     fail,
-    fail_as_second,
     scale,
     wait,
 )
@@ -106,39 +103,6 @@ def test_rules_of_a_network_are_those_of_this_machine(executor: RayExecutor, mon
         here, there = miner.extract(model, table), miner.extract(model, table, executor=executor)
         assert len(here) > 0
         assert_same_rules(there, here)
-
-
-def test_members_run_at_the_same_time_or_not_at_all(executor: RayExecutor, tmp_path: Path) -> None:
-    assert executor.together(describe_member, 2, shared="all") == [("all", 0, 2), ("all", 1, 2)]
-    assert executor.together(die_once_as_member, 2, shared=str(tmp_path)) == [1, 1]
-    assert {"1-0", "1-1"} <= {path.name for path in tmp_path.iterdir()}
-    begin = time.monotonic()
-    with pytest.raises(ConfigError, match="this one cannot"):
-        executor.together(fail_as_second, 2, shared=None)
-    assert time.monotonic() - begin < 50
-
-
-def test_a_network_trained_by_two_machines_is_that_of_one(executor: RayExecutor, cluster: RayCluster) -> None:
-    pytest.importorskip("torch")
-    table = random_table(seed=6, n_rows=3000, n_columns=12, missing=0.05)
-    told: list[str] = []
-    miner = th.Aerial(similarity=0.3, min_confidence=0.0, assurance=None, settings={"parts": 3, "epochs": 20})  # type: ignore[arg-type]
-    expected = miner.mine(table)
-    killed = threading.Event()
-
-    def kill() -> None:
-        until(lambda: len(cluster.workers()) == 2)
-        time.sleep(0.5)
-        cluster.workers()[1].kill()
-        killed.set()
-
-    with _in_background(kill):
-        found = miner.mine(table, executor=executor, progress=lambda stage, *_: told.append(stage))
-    assert killed.is_set()
-    assert len(expected) > 0
-    assert_same_rules(found, expected)
-    assert found.measure("probability").tolist() == expected.measure("probability").tolist()
-    assert "training" in told
 
 
 @pytest.mark.parametrize("dataset", ["toy", "hanoi"])

@@ -4,8 +4,8 @@ Tasks are pure functions of plain data, and their results come in the order of t
 on the executor. This room knows nothing of tables, rules or runs.
 """
 
-from thence.cluster.executors import Executor, LocalExecutor, Member
+from thence.cluster.executors import Executor, LocalExecutor
 from thence.cluster.opening import EXECUTORS, open_executor
 from thence.cluster.ray_executor import RayExecutor
 
-__all__ = ["EXECUTORS", "Executor", "LocalExecutor", "Member", "RayExecutor", "open_executor"]
+__all__ = ["EXECUTORS", "Executor", "LocalExecutor", "RayExecutor", "open_executor"]

@@ -10,14 +10,14 @@ import multiprocessing
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Executor as Pool
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from thence.errors import ConfigError
 from thence.settings.threads import default_threads
 
-__all__ = ["AHEAD", "Executor", "LocalExecutor", "Member"]
+__all__ = ["AHEAD", "Executor", "LocalExecutor"]
 
 Shared = TypeVar("Shared")
 Task = TypeVar("Task")
@@ -26,23 +26,6 @@ Result = TypeVar("Result")
 AHEAD = 2
 """Tasks per worker that are started before the caller has used the results of earlier ones."""
 
-_LOOK = 1.0
-
-
-@dataclass(frozen=True)
-class Member:
-    """One of several tasks that run at the same time and talk to each other.
-
-    Args:
-        number: The number of this member, from 0.
-        count: The number of members.
-        attempt: How often the members were started before, because a worker died.
-    """
-
-    number: int
-    count: int
-    attempt: int = 0
-
 
 class Executor(Protocol):
     """Where independent tasks run."""
@@ -50,11 +33,6 @@ class Executor(Protocol):
     @property
     def is_local(self) -> bool:
         """Whether tasks run in this process or on this machine, so that nothing is sent over a network."""
-        ...
-
-    @property
-    def host(self) -> str:
-        """The address at which tasks reach this process."""
         ...
 
     @property
@@ -77,28 +55,6 @@ class Executor(Protocol):
 
         Yields:
             One result per task.
-        """
-        ...
-
-    def together(
-        self,
-        function: Callable[[Shared, Member], Result],
-        members: int,
-        *,
-        shared: Shared,
-        meanwhile: Callable[[], None] = lambda: None,
-    ) -> list[Result]:
-        """Call a function for every member of a group, all at the same time, so that members can talk to each other.
-
-        Args:
-            function: A function of ``shared`` and the member. It is called again for all members if the worker of one
-                of them dies.
-            members: The number of members, at most ``workers``.
-            shared: What all members read, and must not change.
-            meanwhile: Called about once a second while the members work.
-
-        Returns:
-            One result per member.
         """
         ...
 
@@ -131,11 +87,6 @@ class LocalExecutor:
     def is_local(self) -> bool:
         """Whether tasks run on this machine: they do."""
         return True
-
-    @property
-    def host(self) -> str:
-        """The address at which tasks reach this process."""
-        return "127.0.0.1"
 
     @property
     def workers(self) -> int:
@@ -171,34 +122,6 @@ class LocalExecutor:
                 if not waiting:
                     return
                 yield waiting.popleft().result()
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
-
-    def together(
-        self,
-        function: Callable[[Shared, Member], Result],
-        members: int,
-        *,
-        shared: Shared,
-        meanwhile: Callable[[], None] = lambda: None,
-    ) -> list[Result]:
-        """Call a function for every member of a group, all at the same time.
-
-        Args:
-            function: A function of ``shared`` and the member.
-            members: The number of members.
-            shared: What all members read.
-            meanwhile: Called about once a second while the members work.
-
-        Returns:
-            One result per member.
-        """
-        pool = replace(self, jobs=members)._pool()
-        try:
-            futures = [pool.submit(function, shared, Member(number, members)) for number in range(members)]
-            while wait(futures, timeout=_LOOK).not_done:
-                meanwhile()
-            return [future.result() for future in futures]
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 

@@ -16,12 +16,11 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable
 from importlib.metadata import version
-from math import inf
 from typing import Any, TypeVar
 
-from thence.cluster.executors import AHEAD, Member
+from thence.cluster.executors import AHEAD
 from thence.errors import ClusterError, ConfigError, require
 from thence.settings.numbers import require_integer, require_number
 
@@ -37,10 +36,6 @@ _LOOK, _ANSWER = 1.0, 2.0
 _ASK_AGAIN = 5.0
 # Seconds in which Ray must close a connection; without a head it takes its time.
 _CLOSE = 10.0
-# Seconds in which the reason must be known why a member has failed.
-_GRACE = 5.0
-# Seconds in which processors must be free for tasks that run together.
-_PLACES = 60.0
 # Ray ends the process after a minute without a head.
 _MOST_PATIENCE = 60
 _AGAIN = "nothing was written: start the cluster and run the same command again"
@@ -94,11 +89,6 @@ class RayExecutor:
         return False
 
     @property
-    def host(self) -> str:
-        """The address at which tasks reach this process: that of this machine in the cluster."""
-        return str(self._ray.util.get_node_ip_address())
-
-    @property
     def workers(self) -> int:
         """The number of processors of the cluster at this moment."""
         self._require_head()
@@ -147,88 +137,6 @@ class RayExecutor:
                 waiting.popleft()
         finally:
             self._cancel(waiting)
-
-    def together(
-        self,
-        function: Callable[[Shared, Member], Result],
-        members: int,
-        *,
-        shared: Shared,
-        meanwhile: Callable[[], None] = lambda: None,
-    ) -> list[Result]:
-        """Call a function for every member of a group, all at the same time, one processor each.
-
-        If the worker of one member dies, all members are stopped and called again.
-
-        Args:
-            function: A function of ``shared`` and the member, defined in a module that all machines have.
-            members: The number of members.
-            shared: What all members read. Arrays in it are read-only.
-            meanwhile: Called about once a second while the members work.
-
-        Returns:
-            One result per member.
-
-        Raises:
-            ClusterError: If the head is lost, the cluster has too few processors, or a worker died more often than
-                ``retries``.
-        """
-        from ray.util.placement_group import placement_group, remove_placement_group
-
-        self._require_head()
-        stored = self._ray.put(shared)
-        group = placement_group([{"CPU": 1}] * members, strategy="SPREAD")
-        try:
-            if not group.wait(_PLACES):
-                raise ClusterError(
-                    f"{members} processors of the cluster were not free at the same time within {_PLACES:g} seconds",
-                    where=self._where,
-                    hint="ask for fewer parts, or wait until the cluster is idle",
-                )
-            for attempt in range(self._retries + 1):
-                team = [Member(number, members, attempt) for number in range(members)]
-                found = self._try_together(function, team, stored, group, meanwhile)
-                if found is not None:
-                    return found
-        finally:
-            if self._answers():
-                remove_placement_group(group)
-        raise self._given_up()
-
-    def _try_together(
-        self, function: Callable[[Any, Member], Result], team: Sequence[Member], stored: Any, group: Any, meanwhile: Any
-    ) -> list[Result] | None:
-        """The results of all members, or nothing if the worker of one of them has died."""
-        from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
-
-        errors = self._ray.exceptions
-        tasks = []
-        for member in team:
-            place = PlacementGroupSchedulingStrategy(placement_group=group, placement_group_bundle_index=member.number)
-            call = self._ray.remote(num_cpus=1, max_retries=0, scheduling_strategy=place)(_call)
-            tasks.append(call.remote(version("thence"), function, stored, member))
-        left, failed, until = list(tasks), None, inf
-        try:
-            while left and time.monotonic() < until:
-                ready, left = self._ray.wait(left, timeout=_LOOK)
-                for task in ready:
-                    try:
-                        self._ray.get(task)
-                    except errors.RayTaskError as error:
-                        # When a worker dies, the others fail too; that it has died may be known a little later.
-                        if failed is None:
-                            failed, until = error, time.monotonic() + _GRACE
-                self._require_head()
-                meanwhile()
-            if failed is not None:
-                raise _explain(failed) from None
-            return list(self._ray.get(tasks))
-        except _deaths(errors):
-            return None
-        except (errors.RaySystemError, errors.RayError, ConnectionError) as error:
-            raise self._lost(_first_line(error)) from error
-        finally:
-            self._cancel(tasks)
 
     def _given_up(self) -> ClusterError:
         return ClusterError(

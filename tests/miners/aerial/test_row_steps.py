@@ -133,7 +133,6 @@ def test_the_same_order_in_every_epoch_and_the_same_weights_for_the_same_seed() 
         {"bottleneck": "relu"},
         {"least_widths": (1, 2)},
         {"least_widths": (1, 2, -1)},
-        {"softmax": "node", "corruption": "gaussian", "held_out": 0.0, "parts": 2},
     ],
 )
 def test_impossible_settings_are_refused(wrong) -> None:

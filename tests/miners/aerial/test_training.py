@@ -15,7 +15,6 @@ from thence.errors import ConfigError, InputError, MiningError
 from thence.miners.aerial import training as train_module
 from thence.miners.aerial.autoencoder import initialise
 from thence.miners.aerial.extraction import extract_rules
-from thence.miners.aerial.gradient_parts import AddHere
 from thence.miners.aerial.rows import ArrayRows, compute_marginal_loss, explain_trivial
 from thence.miners.aerial.settings import SearchSettings, TrainingSettings
 from thence.miners.aerial.training import train
@@ -332,7 +331,7 @@ def planned(n_items: int, rows: int) -> tuple[int, int]:
     """Return the rows per step, and the steps, that training chooses for a table of two-valued features."""
     source = ArrayRows(np.zeros((rows, n_items // 2), np.int8))
     model = initialise([2] * (n_items // 2), widths=(2,))
-    trainer = train_module._Trainer(model, source, TrainingSettings(), None, AddHere(), model.layout)
+    trainer = train_module._Trainer(model, source, TrainingSettings(), None, model.layout)
     return trainer.batch, trainer.total_steps
 
 

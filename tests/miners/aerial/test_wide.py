@@ -97,10 +97,8 @@ def test_only_wide_tables_on_a_graphics_processor_are_trained_otherwise():
     codes = np.random.default_rng(0).integers(0, 10, (20, 700)).astype(np.int8)
     model = initialise([10] * 700, widths=(2,))
     source, settings = training.ArrayRows(codes), TrainingSettings()
-    trainer = training._Trainer(model, source, settings, None, training.AddHere(), model.layout)
+    trainer = training._Trainer(model, source, settings, None, model.layout)
     assert not trainer._trains_at_once()
     assert trainer.wide is None
     trainer.device = torch.device("cuda")
     assert trainer._trains_at_once()
-    trainer.options = TrainingSettings(parts=2)
-    assert not trainer._trains_at_once()

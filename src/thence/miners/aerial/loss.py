@@ -130,11 +130,6 @@ class NearFeatures:
     centres: Tensor
     per_block: int
 
-    def of_rows(self, rows: slice) -> NearFeatures:
-        """Return the output of some blocks of rows, given as the slice of their rows."""
-        blocks = slice(rows.start // self.per_block, rows.stop // self.per_block)
-        return NearFeatures(self.layout, self.neighbours, self.centres[blocks], self.per_block)
-
     def tiles(self, model: Autoencoder, states: Tensor, codes: Tensor) -> Iterator[Tile]:
         device = states.device
         cells = TILE_CELLS_CUDA if device.type == "cuda" else TILE_CELLS_CPU

@@ -19,7 +19,7 @@ from thence.counting.assurance import assured, require_assurance
 from thence.counting.recount import recount
 from thence.errors import ConfigError, MiningError
 from thence.miners.aerial.model import AerialModel, BlockModel, digest_columns, pattern_text
-from thence.miners.aerial.rows import ArrayRows, BlockRows, RowSource, compute_marginal_loss
+from thence.miners.aerial.rows import ArrayRows, BlockRows, compute_marginal_loss
 from thence.miners.aerial.settings import ProposalSettings, SearchSettings, TrainingSettings
 from thence.miners.base import BaseMiner
 from thence.miners.codes import require_codes
@@ -35,7 +35,7 @@ from thence.tables.blocks import Block
 from thence.tables.transactions import TransactionTable
 
 if TYPE_CHECKING:
-    from thence.miners.aerial.training import Epoch, Training
+    from thence.miners.aerial.training import Epoch
 
 __all__ = ["Aerial", "AerialModel", "BlockModel"]
 
@@ -253,8 +253,7 @@ class Aerial(BaseMiner):
         Args:
             table: A discretized table.
             progress: Called as training and extraction advance.
-            executor: Where to extract and count, with the same rules. The network is trained in this process, or there
-                if its training settings have several ``parts``.
+            executor: Where to extract and count, with the same rules. The network is trained in this process.
 
         Raises:
             ConfigError: If ``device`` is not ``"cpu"`` and the executor is a cluster.
@@ -263,7 +262,7 @@ class Aerial(BaseMiner):
         """
         require_codes(table, self.name)
         self.require_executor(executor)
-        model = self.train(table, progress=progress, executor=executor)
+        model = self.train(table, progress=progress)
         return self.extract(model, table, progress=progress, executor=executor)
 
     def train(
@@ -272,7 +271,6 @@ class Aerial(BaseMiner):
         *,
         start: AerialModel | None = None,
         progress: Progress = silent,
-        executor: Executor | None = None,
     ) -> AerialModel:
         """Train a model on a table.
 
@@ -280,7 +278,6 @@ class Aerial(BaseMiner):
             table: A discretized table.
             start: A model to continue from, trained on earlier rows of the same features.
             progress: Called as training advances.
-            executor: Where to train, with the same result: a cluster computes the ``parts`` of the training settings.
 
         Returns:
             The model, with one network per block of the table.
@@ -295,7 +292,7 @@ class Aerial(BaseMiner):
             start.require_blocks(table)
         table = table.shuffled()
         known: Sequence[BlockModel | None] = [None] * len(table.blocks) if start is None else start.blocks
-        models = [self._train_block(table, at, before, progress, executor) for at, before in enumerate(known)]
+        models = [self._train_block(table, at, before, progress) for at, before in enumerate(known)]
         return AerialModel(tuple(models))
 
     def _train_block(
@@ -304,8 +301,8 @@ class Aerial(BaseMiner):
         at: int,
         before: BlockModel | None,
         progress: Progress,
-        executor: Executor | None,
     ) -> BlockModel:
+        from thence.miners.aerial.training import train
 
         block = table.blocks[at]
         columns = self._columns(block)
@@ -332,16 +329,16 @@ class Aerial(BaseMiner):
         rows = BlockRows(block, columns)
         resident = block.n_rows * len(columns) <= RESIDENT_CELLS
         cardinalities = [block.columns[c].n_codes for c in columns]
-        result = _train_rows(
-            ArrayRows(rows.take(np.arange(block.n_rows))) if resident else rows,
-            cardinalities=cardinalities,
-            settings=self._training(),
-            neighbours=self._neighbours(block, columns, at),
-            start=None if before is None else before.network,
-            progress=tell,
-            **({"softmax_of": _number_nodes(block, columns)} if self._per_node else {}),
-            executor=executor,
-        )
+        with one_thread(sum(cardinalities) <= SMALL_ITEMS):
+            result = train(
+                ArrayRows(rows.take(np.arange(block.n_rows))) if resident else rows,
+                cardinalities=cardinalities,
+                settings=self._training(),
+                neighbours=self._neighbours(block, columns, at),
+                start=None if before is None else before.network,
+                progress=tell,
+                softmax_of=_number_nodes(block, columns) if self._per_node else None,
+            )
         if result.reason is not None:
             return without(result.reason)
         if before is None:
@@ -538,20 +535,6 @@ class Aerial(BaseMiner):
         position[columns] = np.arange(len(columns))
         lists = [position[given.of_feature(int(c))] for c in columns]
         return Neighbours.of([members[members >= 0] for members in lists])
-
-
-def _train_rows(
-    rows: RowSource, *, cardinalities: list[int], settings: TrainingSettings, executor: Executor | None, **given: Any
-) -> Training:
-    """Train in this process, or on a cluster if the settings have several parts."""
-    if settings.parts > 1 and executor is not None and not executor.is_local:
-        from thence.miners.aerial.spread_training import train_together
-
-        return train_together(rows, cardinalities=cardinalities, settings=settings, executor=executor, **given)
-    from thence.miners.aerial.training import train
-
-    with one_thread(sum(cardinalities) <= SMALL_ITEMS):
-        return train(rows, cardinalities=cardinalities, settings=settings, **given)
 
 
 def _number_nodes(block: Block, columns: NDArray[np.int64]) -> NDArray[np.int64]:

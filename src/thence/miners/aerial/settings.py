@@ -55,9 +55,6 @@ class TrainingSettings:
             does. The two differ by a factor, to which Adam is nearly invariant.
         reshuffle: Whether each epoch has an order of its own; otherwise the rows are shuffled once.
         curriculum: Whether masked training begins with many visible features and ends with few.
-        parts: In how many parts the gradients of a batch are computed and added. On a Ray cluster each part is computed
-            by a machine of its own; the network is the same wherever they are, but another number of parts gives
-            another network.
 
     Raises:
         ConfigError: If a setting has an impossible value.
@@ -91,14 +88,13 @@ class TrainingSettings:
     loss_per: Literal["row", "output"] = "row"
     reshuffle: bool = True
     curriculum: bool = True
-    parts: int = 1
 
     def __post_init__(self) -> None:
         if self.corruption not in ("mask", "gaussian"):
             raise ConfigError(f"corruption must be 'mask' or 'gaussian', got {self.corruption!r}")
-        for name in ("max_antecedents", "epochs", "batch_size", "patience", "max_rows", "parts"):
+        for name in ("max_antecedents", "epochs", "batch_size", "patience", "max_rows"):
             value = getattr(self, name)
-            if value is not None or name in ("max_antecedents", "max_rows", "parts"):
+            if value is not None or name in ("max_antecedents", "max_rows"):
                 require_integer(name, value, most=MOST_ANTECEDENTS if name == "max_antecedents" else None)
         if self.learning_rate is not None:
             require_number("learning_rate", self.learning_rate)
@@ -138,7 +134,7 @@ class TrainingSettings:
         if not self.is_published:
             return
         name = "softmax='node'" if self.softmax == "node" else "loss_per='output'"
-        for setting, value in (("corruption", "gaussian"), ("device", "cpu"), ("parts", 1)):
+        for setting, value in (("corruption", "gaussian"), ("device", "cpu")):
             if getattr(self, setting) != value:
                 raise ConfigError(f"{name} needs {setting}={value!r}, got {getattr(self, setting)!r}")
         if self.held_out:

@@ -26,7 +26,6 @@ from thence.miners.aerial.corruption import (
     find_visible_items,
     make_noisy_input,
 )
-from thence.miners.aerial.gradient_parts import Adder, AddHere, split_evenly
 from thence.miners.aerial.loss import AllFeatures, NearFeatures, Output, compute_gradients, compute_loss
 from thence.miners.aerial.rows import ArrayRows, Codes, RowSource, check_codes, explain_trivial, read_sample
 from thence.miners.aerial.settings import LEARNING_RATE, TrainingSettings
@@ -139,7 +138,6 @@ def train(
     neighbours: Neighbours | None = None,
     start: Autoencoder | None = None,
     progress: EpochProgress | None = None,
-    adder: Adder | None = None,
 ) -> Training:
     """Train a new network, or continue training an existing one.
 
@@ -153,7 +151,6 @@ def train(
         neighbours: Which features may appear in the same rule. If they are few, only these are learned together.
         start: A network to continue from, with the same features and classes.
         progress: Called after each epoch.
-        adder: Who computes and adds the parts of a batch, if ``settings`` has several; by default this process.
 
     Returns:
         The network and how training went. If the rows are trivial, ``reason`` says why and nothing is trained.
@@ -185,7 +182,7 @@ def train(
         raise ConfigError(
             f"neighbours were given for {neighbours.n_features} features, but the table has {layout.n_features}"
         )
-    return _Trainer(model, source, options, neighbours, AddHere() if adder is None else adder, columns).run(progress)
+    return _Trainer(model, source, options, neighbours, columns).run(progress)
 
 
 def _merge(columns: Layout, softmax_of: ArrayLike | None) -> Layout:
@@ -232,20 +229,6 @@ class _CorruptedBatch:
     items: Tensor | None
     output: Output
 
-    def split(self, parts: int) -> list[_CorruptedBatch]:
-        """Return the batch in parts of nearly the same length; rows that share a centre stay together."""
-        near = self.output if isinstance(self.output, NearFeatures) else None
-        unit = 1 if near is None else near.per_block
-        return [
-            _CorruptedBatch(
-                self.codes[rows],
-                None if self.dense is None else self.dense[rows],
-                None if self.items is None else self.items[rows],
-                self.output if near is None else near.of_rows(rows),
-            )
-            for rows in split_evenly(len(self.codes), parts, unit)
-        ]
-
 
 class _Trainer:
     """The training loop, with everything that is constant between steps."""
@@ -256,10 +239,9 @@ class _Trainer:
         source: RowSource,
         options: TrainingSettings,
         neighbours: Neighbours | None,
-        adder: Adder,
         columns: Layout,
     ) -> None:
-        self.options, self.source, self.adder, self.columns = options, source, adder, columns
+        self.options, self.source, self.columns = options, source, columns
         self.layout, self.device = model.layout, model.device
         self.learning_rate = options.learning_rate or LEARNING_RATE
         self.masked = options.corruption == "mask"
@@ -291,9 +273,7 @@ class _Trainer:
         self.epochs = options.epochs or (MOST_PASSES if self.cut_short else needed)
         self.patience = options.patience or max(5, self.epochs // 3)
         self.steps_per_epoch, self.total_steps, self.step = per_epoch, self.epochs * per_epoch, 0
-        self.compiled = options.is_published or (
-            not self.masked and self.batch == 1 and self.device.type == "cpu" and options.parts == 1
-        )
+        self.compiled = options.is_published or (not self.masked and self.batch == 1 and self.device.type == "cpu")
         self.wide = None
         if output is not None:
             shown = max(SHOWN_FIRST if self.falls else 0, options.most_visible)
@@ -305,7 +285,7 @@ class _Trainer:
     def _trains_at_once(self) -> bool:
         """Return whether the table is so wide that a graphics processor trains it in large pieces of work."""
         wide = self.layout.n_items > WIDENS_TO and self.layout.n_features >= FEW_OF_MANY * SHOWN_FIRST
-        alone = self.masked and self.neighbours is None and self.options.parts == 1
+        alone = self.masked and self.neighbours is None
         return wide and alone and self.device.type == "cuda"
 
     def _split(self) -> tuple[Codes | None, NDArray[np.int64] | None]:
@@ -388,7 +368,7 @@ class _Trainer:
         count = 0
         for codes in self._batches():
             share = 1.0 - self.step / self.total_steps if self.options.decay else 1.0
-            gradients = self._add_gradients(self._corrupt(codes, self.hide, self._most_visible()), total)
+            gradients = self._compute_gradients(self._corrupt(codes, self.hide, self._most_visible()), total)
             self.optimiser.step(gradients, learning_rate=self.learning_rate * share)
             if self.masked:
                 # Adam's steps do not keep the blocks centred. Their means would shift the origin by one small
@@ -480,22 +460,6 @@ class _Trainer:
         entry = self.model.entry  # centred: what marking an item adds
         padded = torch.cat([entry, torch.zeros_like(entry[:1])])
         return torch.nn.functional.embedding_bag(batch.items, padded, mode="sum").add_(self.model.entry_bias)
-
-    def _add_gradients(self, batch: _CorruptedBatch, total: Tensor) -> list[Tensor]:
-        """Return the gradients of a batch, the sum of those of its parts, and add its loss to ``total``."""
-        if self.options.parts == 1:
-            return self._compute_gradients(batch, total)
-        parts = batch.split(self.options.parts)
-
-        def compute(at: int) -> Tensor:
-            loss = torch.zeros_like(total)
-            found = self._compute_gradients(parts[at], loss)
-            flat = torch.cat([*(tensor.reshape(-1) for tensor in found), loss.reshape(1).to(found[0].dtype)])
-            return flat.mul_(len(parts[at].codes) / len(batch.codes))
-
-        added = self.adder.add(compute, len(parts), len(self.optimiser.flat) + 1)
-        total += added[-1]
-        return self.optimiser.views(added[:-1])
 
     def _compute_gradients(self, batch: _CorruptedBatch, total: Tensor) -> list[Tensor]:
         """Return the gradients of all parameters for one batch, and add its loss to ``total``."""
