@@ -13,7 +13,7 @@ import polars as pl
 from _rediscovery_score import LEAST_ACTIONS, PHYSICS, TOLERANCE, Score, add_scores
 
 import thence as th
-from thence.controls import Controls
+from thence.controls.control import Controls
 from thence.datasets.controls_truth import TrueControl
 
 CHOSEN_ON = ("net1", "net3")

@@ -43,7 +43,8 @@ from _rediscovery_score import (
 )
 
 import thence as th
-from thence.controls import Controls, search_controls
+from thence.controls.control import Controls
+from thence.controls.search import search_controls
 from thence.datasets.controls_truth import true_controls
 from thence.evaluate.generalisation.hiding import WHOLLY, classify_places, hide_places
 from thence.laws.counting import count_laws

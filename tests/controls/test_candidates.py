@@ -9,8 +9,9 @@ import numpy.typing as npt
 import pytest
 
 from tests.controls.plants import windows
-from thence.controls.candidates import MIN_AGREEMENT, Candidate, Signals, beats_other_days, earlier, screen_all
+from thence.controls.candidates import MIN_AGREEMENT, Candidate, beats_other_days, earlier, screen_all
 from thence.controls.kernels import screen
+from thence.controls.signals import Signals
 from thence.controls.switches import find_switches, follows
 from thence.controls.thresholds import at_same_pace
 

@@ -11,7 +11,9 @@ import polars as pl
 import pytest
 
 from tests.controls.plants import tank, walk, windows
-from thence.controls import ControlSettings, search, search_controls
+from thence.controls import search
+from thence.controls.search import search_controls
+from thence.controls.settings import ControlSettings
 from thence.graph.binding import Binding
 from thence.graph.knowledge_graph import Edge, KnowledgeGraph, Node
 from thence.graph.system import System

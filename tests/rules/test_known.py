@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from tests.rules.test_items import items
 from thence.errors import ConfigError, InputError
 from thence.rules.items import Aspect, Feature, Interval, Item, Role
-from thence.rules.known import KnownRule, resolve_item, tell_known
+from thence.rules.known import KnownRule, resolve_item
 from thence.rules.measures import Counts
 from thence.rules.ruleset import Rule, RuleSet
+from thence.runs.summaries import describe_known
 
 LEVEL = Feature("L1", label="level", unit="m", place="Tank 1")
 CHANGE = Feature("L1", name="change", label="level", unit="m", place="Tank 1")
@@ -122,7 +123,7 @@ def test_an_apostrophe_within_a_word_opens_no_quotes() -> None:
 def test_sentences_say_how_often_a_known_rule_holds() -> None:
     rules = [Rule((Item.is_(Feature("a"), x),), Item.is_(Feature("b"), x)) for x in ("u", "v", "w")]
     counted = RuleSet.from_rules(rules, Counts.from_matrix([[10, 4, 5, 3], [10, 1, 5, 1], [10, 0, 5, 0]]))
-    assert [text.partition("[")[2] for text in tell_known(counted)] == [
+    assert [text.partition("[")[2] for text in describe_known(counted)] == [
         "holds in 3 of 4 rows, 75.0 %]",
         "holds in 1 of 1 row, 100.0 %]",
         "never applies]",

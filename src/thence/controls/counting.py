@@ -10,9 +10,9 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from thence.controls.candidates import Signals
 from thence.controls.clock import local_seconds
 from thence.controls.control import Control
+from thence.controls.signals import Signals
 from thence.controls.switches import Switch, follows
 from thence.controls.thresholds import Tally, count_crossings, explained, reach_of
 from thence.readings.windows import WindowedReadings

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from thence.controls.candidates import (
     Candidate,
-    Signals,
     beats_other_days,
     confirm,
     earlier,
@@ -23,6 +22,7 @@ from thence.controls.clock import Schedule, find_schedule, local_seconds
 from thence.controls.control import Control, Controls
 from thence.controls.premises import find_premises
 from thence.controls.settings import ControlSettings
+from thence.controls.signals import Signals
 from thence.controls.switches import Switch, find_switches, follows
 from thence.controls.thresholds import Tally, count_crossings, estimate_threshold, explained, reach_of
 from thence.graph.knowledge_graph import KnowledgeGraph

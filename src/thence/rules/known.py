@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from thence.errors import ConfigError, InputError, nearest
 from thence.rules.item_text import parse_item
 from thence.rules.items import Aspect, Feature, Interval, Item, Operator, Role, Value
-from thence.rules.ruleset import Rule, RuleSet
 from thence.rules.short_text import ShortTest, split_short
 from thence.states import state_key
 
-__all__ = ["FoundFeatures", "KnownRule", "resolve_item", "tell_known"]
+__all__ = ["FoundFeatures", "KnownRule", "resolve_item"]
 
 FoundFeatures = Mapping[Feature, tuple[Value | Interval, ...]]
 """The features of a table, with the values that each can take."""
@@ -29,6 +28,17 @@ _WHERE = (" ⊢ ", " |- ")
 _QUOTES = "'\"`"
 _EXACT = tuple(f"{start}{bracket}" for start in ("", "not ", "some ", "not some ") for bracket in "([")
 _KEYS = ("if", "then", "pattern", "name")
+
+
+class _Parts(Protocol):
+    """A rule object, as far as a known rule needs it."""
+
+    @property
+    def antecedent(self) -> tuple[Item, ...]: ...
+    @property
+    def consequent(self) -> Item: ...
+    @property
+    def pattern(self) -> str: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +112,7 @@ class KnownRule:
         )
 
     @staticmethod
-    def of(rule: Rule, *, name: str = "") -> KnownRule:
+    def of(rule: _Parts, *, name: str = "") -> KnownRule:
         """Return a rule object, such as one of an earlier run, as a known rule.
 
         Args:
@@ -167,19 +177,18 @@ class KnownRule:
         parsed = (_read_item(text) for text in (*self.antecedent, self.consequent))
         return tuple(item for item in parsed if isinstance(item, Item))
 
-    def resolve(self, features: FoundFeatures, *, place: str = "") -> Rule:
-        """Return the rule with the features of a table.
+    def resolve(self, features: FoundFeatures) -> tuple[tuple[Item, ...], Item]:
+        """Return the antecedent and the consequent with the features of a table.
 
         Args:
             features: The features of the table, with their values.
-            place: The pattern in words, for the sentence of the rule.
 
         Raises:
             InputError: If the table has no such feature.
             ConfigError: If a name stands for several features, or a value does not suit its feature.
         """
         left = tuple(resolve_item(text, features) for text in self.antecedent)
-        return Rule(left, resolve_item(self.consequent, features), self.pattern, place)
+        return left, resolve_item(self.consequent, features)
 
 
 def resolve_item(text: str, features: FoundFeatures) -> Item:
@@ -204,29 +213,6 @@ def resolve_item(text: str, features: FoundFeatures) -> Item:
         return Item(feature, read.operator, read.value)
     feature = _called(read.name, features)
     return _test(feature, read, features[feature])
-
-
-def tell_known(rules: RuleSet) -> list[str]:
-    """Return known rules as sentences, each with its name and how often it holds.
-
-    Args:
-        rules: The known rules, with their counts and perhaps a column ``name``.
-
-    Examples:
-        >>> from thence.rules.measures import Counts
-        >>> rule = Rule((Item.is_(Feature("door"), "open"),), Item.is_(Feature("light"), "on"))
-        >>> tell_known(RuleSet.from_rules([rule], Counts.from_matrix([[10, 4, 5, 3]])))
-        ['if door is open, then light is on  [holds in 3 of 4 rows, 75.0 %]']
-    """
-    out = []
-    for number, rule in enumerate(rules):
-        name = str(rules.extras["name"][number]) if "name" in rules.extras else ""
-        applied, held = int(rules.counts.n_antecedent[number]), int(rules.counts.n_both[number])
-        rows = f"holds in {held:,} of {applied:,} row{'' if applied == 1 else 's'}"
-        share = f", {100 * held / applied:.1f} %" if applied else ""
-        figures = f"{rows}{share}" if applied else "never applies"
-        out.append(f"{name}{': ' if name else ''}{rule.english}  [{figures}]")
-    return out
 
 
 def _read_item(text: str) -> Item | ShortTest:

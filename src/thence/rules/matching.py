@@ -21,9 +21,7 @@ from thence.states import state_key, state_number
 if TYPE_CHECKING:
     import polars as pl
 
-    from thence.rules.ruleset import RuleSet
-
-__all__ = ["Matcher", "column_of", "item_mask", "match_rules", "plain_value", "refuse_lifted", "to_numbers"]
+__all__ = ["Matcher", "column_of", "item_mask", "plain_value", "to_numbers"]
 
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
@@ -185,29 +183,6 @@ def _require_columns(items: Sequence[Item], columns: Sequence[str]) -> None:
             f"the frame lacks {noun} that the rules test: {shown}",
             where="frame",
             hint=nearest(missing[0], columns) or "pass a frame with the columns that the rules were mined from",
-        )
-
-
-def match_rules(rules: RuleSet, frame: Any) -> BoolArray:
-    """Return which rules apply to which rows of a frame, as a matrix (rows × rules).
-
-    Args:
-        rules: The rules.
-        frame: A polars, pandas or Arrow frame.
-    """
-    refuse_lifted(rules)
-    matcher = Matcher(rules.items, frame, used=np.unique(rules.antecedents[rules.antecedents >= 0]))
-    out = np.empty((matcher.n_rows, len(rules)), bool, order="F")
-    for r, numbers in enumerate(rules.antecedents.tolist()):
-        out[:, r] = matcher.antecedent(numbers)
-    return out
-
-
-def refuse_lifted(rules: RuleSet) -> None:
-    if rules.pattern_of is not None and (rules.pattern_of >= 0).any():
-        raise ConfigError(
-            "lifted rules are about places in a graph, not about rows of a frame",
-            hint="build a table with th.transactions(…, like=run), and count the rules on it: th.count_rules_of",
         )
 
 

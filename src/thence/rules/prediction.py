@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.errors import ConfigError, nearest
-from thence.rules.matching import Matcher, column_of, plain_value, refuse_lifted
+from thence.rules.matching import BoolArray, Matcher, column_of, plain_value
 
 if TYPE_CHECKING:
     from thence.rules.ruleset import RuleSet
 
-__all__ = ["laplace_accuracy", "order_best_first", "predict_rows"]
+__all__ = ["laplace_accuracy", "match_rules", "order_best_first", "predict_rows"]
 
 
 def laplace_accuracy(
@@ -50,6 +50,29 @@ def order_best_first(rules: RuleSet, *, classes: int) -> npt.NDArray[np.int64]:
     return np.lexsort([rules._tie_break, rules.measure("antecedents"), -rules.measure("support"), -accuracy])
 
 
+def match_rules(rules: RuleSet, frame: Any) -> BoolArray:
+    """Return which rules apply to which rows of a frame, as a matrix (rows × rules).
+
+    Args:
+        rules: The rules.
+        frame: A polars, pandas or Arrow frame.
+    """
+    _refuse_lifted(rules)
+    matcher = Matcher(rules.items, frame, used=np.unique(rules.antecedents[rules.antecedents >= 0]))
+    out = np.empty((matcher.n_rows, len(rules)), bool, order="F")
+    for r, numbers in enumerate(rules.antecedents.tolist()):
+        out[:, r] = matcher.antecedent(numbers)
+    return out
+
+
+def _refuse_lifted(rules: RuleSet) -> None:
+    if rules.pattern_of is not None and (rules.pattern_of >= 0).any():
+        raise ConfigError(
+            "lifted rules are about places in a graph, not about rows of a frame",
+            hint="build a table with th.transactions(…, like=run), and count the rules on it: th.count_rules_of",
+        )
+
+
 def predict_rows(rules: RuleSet, frame: Any, *, target: str | None, default: Any) -> npt.NDArray[Any]:
     """Return the value that the best applicable rule concludes for each row; ``default`` where no rule applies.
 
@@ -62,7 +85,7 @@ def predict_rows(rules: RuleSet, frame: Any, *, target: str | None, default: Any
     Raises:
         ConfigError: If the rules conclude about several columns, or none about ``target``.
     """
-    refuse_lifted(rules)
+    _refuse_lifted(rules)
     rules = _about(rules, target)
     values = list(dict.fromkeys(rules.consequents.tolist()))
     matcher = Matcher(rules.items, frame, used=np.unique(rules.antecedents[rules.antecedents >= 0]))

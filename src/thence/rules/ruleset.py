@@ -23,9 +23,8 @@ from thence.rules.english import format_number, format_rule
 from thence.rules.extra_columns import EXTRA_COLUMNS
 from thence.rules.families import describe_alike, group_families
 from thence.rules.items import Item
-from thence.rules.matching import match_rules
 from thence.rules.measures import MEASURES, Counts
-from thence.rules.prediction import predict_rows
+from thence.rules.prediction import match_rules, predict_rows
 from thence.rules.short_text import short_items
 
 if TYPE_CHECKING:

@@ -251,7 +251,8 @@ def _resolve(rule: KnownRule, table: TransactionTable) -> Rule:
         raise InputError(f"the pattern {rule.pattern} has no place among the nodes with sensors")
     block = table.blocks[0]
     features: FoundFeatures = {column.feature: column.values for column in block.columns}
-    found = rule.resolve(features, place="" if block.pattern is None else block.pattern.english)
+    left, right = rule.resolve(features)
+    found = Rule(left, right, rule.pattern, "" if block.pattern is None else block.pattern.english)
     return found if block.pattern is None else replace(found, pattern=str(block.pattern))
 
 

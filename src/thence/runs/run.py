@@ -35,7 +35,6 @@ from thence.integrity.manifest import CheckedFolder, new_listed_file, write_mani
 from thence.laws.law import Law, Laws
 from thence.readings.windows import WindowedReadings
 from thence.refinement.exceptions import exceptions, exceptions_among
-from thence.rules.known import tell_known
 from thence.rules.ruleset import Rule, RuleSet
 from thence.runs.configuration import Config
 from thence.runs.keys import is_key, key_of
@@ -58,7 +57,7 @@ from thence.runs.reviews import (
     tell_left_out,
     with_reviews,
 )
-from thence.runs.summaries import FORMAT, require_same_rules, require_summary
+from thence.runs.summaries import FORMAT, describe_known, require_same_rules, require_summary
 from thence.tables.discretization import Discretizer
 from thence.tables.transactions import FeatureTable, TransactionTable
 
@@ -372,7 +371,7 @@ class Run:
     def logic(self) -> dict[str, list[str]]:
         """The sentences of known rules, laws and controls by title, of those that there are."""
         found = {
-            "known rules": [] if self.known is None else tell_known(self.known),
+            "known rules": [] if self.known is None else describe_known(self.known),
             "laws": [law.english for law in self.laws or ()],
             "controls": [] if self.controls is None else self.controls.sentences,
         }

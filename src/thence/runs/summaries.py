@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from thence.errors import RunError, quote
+from thence.rules.ruleset import RuleSet
 
-__all__ = ["FORMAT", "require_same_rules", "require_summary"]
+__all__ = ["FORMAT", "describe_known", "require_same_rules", "require_summary"]
 
 FORMAT = 1
 _FLAGS = ("complete", "interrupted")
@@ -116,3 +117,28 @@ def _is_count(value: Any) -> bool:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def describe_known(rules: RuleSet) -> list[str]:
+    """Return known rules as sentences, each with its name and how often it holds.
+
+    Args:
+        rules: The known rules, with their counts and perhaps a column ``name``.
+
+    Examples:
+        >>> from thence.rules.items import Feature, Item
+        >>> from thence.rules.measures import Counts
+        >>> from thence.rules.ruleset import Rule
+        >>> rule = Rule((Item.is_(Feature("door"), "open"),), Item.is_(Feature("light"), "on"))
+        >>> describe_known(RuleSet.from_rules([rule], Counts.from_matrix([[10, 4, 5, 3]])))
+        ['if door is open, then light is on  [holds in 3 of 4 rows, 75.0 %]']
+    """
+    out = []
+    for number, rule in enumerate(rules):
+        name = str(rules.extras["name"][number]) if "name" in rules.extras else ""
+        applied, held = int(rules.counts.n_antecedent[number]), int(rules.counts.n_both[number])
+        rows = f"holds in {held:,} of {applied:,} row{'' if applied == 1 else 's'}"
+        share = f", {100 * held / applied:.1f} %" if applied else ""
+        figures = f"{rows}{share}" if applied else "never applies"
+        out.append(f"{name}{': ' if name else ''}{rule.english}  [{figures}]")
+    return out
