@@ -21,12 +21,12 @@ from _aerial_tables import hanoi, plant, with_times, within
 from numpy.typing import NDArray
 from torch import Tensor
 
-from thence.miners.aerial.autoencoder import Autoencoder, Layout, initialise
-from thence.miners.aerial.corruption import draw_visible_features, find_visible_items
-from thence.miners.aerial.extraction import RuleArrays, extract_itemsets, extract_rules, extract_top_rules
-from thence.miners.aerial.settings import SearchSettings, TrainingSettings
-from thence.miners.aerial.training import train
-from thence.miners.neighbours import Neighbours
+from thence.search.aerial.autoencoder import Autoencoder, Layout, initialise
+from thence.search.aerial.corruption import draw_visible_features, find_visible_items
+from thence.search.aerial.extraction import RuleArrays, extract_itemsets, extract_rules, extract_top_rules
+from thence.search.aerial.settings import SearchSettings, TrainingSettings
+from thence.search.aerial.training import train
+from thence.search.neighbours import Neighbours
 
 Numbers = dict[str, Any]
 
@@ -148,7 +148,7 @@ def as_frame(codes: NDArray[Any]) -> Any:
 
 
 def train_and_save(*, sensors: int, model: str, tables: str, device: str) -> Numbers:
-    from thence.miners.aerial.storage import save
+    from thence.search.aerial.storage import save
 
     codes, cardinalities = hanoi(sensors, Path(tables))
     result = train(codes, cardinalities=cardinalities, settings=TrainingSettings(device=device))
@@ -162,7 +162,7 @@ def compare(*, model: str, similarity: float, folder: str, side: str) -> Numbers
     pyaerial does not have the gate of Algorithm 1. For that comparison, its rules of all queries are filtered by the
     gate here, with the dense network in double precision.
     """
-    from thence.miners.aerial.storage import load
+    from thence.search.aerial.storage import load
 
     with np.load(Path(folder) / f"{side}-cpu.npz") as ours:
         mine = ours["rules"]
@@ -221,7 +221,7 @@ def _mutual(network: Autoencoder, antecedents: NDArray[np.int64]) -> NDArray[np.
 def extract_ours(
     *, model: str, similarity: float, gate: float, gate_by: str, name: str, folder: str, device: str, repeat: int
 ) -> Numbers:
-    from thence.miners.aerial.storage import load
+    from thence.search.aerial.storage import load
 
     network = load(Path(model)).to(device)
     search = SearchSettings(gate=gate, consequent=similarity, gate_by=gate_by)  # type: ignore[arg-type]
@@ -269,7 +269,7 @@ def same_rules(*, folder: str, names: list[str]) -> Numbers:
 def extract_pyaerial(
     *, model: str, similarity: float, folder: str, sensors: int, tables: str, frequency: float, name: str, repeat: int
 ) -> Numbers:
-    from thence.miners.aerial.storage import load
+    from thence.search.aerial.storage import load
 
     codes, _ = hanoi(sensors, Path(tables))
     peer = pyaerial_network(load(Path(model)), codes)
@@ -369,14 +369,14 @@ def job_pyaerial(*, sensors: int, tables: str, layers: list[int] | None, epochs:
 
 def exact_plant(*, sensors: int, zones: int | None, hops: int | None = None, device: str = "cpu") -> Numbers:
     """Count all rules with at most two antecedents, support 0.01 and confidence 0.8, without keeping them."""
-    from thence.bitmaps import bits
-    from thence.miners.exact.neighbourhoods import mine_near
-    from thence.miners.exact.search import mine_exact
+    from thence.search.exact.neighbourhoods import mine_near
+    from thence.search.exact.search import mine_exact
+    from thence.tables.bitmaps import bits
 
     everywhere, nearby = mine_exact, mine_near
     if device != "cpu":
-        from thence.miners.exact.device_near import mine_near_on_device
-        from thence.miners.exact.device_search import mine_on_device
+        from thence.search.exact.device_near import mine_near_on_device
+        from thence.search.exact.device_search import mine_on_device
 
         everywhere = partial(mine_on_device, device=torch.device(device))
         nearby = partial(mine_near_on_device, device=torch.device(device))

@@ -30,8 +30,8 @@ from _record import Cell, Table
 from numpy.typing import NDArray
 
 import thence as th
-from thence.counting.recount import data_coverage, recount
-from thence.miners.aerial.settings import TrainingSettings
+from thence.search.aerial.settings import TrainingSettings
+from thence.statements.counting.recount import data_coverage, recount
 
 SEEN = 10  # rows in which the antecedent has to hold later, for a rule to be judged
 Kept = dict[str, tuple[Found, Filter]]

@@ -15,14 +15,14 @@ from _record import Cell, Table
 from numpy.typing import NDArray
 
 import thence as th
-from thence.bitmaps import bits
-from thence.counting.assurance import assured
-from thence.counting.recount import data_coverage, recount
-from thence.miners.aerial.autoencoder import Autoencoder
-from thence.miners.aerial.extraction import RuleArrays, extract_rules, extract_top_rules
-from thence.miners.aerial.settings import SearchSettings, TrainingSettings
-from thence.miners.aerial.training import train
-from thence.miners.exact.search import mine_exact
+from thence.search.aerial.autoencoder import Autoencoder
+from thence.search.aerial.extraction import RuleArrays, extract_rules, extract_top_rules
+from thence.search.aerial.settings import SearchSettings, TrainingSettings
+from thence.search.aerial.training import train
+from thence.search.exact.search import mine_exact
+from thence.statements.counting.assurance import assured
+from thence.statements.counting.recount import data_coverage, recount
+from thence.tables.bitmaps import bits
 
 TAU, SUPPORT = 0.8, 0.01
 LAYERS, EPOCHS = [50, 12], 20

@@ -132,7 +132,7 @@ def _split(dataset: str, windows: str, options: dict[str, Any]) -> dict[str, NDA
 
 def as_table(codes: NDArray[Any], cardinalities: list[int]) -> Any:
     """Return codes as a table of transactions, one per row, with the codes as names of the states."""
-    from thence.rules.items import Feature
+    from thence.language.items import Feature
     from thence.tables.blocks import Block, Column
     from thence.tables.transactions import TransactionTable
 

@@ -10,9 +10,9 @@ import polars as pl
 
 import thence as th
 from thence import scoring
-from thence.detect.detector import hold_out
-from thence.detect.memory import alarm_level, smooth
-from thence.readings.windows import WindowedReadings, window
+from thence.checks.detect.detector import hold_out
+from thence.checks.detect.memory import alarm_level, smooth
+from thence.data.readings.windows import WindowedReadings, window
 
 UNITS = ("MZVAV-2-1", "SZCAV", "SZVAV")
 TRAIN_DAYS = {"MZVAV-2-1": 8, "SZCAV": 1, "SZVAV": 3}

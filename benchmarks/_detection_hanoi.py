@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 import thence as th
-from thence.cluster import LocalExecutor, open_executor
-from thence.detect.detection import Detection
+from thence._base.cluster import LocalExecutor, open_executor
+from thence.checks.detect.detection import Detection
 
 SPARSE = ("flow_1", "pressure_13", "pressure_16", "pressure_22", "pressure_27", "pressure_31")
 START = datetime(2018, 1, 1, tzinfo=UTC)

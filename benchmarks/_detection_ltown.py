@@ -11,8 +11,8 @@ import polars as pl
 
 import thence as th
 from thence import scoring
-from thence.datasets.folders import find_folder
-from thence.detect.detection import Detection
+from thence.checks.detect.detection import Detection
+from thence.lab.datasets.folders import find_folder
 
 START = datetime(2019, 1, 1, tzinfo=UTC)
 LEARN, SCORE = 42, 14  # days

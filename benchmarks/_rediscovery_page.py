@@ -13,8 +13,8 @@ import polars as pl
 from _rediscovery_score import LEAST_ACTIONS, PHYSICS, TOLERANCE, Score, add_scores
 
 import thence as th
-from thence.controls.control import Controls
-from thence.datasets.controls_truth import TrueControl
+from thence.lab.datasets.controls_truth import TrueControl
+from thence.statements.controls.control import Controls
 
 CHOSEN_ON = ("net1", "net3")
 """The networks on which settings were chosen."""

@@ -25,8 +25,8 @@ from _rediscovery_score import Condition, Proposal
 from numpy.typing import NDArray
 
 import thence as th
-from thence.counting.recount import recount
-from thence.rules.items import Item, Role
+from thence.language.items import Item, Role
+from thence.statements.counting.recount import recount
 
 BINS = 10
 MIN_SUPPORT = 0.01

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from thence.datasets.controls_truth import TrueControl
+from thence.lab.datasets.controls_truth import TrueControl
 
 LEAST_ACTIONS = 10
 """How often a control has to have acted to count."""
@@ -156,7 +156,7 @@ def physics_of(law: Any) -> str | None:
     """Return which law of physics a found law states, by its form and its terms; ``None`` if none of ``PHYSICS``.
 
     Args:
-        law: A ``thence.laws.law.Law``.
+        law: A ``thence.statements.laws.law.Law``.
     """
     kinds = {term.name for term in law.terms if term.form != "property"}
     totals = any(term.form == "total" for term in law.terms)

@@ -28,9 +28,9 @@ import pandas as pd
 import polars as pl
 
 import thence as th
-from thence.application.apply import apply_to
-from thence.application.parts import encode_rules
-from thence.application.states import tally_states
+from thence.checks.application.apply import apply_to
+from thence.checks.application.parts import encode_rules
+from thence.checks.application.states import tally_states
 
 SENSORS = 40
 

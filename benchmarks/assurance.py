@@ -33,9 +33,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 import thence as th
-from thence.counting.assurance import STRETCHES, assured, student_quantile
-from thence.counting.recount import count_rules_of, recount
-from thence.rules.items import Feature
+from thence.language.items import Feature
+from thence.statements.counting.assurance import STRETCHES, assured, student_quantile
+from thence.statements.counting.recount import count_rules_of, recount
 from thence.tables.blocks import Block, Column
 from thence.tables.transactions import TransactionTable
 

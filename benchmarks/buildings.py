@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 import thence as th
-from thence.counting.recount import find_countable
+from thence.statements.counting.recount import find_countable
 
 SHARE = 0.6
 LEAST_CONFIDENCE, LEAST_LIFT, LEAST_ROWS = 0.9, 1.5, 30

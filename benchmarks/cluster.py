@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 import thence as th
-from thence.cluster import RayExecutor
+from thence._base.cluster import RayExecutor
 
 
 def nothing(shared: Any, task: int) -> int:

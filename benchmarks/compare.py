@@ -16,7 +16,7 @@ import sys
 import numpy as np
 
 import thence as th
-from thence.evaluate.comparison import compare, published_methods
+from thence.lab.evaluate.comparison import compare, published_methods
 
 
 def main() -> None:

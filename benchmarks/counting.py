@@ -73,8 +73,8 @@ def with_numpy(codes: NDArray[np.int8], left: Integers, right: Integers) -> Call
 
 
 def with_bitmaps(codes: NDArray[np.int8], left: Integers, right: Integers) -> Callable[[], Integers]:
-    from thence.bitmaps import bits
-    from thence.bitmaps.counts import count_rules
+    from thence.tables.bitmaps import bits
+    from thence.tables.bitmaps.counts import count_rules
 
     features = np.repeat(np.arange(N_FEATURES), N_VALUES)
 

@@ -24,12 +24,12 @@ import numpy as np
 import torch
 from _record import Table, record
 
-from thence.bitmaps.bits import pack_codes
-from thence.miners.exact.device_near import mine_near_on_device
-from thence.miners.exact.device_search import mine_on_device
-from thence.miners.exact.neighbourhoods import mine_near
-from thence.miners.exact.search import RuleBlock, mine_exact
-from thence.miners.neighbours import Neighbours
+from thence.search.exact.device_near import mine_near_on_device
+from thence.search.exact.device_search import mine_on_device
+from thence.search.exact.neighbourhoods import mine_near
+from thence.search.exact.search import RuleBlock, mine_exact
+from thence.search.neighbours import Neighbours
+from thence.tables.bitmaps.bits import pack_codes
 
 BINS, ROWS = 10, 17_520
 SUPPORT, CONFIDENCE = 0.01, 0.8

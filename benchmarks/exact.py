@@ -83,8 +83,8 @@ def canonical(antecedents: NDArray[Any], consequents: NDArray[Any], held: NDArra
 def thence_kernel(
     sensors: int, size: int, threads: int | None = None
 ) -> tuple[Callable[[], Any], Callable[[Any], Rules]]:
-    from thence.bitmaps import bits
-    from thence.miners.exact.search import mine_exact
+    from thence.search.exact.search import mine_exact
+    from thence.tables.bitmaps import bits
 
     codes, cardinalities = load(sensors)
     features = np.repeat(np.arange(len(cardinalities)), cardinalities)
@@ -118,8 +118,8 @@ def thence_kernel(
 
 def thence_stream(sensors: int, size: int) -> tuple[Callable[[], Any], Callable[[Any], Rules]]:
     """Count the rules without keeping them: there are more than any contender can hold."""
-    from thence.bitmaps import bits
-    from thence.miners.exact.search import mine_exact
+    from thence.search.exact.search import mine_exact
+    from thence.tables.bitmaps import bits
 
     codes, cardinalities = load(sensors)
     features = np.repeat(np.arange(len(cardinalities)), cardinalities)

@@ -171,8 +171,8 @@ def as_rule_set(rules: Any, train: Any) -> Any:
     import polars as pl
 
     import thence as th
-    from thence.rules.matching import item_mask
-    from thence.rules.measures import Counts
+    from thence.statements.rules.measures import Counts
+    from thence.tables.matching import item_mask
 
     columns = {name: pl.Series(name, train[name].to_numpy()) for name in train.columns}
     masks: dict[Any, Any] = {}

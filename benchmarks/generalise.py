@@ -17,7 +17,7 @@ from dataclasses import fields
 from statistics import fmean
 
 import thence as th
-from thence.evaluate.generalisation import GroupResult, ModeResult
+from thence.lab.evaluate.generalisation import GroupResult, ModeResult
 
 MODES = ("none", "grounded", "existential", "lifted")
 NOISE = (0.0, 0.01)

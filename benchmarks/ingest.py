@@ -67,8 +67,8 @@ def discretize(values: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any,
 
 def run_thence(path: Path, out: Path) -> dict[str, float]:
     """Scan, window, discretize."""
-    from thence.readings.readers import read_sensors
-    from thence.readings.windows import window
+    from thence.data.readers import read_sensors
+    from thence.data.readings.windows import window
 
     started = time.perf_counter()
     data = read_sensors(path)

@@ -17,16 +17,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import thence as th
-from thence.evaluate.generalisation.hiding import WHOLLY, classify_places, hide_places
-from thence.graph.discovery import Carriers
-from thence.graph.matching import GraphIndex
-from thence.graph.patterns import Pattern
-from thence.graph.system import System
-from thence.laws.counting import check_rows, fit_factors
-from thence.laws.law import Law, Laws
-from thence.laws.places import Clock, Places
-from thence.laws.search import search_laws
-from thence.readings.windows import WindowedReadings, window
+from thence.data.graph.discovery import Carriers
+from thence.data.graph.matching import GraphIndex
+from thence.data.graph.system import System
+from thence.data.readings.windows import WindowedReadings, window
+from thence.lab.evaluate.generalisation.hiding import WHOLLY, classify_places, hide_places
+from thence.language.patterns import Pattern
+from thence.search.laws.search import search_laws
+from thence.statements.laws.counting import check_rows, fit_factors
+from thence.statements.laws.law import Law, Laws
+from thence.statements.laws.places import Clock, Places
 
 NOISE = (0.0, 0.01)
 CASES: dict[str, dict] = {

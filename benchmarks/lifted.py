@@ -22,7 +22,7 @@ SIZES = {"full": (10_000, 100_000, 1_000, 1_000), "both": (8_000, 17_520, 1_000,
 
 def block(n_embeddings: int, n_frames: int, n_sensors: int, seed: int = 0):
     """Create a block with three features of ten bins: two readings of shared sensors and one static property."""
-    from thence.rules.items import Aspect, Feature, Role
+    from thence.language.items import Aspect, Feature, Role
     from thence.tables.transactions import Block, Column
 
     rng = np.random.default_rng(seed)
@@ -56,7 +56,7 @@ def rules(n_rules: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
 
 def factorised(n_embeddings: int, n_frames: int, n_rules: int, n_sensors: int) -> tuple[float, np.ndarray]:
     """Return seconds, including the bitmaps, and counts, after a warm-up on a tiny table."""
-    from thence.bitmaps.embedding_counts import count_embeddings
+    from thence.tables.bitmaps.embedding_counts import count_embeddings
 
     left, right = rules(n_rules)
     count_embeddings(block(3, 100, 2).bank, antecedents=left[:5], consequents=right[:5])

@@ -20,11 +20,11 @@ from pathlib import Path
 WATCH = """
 import json, resource, sys, threading, time
 from pathlib import Path
-from thence.application.later import gather_later
-from thence.monitor.engine import Monitor
-from thence.monitor.service import Service
-from thence.monitor.sources.files import FileSource
-from thence.monitor.store import Store
+from thence.checks.application.later import gather_later
+from thence.checks.monitor.engine import Monitor
+from thence.checks.monitor.service import Service
+from thence.checks.monitor.sources.files import FileSource
+from thence.checks.monitor.store import Store
 from thence.runs.run import load_run
 
 run, readings, state = sys.argv[1:]

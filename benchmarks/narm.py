@@ -23,7 +23,7 @@ import numpy as np
 from _record import Table, record
 
 import thence as th
-from thence.miners.baselines.narm import TSNARM
+from thence.lab.baselines.narm import TSNARM
 from thence.tables.transactions import FeatureTable
 
 COLUMNS = (
@@ -100,7 +100,7 @@ def run_niaarm(table: FeatureTable, name: str, *, evaluations: int, seed: int) -
 
 def run_ours(table: FeatureTable, name: str, *, evaluations: int, seed: int) -> tuple[float, list[float], th.RuleSet]:
     """Return the seconds of ``mine``, the confidences of the rules before they are split, and the rule set."""
-    from thence.miners.baselines import narm_search as _narm_search
+    from thence.lab.baselines import narm_search as _narm_search
 
     joint: list[Any] = []
     search = _narm_search.search

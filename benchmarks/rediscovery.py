@@ -43,14 +43,14 @@ from _rediscovery_score import (
 )
 
 import thence as th
-from thence.controls.control import Controls
-from thence.controls.search import search_controls
-from thence.datasets.controls_truth import true_controls
-from thence.evaluate.generalisation.hiding import WHOLLY, classify_places, hide_places
-from thence.laws.counting import count_laws
-from thence.laws.law import Laws
-from thence.laws.search import search_laws
-from thence.readings.windows import WindowedReadings, window
+from thence.data.readings.windows import WindowedReadings, window
+from thence.lab.datasets.controls_truth import true_controls
+from thence.lab.evaluate.generalisation.hiding import WHOLLY, classify_places, hide_places
+from thence.search.controls.search import search_controls
+from thence.search.laws.search import search_laws
+from thence.statements.controls.control import Controls
+from thence.statements.laws.counting import count_laws
+from thence.statements.laws.law import Laws
 
 NETWORKS = ("net1", "net3", "ky4", "ky10", "net6")
 OUT = Path(__file__).resolve().parents[1] / "docs" / "results" / "rediscovery"

@@ -19,9 +19,9 @@ from _aerial_tables import with_times
 from numpy.typing import NDArray
 
 import thence as th
-from thence.refinement import Null, p_values
-from thence.refinement.significance import testing
-from thence.refinement.significance.nulls import Permutation, estimate_memory
+from thence.search.refine import Null, p_values
+from thence.search.refine.significance import testing
+from thence.search.refine.significance.nulls import Permutation, estimate_memory
 
 Values = NDArray[np.float64]
 Maker = Callable[[np.random.Generator, int], Values]

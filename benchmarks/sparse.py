@@ -15,10 +15,10 @@ import argparse
 import numpy as np
 
 import thence as th
-from thence.evaluate.generalisation.hiding import SEEN
-from thence.evaluate.generalisation.places import PlaceEvaluator, select_applicable
-from thence.evaluate.generalisation.split import SplitSettings, TimedSystem, window_system
-from thence.graph.patterns import Pattern
+from thence.lab.evaluate.generalisation.hiding import SEEN
+from thence.lab.evaluate.generalisation.places import PlaceEvaluator, select_applicable
+from thence.lab.evaluate.generalisation.split import SplitSettings, TimedSystem, window_system
+from thence.language.patterns import Pattern
 from thence.tables.transactions import TransactionTable
 
 SETTINGS = SplitSettings(

@@ -43,7 +43,7 @@ def done(read, values):
 """
 THENCE = """
 import thence as th
-from thence.readings.windows import window
+from thence.data.readings.windows import window
 options = dict(table=table, time="ts", sensor="sensor_id", value="value")
 data = th.read_sensors(url, **options, **{more})
 read = time.perf_counter()

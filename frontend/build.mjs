@@ -15,8 +15,8 @@ const args = process.argv.slice(2);
 const at = args.indexOf("--out");
 const out = at < 0 ? null : args.splice(at, 2)[1];
 const entries = {
-  report: { source: "src/report/main.tsx", folder: "../src/thence/reports/static" },
-  explorer: { source: "src/explorer/main.tsx", folder: "../src/thence/explorer/static" },
+  report: { source: "src/report/main.tsx", folder: "../src/thence/show/reports/static" },
+  explorer: { source: "src/explorer/main.tsx", folder: "../src/thence/show/explorer/static" },
 };
 const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
 

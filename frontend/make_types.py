@@ -1,4 +1,4 @@
-"""Write ``src/types.ts`` from the typed dicts of ``thence.reports.schema``: one description for both sides.
+"""Write ``src/types.ts`` from the typed dicts of ``thence.show.reports.schema``: one description for both sides.
 
 Run ``python frontend/make_types.py`` after a change of the schema. With ``--check`` nothing is written, and the exit
 status is 1 if the file is not what would be written.
@@ -12,8 +12,8 @@ import typing
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from thence.explorer import schema as explorer_schema
-from thence.reports import schema as report_schema
+from thence.show.explorer import schema as explorer_schema
+from thence.show.reports import schema as report_schema
 
 TARGET = Path(__file__).parent / "src" / "types.ts"
 _PLAIN = {int: "number", float: "number", str: "string", bool: "boolean", type(None): "null", Any: "unknown"}
@@ -52,7 +52,7 @@ def interface(name: str, kind: type) -> str:
 
 def render() -> str:
     """Return the whole file."""
-    parts = ["// Made by frontend/make_types.py from the schemas of thence.reports and thence.explorer; do not edit."]
+    parts = ["// Made by frontend/make_types.py from the schemas of the report and the explorer; do not edit."]
     for module in (report_schema, explorer_schema):
         parts += [interface(name, getattr(module, name)) for name in module.__all__]
     return "\n\n".join(parts) + "\n"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from thence import atomic as _atomic
-from thence.atomic import INCOMPLETE, claim, finish_first, hold_interrupts, new_file, new_folder, require_writable
+from thence._base import atomic as _atomic
+from thence._base.atomic import INCOMPLETE, claim, finish_first, hold_interrupts, new_file, new_folder, require_writable
 from thence.errors import RunError
 
 

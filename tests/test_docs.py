@@ -20,7 +20,7 @@ import typer
 import thence as th
 from tests.helpers.distributions import add_distribution
 from thence.cli.app import app
-from thence.miners.base import make_miner
+from thence.search.base import make_miner
 from tools.page_blocks import ROOT, blocks_of, read_outputs, write_outputs
 from tools.page_runner import FILES, check_output, is_same_output, run_page
 

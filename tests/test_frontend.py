@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 FRONTEND = ROOT / "frontend"
-STATIC = {"report": ROOT / "src/thence/reports/static", "explorer": ROOT / "src/thence/explorer/static"}
+STATIC = {"report": ROOT / "src/thence/show/reports/static", "explorer": ROOT / "src/thence/show/explorer/static"}
 REBUILD = "run `make frontend` and commit what it writes"
 
 pytestmark = pytest.mark.skipif(not FRONTEND.is_dir(), reason="the sources of the front end are not part of this copy")

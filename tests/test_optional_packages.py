@@ -19,18 +19,18 @@ import pytest
 from packaging.requirements import Requirement
 
 import thence as th
-from thence.datasets.fetch import fetch
-from thence.datasets.published import Published, Remote
-from thence.detect.picture import save_picture
+from thence._base.progress import silent
+from thence.checks.detect.picture import save_picture
+from thence.checks.monitor.sources.mqtt import Broker
+from thence.checks.monitor.sources.postgres import TableNames
+from thence.data.datasets.published import Published, Remote
+from thence.data.stores.adbc import open_postgresql
+from thence.data.stores.bolt import open_bolt
+from thence.data.stores.duckdb_files import open_duckdb
 from thence.errors import MissingExtraError
-from thence.experiments import reproduce
-from thence.miners.aerial.model import AerialModel
-from thence.monitor.sources.mqtt import Broker
-from thence.monitor.sources.postgres import TableNames
-from thence.progress import silent
-from thence.stores.adbc import open_postgresql
-from thence.stores.bolt import open_bolt
-from thence.stores.duckdb_files import open_duckdb
+from thence.lab.datasets.fetch import fetch
+from thence.lab.experiments import reproduce
+from thence.search.aerial.model import AerialModel
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "thence"
@@ -50,13 +50,13 @@ EXTRAS: dict[str, set[str]] = {
 OPTIONAL = set().union(*EXTRAS.values())
 # These modules are imported after ``require`` was called.
 IMPORTED_LATER = {
-    "torch": ("miners/aerial/", "miners/exact/device_", "miners/baselines/arm_ae.py", "miners/torch_runtime.py"),
-    "safetensors": ("miners/aerial/storage.py",),
-    "niapy": ("miners/baselines/narm_search.py",),
-    "ray": ("cluster/ray_executor.py",),
-    "sklearn": ("estimators/scikit_learn.py",),
+    "torch": ("miners/aerial/", "miners/exact/device_", "lab/baselines/arm_ae.py", "search/torch_runtime.py"),
+    "safetensors": ("search/aerial/storage.py",),
+    "niapy": ("lab/baselines/narm_search.py",),
+    "ray": ("_base/cluster/ray_executor.py",),
+    "sklearn": ("checks/estimators/scikit_learn.py",),
     "pandas": ("frames.py",),  # a frame of the caller
-    "fastapi": ("explorer/routing.py",),
+    "fastapi": ("show/explorer/routing.py",),
 }
 
 
@@ -126,7 +126,7 @@ def without(package: str) -> Iterator[None]:
     """As if a package were not installed; modules of it that were loaded are put back in the end."""
 
     def belongs(name: str) -> bool:
-        return name == package or name.startswith((f"{package}.", "thence.estimators"))
+        return name == package or name.startswith((f"{package}.", "thence.checks.estimators"))
 
     before: dict[str, ModuleType] = {name: module for name, module in sys.modules.items() if belongs(name)}
     names = {name: vars(th).pop(name) for name in ("RuleClassifier", "RuleFeatures") if name in vars(th)}

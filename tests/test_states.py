@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thence.states import state_key, state_number
+from thence.language.states import state_key, state_number
 
 WHOLE = st.integers(-(10**9), 10**9)
 

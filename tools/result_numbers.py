@@ -12,11 +12,11 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 
-from thence.experiments.claims import check_claims
-from thence.experiments.files import experiment_names, read_experiment
-from thence.experiments.store import Repeat
-from thence.experiments.summary import summarise
-from thence.experiments.tables import write_tables
+from thence.lab.experiments.claims import check_claims
+from thence.lab.experiments.files import experiment_names, read_experiment
+from thence.lab.experiments.store import Repeat
+from thence.lab.experiments.summary import summarise
+from thence.lab.experiments.tables import write_tables
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"

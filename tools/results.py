@@ -13,8 +13,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from thence.experiments import experiment_names, report, reproduce
-from thence.integrity.checksums import CHECKSUM
+from thence._base.integrity.checksums import CHECKSUM
+from thence.lab.experiments import experiment_names, report, reproduce
 from tools import findings
 from tools.result_numbers import RESULTS
 

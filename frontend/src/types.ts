@@ -1,4 +1,4 @@
-// Made by frontend/make_types.py from the schemas of thence.reports and thence.explorer; do not edit.
+// Made by frontend/make_types.py from the schemas of the report and the explorer; do not edit.
 
 export interface Alarm {
   start: number;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, cast
 
-from thence.reports.schema import (
+from thence.show.reports.schema import (
     Card,
     Drawing,
     DrawnNode,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.browser.sample import HOSTILE, empty_report, sample_report
-from thence.reports.page import write_page
+from thence.show.reports.page import write_page
 
 OpenPage = Callable[..., Any]
 

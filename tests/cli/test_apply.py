@@ -47,7 +47,7 @@ def test_words_that_fail_do_not_lose_the_verdicts(files: Path, tmp_path: Path, m
     def no_words(*_: Any, **__: Any) -> None:
         raise TypeError("no number")
 
-    monkeypatch.setattr("thence.application.telling.tell_sections", no_words)
+    monkeypatch.setattr("thence.checks.application.telling.tell_sections", no_words)
     given = ["apply", files / "run", "--sensors", files / "toy" / "sensors.parquet", "--start", "2024-01-02"]
     with logged_failures() as records:
         told = succeed(*given, "--out", tmp_path / "out")

@@ -20,12 +20,12 @@ import typer
 import thence as th
 from tests.helpers.commands import TOY, fail, succeed, thence
 from tests.helpers.processes import PATIENCE
-from thence.atomic import INCOMPLETE
+from thence._base.atomic import INCOMPLETE
 from thence.cli.app import app
 from thence.cli.check import _combinations
 from thence.cli.options import parse_assignments
 from thence.errors import ConfigError
-from thence.export import find_format
+from thence.statements.files import find_format
 
 COMMANDS = ("demo", "mine", "check", "show", "export", "generalise", "compare", "reproduce")
 
@@ -228,7 +228,7 @@ def test_ctrl_c_keeps_what_was_found_and_exits_130(tmp_path: Path, monkeypatch: 
         if stage.startswith("mining"):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("thence.progress.bars", lambda enabled: nullcontext(stop))
+    monkeypatch.setattr("thence._base.progress.bars", lambda enabled: nullcontext(stop))
     told = fail("mine", *TOY, "--out", tmp_path / "a", code=130)
     assert "thence: interrupted: only the rules found so far are returned" in told
     summary = json.loads((tmp_path / "a" / "summary.json").read_text())

@@ -15,10 +15,10 @@ from tests.helpers.publishers import Publisher, publish
 
 CONTENT = b"1,2\n" * 50_000
 PLANT = f"""
-from thence.datasets import NamedDataset
-from thence.datasets.folders import find_folder
-from thence.datasets.published import Published, Remote
-from thence.datasets.toy import load as load_toy
+from thence.data.datasets import NamedDataset
+from thence.lab.datasets.folders import find_folder
+from thence.data.datasets.published import Published, Remote
+from thence.lab.datasets.toy import load as load_toy
 
 FILES = Published(
     "plant",
@@ -43,7 +43,9 @@ DATASET = NamedDataset("plant", "a plant", "files", load, (FILES,))
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Publisher]:
     """A mirror of an institution, and a data set of another package whose publisher does not answer."""
     (tmp_path / "site").mkdir()
-    add_distribution(tmp_path / "site", "thence_garden", PLANT, {"thence.datasets": {"plant": "thence_garden:DATASET"}})
+    add_distribution(
+        tmp_path / "site", "thence_garden", PLANT, {"thence.data.datasets": {"plant": "thence_garden:DATASET"}}
+    )
     monkeypatch.syspath_prepend(tmp_path / "site")
     monkeypatch.chdir(tmp_path / "site")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
@@ -88,7 +90,7 @@ def test_one_data_set_that_cannot_be_had_does_not_keep_others_from_being_downloa
     """Every data set of ours fails at once, since the mirror has none of them and their publishers are not asked."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "thence.datasets.fetch._with_mirror", lambda part, name, _: [f"{server.url}/{part.folder}/{name}"]
+            "thence.lab.datasets.fetch._with_mirror", lambda part, name, _: [f"{server.url}/{part.folder}/{name}"]
         )
         result = thence("datasets", "get", "all")
     assert result.exit_code == 1 and "plant: 2 files" in result.stdout and "Traceback" not in result.output

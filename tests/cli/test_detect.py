@@ -8,10 +8,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.detect.plant import plant
+from tests.checks.detect.plant import plant
 from tests.helpers.commands import fail, succeed, thence
 from tests.helpers.failures import no_failures
-from thence.reports.at_work import read_detected
+from thence.show.reports.at_work import read_detected
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def test_a_picture_that_fails_does_not_hide_the_alarms(
     def no_picture(*_: object, **__: object) -> None:
         raise ValueError("no font")
 
-    monkeypatch.setattr("thence.detect.picture.draw_alarms", no_picture)
+    monkeypatch.setattr("thence.checks.detect.picture.draw_alarms", no_picture)
     flags = ["--no-rules", "--plot", tmp_path / "a.json", "--out", tmp_path / "found.json"]
     result = thence("detect", *options(files), "--normal", files / "normal.parquet", *flags)
     assert result.exit_code == 1 and "the picture cannot be drawn: no font" in result.stderr

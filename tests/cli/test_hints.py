@@ -18,9 +18,9 @@ from thence.cli import hints
 from thence.cli.app import app
 from thence.cli.hints import command_hint
 from thence.cli.job_options import JOB_OPTIONS
+from thence.data.loaders import read_binding, read_graph
+from thence.data.readers import read_sensors
 from thence.errors import ThenceError
-from thence.graph.loaders import read_binding, read_graph
-from thence.readings.readers import read_sensors
 
 READERS = {"--read-sensors": read_sensors, "--read-graph": read_graph, "--read-binding": read_binding}
 

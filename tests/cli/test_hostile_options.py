@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.commands import TOY, fail, succeed
-from thence.evaluate.comparison import published_methods
+from thence.lab.evaluate.comparison import published_methods
 
 
 @pytest.fixture(scope="module")

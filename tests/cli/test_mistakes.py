@@ -15,7 +15,7 @@ import pytest
 
 import thence as th
 from tests.helpers.commands import TOY, fail, succeed, thence
-from thence.atomic import require_writable
+from thence._base.atomic import require_writable
 from thence.cli.screen import console, print_error, print_rules
 from thence.runs.configuration import Config
 

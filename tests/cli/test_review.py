@@ -11,8 +11,8 @@ import pytest
 
 import thence as th
 from tests.helpers.commands import fail, succeed
-from thence.runs.keys import key_of, rule_key
 from thence.runs.run import Run, load_run
+from thence.statements.keys import key_of, rule_key
 
 
 @pytest.fixture(scope="module")

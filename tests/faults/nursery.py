@@ -20,11 +20,17 @@ from tests.helpers.processes import PATIENCE
 PROGRAM = """
 import json, os, signal, sys
 import pyarrow.parquet, rdflib
-import thence.export.rules_json, thence.export.rules_parquet, thence.export.tables, thence.miners.exact.miner
-import thence.runs.pipeline, thence.reports.build, thence.reports.run_report
-import thence.application.apply, thence.runs.reviews
-import thence.monitor.service, thence.datasets.toy, thence.explorer.serve
-import thence.experiments.procedures, thence.experiments.page, thence.experiments.tables, thence.stores.local_copy
+import thence.statements.files.rules_json
+import thence.statements.files.rules_parquet
+import thence.show.export.tables
+import thence.search.exact.miner
+import thence.runs.pipeline, thence.show.reports.build, thence.show.reports.run_report
+import thence.checks.application.apply, thence.runs.reviews
+import thence.checks.monitor.service, thence.lab.datasets.toy, thence.show.explorer.serve
+import thence.lab.experiments.procedures
+import thence.lab.experiments.page
+import thence.lab.experiments.tables
+import thence.data.stores.local_copy
 from thence.cli.app import app
 
 for line in sys.stdin:

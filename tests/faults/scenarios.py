@@ -13,9 +13,9 @@ import polars as pl
 
 import thence as th
 from tests.helpers.plants import mined, plant
+from thence._base.integrity.checksums import read_sealed
 from thence.errors import RunError
-from thence.experiments import reproduce
-from thence.integrity.checksums import read_sealed
+from thence.lab.experiments import reproduce
 
 MINE = ["mine", "--dataset", "toy", "--windows", "30min", "--bins", "6", "--max-antecedents", "3", "--quiet"]
 MINE += ["--min-support", "0.0", "--min-confidence", "0.05", "--enrich", "none", "--all", "--no-report"]

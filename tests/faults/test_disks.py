@@ -14,7 +14,7 @@ import pytest
 import thence as th
 from tests.faults.scenarios import MINE
 from tests.helpers.processes import PATIENCE
-from thence.atomic import INCOMPLETE
+from thence._base.atomic import INCOMPLETE
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs a POSIX system")
 

@@ -15,8 +15,8 @@ import xlsxwriter
 
 import thence as th
 from tests.helpers.plants import plant
-from thence.experiments.store import Repeat, Store
-from thence.integrity.checksums import seal
+from thence._base.integrity.checksums import seal
+from thence.lab.experiments.store import Repeat, Store
 
 Files = dict[str, bytes]
 
@@ -267,8 +267,8 @@ def repeat() -> bytes:
 @cache
 def model_folder() -> Files:
     """Return the files of a trained network."""
-    from thence.miners.aerial.autoencoder import initialise
-    from thence.miners.aerial.storage import save
+    from thence.search.aerial.autoencoder import initialise
+    from thence.search.aerial.storage import save
 
     with TemporaryDirectory() as folder:
         save(initialise([2, 3], widths=(4, 2), seed=1), Path(folder))

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from tests.fuzz.samples import Files
-from thence.integrity.arrays import dump_arrays
-from thence.integrity.checksums import CHECKSUM, seal
-from thence.integrity.manifest import MANIFEST, Entry, Manifest
+from thence._base.integrity.arrays import dump_arrays
+from thence._base.integrity.checksums import CHECKSUM, seal
+from thence._base.integrity.manifest import MANIFEST, Entry, Manifest
 
 RECORDS = ("meta", "numbers")
 

@@ -255,19 +255,19 @@ def _read_detector(folder: Path) -> None:
 
 
 def _read_detection(folder: Path) -> None:
-    from thence.reports.at_work import read_detected
+    from thence.show.reports.at_work import read_detected
 
     json.dumps(read_detected(_only(folder)), allow_nan=False)
 
 
 def _read_applied(folder: Path) -> None:
-    from thence.reports.at_work import read_applied
+    from thence.show.reports.at_work import read_applied
 
     json.dumps(read_applied(folder), allow_nan=False)
 
 
 def _read_repeat(folder: Path) -> None:
-    from thence.experiments.store import Store
+    from thence.lab.experiments.store import Store
 
     path = Store(folder).path("arm-ae", "hanoi", 3)
     path.parent.mkdir(parents=True)
@@ -276,7 +276,7 @@ def _read_repeat(folder: Path) -> None:
 
 
 def _read_model(folder: Path) -> None:
-    from thence.miners.aerial.storage import load
+    from thence.search.aerial.storage import load
 
     repr(load(folder).widths)
 

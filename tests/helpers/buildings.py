@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import polars as pl
 
-from thence.graph.binding import Binding
-from thence.graph.knowledge_graph import DatedValue, Edge, KnowledgeGraph, Node
-from thence.graph.ontology import Ontology
-from thence.graph.system import System
-from thence.readings.sensors import Sensor, SensorData
+from thence.data.graph.binding import Binding
+from thence.data.graph.knowledge_graph import DatedValue, Edge, KnowledgeGraph, Node
+from thence.data.graph.ontology import Ontology
+from thence.data.graph.system import System
+from thence.data.readings.sensors import Sensor, SensorData
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 CLASSES = ("Space", "Room", "Office", "Lab", "Hall")

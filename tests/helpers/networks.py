@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from thence.graph.binding import Binding
-from thence.graph.knowledge_graph import Edge, KnowledgeGraph, Node
-from thence.graph.ontology import Ontology
-from thence.graph.system import System
-from thence.readings.sensors import Sensor, SensorData
+from thence.data.graph.binding import Binding
+from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node
+from thence.data.graph.ontology import Ontology
+from thence.data.graph.system import System
+from thence.data.readings.sensors import Sensor, SensorData
 
 PIPES = {"P1": ("R", "A"), "P2": ("A", "B"), "P3": ("B", "C"), "P4": ("A", "C"), "P5": ("C", "D"), "P6": ("B", "D")}
 LENGTHS = {"P1": 100.0, "P2": 250.0, "P3": 300.0, "P4": 410.0, "P5": 90.0, "P6": 120.0}

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 import thence as th
-from thence.monitor.batches import Batch, Roster
+from thence.checks.monitor.batches import Batch, Roster
 from thence.runs.run import Run
 
 START = datetime(2024, 1, 1, tzinfo=UTC)

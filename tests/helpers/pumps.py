@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from thence.graph.binding import Binding
-from thence.graph.knowledge_graph import KnowledgeGraph, Node
-from thence.graph.system import System
-from thence.readings.sensors import Sensor, SensorData
+from thence.data.graph.binding import Binding
+from thence.data.graph.knowledge_graph import KnowledgeGraph, Node
+from thence.data.graph.system import System
+from thence.data.readings.sensors import Sensor, SensorData
 
 
 def pumps(count: int = 8, *, broken: str = "PU-2", share: float = 0.3, frames: int = 600, seed: int = 0) -> System:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from thence.rules.items import Feature
-from thence.rules.ruleset import RuleSet
+from thence.language.items import Feature
+from thence.statements.rules.ruleset import RuleSet
 from thence.tables.transactions import Block, Column, TransactionTable
 
 

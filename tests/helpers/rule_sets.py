@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from thence.rules.items import Aspect, Feature, Interval, Item, Role
-from thence.rules.measures import Counts
-from thence.rules.ruleset import RuleSet
+from thence.language.items import Aspect, Feature, Interval, Item, Role
+from thence.statements.rules.measures import Counts
+from thence.statements.rules.ruleset import RuleSet
 
 HOSTILE = ["<script>alert(1)</script>", 'a"b', "{x}", "line\nbreak", "שלום", "if", "", " ", "a'b", "🚰"]
 FEATURES = [

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 from hypothesis import strategies as st
 
-from thence.rules.items import Feature
+from thence.language.items import Feature
 from thence.tables.transactions import Block, Column, TransactionTable
 
 

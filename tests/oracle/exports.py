@@ -11,8 +11,8 @@ import rdflib
 import thence as th
 from tests.oracle.rules import Counter, Test
 from tests.oracle.tables import Setup
-from thence.export import graph_rdf, shacl, sparql
-from thence.readings.windows import window
+from thence.data.readings.windows import window
+from thence.show.export import graph_rdf, shacl, sparql
 
 SELECT, TARGET = (rdflib.URIRef(f"http://www.w3.org/ns/shacl#{name}") for name in ("select", "targetNode"))
 

@@ -21,7 +21,7 @@ import thence as th
 from thence.cli.app import app
 
 # The only modules that may fail with an error of Python's: parts of miners, which check for the package themselves.
-BEHIND_A_CHECK = ("thence.miners.aerial.", "thence.miners.exact.device_", "thence.miners.baselines.narm_search")
+BEHIND_A_CHECK = ("thence.search.aerial.", "thence.search.exact.device_", "thence.lab.baselines.narm_search")
 # Arguments, and the extra that the message must name.
 NEEDING = {
     "demo": "water",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from thence.errors import ConfigError, PatternError
-from thence.rules.constraints import Where
+from thence.language.constraints import Where
 from thence.runs.configuration import Config, DiscretizeConfig, InputConfig, MinerConfig, OutputConfig, RefineConfig
 
 FULL = """\

@@ -12,7 +12,7 @@ import pytest
 import xlsxwriter
 
 import thence as th
-from thence.readings.readers.files import READERS
+from thence.data.readers.files import READERS
 from thence.runs.configuration import Config
 from thence.runs.frames import is_plain_table
 from thence.runs.pipeline import run_config

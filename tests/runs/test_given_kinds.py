@@ -8,9 +8,9 @@ import pytest
 
 import thence as th
 from tests.helpers.commands import fail, succeed
+from thence.data.graph.knowledge_graph import Node
+from thence.data.graph.sites import Sites
 from thence.errors import ConfigError, InputError
-from thence.graph.knowledge_graph import Node
-from thence.graph.sites import Sites
 from thence.runs.configuration import Config
 from thence.runs.inputs import load_job
 

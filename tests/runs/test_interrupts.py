@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import thence as th
-from thence.atomic import claim
+from thence._base.atomic import claim
 from thence.errors import RunError
 from thence.runs import pipeline
 

@@ -16,7 +16,7 @@ import thence as th
 from tests.helpers.commands import succeed
 from tests.helpers.examples import examples
 from thence.errors import ConfigError, InputError
-from thence.rules.known import KnownRule
+from thence.language.known import KnownRule
 from thence.runs.configuration import Config, EnrichConfig
 from thence.runs.known import count_known, count_known_rows, read_known
 from thence.runs.planning import plan

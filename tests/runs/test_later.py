@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 import thence as th
 from tests.helpers.buildings import START
 from tests.helpers.networks import network
+from thence.data.graph.system import System
 from thence.errors import MiningError
-from thence.graph.system import System
 
 LIFTED: dict[str, Any] = {"enrich": "lifted", "windows": "30min", "bins": 3}
 

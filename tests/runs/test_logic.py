@@ -12,14 +12,14 @@ import polars as pl
 import pytest
 
 import thence as th
-from tests.laws.plants import system_of
+from tests.statements.laws.plants import system_of
 from thence.errors import ConfigError, RunError
-from thence.laws.law import Laws
-from thence.rules.items import Feature, Item, Role
-from thence.rules.measures import Counts
-from thence.rules.ruleset import Rule, RuleSet
+from thence.language.items import Feature, Item, Role
 from thence.runs import pipeline
 from thence.runs.logic import drop_implied
+from thence.statements.laws.law import Laws
+from thence.statements.rules.measures import Counts
+from thence.statements.rules.ruleset import Rule, RuleSet
 
 GRAPH = {
     "nodes": [

@@ -11,14 +11,14 @@ import polars as pl
 import pytest
 
 import thence as th
+from thence._base.progress import Progress, silent
 from thence.errors import BindingError, ConfigError, MiningError
-from thence.miners.base import make_miner
-from thence.progress import Progress, silent
-from thence.refinement import p_values
-from thence.rules.ruleset import RuleSet
 from thence.runs.configuration import Config, InputConfig, RefineConfig
 from thence.runs.pipeline import run_config
 from thence.runs.planning import plan
+from thence.search.base import make_miner
+from thence.search.refine import p_values
+from thence.statements.rules.ruleset import RuleSet
 
 
 @pytest.fixture(scope="module")

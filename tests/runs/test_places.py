@@ -17,12 +17,12 @@ import thence as th
 from tests.helpers.buildings import building
 from tests.helpers.examples import examples
 from tests.helpers.pumps import pumps
-from tests.refinement.by_hand import binned_tables, some_rules
-from thence.counting.by_place import count_by_place, find_lifted, name_places
+from tests.search.refine.by_hand import binned_tables, some_rules
 from thence.errors import ConfigError, MiningError, RunError
-from thence.refinement.exceptions import exceptions, exceptions_among
 from thence.runs.places import PLACES, count_run_places, read_places, why_not_kept, write_places
 from thence.runs.run import Run, load_run
+from thence.search.refine.exceptions import exceptions, exceptions_among
+from thence.statements.counting.by_place import count_by_place, find_lifted, name_places
 from thence.tables.transactions import TransactionTable
 
 PATTERN = "(s:status)-[in]->(p:Pump)<-[in]-(f:flow)"

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import thence as th
-from thence.miners.base import MINERS
 from thence.runs.configuration import Config
 from thence.runs.pipeline import run_config
+from thence.search.base import MINERS
 from thence.tables.enrich import ENRICHMENTS
 
 SMALL: dict[str, dict[str, Any]] = {

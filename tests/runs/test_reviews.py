@@ -19,8 +19,6 @@ from hypothesis import strategies as st
 import thence as th
 from tests.helpers.rule_sets import rule_sets
 from thence.errors import ConfigError, RunError
-from thence.rules.ruleset import RuleSet
-from thence.runs.keys import key_text, rule_key, rule_keys
 from thence.runs.reviews import (
     REVIEWS,
     Review,
@@ -33,6 +31,8 @@ from thence.runs.reviews import (
     with_reviews,
 )
 from thence.runs.run import Run, find_left_out, load_run
+from thence.statements.keys import key_text, rule_key, rule_keys
+from thence.statements.rules.ruleset import RuleSet
 
 KEY, OTHER = "00000000000000aa", "00000000000000bb"
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=30)

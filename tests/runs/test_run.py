@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import thence as th
-from thence.atomic import INCOMPLETE
+from thence._base.atomic import INCOMPLETE
 from thence.errors import RunError
 from thence.runs.run import Run, load_run
 
@@ -187,7 +187,10 @@ ARGUMENTS += ["--min-support", "0.0", "--min-confidence", "0.05", "--enrich", "n
 NURSERY = """
 import json, os, sys
 import pyarrow.parquet
-import thence.export.rules_json, thence.export.rules_parquet, thence.miners.exact.miner, thence.runs.pipeline
+import thence.statements.files.rules_json
+import thence.statements.files.rules_parquet
+import thence.search.exact.miner
+import thence.runs.pipeline
 from thence.cli.app import app
 
 for line in sys.stdin:

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import thence as th
-from thence.counting.recount import count_rules_of
 from thence.runs.configuration import Config, DiscretizeConfig
+from thence.statements.counting.recount import count_rules_of
 from thence.tables.transactions import TransactionTable
 
 

@@ -19,18 +19,18 @@ import thence as th
 from tests.helpers.buildings import START, building
 from tests.helpers.networks import network
 from tests.helpers.tables import count_by_hand
-from thence.counting.by_site import count_sites
-from thence.counting.countable import find_countable
-from thence.counting.recount import count_rules_of, data_coverage
+from thence.data.graph.sites import pool_systems
+from thence.data.graph.system import System
 from thence.errors import ConfigError, MiningError
-from thence.graph.sites import pool_systems
-from thence.graph.system import System
-from thence.miners.aerial.rows import BlockRows
-from thence.refinement.significance.nulls import Null
-from thence.refinement.significance.statistics import PreparedBank
-from thence.rules.ruleset import RuleSet
 from thence.runs.configuration import Config
 from thence.runs.folders import find_system_files
+from thence.search.aerial.rows import BlockRows
+from thence.search.refine.significance.nulls import Null
+from thence.search.refine.significance.statistics import PreparedBank
+from thence.statements.counting.by_site import count_sites
+from thence.statements.counting.countable import find_countable
+from thence.statements.counting.recount import count_rules_of, data_coverage
+from thence.statements.rules.ruleset import RuleSet
 from thence.tables.transactions import TransactionTable
 
 SETTINGS: dict[str, Any] = {"enrich": "lifted", "windows": "1h", "bins": 2}

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 import thence as th
-from thence.graph.knowledge_graph import Edge, KnowledgeGraph, Node
+from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node
 
 HOSTILE = {
     "html": '<script>alert("1")</script><img src=x onerror=alert(1)>',

@@ -26,13 +26,13 @@ from rdflib.plugins.sparql import prepareQuery
 import thence as th
 from tests.helpers.commands import thence
 from tests.security.names import HOSTILE, hostile_system
+from thence._base.frames import without_formulas
+from thence.checks.monitor.service import write_health
 from thence.errors import ThenceError, quote
-from thence.experiments import tables
-from thence.export import graph_rdf, shacl, sparql
-from thence.frames import without_formulas
-from thence.monitor.service import write_health
-from thence.runs.keys import key_text, rule_keys
+from thence.lab.experiments import tables
 from thence.runs.reviews import Review, Reviews, with_reviews
+from thence.show.export import graph_rdf, shacl, sparql
+from thence.statements.keys import key_text, rule_keys
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x9b]")
 SETTINGS: dict[str, Any] = {"windows": "1h", "bins": 2, "max_antecedents": 1, "min_confidence": 0.9, "progress": "off"}

@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import pytest
 
-from thence.graph.loaders.tables import _parse_head
-from thence.readings.readers.excel import TITLE
-from thence.readings.readers.table import NUMBER
-from thence.rules.short_text import split_short
-from thence.settings.documents import _JSON_PARTS, _TOML_PARTS
+from thence._base.settings.documents import _JSON_PARTS, _TOML_PARTS
+from thence.data.loaders.tables import _parse_head
+from thence.data.readers.excel import TITLE
+from thence.data.readers.table import NUMBER
+from thence.language.short_text import split_short
 
 LONG = 100_000
 SECONDS = 2.0  # squares of this length take minutes

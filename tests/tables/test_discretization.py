@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 import thence as th
 from tests.helpers.distributions import add_distribution
 from thence.errors import ConfigError
-from thence.rules.english import format_test
-from thence.rules.items import Feature, Item
+from thence.language.english import format_test
+from thence.language.items import Feature, Item
 from thence.tables.discretization import METHODS, Binning, Discretizer, fit_binning, fit_ranks, split_bins
 from thence.tables.resolution import find_decimals, snap
 

@@ -10,8 +10,8 @@ import pytest
 
 import thence as th
 from thence.errors import ConfigError, InputError
-from thence.refinement import Null, p_values
-from thence.rules.ruleset import RuleSet
+from thence.search.refine import Null, p_values
+from thence.statements.rules.ruleset import RuleSet
 from thence.tables.transactions import FeatureTable, TransactionTable
 
 

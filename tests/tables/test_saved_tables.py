@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 import thence as th
+from thence._base.integrity.arrays import read_archive
 from thence.errors import InputError
-from thence.integrity.arrays import read_archive
 from thence.tables.transactions import TransactionTable
 
 

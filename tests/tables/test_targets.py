@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tests.helpers.examples import examples
 from tests.helpers.pumps import pumps
+from thence.data.readings.windows import window
 from thence.errors import ConfigError
-from thence.miners.exact.miner import Exact
-from thence.readings.windows import window
+from thence.search.exact.miner import Exact
 from thence.tables.discretization import Discretizer, fit_binning
 from thence.tables.enrich import build
 from thence.tables.entropy_cuts import cut_by_entropy

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tests.helpers.examples import examples
 from tests.helpers.networks import network
 from tests.helpers.tables import factorised_tables, plain_tables
+from thence.data.readings.windows import window
 from thence.errors import InputError, MiningError
-from thence.readings.windows import window
-from thence.rules.items import Feature, Interval
+from thence.language.items import Feature, Interval
 from thence.tables.discretization import Discretizer
 from thence.tables.enrich import build
 from thence.tables.frames import to_polars_frame

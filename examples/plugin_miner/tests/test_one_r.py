@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 from thence_one_r import OneR
 
-from thence.evaluate.conformance import yield_checks
+from thence.lab.evaluate.conformance import yield_checks
 from thence.tables.transactions import TransactionTable
 
 

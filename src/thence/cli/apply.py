@@ -15,8 +15,8 @@ from thence.errors import attempt
 from thence.runs.configuration import Config
 
 if TYPE_CHECKING:
-    from thence.application.applied import Applied
-    from thence.graph.sites import AnySystem
+    from thence.checks.application.applied import Applied
+    from thence.data.graph.sites import AnySystem
     from thence.runs.run import Run
 
 __all__ = ["apply"]
@@ -57,9 +57,9 @@ def apply(
     quiet: Quiet = False,
 ) -> None:
     """Apply the rules of a run to later data or another system: which hold, which are violated, where and when."""
-    from thence.application.apply import apply_to
-    from thence.counting.assurance import require_assurance
+    from thence.checks.application.apply import apply_to
     from thence.runs.run import find_left_out, load_run, refuse_foreign
+    from thence.statements.counting.assurance import require_assurance
 
     require_assurance(assurance)
     if out is not None:
@@ -90,7 +90,7 @@ def apply(
 
 def _load(run: Run, source: Config) -> AnySystem:
     """Read what the options name; readings without a graph belong to the graph of the run."""
-    from thence.application.later import gather_later
+    from thence.checks.application.later import gather_later
     from thence.runs.configuration import EnrichConfig
     from thence.runs.inputs import load_job
 
@@ -101,7 +101,7 @@ def _load(run: Run, source: Config) -> AnySystem:
 
 
 def _print(applied: Applied, *, top: int) -> None:
-    from thence.application.telling import tell_facts, tell_sections
+    from thence.checks.application.telling import tell_facts, tell_sections
 
     screen: Any = console()
     facts = attempt(

@@ -12,8 +12,8 @@ from thence.cli.screen import console, facts_table, number_notes, print_json, sa
 from thence.errors import GraphError, RunError
 
 if TYPE_CHECKING:
-    from thence.graph.sites import AnySystem
-    from thence.readings.windows import WindowedReadings
+    from thence.data.graph.sites import AnySystem
+    from thence.data.readings.windows import WindowedReadings
     from thence.runs.configuration import Config
     from thence.tables.transactions import FeatureTable, TransactionTable
 
@@ -58,7 +58,7 @@ def examine(config: Config) -> dict[str, Any]:
 
 
 def _output(config: Config) -> dict[str, Any]:
-    from thence.atomic import require_writable
+    from thence._base.atomic import require_writable
 
     target = Path(config.output.path) if config.output.path else default_folder(config)
     out = {"path": str(target), "exists": target.exists()}
@@ -83,7 +83,7 @@ def _examine_rows(config: Config) -> dict[str, Any]:
 
 def _examine_system(config: Config) -> dict[str, Any]:
     """What is known of readings and the graph around them."""
-    from thence.graph.sites import Sites
+    from thence.data.graph.sites import Sites
     from thence.runs.inputs import load_job
     from thence.runs.planning import plan
     from thence.runs.preparation import prepare
@@ -116,7 +116,7 @@ def _windows(readings: WindowedReadings) -> dict[str, Any]:
     from thence.runs.preparation import window_text
 
     every = window_text(readings)
-    from thence.readings.pooling import PooledReadings
+    from thence.data.readings.pooling import PooledReadings
 
     if isinstance(readings, PooledReadings):
         return {"every": every, "systems": {name: _span(times) for name, times in readings.site_times.items()}}
@@ -159,8 +159,8 @@ def _search(table: TransactionTable | FeatureTable, miner: Any) -> dict[str, Any
 
 def _expected_rules(table: TransactionTable | FeatureTable, miner: Any) -> dict[str, Any] | None:
     """About how many rules a search will find before refinement, if its miner can tell."""
-    from thence.miners.exact.estimate import estimate_rules
-    from thence.miners.exact.miner import Exact
+    from thence.search.exact.estimate import estimate_rules
+    from thence.search.exact.miner import Exact
     from thence.tables.transactions import TransactionTable
 
     if not isinstance(miner, Exact) or not isinstance(table, TransactionTable) or miner.near is not None:

@@ -39,9 +39,9 @@ def compare(
     quiet: Quiet = False,
 ) -> None:
     """Compare miners on the same data: rules, measures, time, memory and overlap."""
-    from thence.evaluate.comparison import METHODS, published_methods
-    from thence.evaluate.comparison import compare as compare_methods
-    from thence.graph.sites import Sites
+    from thence.data.graph.sites import Sites
+    from thence.lab.evaluate.comparison import METHODS, published_methods
+    from thence.lab.evaluate.comparison import compare as compare_methods
     from thence.runs.inputs import load_job
 
     _require_folder(csv)

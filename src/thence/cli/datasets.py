@@ -15,8 +15,8 @@ from thence.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from thence.datasets.published import Published
-    from thence.graph.system import System
+    from thence.data.datasets.published import Published
+    from thence.data.graph.system import System
 
 __all__ = ["app"]
 
@@ -28,7 +28,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of a data set.",
 @app.command("list")
 def list_datasets(as_json: AsJson = False) -> None:
     """List the data sets."""
-    from thence import datasets
+    from thence.data import datasets
 
     known = [datasets.info(name) for name in datasets.names()]
     if as_json:
@@ -40,8 +40,8 @@ def list_datasets(as_json: AsJson = False) -> None:
 @app.command("show")
 def describe_dataset(name: Name, as_json: AsJson = False) -> None:
     """Describe a data set: what it is, what it needs, its options, and its files with licence and citation."""
-    from thence import datasets
-    from thence.datasets.folders import search_folder
+    from thence.data import datasets
+    from thence.lab.datasets.folders import search_folder
 
     found = datasets.info(name)
     folders = [
@@ -68,9 +68,9 @@ def get_datasets(
     quiet: Quiet = False,
 ) -> None:
     """Download the files of data sets to the cache and check those that are there, so that they can be used offline."""
-    from thence import datasets
-    from thence.datasets.folders import get_files
-    from thence.datasets.published import show_size
+    from thence.data import datasets
+    from thence.data.datasets.published import show_size
+    from thence.lab.datasets.folders import get_files
 
     chosen = datasets.names() if "all" in names else tuple(dict.fromkeys(names))
     pairs = [(one.name, part) for one in map(datasets.info, chosen) for part in one.published]
@@ -107,7 +107,7 @@ def make_dataset(
     quiet: Quiet = False,
 ) -> None:
     """Simulate or read a data set and describe it; with --out, write it as files that 'thence mine' reads."""
-    from thence import datasets
+    from thence.data import datasets
 
     with progress_bars(quiet=quiet or as_json) as progress:
         system = datasets.load(name, progress=progress, **parse_assignments(option, flag="--option"))
@@ -123,7 +123,7 @@ def make_dataset(
 
 def _describe_files(publication: Published, places: Mapping[str, Path | None]) -> Iterator[tuple[str, str]]:
     """Facts about files of a publisher, and where they are."""
-    from thence.datasets.published import show_size
+    from thence.data.datasets.published import show_size
 
     for number, file in enumerate(publication.files):
         place = places[file.name]
@@ -138,9 +138,9 @@ def _write(system: System, out: Path, *, force: bool) -> dict[str, str]:
     """Write readings, kinds, graph, ontology, binding and labels, and a configuration that names them."""
     import polars as pl
 
-    from thence.atomic import new_folder
+    from thence._base.atomic import new_folder
+    from thence._base.settings.toml import toml_text
     from thence.runs.run import refuse_foreign
-    from thence.settings.toml import toml_text
 
     target = out.absolute()
     refuse_foreign(target, force=force, mark="dataset.json")

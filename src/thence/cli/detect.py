@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thence.atomic import new_file
+from thence._base.atomic import new_file
+from thence._base.frames import without_formulas
+from thence._base.integrity.checksums import seal
 from thence.cli.job import with_input_options
 from thence.cli.options import AsJson, Quiet, Reviewed
 from thence.cli.screen import print_json, progress_bars, say
 from thence.errors import ConfigError, RunError, attempt, door
-from thence.frames import without_formulas
-from thence.integrity.checksums import seal
 from thence.runs.configuration import Config, EnrichConfig
 
 if TYPE_CHECKING:
-    from thence.detect.detector import Detector
-    from thence.graph.system import System
-    from thence.progress import Progress
+    from thence._base.progress import Progress
+    from thence.checks.detect.detector import Detector
+    from thence.data.graph.system import System
     from thence.runs.run import Run
 
 __all__ = ["detect"]
@@ -78,8 +78,8 @@ def detect(
     quiet: Quiet = False,
 ) -> None:
     """Detect leaks, faults and attacks: learn from normal readings, score later ones, and explain every alarm."""
-    from thence.detect.detector import Detector
-    from thence.detect.picture import draw_alarms, require_picture, save_picture
+    from thence.checks.detect.detector import Detector
+    from thence.checks.detect.picture import draw_alarms, require_picture, save_picture
 
     settings: dict[str, Any] = {
         "windows": windows,
@@ -203,7 +203,7 @@ def _normal_and_later(
 
 
 def _from_run(run: Run, source: Config, progress: Progress) -> tuple[System, System, dict[str, Any]]:
-    from thence.application.later import gather_later
+    from thence.checks.application.later import gather_later
 
     before = _load(run.config, progress)
     given = source.input
@@ -223,7 +223,7 @@ def _with_option(source: Config, name: str, value: Any) -> Config:
 
 
 def _load(config: Config, progress: Progress) -> System:
-    from thence.graph.sites import Sites
+    from thence.data.graph.sites import Sites
     from thence.runs.inputs import load_job
 
     system = load_job(replace(config, enrich=EnrichConfig(mode="none")), progress=progress)

@@ -31,8 +31,8 @@ def explore(
 
     require("fastapi", extra="explorer")
     require("uvicorn", extra="explorer")
-    from thence.explorer.serve import Explorer, open_browser
-    from thence.explorer.state import open_state
+    from thence.show.explorer.serve import Explorer, open_browser
+    from thence.show.explorer.state import open_state
 
     explorer = Explorer(open_state(runs, monitors=monitor or ()), host=host, port=port, token=token)
     say(f"Explorer at {explorer.address} (Ctrl-C ends it)")

@@ -10,12 +10,12 @@ import typer
 from thence.cli.options import AsJson, Quiet, RunFolder, parse_assignments
 from thence.cli.screen import print_json, say
 from thence.cli.selection import Selection, with_selection
+from thence.data.stores.urls import is_url, without_credentials
 from thence.errors import ConfigError
-from thence.stores.urls import is_url, without_credentials
 
 if TYPE_CHECKING:
-    from thence.rules.ruleset import RuleSet
-    from thence.stores.bolt_rules import StoredRules
+    from thence.show.export.bolt_rules import StoredRules
+    from thence.statements.rules.ruleset import RuleSet
 
 __all__ = ["export"]
 
@@ -44,9 +44,9 @@ def export(
     quiet: Quiet = False,
 ) -> None:
     """Write the rules of a run in another format."""
-    from thence.export import find_format, write_rules
     from thence.runs.reviews import tell_left_out
     from thence.runs.run import load_run
+    from thence.statements.files import find_format, write_rules
 
     chosen = None if is_url(to) else find_format(to, format)
     if chosen is None and format is not None:
@@ -84,8 +84,8 @@ def export(
 
 def _store(rules: RuleSet, url: str, options: dict[str, Any]) -> StoredRules:
     """Write rules to a server, with options that are checked."""
-    from thence.runs.stored_rules import store_rules
-    from thence.settings.typed import Location, check_keywords
+    from thence._base.settings.typed import Location, check_keywords
+    from thence.show.export.stored_rules import store_rules
 
     check_keywords(store_rules, options, Location(), without=["rules", "url"])
     return store_rules(rules, url, **options)

@@ -15,8 +15,8 @@ from thence.errors import ConfigError
 from thence.runs.configuration import Config, EnrichConfig
 
 if TYPE_CHECKING:
-    from thence.graph.system import System
-    from thence.progress import Progress
+    from thence._base.progress import Progress
+    from thence.data.graph.system import System
 
 __all__ = ["generalise"]
 
@@ -58,8 +58,8 @@ def generalise(
     quiet: Quiet = False,
 ) -> None:
     """Mine at some places and times and measure the rules at others."""
-    from thence.evaluate.generalisation import generalisation
-    from thence.graph.sites import Sites
+    from thence.data.graph.sites import Sites
+    from thence.lab.evaluate.generalisation import generalisation
     from thence.runs.inputs import load_job
 
     other_options = parse_assignments(other_option, flag="--other-option")
@@ -108,7 +108,7 @@ def generalise(
 
 def _load_other(given: str, options: dict[str, Any], progress: Progress) -> System:
     """Read another system: a data set by name, what a configuration file names, or the files of a folder."""
-    from thence.graph.system import System
+    from thence.data.graph.system import System
     from thence.runs.configuration import InputConfig
     from thence.runs.folders import find_system_files
     from thence.runs.inputs import load_job

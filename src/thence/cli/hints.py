@@ -104,8 +104,8 @@ def _quoted(value: str) -> str:
 
 def _places_of(error: BaseException) -> list[_Place]:
     """The functions that led to an error, innermost first; within a data set, only the data set."""
-    from thence import datasets
-    from thence.miners.base import BaseMiner
+    from thence.data import datasets
+    from thence.search.base import BaseMiner
 
     known = _functions()
     places: list[_Place] = []
@@ -124,9 +124,9 @@ def _places_of(error: BaseException) -> list[_Place]:
 
 @functools.cache
 def _functions() -> dict[CodeType, _Place]:
-    from thence.graph.binding import bind
-    from thence.graph.loaders import read_binding, read_graph, read_ontology
-    from thence.readings.readers import read_sensors
+    from thence.data.graph.binding import bind
+    from thence.data.loaders import read_binding, read_graph, read_ontology
+    from thence.data.readers import read_sensors
 
     readers = (read_sensors, read_graph, read_binding)
     flags = {function: f"--{function.__name__.replace('_', '-')}" for function in readers}

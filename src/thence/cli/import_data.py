@@ -26,13 +26,13 @@ def import_data(
     quiet: Quiet = False,
 ) -> None:
     """Copy what 'thence mine' would read into files with hashes, so that runs need no server."""
-    from thence.atomic import new_folder
-    from thence.graph.system import System
-    from thence.integrity.manifest import MANIFEST
+    from thence._base.atomic import new_folder
+    from thence._base.integrity.manifest import MANIFEST
+    from thence._base.settings.toml import toml_text
+    from thence.data.graph.system import System
+    from thence.data.stores.local_copy import finish_copy, write_copy
     from thence.runs.inputs import load_job
     from thence.runs.run import refuse_foreign
-    from thence.settings.toml import toml_text
-    from thence.stores.local_copy import finish_copy, write_copy
 
     config: Config = source
     target = out.absolute()

@@ -14,9 +14,9 @@ from typer.models import ArgumentInfo
 
 from thence.cli.job_options import JOB_OPTIONS, JobOption, settings_of_options
 from thence.cli.options import AsJson, Quiet
+from thence.data.stores.urls import is_url, without_credentials
 from thence.errors import ConfigError, show_path
 from thence.runs.configuration import Config
-from thence.stores.urls import is_url, without_credentials
 
 __all__ = ["default_folder", "with_input_options", "with_job_options"]
 

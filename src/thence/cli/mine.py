@@ -24,7 +24,7 @@ from thence.cli.screen import (
 )
 
 if TYPE_CHECKING:
-    from thence.progress import Progress
+    from thence._base.progress import Progress
     from thence.runs.configuration import Config
     from thence.runs.run import Run
 
@@ -69,7 +69,7 @@ def write_report(run: Run, *, progress: Progress) -> tuple[Run, Path | None]:
     Returns:
         The run, and ``None`` for the page if the run wants none or it could not be made; then a note says why.
     """
-    from thence.reports.run_report import PAGE, add_report
+    from thence.show.reports.run_report import PAGE, add_report
 
     run = add_report(run, progress=progress)
     page = None if run.path is None else run.path / PAGE

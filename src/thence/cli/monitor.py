@@ -15,14 +15,14 @@ from thence.cli.options import Quiet, Reviewed, RunFolder, parse_assignments
 from thence.errors import ConfigError
 
 if TYPE_CHECKING:
-    from thence.detect.detector import Detector
-    from thence.graph.sites import AnySystem
-    from thence.monitor.engine import Monitor
-    from thence.monitor.outlets import Outlet
-    from thence.monitor.service import Service
-    from thence.monitor.sources.base import Source
-    from thence.monitor.sources.mqtt import Broker
-    from thence.monitor.stopping import StopRequest
+    from thence.checks.detect.detector import Detector
+    from thence.checks.monitor.engine import Monitor
+    from thence.checks.monitor.outlets import Outlet
+    from thence.checks.monitor.service import Service
+    from thence.checks.monitor.sources.base import Source
+    from thence.checks.monitor.sources.mqtt import Broker
+    from thence.checks.monitor.stopping import StopRequest
+    from thence.data.graph.sites import AnySystem
     from thence.runs.configuration import InputConfig
     from thence.runs.run import Run
 
@@ -177,9 +177,9 @@ def monitor(
     quiet: Quiet = False,
 ) -> None:
     """Watch the rules of a run on live readings, and print an alert as a line of JSON when one no longer holds."""
-    from thence.monitor.engine import Monitor, MonitorSettings
-    from thence.monitor.service import Service
-    from thence.monitor.store import Store
+    from thence.checks.monitor.engine import Monitor, MonitorSettings
+    from thence.checks.monitor.service import Service
+    from thence.checks.monitor.store import Store
     from thence.runs.configuration import InputConfig
     from thence.runs.run import load_run
 
@@ -224,8 +224,8 @@ def monitor(
         if file:
             source = _file_source(readings, watch, speed)
         elif mqtt is not None:
-            from thence.monitor.messages import MessageFormat
-            from thence.monitor.sources.mqtt import MqttSource
+            from thence.checks.monitor.messages import MessageFormat
+            from thence.checks.monitor.sources.mqtt import MqttSource
 
             broker = _broker(mqtt, login)
             assert broker is not None
@@ -256,7 +256,7 @@ def _load(
     options: InputConfig,
 ) -> AnySystem:
     """Read the readings that name the sensors; by default those that were mined."""
-    from thence.application.later import gather_later
+    from thence.checks.application.later import gather_later
     from thence.runs.inputs import load_job
 
     if sensors:
@@ -274,7 +274,7 @@ def _load(
 
 def _usual_lateness(run: Run, *, live: bool) -> str:
     """Return a minute, or a window if that is shorter: sensors and their clocks are seldom exact."""
-    from thence.readings.steps import format_duration
+    from thence.data.readings.steps import format_duration
 
     seconds = run.discretizer.window_seconds if run.discretizer is not None else 0.0
     shortest = min(60_000_000, round(seconds * 1_000_000))
@@ -284,13 +284,13 @@ def _usual_lateness(run: Run, *, live: bool) -> str:
 def _load_detector(path: Path | None) -> Detector | None:
     if path is None:
         return None
-    from thence.detect.detector import Detector
+    from thence.checks.detect.detector import Detector
 
     return Detector.load(path)
 
 
 def _broker(text: str | None, login: dict[str, Any]) -> Broker | None:
-    from thence.monitor.sources.mqtt import parse_broker
+    from thence.checks.monitor.sources.mqtt import parse_broker
 
     return None if text is None else parse_broker(text, **login)
 
@@ -298,7 +298,7 @@ def _broker(text: str | None, login: dict[str, Any]) -> Broker | None:
 def _open_outlets(
     path: Path | None, topic: str | None, broker: Broker | None, webhook: str | None, tell: Any
 ) -> list[Outlet]:
-    from thence.monitor.outlets import AlertFile, NetworkOutlet, StandardOutput, publish_to, send_to_webhook
+    from thence.checks.monitor.outlets import AlertFile, NetworkOutlet, StandardOutput, publish_to, send_to_webhook
 
     out: list[Outlet] = [StandardOutput()]
     if path is not None:
@@ -313,7 +313,7 @@ def _open_outlets(
 
 
 def _serve(service: Service, port: int, host: str, tell: Any) -> Any:
-    from thence.monitor.metrics import MetricsServer
+    from thence.checks.monitor.metrics import MetricsServer
 
     server = MetricsServer(service.metrics, port=port, host=host)
     tell(f"metrics at http://{host}:{server.port}/metrics")
@@ -321,8 +321,8 @@ def _serve(service: Service, port: int, host: str, tell: Any) -> Any:
 
 
 def _file_source(system: AnySystem, watch: Monitor, speed: str) -> Source:
-    from thence.graph.system import System
-    from thence.monitor.sources.files import FileSource
+    from thence.checks.monitor.sources.files import FileSource
+    from thence.data.graph.system import System
 
     assert isinstance(system, System)
     factor = None
@@ -346,8 +346,8 @@ def _table_source(
     ahead: int | None,
     tell: Any,
 ) -> Source:
-    from thence.monitor.messages import parse_time
-    from thence.monitor.sources.postgres import PostgresSource, TableNames
+    from thence.checks.monitor.messages import parse_time
+    from thence.checks.monitor.sources.postgres import PostgresSource, TableNames
 
     start = 0 if since is None else parse_time(since)
     if start is None:
@@ -370,7 +370,7 @@ def _table_source(
 
 
 def _microseconds(text: str) -> int:
-    from thence.readings.durations import parse_duration
+    from thence.data.readings.durations import parse_duration
 
     return parse_duration(text)
 
@@ -382,7 +382,7 @@ def _client_id(state: Path) -> str:
 
 def _stop_on_signals(stack: ExitStack) -> StopRequest:
     """Return an event that is set when the process is asked to end. Asked a second time, it ends at once."""
-    from thence.monitor.stopping import StopRequest
+    from thence.checks.monitor.stopping import StopRequest
 
     stop = StopRequest()
     before = {number: signal.getsignal(number) or signal.SIG_DFL for number in (signal.SIGTERM, signal.SIGINT)}
@@ -402,7 +402,7 @@ def _stop_on_signals(stack: ExitStack) -> StopRequest:
 
 
 def _tell_start(watch: Monitor, tell: Any) -> None:
-    from thence.readings.steps import format_duration
+    from thence.data.readings.steps import format_duration
 
     lost = [one for one in watch.frames.not_bound if one.rule not in watch.frames.left_out]
     tell(

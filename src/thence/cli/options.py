@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from thence._base.settings.documents import parse_toml
+from thence._base.settings.numbers import shown
 from thence.errors import ConfigError
-from thence.settings.documents import parse_toml
-from thence.settings.numbers import shown
 
 __all__ = [
     "AsJson",

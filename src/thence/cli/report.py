@@ -36,10 +36,10 @@ def report(
 ) -> None:
     """Make the report of a run: one page with what went in, the rules and their evidence. It works offline."""
     from thence.errors import ConfigError
-    from thence.reports.at_work import read_applied, read_detected
-    from thence.reports.run_report import DATA, PAGE
-    from thence.reports.run_report import report as make_report
     from thence.runs.run import load_run
+    from thence.show.reports.at_work import read_applied, read_detected
+    from thence.show.reports.run_report import DATA, PAGE
+    from thence.show.reports.run_report import report as make_report
 
     if as_json and (out is not None or open_page):
         raise ConfigError("--json prints the report and writes no page", hint="leave out --json, or --out and --open")

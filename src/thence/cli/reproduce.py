@@ -42,7 +42,7 @@ def reproduce(
     quiet: Quiet = False,
 ) -> None:
     """Repeat the experiments of the paper and print its numbers beside ours; a second call continues the first."""
-    from thence.experiments import reproduce as run_experiments
+    from thence.lab.experiments import reproduce as run_experiments
 
     result = run_experiments(
         experiment,

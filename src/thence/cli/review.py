@@ -86,7 +86,7 @@ def _save(run: Run, asked: dict[str, list[str]], note: str | None, by: str, *, q
 
 def _find(run: Run, text: str, *, known: set[str]) -> list[tuple[str, str]]:
     """The keys and sentences of what a number, ``law:N``, ``control:N`` or a key names."""
-    from thence.controls.sentences import group_controls
+    from thence.statements.controls.sentences import group_controls
 
     if text in known:
         return [(text, run.reviews[text].sentence)]
@@ -122,8 +122,8 @@ def _tell_family(run: Run, asked: dict[str, list[str]], *, quiet: bool) -> None:
 
 def _listed(run: Run) -> list[dict[str, Any]]:
     """All reviews of a run: those of its rules, laws and controls in their order, then those of others."""
-    from thence.controls.sentences import group_controls
-    from thence.runs.keys import key_of
+    from thence.statements.controls.sentences import group_controls
+    from thence.statements.keys import key_of
 
     reviews = run.reviews
     numbers = {key_of(run.rules.rule(at)): str(at + 1) for at in reviews.at(run.rules)}
@@ -151,8 +151,8 @@ def logic_remarks(run: Run) -> dict[str, dict[int, str]]:
     Args:
         run: The run.
     """
-    from thence.controls.sentences import group_controls
-    from thence.runs.keys import key_of
+    from thence.statements.controls.sentences import group_controls
+    from thence.statements.keys import key_of
 
     reviews = run.reviews
     laws, controls = run.laws or (), run.controls or ()

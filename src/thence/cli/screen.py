@@ -18,9 +18,9 @@ from thence.errors import UNSAFE, printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from thence.progress import Progress
-    from thence.rules.ruleset import RuleSet
+    from thence._base.progress import Progress
     from thence.runs.run import Run
+    from thence.statements.rules.ruleset import RuleSet
 
 __all__ = [
     "console",
@@ -79,7 +79,7 @@ def console() -> Console:
 @contextmanager
 def progress_bars(*, quiet: bool) -> Iterator[Progress]:
     """Yield progress bars on the terminal, or a callback that ignores the progress if ``quiet``."""
-    from thence.progress import bars
+    from thence._base.progress import bars
 
     with bars(enabled=False if quiet else None) as progress:
         yield progress
@@ -127,7 +127,7 @@ def print_rules(
     Returns:
         How many rules were printed.
     """
-    from thence.display.rules import format_measure
+    from thence._base.display.rules import format_measure
 
     known = {name: title for name, title in _FURTHER.items() if name in rules.extras}
     columns = {title: rules.measure(name) for name, title in known.items()}

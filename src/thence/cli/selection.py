@@ -14,9 +14,9 @@ from thence.cli.options import Bounds, By, FeatureText, Kind, Reviewed, Top, par
 from thence.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
-    from thence.rules.items import Item
-    from thence.rules.ruleset import RuleSet
+    from thence.language.items import Item
     from thence.runs.run import Run
+    from thence.statements.rules.ruleset import RuleSet
 
 __all__ = ["Selected", "Selection", "with_selection"]
 

@@ -25,10 +25,10 @@ def show(
     """Show the rules of a run, filtered and sorted."""
     from thence.cli.mine import summary_lines
     from thence.cli.review import logic_remarks
-    from thence.export.rules_json import records
-    from thence.runs.keys import key_text, rule_keys
     from thence.runs.reviews import tell_left_out
     from thence.runs.run import load_run
+    from thence.statements.files.rules_json import records
+    from thence.statements.keys import key_text, rule_keys
 
     loaded = load_run(run)
     rules, numbers, matching, left_out = selection.apply(loaded)

@@ -14,17 +14,17 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from thence._base.memory.sizes import parse_size
+from thence._base.settings.documents import parse_toml, read_text
+from thence._base.settings.toml import toml_text
+from thence._base.settings.typed import Location, build, check_keywords, find_refused, refuse_unknown
+from thence._base.settings.values import require_zone
+from thence.data.stores.urls import is_url, without_credentials
 from thence.errors import ConfigError, PatternError, nearest, quote
-from thence.export import find_format
-from thence.memory.sizes import parse_size
-from thence.rules.extra_columns import columns_from
-from thence.rules.known import KnownRule
-from thence.rules.measures import MEASURES
-from thence.settings.documents import parse_toml, read_text
-from thence.settings.toml import toml_text
-from thence.settings.typed import Location, build, check_keywords, find_refused, refuse_unknown
-from thence.settings.values import require_zone
-from thence.stores.urls import is_url, without_credentials
+from thence.language.known import KnownRule
+from thence.statements.files import find_format
+from thence.statements.rules.extra_columns import columns_from
+from thence.statements.rules.measures import MEASURES
 from thence.tables.enrich import ENRICHMENTS, find_enrichment
 
 __all__ = [
@@ -188,7 +188,7 @@ class WindowsConfig:
         if self.derive == ("none",):
             object.__setattr__(self, "derive", ())
         if self.derive:
-            from thence.readings.derived import check_derived
+            from thence.data.readings.derived import check_derived
 
             check_derived(self.derive)
 
@@ -391,7 +391,7 @@ class RefineConfig:
                 f"'{name}' is a setting of the refinement, which is switched off", hint=f"leave out '{name}' or 'apply'"
             )
         if self.assurance:
-            from thence.counting.assurance import require_assurance
+            from thence.statements.counting.assurance import require_assurance
 
             require_assurance(self.assurance)
         for name in ("improvement", "cover", "min_confidence"):
@@ -472,7 +472,7 @@ class ExecutorConfig:
     address: str | None = None
 
     def __post_init__(self) -> None:
-        from thence.cluster.opening import require_executor
+        from thence._base.cluster.opening import require_executor
 
         require_executor(self.name, self.address)
 
@@ -645,7 +645,7 @@ class Config:
         """
         place = (place or Location()).inside("refine")
         if self.refine.null:
-            from thence.refinement import Null
+            from thence.search.refine import Null
 
             build(Null, self.refine.null, place.inside("null"))
         known = _columns_of_result(self)
@@ -778,7 +778,7 @@ def _seedless(setting: Any) -> Any:
 
 def _columns_of_result(config: Config) -> list[str] | None:
     """What the rules of a run can be sorted and filtered by; ``None`` if only the miner's own package knows."""
-    from thence.miners.base import MINERS
+    from thence.search.base import MINERS
 
     if config.miner.name not in MINERS.built_in:
         return None
@@ -788,7 +788,7 @@ def _columns_of_result(config: Config) -> list[str] | None:
 
 
 def _check_miner(miner: MinerConfig, place: Location) -> None:
-    from thence.miners.base import MINERS, make_miner
+    from thence.search.base import MINERS, make_miner
 
     try:
         default = make_miner(miner.name)
@@ -803,7 +803,7 @@ def _check_miner(miner: MinerConfig, place: Location) -> None:
 
 
 def _check_patterns(patterns: Paths, place: Location, key: str) -> None:
-    from thence.graph.patterns import Pattern
+    from thence.language.patterns import Pattern
 
     given = [patterns] if isinstance(patterns, str) else patterns
     if given not in (["auto"], ["stars"], ["paths"]):
@@ -816,7 +816,7 @@ def _check_patterns(patterns: Paths, place: Location, key: str) -> None:
 
 def _check_readers(given: InputConfig, place: Location) -> None:
     if given.dataset is not None:
-        from thence import datasets
+        from thence.data import datasets
 
         try:
             known = datasets.info(given.dataset).options
@@ -828,7 +828,7 @@ def _check_readers(given: InputConfig, place: Location) -> None:
         datasets.check_options(given.dataset, given.options, location=place.inside("options"))
         _refuse_for_files(given, place)
     if given.read_sensors:
-        from thence.readings.readers import read_sensors
+        from thence.data.readers import read_sensors
 
         inside = place.inside("read_sensors")
         check_keywords(read_sensors, given.read_sensors, inside, without=["source"])
@@ -838,15 +838,15 @@ def _check_readers(given: InputConfig, place: Location) -> None:
             except ConfigError as error:
                 raise inside.error("timezone", error.message, hint=error.hint) from error
     if given.read_graph:
-        from thence.graph.loaders import read_graph
+        from thence.data.loaders import read_graph
 
         check_keywords(read_graph, given.read_graph, place.inside("read_graph"), without=["source"])
     if given.read_binding:
-        from thence.graph.loaders import read_binding
+        from thence.data.loaders import read_binding
 
         check_keywords(read_binding, given.read_binding, place.inside("read_binding"), without=["source"])
     if given.bind:
-        from thence.graph.binding import bind
+        from thence.data.graph.binding import bind
 
         check_keywords(bind, given.bind, place.inside("bind"), without=["sensors", "graph"])
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from thence.data.loaders import LOADERS
+from thence.data.readers.files import READERS
 from thence.errors import ConfigError
-from thence.graph.loaders import LOADERS
-from thence.readings.readers.files import READERS
 from thence.runs.configuration import SystemConfig
 
 __all__ = ["find_system_files"]

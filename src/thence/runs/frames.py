@@ -11,15 +11,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from thence._base.frames import is_frame, to_polars_frame
+from thence._base.settings.numbers import shown
+from thence.data.readers.files import find_paths, read_tables
+from thence.data.readers.frames import table_from_frame
+from thence.data.readers.roles import NotDataError, find_roles
+from thence.data.readers.table import MISSING_WORDS, ReadOptions, SourceTable
+from thence.data.readings.frames import collect
 from thence.errors import ConfigError, InputError, nearest, quote
-from thence.frames import is_frame, to_polars_frame
-from thence.readings.frames import collect
-from thence.readings.readers.files import find_paths, read_tables
-from thence.readings.readers.frames import table_from_frame
-from thence.readings.readers.roles import NotDataError, find_roles
-from thence.readings.readers.table import MISSING_WORDS, ReadOptions, SourceTable
 from thence.runs.configuration import DiscretizeConfig, InputConfig
-from thence.settings.numbers import shown
 from thence.tables.discretization import Discretizer
 from thence.tables.frames import matching_names, read_columns
 from thence.tables.identifiers import describe_unusable, find_unusable

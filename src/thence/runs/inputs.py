@@ -11,26 +11,26 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from thence._base.progress import Progress, silent
+from thence.data.graph.binding import Binding, bind
+from thence.data.graph.name_rules import DEFAULT_RULES
+from thence.data.graph.ontology import Ontology
+from thence.data.graph.sensor_kinds import with_kinds_of
+from thence.data.graph.sites import AnySystem, Sites, pool_systems
+from thence.data.graph.stored_references import references_in
+from thence.data.graph.system import System
+from thence.data.loaders import read_binding, read_graph, read_ontology
+from thence.data.readers import read_sensors
+from thence.data.readers.kinds import UncheckedUnits, require_units, resolve_kinds
+from thence.data.readings.sensors import Sensor, SensorData
 from thence.errors import ConfigError, nearest
-from thence.graph.binding import Binding, bind
-from thence.graph.loaders import read_binding, read_graph, read_ontology
-from thence.graph.name_rules import DEFAULT_RULES
-from thence.graph.ontology import Ontology
-from thence.graph.sensor_kinds import with_kinds_of
-from thence.graph.sites import AnySystem, Sites, pool_systems
-from thence.graph.stored_references import references_in
-from thence.graph.system import System
-from thence.progress import Progress, silent
-from thence.readings.readers import read_sensors
-from thence.readings.readers.kinds import UncheckedUnits, require_units, resolve_kinds
-from thence.readings.sensors import Sensor, SensorData
 from thence.runs.configuration import Config, InputConfig, absolute_paths
 from thence.tables.frames import matching_names
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from thence.graph.knowledge_graph import KnowledgeGraph
+    from thence.data.graph.knowledge_graph import KnowledgeGraph
 
 _WATER_ELEMENTS = frozenset({"Junction", "Pipe"})
 
@@ -100,7 +100,7 @@ def load_system(given: InputConfig, enrich: str = "none", *, progress: Progress 
     5
     """
     if given.dataset is not None:
-        from thence import datasets
+        from thence.data import datasets
 
         system = datasets.load(given.dataset, progress=progress, **given.options)
         return _portion(_redescribed(system, given.read_sensors), given)

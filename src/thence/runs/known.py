@@ -2,7 +2,7 @@
 
 The ranges of a known rule need not be bins of the table that is mined, so they are counted on a table of their own that
 is cut at their ends, over the same windows. A rule that these data cannot be asked about is left out, and a note says
-why. What follows from known rules is decided in ``thence.refinement.known``.
+why. What follows from known rules is decided in ``thence.search.refine.known``.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from thence.counting.recount import count_rules_of
+from thence._base.settings.documents import parse_toml, read_text
+from thence.data.graph.sites import AnySystem
+from thence.data.readings.windows import WindowedReadings
 from thence.errors import ConfigError, InputError, MiningError, PatternError, ThenceError
-from thence.export import find_format, read_rules
-from thence.graph.patterns import Pattern
-from thence.graph.sites import AnySystem
-from thence.readings.windows import WindowedReadings
-from thence.rules.items import Aspect, Item, Role
-from thence.rules.known import FoundFeatures, KnownRule
-from thence.rules.measures import Counts
-from thence.rules.ruleset import Rule, RuleSet
+from thence.language.items import Aspect, Item, Role
+from thence.language.known import FoundFeatures, KnownRule
+from thence.language.patterns import Pattern
 from thence.runs.configuration import Config
 from thence.runs.frames import build_rows
 from thence.runs.planning import bins_of
 from thence.runs.preparation import build_table
 from thence.runs.run import Run, load_run
-from thence.settings.documents import parse_toml, read_text
+from thence.statements.counting.recount import count_rules_of
+from thence.statements.files import find_format, read_rules
+from thence.statements.rules.measures import Counts
+from thence.statements.rules.ruleset import Rule, RuleSet
 from thence.tables.discretization import Binning, Discretizer
 from thence.tables.transactions import TransactionTable
 

@@ -8,23 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from thence.controls.control import Controls
-from thence.controls.search import search_controls
-from thence.controls.settings import ControlSettings
+from thence._base.progress import Progress, show_progress
+from thence.data.graph.sites import AnySystem, Sites
+from thence.data.graph.system import System
+from thence.data.readings.windows import WindowedReadings
 from thence.errors import ConfigError, nearest
-from thence.graph.patterns import Pattern
-from thence.graph.sites import AnySystem, Sites
-from thence.graph.system import System
-from thence.laws.law import Law, Laws
-from thence.laws.search import search_laws
-from thence.laws.settings import LawSettings
-from thence.progress import Progress, show_progress
-from thence.readings.windows import WindowedReadings
-from thence.rules.items import Aspect, Operator
-from thence.rules.ruleset import Rule, RuleSet
+from thence.language.items import Aspect, Operator
+from thence.language.patterns import Pattern
 from thence.runs.configuration import Config, WindowsConfig
 from thence.runs.inputs import gather_system
 from thence.runs.preparation import window_readings
+from thence.search.controls.search import search_controls
+from thence.search.controls.settings import ControlSettings
+from thence.search.laws.search import search_laws
+from thence.search.laws.settings import LawSettings
+from thence.statements.controls.control import Controls
+from thence.statements.laws.law import Law, Laws
+from thence.statements.rules.ruleset import Rule, RuleSet
 
 __all__ = ["drop_implied", "find_controls", "find_laws", "search_logic"]
 

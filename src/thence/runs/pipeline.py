@@ -14,21 +14,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from thence.atomic import claim, hold_interrupts, require_writable
-from thence.cluster.executors import Executor
-from thence.cluster.opening import open_executor
-from thence.counting.by_site import with_site_columns
-from thence.counting.recount import counted_on
+from thence._base.atomic import claim, hold_interrupts, require_writable
+from thence._base.cluster.executors import Executor
+from thence._base.cluster.opening import open_executor
+from thence._base.progress import Progress, show_progress
+from thence.data.graph.sites import AnySystem, Sites
+from thence.data.graph.system import System
+from thence.data.readings.windows import WindowedReadings
+from thence.data.stores.urls import is_url, without_credentials
 from thence.errors import ConfigError, RunError, door, quote
-from thence.graph.sites import AnySystem, Sites
-from thence.graph.system import System
-from thence.miners.base import BaseMiner, Miner, settings_of
-from thence.progress import Progress, show_progress
-from thence.readings.windows import WindowedReadings
-from thence.refinement import Null, refine
-from thence.rules.extra_columns import EXTRA_COLUMNS
-from thence.rules.measures import MEASURES
-from thence.rules.ruleset import Ending, RuleSet
 from thence.runs.configuration import (
     AUTO,
     BUILT_IN_ONTOLOGY,
@@ -61,7 +55,13 @@ from thence.runs.preparation import (
 )
 from thence.runs.provenance import environment, hash_binding, hash_files, hash_graph, hash_table
 from thence.runs.run import FORMAT, Run, refuse_foreign
-from thence.stores.urls import is_url, without_credentials
+from thence.search.base import BaseMiner, Miner, settings_of
+from thence.search.refine import Null, refine
+from thence.statements.counting.by_site import with_site_columns
+from thence.statements.counting.recount import counted_on
+from thence.statements.rules.extra_columns import EXTRA_COLUMNS
+from thence.statements.rules.measures import MEASURES
+from thence.statements.rules.ruleset import Ending, RuleSet
 from thence.tables.admissibility import require_matches
 from thence.tables.transactions import TransactionTable
 

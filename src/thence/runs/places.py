@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from thence.counting.by_place import PlaceCounts, count_by_place, find_lifted, name_places
-from thence.counting.countable import find_countable
 from thence.errors import PatternError, RunError
-from thence.graph.patterns import Pattern
-from thence.rules.ruleset import RuleSet
-from thence.runs.keys import key_text, rule_keys
+from thence.language.patterns import Pattern
+from thence.statements.counting.by_place import PlaceCounts, count_by_place, find_lifted, name_places
+from thence.statements.counting.countable import find_countable
+from thence.statements.keys import key_text, rule_keys
+from thence.statements.rules.ruleset import RuleSet
 from thence.tables.blocks import Block, SiteFrames
 from thence.tables.transactions import TransactionTable
 

@@ -11,10 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields, replace
 from typing import Any
 
+from thence.data.graph.system import System
 from thence.errors import ConfigError, nearest
-from thence.graph.system import System
-from thence.miners.base import BaseMiner, Miner, as_miner, make_miner, settings_of
-from thence.refinement import Null, refine
 from thence.runs.configuration import (
     AUTO,
     REFINE_STEPS,
@@ -23,6 +21,8 @@ from thence.runs.configuration import (
     MinerConfig,
     RefineConfig,
 )
+from thence.search.base import BaseMiner, Miner, as_miner, make_miner, settings_of
+from thence.search.refine import Null, refine
 from thence.tables.enrich import find_enrichment
 
 __all__ = [

@@ -13,19 +13,16 @@ from typing import Any, Literal
 
 import numpy as np
 
+from thence._base.memory.workspace import Workspace, open_workspace
+from thence.data.graph.sites import AnySystem, Sites
+from thence.data.graph.system import System
+from thence.data.graph.units import find_units
+from thence.data.readings.pooling import PooledReadings, pool_readings
+from thence.data.readings.sensors import as_utc
+from thence.data.readings.steps import format_duration
+from thence.data.readings.windows import WindowedReadings, window
 from thence.errors import ConfigError, InputError, nearest
-from thence.graph.patterns import Pattern
-from thence.graph.sites import AnySystem, Sites
-from thence.graph.system import System
-from thence.graph.units import find_units
-from thence.memory.workspace import Workspace, open_workspace
-from thence.miners.base import BaseMiner
-from thence.readings.pooling import PooledReadings, pool_readings
-from thence.readings.sensors import as_utc
-from thence.readings.steps import format_duration
-from thence.readings.windows import WindowedReadings, window
-from thence.refinement import Null
-from thence.refinement.significance.nulls import require_permutations
+from thence.language.patterns import Pattern
 from thence.runs.configuration import (
     AUTO,
     Config,
@@ -36,6 +33,9 @@ from thence.runs.configuration import (
 from thence.runs.inputs import gather_system
 from thence.runs.planning import bins_of, scope_of
 from thence.runs.run import Run
+from thence.search.base import BaseMiner
+from thence.search.refine import Null
+from thence.search.refine.significance.nulls import require_permutations
 from thence.tables.discretization import Discretizer
 from thence.tables.enrich import build, features
 from thence.tables.enrich.base import Frames

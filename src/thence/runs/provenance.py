@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from thence.graph.knowledge_graph import KnowledgeGraph
+from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.tables.transactions import FeatureTable, TransactionTable
 
 __all__ = ["environment", "hash_binding", "hash_files", "hash_graph", "hash_table"]
@@ -84,7 +84,7 @@ def _sha256(path: Path) -> str:
 def hash_graph(graph: KnowledgeGraph) -> str:
     """Return one hash over nodes, edges and units of a graph, whatever their order.
 
-    >>> from thence.graph.knowledge_graph import Node
+    >>> from thence.data.graph.knowledge_graph import Node
     >>> one, two = Node("a"), Node("b", properties={"length": 3})
     >>> hash_graph(KnowledgeGraph([one, two])) == hash_graph(KnowledgeGraph([two, one]))
     True

@@ -1,8 +1,8 @@
 """Reviews: what people said of the rules, laws and controls of a run, in ``reviews.json`` in its folder.
 
-A review belongs to the key of a rule (``thence.runs.keys``). The file is replaced in one step, by one process at a
-time; entries that this version does not know are kept. It carries its own checksum. This module stores and selects; it
-judges nothing.
+A review belongs to the key of a rule (``thence.statements.keys``). The file is replaced in one step, by one process at
+a time; entries that this version does not know are kept. It carries its own checksum. This module stores and selects;
+it judges nothing.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from thence.atomic import new_file
+from thence._base.atomic import new_file
+from thence._base.integrity.checksums import require_seal, seal
 from thence.errors import ConfigError, RunError, nearest
-from thence.integrity.checksums import require_seal, seal
-from thence.rules.ruleset import RuleSet
-from thence.runs.keys import is_key, key_text, rule_key, rule_keys
+from thence.statements.keys import is_key, key_text, rule_key, rule_keys
+from thence.statements.rules.ruleset import RuleSet
 
 if sys.platform != "win32":
     import fcntl

@@ -24,20 +24,14 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import polars as pl
 
-from thence.atomic import INCOMPLETE, finish_first, new_folder
-from thence.controls.control import Control, Controls
-from thence.display.rules import run_html
+from thence._base.atomic import INCOMPLETE, finish_first, new_folder
+from thence._base.display.rules import run_html
+from thence._base.integrity.checksums import parse_record
+from thence._base.integrity.manifest import CheckedFolder, new_listed_file, write_manifest
+from thence.data.graph.sites import AnySystem
+from thence.data.readings.windows import WindowedReadings
 from thence.errors import ConfigError, InputError, MiningError, RunError, door, nearest, quote
-from thence.export import read_rules, write_rules
-from thence.graph.sites import AnySystem
-from thence.integrity.checksums import parse_record
-from thence.integrity.manifest import CheckedFolder, new_listed_file, write_manifest
-from thence.laws.law import Law, Laws
-from thence.readings.windows import WindowedReadings
-from thence.refinement.exceptions import exceptions, exceptions_among
-from thence.rules.ruleset import Rule, RuleSet
 from thence.runs.configuration import Config
-from thence.runs.keys import is_key, key_of
 from thence.runs.places import PLACES, Places, count_run_places, read_places, why_not_kept, write_places
 from thence.runs.reviews import (
     LOCK,
@@ -58,6 +52,12 @@ from thence.runs.reviews import (
     with_reviews,
 )
 from thence.runs.summaries import FORMAT, describe_known, require_same_rules, require_summary
+from thence.search.refine.exceptions import exceptions, exceptions_among
+from thence.statements.controls.control import Control, Controls
+from thence.statements.files import read_rules, write_rules
+from thence.statements.keys import is_key, key_of
+from thence.statements.laws.law import Law, Laws
+from thence.statements.rules.ruleset import Rule, RuleSet
 from thence.tables.discretization import Discretizer
 from thence.tables.transactions import FeatureTable, TransactionTable
 

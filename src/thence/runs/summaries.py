@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from thence.errors import RunError, quote
-from thence.rules.ruleset import RuleSet
+from thence.statements.rules.ruleset import RuleSet
 
 __all__ = ["FORMAT", "describe_known", "require_same_rules", "require_summary"]
 
@@ -126,9 +126,9 @@ def describe_known(rules: RuleSet) -> list[str]:
         rules: The known rules, with their counts and perhaps a column ``name``.
 
     Examples:
-        >>> from thence.rules.items import Feature, Item
-        >>> from thence.rules.measures import Counts
-        >>> from thence.rules.ruleset import Rule
+        >>> from thence.language.items import Feature, Item
+        >>> from thence.statements.rules.measures import Counts
+        >>> from thence.statements.rules.ruleset import Rule
         >>> rule = Rule((Item.is_(Feature("door"), "open"),), Item.is_(Feature("light"), "on"))
         >>> describe_known(RuleSet.from_rules([rule], Counts.from_matrix([[10, 4, 5, 3]])))
         ['if door is open, then light is on  [holds in 3 of 4 rows, 75.0 %]']

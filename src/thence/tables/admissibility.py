@@ -1,7 +1,7 @@
 """Masks over the items of a block: which are allowed on which side of a rule, and which must not occur together.
 
-Constraints on items (``thence.rules.constraints``) become masks before a miner searches. This module must not search or
-count.
+Constraints on items (``thence.language.constraints``) become masks before a miner searches. This module must not search
+or count.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.errors import ConfigError
-from thence.rules.constraints import Constraint, explain_no_match, list_alternatives
-from thence.rules.items import Aspect, Feature, Item, Role
+from thence.language.constraints import Constraint, explain_no_match, list_alternatives
+from thence.language.items import Aspect, Feature, Item, Role
+from thence.language.time_names import Tense, TimeForm, TimeName
 from thence.tables.blocks import Block
 from thence.tables.transactions import TransactionTable
-from thence.time_names import Tense, TimeForm, TimeName
 
 __all__ = ["item_masks", "require_matches", "trivial_columns", "trivial_pairs", "without_trivial"]
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from thence._base.memory.workspace import Workspace, in_memory
 from thence.errors import InputError, MiningError
-from thence.memory.workspace import Workspace, in_memory
-from thence.rules.items import Feature, Interval, Item, Value
+from thence.language.items import Feature, Interval, Item, Value
 
 if TYPE_CHECKING:
-    from thence.bitmaps.bank import Bank
-    from thence.graph.patterns import Pattern
+    from thence.language.patterns import Pattern
+    from thence.tables.bitmaps.bank import Bank
 
 __all__ = ["Block", "Codes", "Column", "Indices", "SiteFrames", "as_codes"]
 
@@ -244,7 +244,7 @@ class Block:
     @cached_property
     def bank(self) -> Bank:
         """The bitmaps of the block, built on first use."""
-        from thence.bitmaps.bank import build_bank
+        from thence.tables.bitmaps.bank import build_bank
 
         columns = [(column.codes, column.series, column.n_codes) for column in self.columns]
         return build_bank(

@@ -37,9 +37,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thence._base.settings.registry import Registry
 from thence.errors import ConfigError
-from thence.rules.items import Interval
-from thence.settings.registry import Registry
+from thence.language.items import Interval
 from thence.tables.cuts import shorten_between, shorten_cut, shorten_cuts
 from thence.tables.pools import Pool
 from thence.tables.resolution import are_computed, find_decimals, snap

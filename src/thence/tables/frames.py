@@ -1,8 +1,8 @@
 """Frames (polars, pandas, Arrow) as the columns of a feature table. No frame of the caller is changed.
 
 A column holds numbers or states. Text and truth values are states, and so are whole numbers with few values; other
-numbers are numbers. Spellings of the same state are one state (``thence.states``). polars is imported when a frame is
-converted, so that tables can be used without it.
+numbers are numbers. Spellings of the same state are one state (``thence.language.states``). polars is imported when a
+frame is converted, so that tables can be used without it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from thence._base.frames import to_polars_frame
 from thence.errors import ConfigError, InputError, nearest, quote
-from thence.frames import to_polars_frame
-from thence.rules.items import Feature, Value
-from thence.rules.matching import to_numbers
-from thence.states import state_key
+from thence.language.items import Feature, Value
+from thence.language.states import state_key
+from thence.tables.matching import to_numbers
 
 if TYPE_CHECKING:
     import polars as pl

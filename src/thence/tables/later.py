@@ -16,10 +16,10 @@ from datetime import timedelta
 
 import numpy as np
 
-from thence.readings.pooling import SEPARATOR, qualified
-from thence.readings.sensors import SensorData
-from thence.readings.steps import format_duration
-from thence.readings.windows import WindowedReadings
+from thence.data.readings.pooling import SEPARATOR, qualified
+from thence.data.readings.sensors import SensorData
+from thence.data.readings.steps import format_duration
+from thence.data.readings.windows import WindowedReadings
 from thence.tables.discretization import Discretizer
 
 __all__ = ["Reused", "describe_unseen", "read_alike", "remember", "reuse_bins"]

@@ -5,9 +5,9 @@ This module looks up distances; the miners decide what to do with them.
 
 from __future__ import annotations
 
+from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.errors import ConfigError
-from thence.graph.knowledge_graph import KnowledgeGraph
-from thence.rules.items import Aspect, Feature, Role
+from thence.language.items import Aspect, Feature, Role
 from thence.tables.blocks import Block
 from thence.tables.transactions import TransactionTable
 

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from thence.bitmaps.bits import kernel
+from thence.tables.bitmaps.bits import kernel
 from thence.tables.resolution import find_decimals_of, snap
 
 __all__ = ["Pool"]

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.errors import ConfigError, nearest
-from thence.rules.items import Aspect, Feature
+from thence.language.items import Aspect, Feature
 from thence.tables.discretization import Discretizer, fit_binning
 
 __all__ = ["classes_by_key", "find_targets", "number_states"]

@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from thence.atomic import new_file
-from thence.display.data import table_html
+from thence._base.atomic import new_file
+from thence._base.display.data import table_html
+from thence._base.integrity.arrays import dump_arrays, load_arrays
 from thence.errors import ConfigError, InputError, MiningError, RunError, ThenceError, nearest, quote
-from thence.graph.patterns import Pattern
-from thence.integrity.arrays import dump_arrays, load_arrays
-from thence.rules.items import Aspect, Feature, Interval, Item, Value
-from thence.rules.matching import column_of
+from thence.language.items import Aspect, Feature, Interval, Item, Value
+from thence.language.patterns import Pattern
 from thence.tables.blocks import Block, Codes, Column, Indices, SiteFrames, as_codes
 from thence.tables.discretization import FINE_BINS, Discretizer
 from thence.tables.frames import read_columns, split_times
+from thence.tables.matching import column_of
 from thence.tables.targets import classes_by_key, find_targets, number_states
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from tests.helpers.networks import network
+from thence.data.graph.knowledge_graph import DatedValue, KnowledgeGraph, Node
+from thence.data.graph.system import System
+from thence.data.readings.windows import window
 from thence.errors import InputError
-from thence.graph.knowledge_graph import DatedValue, KnowledgeGraph, Node
-from thence.graph.system import System
-from thence.miners.exact.miner import Exact
-from thence.readings.windows import window
-from thence.rules.items import Aspect
+from thence.language.items import Aspect
+from thence.search.exact.miner import Exact
 from thence.tables.discretization import Discretizer
 from thence.tables.enrich import build, features
 from thence.tables.transactions import TransactionTable

@@ -9,15 +9,15 @@ import polars as pl
 import pytest
 
 import thence as th
-from thence.graph.knowledge_graph import DatedValue, Edge, KnowledgeGraph, Node
-from thence.graph.ontology import Ontology, Relation
-from thence.graph.records import Values, list_values
-from thence.graph.system import System
-from thence.miners.exact.miner import Exact
-from thence.readings.windows import window
-from thence.refinement.redundancy import drop_mirrored
-from thence.rules.item_text import parse_item
-from thence.rules.items import Aspect, Feature, Item, Role
+from thence.data.graph.knowledge_graph import DatedValue, Edge, KnowledgeGraph, Node
+from thence.data.graph.ontology import Ontology, Relation
+from thence.data.graph.records import Values, list_values
+from thence.data.graph.system import System
+from thence.data.readings.windows import window
+from thence.language.item_text import parse_item
+from thence.language.items import Aspect, Feature, Item, Role
+from thence.search.exact.miner import Exact
+from thence.search.refine.redundancy import drop_mirrored
 from thence.tables.discretization import Discretizer
 from thence.tables.enrich import build, features
 from thence.tables.transactions import Block, TransactionTable

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from tests.helpers.networks import network
-from thence.counting.recount import count_rules_of
+from thence.data.graph.knowledge_graph import DatedValue, KnowledgeGraph
+from thence.data.graph.system import System
+from thence.data.readings.windows import window
 from thence.errors import ConfigError, PatternError
-from thence.graph.knowledge_graph import DatedValue, KnowledgeGraph
-from thence.graph.system import System
-from thence.miners.exact.miner import Exact
-from thence.readings.windows import window
-from thence.rules.items import Aspect, Role
+from thence.language.items import Aspect, Role
+from thence.search.exact.miner import Exact
+from thence.statements.counting.recount import count_rules_of
 from thence.tables.discretization import Discretizer
 from thence.tables.enrich import build, features
 from thence.tables.transactions import TransactionTable

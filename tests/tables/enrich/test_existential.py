@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from tests.helpers.buildings import ONTOLOGY, START, building
-from thence.graph.system import System
-from thence.miners.exact.miner import Exact
-from thence.readings.windows import window
-from thence.rules.items import Feature, Value
+from thence.data.graph.system import System
+from thence.data.readings.windows import window
+from thence.language.items import Feature, Value
+from thence.search.exact.miner import Exact
 from thence.tables.admissibility import trivial_columns
 from thence.tables.discretization import Discretizer
 from thence.tables.enrich import build

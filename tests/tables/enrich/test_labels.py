@@ -6,7 +6,7 @@ import numpy as np
 
 import thence as th
 from tests.helpers.buildings import ONTOLOGY, building
-from thence.rules.items import Aspect
+from thence.language.items import Aspect
 from thence.tables.admissibility import trivial_columns
 
 

@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 
 import thence as th
-from thence.graph.binding import Binding
-from thence.graph.discovery import Carriers
-from thence.graph.knowledge_graph import Edge, KnowledgeGraph, Node
-from thence.graph.matching import GraphIndex
-from thence.graph.patterns import Pattern
-from thence.readings.sensors import Sensor, SensorData
-from thence.readings.windows import window
+from thence.data.graph.binding import Binding
+from thence.data.graph.discovery import Carriers
+from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node
+from thence.data.graph.matching import GraphIndex
+from thence.data.readings.sensors import Sensor, SensorData
+from thence.data.readings.windows import window
+from thence.language.patterns import Pattern
 from thence.tables.enrich.stars import star_series
 
 AT = (0, 4, 9, 16, 22, 31, 36, 44, 48)

@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 import thence as th
-from thence.graph.binding import Binding
-from thence.graph.knowledge_graph import Edge, KnowledgeGraph, Node
-from thence.graph.patterns import Pattern
-from thence.readings.sensors import Sensor, SensorData
+from thence.data.graph.binding import Binding
+from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node
+from thence.data.readings.sensors import Sensor, SensorData
+from thence.language.patterns import Pattern
 
 TIMES = [datetime(2024, 1, 1) + timedelta(minutes=30 * i) for i in range(8)]
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thence.rules.items import Interval
+from thence.language.items import Interval
 from thence.tables.discretization import Discretizer, fit_ranks
 from thence.tables.enrich.base import Rows
 from thence.tables.enrich.series import SeriesEncoder, format_tie

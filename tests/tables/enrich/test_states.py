@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 
 import thence as th
+from thence.data.graph.binding import Binding
+from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node
+from thence.data.readings.windows import window
 from thence.errors import InputError
-from thence.graph.binding import Binding
-from thence.graph.knowledge_graph import Edge, KnowledgeGraph, Node
-from thence.readings.windows import window
 from thence.tables.transactions import TransactionTable
 
 FRAMES = 40

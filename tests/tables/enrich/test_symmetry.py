@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import thence as th
 from tests.helpers.examples import examples
-from thence.graph.knowledge_graph import Edge, KnowledgeGraph, Node
-from thence.readings.sensors import Sensor, SensorData
+from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node
+from thence.data.readings.sensors import Sensor, SensorData
 
 PATTERN = "(s:temperature)-[in]->(p:Room)-[connected]-(q:Room)<-[in]-(t:temperature)"
 

@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 
 import thence as th
-from thence.counting.recount import recount
-from thence.graph.knowledge_graph import Edge, KnowledgeGraph, Node
-from thence.readings.sensors import Sensor, SensorData
-from thence.refinement import merge_intervals
-from thence.rules.items import Feature, Interval, Role
+from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node
+from thence.data.readings.sensors import Sensor, SensorData
+from thence.language.items import Feature, Interval, Role
+from thence.search.refine import merge_intervals
+from thence.statements.counting.recount import recount
 from thence.tables.blocks import Block, Column
 
 PATTERN = "(f:flow)-[in]->(p:Pump)-[feeds]->(t:Tank)<-[in]-(g:change)"

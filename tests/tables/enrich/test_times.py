@@ -12,14 +12,14 @@ import pytest
 
 import thence as th
 from tests.helpers.buildings import START, building
+from thence.data.graph.knowledge_graph import KnowledgeGraph, Node
+from thence.data.readings.sensors import Sensor, SensorData
 from thence.errors import ConfigError
-from thence.graph.knowledge_graph import KnowledgeGraph, Node
-from thence.readings.sensors import Sensor, SensorData
-from thence.rules.english import format_clause
-from thence.rules.item_text import parse_item
-from thence.rules.items import Feature, Item, Role
+from thence.language.english import format_clause
+from thence.language.item_text import parse_item
+from thence.language.items import Feature, Item, Role
+from thence.language.time_names import Tense, TimeForm, parse_time_name
 from thence.tables.admissibility import item_masks, require_matches, trivial_columns
-from thence.time_names import Tense, TimeForm, parse_time_name
 
 DERIVE = ["previous", "lag:2", "switch", "duration", "within:2h"]
 MODES = ["none", "grounded", "existential", "lifted"]

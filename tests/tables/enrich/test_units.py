@@ -10,11 +10,11 @@ import polars as pl
 
 import thence as th
 from tests.helpers.buildings import START
-from thence.graph.binding import Binding
-from thence.graph.knowledge_graph import Edge, KnowledgeGraph, Node
-from thence.graph.patterns import SensorVariable
-from thence.graph.system import System
-from thence.readings.sensors import Sensor, SensorData
+from thence.data.graph.binding import Binding
+from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node
+from thence.data.graph.system import System
+from thence.data.readings.sensors import Sensor, SensorData
+from thence.language.patterns import SensorVariable
 from thence.tables.enrich.lifted import _choices
 
 CLASSES = {

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from thence.counting.recount import recount
+from thence._base.progress import Progress, silent
 from thence.errors import ConfigError, MiningError
-from thence.progress import Progress, silent
-from thence.rules.constraints import Constraint
-from thence.rules.ruleset import RuleSet
+from thence.language.constraints import Constraint
+from thence.statements.counting.recount import recount
+from thence.statements.rules.ruleset import RuleSet
 from thence.tables.admissibility import item_masks
 from thence.tables.transactions import TransactionTable
 

@@ -13,16 +13,16 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from thence._base.settings.registry import Registry
 from thence.errors import ConfigError
-from thence.settings.registry import Registry
 from thence.tables.enrich.base import Enrichment, EnrichOptions, Frames
 
 if TYPE_CHECKING:
-    from thence.graph.binding import Binding
-    from thence.graph.knowledge_graph import KnowledgeGraph
-    from thence.graph.ontology import Ontology
-    from thence.graph.patterns import Pattern
-    from thence.readings.windows import WindowedReadings
+    from thence.data.graph.binding import Binding
+    from thence.data.graph.knowledge_graph import KnowledgeGraph
+    from thence.data.graph.ontology import Ontology
+    from thence.data.readings.windows import WindowedReadings
+    from thence.language.patterns import Pattern
     from thence.tables.discretization import Discretizer
     from thence.tables.enrich.surroundings import Surroundings
     from thence.tables.transactions import FeatureTable, TransactionTable
@@ -84,7 +84,7 @@ def build(
         max_embeddings: The most places of one pattern.
     """
     # Heavy modules are imported when a table is built, so that a configuration can be checked without them.
-    from thence.graph.validity import note_dated_structure
+    from thence.data.graph.validity import note_dated_structure
     from thence.tables.discretization import FINE_BINS, FINE_RANKS, Discretizer
     from thence.tables.enrich.rare import note_switches
     from thence.tables.enrich.surroundings import Surroundings

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from thence.graph.patterns import Pattern
-    from thence.readings.windows import WindowedReadings
+    from thence.data.readings.windows import WindowedReadings
+    from thence.language.patterns import Pattern
     from thence.tables.discretization import Discretizer
     from thence.tables.enrich.surroundings import Surroundings
     from thence.tables.transactions import FeatureTable, TransactionTable

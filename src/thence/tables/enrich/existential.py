@@ -17,10 +17,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from thence.graph.matching import most_specific_label
-from thence.graph.ontology import Ontology
-from thence.readings.windows import WindowedReadings
-from thence.rules.items import Aspect, Feature, Interval, Item, Role, Value
+from thence.data.graph.matching import most_specific_label
+from thence.data.graph.ontology import Ontology
+from thence.data.readings.windows import WindowedReadings
+from thence.language.items import Aspect, Feature, Interval, Item, Role, Value
 from thence.tables.discretization import Discretizer
 from thence.tables.enrich.base import Enrichment, Frames
 from thence.tables.enrich.grounded import (

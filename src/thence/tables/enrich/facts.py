@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thence.graph.knowledge_graph import KnowledgeGraph
-from thence.graph.records import Values, as_values, list_values
-from thence.rules.items import Value
+from thence.data.graph.knowledge_graph import KnowledgeGraph
+from thence.data.graph.records import Values, as_values, list_values
+from thence.language.items import Value
 from thence.tables.blocks import Codes, as_codes
 
 __all__ = ["Fact", "are_numbers", "category_codes", "join_facts", "member_codes", "property_fact"]
@@ -74,7 +74,7 @@ def property_fact(graph: KnowledgeGraph, subject: str, name: str, times: npt.NDA
         times: Start of each frame.
 
     Examples:
-        >>> from thence.graph.knowledge_graph import DatedValue, Node
+        >>> from thence.data.graph.knowledge_graph import DatedValue, Node
         >>> graph = KnowledgeGraph([Node("p")], dated=[DatedValue("p", "roughness", "2024-03-01", 110.0)])
         >>> fact = property_fact(graph, "p", "roughness", np.array(["2024-02-29", "2024-03-01"], "datetime64[us]"))
         >>> fact.series.tolist()

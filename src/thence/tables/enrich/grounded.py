@@ -14,11 +14,12 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from thence.bitmaps.bits import run_threads, split_range
+from thence.data.readings.derived import DerivedValue
+from thence.data.readings.windows import WindowedReadings
 from thence.errors import ConfigError
-from thence.readings.derived import DerivedValue
-from thence.readings.windows import WindowedReadings
-from thence.rules.items import Aspect, Feature, Interval, Item, Role, Value
+from thence.language.items import Aspect, Feature, Interval, Item, Role, Value
+from thence.language.time_names import TimeForm, parse_time_name
+from thence.tables.bitmaps.bits import run_threads, split_range
 from thence.tables.blocks import Codes, as_codes
 from thence.tables.discretization import Discretizer
 from thence.tables.enrich.base import Enrichment, Frames
@@ -27,7 +28,6 @@ from thence.tables.enrich.surroundings import Surroundings
 from thence.tables.pools import Pool
 from thence.tables.targets import classes_by_key, find_targets, number_states
 from thence.tables.transactions import Block, Column, FeatureTable, TransactionTable
-from thence.time_names import TimeForm, parse_time_name
 
 __all__ = [
     "GROUNDED",

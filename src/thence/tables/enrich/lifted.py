@@ -13,22 +13,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from thence.errors import PatternError
-from thence.graph.discovery import Carriers, discover
-from thence.graph.knowledge_graph import Edge
-from thence.graph.matching import (
+from thence.data.graph.discovery import Carriers, discover
+from thence.data.graph.knowledge_graph import Edge
+from thence.data.graph.matching import (
     GraphIndex,
     find_embeddings,
     most_specific_label,
     with_ancestors,
     with_general_relations,
 )
-from thence.graph.patterns import Link, Pattern, SensorVariable
-from thence.graph.records import list_values
-from thence.graph.units import Units
-from thence.readings.pooling import PooledReadings, site_of_id
-from thence.readings.windows import WindowedReadings
-from thence.rules.items import Aspect, Feature, Interval, Item, Role, Value
+from thence.data.graph.records import list_values
+from thence.data.graph.units import Units
+from thence.data.readings.pooling import PooledReadings, site_of_id
+from thence.data.readings.windows import WindowedReadings
+from thence.errors import PatternError
+from thence.language.items import Aspect, Feature, Interval, Item, Role, Value
+from thence.language.patterns import Link, Pattern, SensorVariable
 from thence.tables.blocks import Indices, SiteFrames
 from thence.tables.discretization import Discretizer
 from thence.tables.enrich.base import Enrichment, Frames, Rows

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from thence.language.time_names import TimeForm
 from thence.tables.blocks import Column
 from thence.tables.transactions import TransactionTable
-from thence.time_names import TimeForm
 
 __all__ = ["note_switches"]
 

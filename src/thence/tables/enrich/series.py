@@ -12,16 +12,16 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from thence.bitmaps.bits import run_threads, split_range
-from thence.memory.workspace import Workspace, in_memory
-from thence.readings.windows import WindowedReadings
-from thence.rules.items import Interval, Value
+from thence._base.memory.workspace import Workspace, in_memory
+from thence.data.readings.windows import WindowedReadings
+from thence.language.items import Interval, Value
+from thence.language.time_names import STATE_PREFIX, parse_time_name
+from thence.tables.bitmaps.bits import run_threads, split_range
 from thence.tables.blocks import Codes, as_codes
 from thence.tables.discretization import Binning, Discretizer, encode_ranks, fit_plain_ranks, fit_ranks
 from thence.tables.enrich.base import Frames, Rows
 from thence.tables.enrich.grounded import derived_unit, derived_values, minable_values
 from thence.tables.pools import Pool
-from thence.time_names import STATE_PREFIX, parse_time_name
 
 __all__ = ["KindCodes", "SeriesEncoder", "columns_as_rows", "encode_readings"]
 

@@ -19,11 +19,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from thence.graph.discovery import Carriers, SensorsAt
-from thence.graph.matching import Ints
-from thence.graph.patterns import Pattern, StarRole
-from thence.readings.windows import WindowedReadings
-from thence.rules.items import Aspect, Feature, Role
+from thence.data.graph.discovery import Carriers, SensorsAt
+from thence.data.graph.matching import Ints
+from thence.data.readings.windows import WindowedReadings
+from thence.language.items import Aspect, Feature, Role
+from thence.language.patterns import Pattern, StarRole
 from thence.tables.enrich.base import Rows
 from thence.tables.enrich.series import columns_as_rows
 

@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from thence.graph.binding import Binding
-from thence.graph.knowledge_graph import Edge, KnowledgeGraph
-from thence.graph.matching import most_specific_label, most_specific_relation, with_ancestors
-from thence.graph.ontology import Ontology
-from thence.readings.sensors import Sensor
-from thence.rules.items import Aspect, Feature, Role
+from thence.data.graph.binding import Binding
+from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph
+from thence.data.graph.matching import most_specific_label, most_specific_relation, with_ancestors
+from thence.data.graph.ontology import Ontology
+from thence.data.readings.sensors import Sensor
+from thence.language.items import Aspect, Feature, Role
 
 __all__ = ["NAMING_PROPERTIES", "Surroundings"]
 

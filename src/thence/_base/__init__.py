@@ -1,0 +1,1 @@
+"""What every room uses: files that appear whole, frames, checksums, memory, progress, settings, executors, HTML."""

@@ -1,0 +1,234 @@
+"""Rules, rule sets and runs as HTML: sentences first, with the numbers that say how often they hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from thence._base.display.html import Content, Html, bar, code, folded, join, notes, pairs, panel, remark, table
+
+__all__ = [
+    "ManyRules",
+    "OneRule",
+    "OneRun",
+    "format_measure",
+    "format_percent",
+    "rule_html",
+    "rules_html",
+    "run_html",
+    "spread_text",
+]
+
+SMALLEST = 0.0001
+SHOWN = 20
+"""How many rules are shown."""
+
+
+class OneRule(Protocol):
+    """What is shown of a rule."""
+
+    @property
+    def english(self) -> str:
+        """The rule as a sentence."""
+        ...
+
+
+class ManyRules(Protocol):
+    """What is shown of a rule set."""
+
+    @property
+    def extras(self) -> Mapping[str, Any]:
+        """Further columns."""
+        ...
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Remarks on the result."""
+        ...
+
+    @property
+    def counts(self) -> Any:
+        """The counts, of which ``n_both`` and ``n_consequent`` are used."""
+        ...
+
+    @property
+    def entries(self) -> Sequence[Sequence[int]]:
+        """The positions of rules that are told together."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def rule(self, number: int) -> OneRule:
+        """One of the rules."""
+        ...
+
+    def likewise(self, entry: Sequence[int]) -> Sequence[str]:
+        """What the further rules of an entry say."""
+        ...
+
+    def measure(self, name: str) -> Any:
+        """A measure of every rule."""
+        ...
+
+
+class OneRun(Protocol):
+    """What is shown of a run."""
+
+    @property
+    def rules(self) -> ManyRules:
+        """The rules."""
+        ...
+
+    @property
+    def summary(self) -> Mapping[str, Any]:
+        """Sizes, means, notes and seconds."""
+        ...
+
+    @property
+    def logic(self) -> Mapping[str, Sequence[str]]:
+        """Sentences of laws and controls by title."""
+        ...
+
+    @property
+    def path(self) -> Path | None:
+        """The run folder."""
+        ...
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run was not interrupted."""
+        ...
+
+
+def spread_text(times: float, places: float) -> str:
+    """Say where and when a lifted rule holds.
+
+    >>> spread_text(0.89, 0.63)
+    'at 89 % of the times, in 63 % of the places'
+    """
+    return f"at {format_percent(times)} of the times, in {format_percent(places)} of the places"
+
+
+def format_percent(share: float) -> str:
+    """Format a share in percent: never 0 % of something that occurs, nor 100 % of something that does not always.
+
+    Args:
+        share: The share.
+
+    Examples:
+        >>> format_percent(0.5), format_percent(0.9999), format_percent(0.0004), format_percent(1.0)
+        ('50 %', '99.9 %', '0.04 %', '100 %')
+    """
+    if share != share:
+        return "an unknown share"
+    if 0 < share < 0.005:
+        return f"{100 * share:.2g} %"
+    return f"{min(100 * share, 99.9):.1f} %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
+
+
+def format_measure(value: float) -> str:
+    """Format a measure with three digits: never 1 if it is less, nor 0 if it is more.
+
+    Args:
+        value: The measure.
+
+    Examples:
+        >>> [format_measure(value) for value in (0.9723, 0.99996, 1.0, 0.00032, 0.0, -0.25)]
+        ['0.972', '0.9999', '1.000', '0.0003', '0.000', '-0.250']
+    """
+    text = f"{value:.3f}"
+    if text == "1.000" and value < 1:
+        return f"{math.floor(10_000 * value) / 10_000:.4f}"
+    if text == "0.000" and value > 0:
+        return f"{value:.4f}" if value >= SMALLEST else f"below {SMALLEST}"
+    return text
+
+
+def rule_html(rule: OneRule) -> str:
+    """Return a rule as HTML: its sentence, and its exact text below."""
+    return panel(_capital(rule.english), remark(code(str(rule))))
+
+
+def rules_html(rules: ManyRules) -> str:
+    """Return a rule set as HTML: the first rules with their numbers, and the notes."""
+    return panel(_count(len(rules), "rule"), _rules(rules), notes(rules.notes))
+
+
+def run_html(run: OneRun) -> str:
+    """Return a run as HTML: its state and sizes, the first rules, and the notes."""
+    title = f"Run {run.path}" if run.path is not None else "Run in memory"
+    logic = [join([remark(name), notes(map(_capital, found), limit=SHOWN)]) for name, found in run.logic.items()]
+    return panel(title, pairs(_run_facts(run)), *logic, _rules(run.rules), notes(run.summary.get("notes", ())))
+
+
+def _run_facts(run: OneRun) -> Iterator[tuple[str, Content]]:
+    summary = run.summary
+    if not run.complete:
+        yield "state", "interrupted: rules may be missing"
+    found = summary.get("rules_found")
+    of_found = f" of {found:,} found" if found not in (None, len(run.rules)) else ""
+    yield "rules", f"{len(run.rules):,}{of_found}"
+    sizes = {"n_transactions": "transaction", "n_features": "feature", "n_items": "item"}
+    known = [_count(summary[name], noun) for name, noun in sizes.items() if summary.get(name) is not None]
+    if known:
+        yield "table", ", ".join(known)
+    if summary.get("data_coverage") is not None:
+        yield "covered", f"{100 * summary['data_coverage']:.1f} % of the transactions"
+    if summary.get("miner"):
+        yield "miner", f"{summary['miner']}, enrichment {summary.get('enrichment', 'none')}"
+    if summary.get("seconds"):
+        yield "seconds", ", ".join(f"{stage} {spent:.2f}" for stage, spent in summary["seconds"].items())
+
+
+def _rules(rules: ManyRules) -> Html:
+    if not len(rules):
+        return Html("")
+    entries = rules.entries[:SHOWN]
+    shown = sum(map(len, entries))
+    names = ("confidence", "support", "zhang", "consequent_support")
+    columns = {name: rules.measure(name) for name in names}
+    rows = [
+        (
+            str(number + 1),
+            _sentence(rules, [number, *alike]),
+            _confidence(rules, number, float(columns["confidence"][number]), columns["consequent_support"][number]),
+            format_measure(columns["support"][number]),
+            format_measure(columns["zhang"][number]),
+        )
+        for number, *alike in entries
+    ]
+    grid = table(["", "rule", "confidence", "support", "Zhang"], rows, numbers=(0, 2, 3, 4))
+    return join([grid, remark(f"… and {len(rules) - shown:,} more")]) if len(rules) > shown else grid
+
+
+def _confidence(rules: ManyRules, number: int, confidence: float, overall: float) -> Html:
+    """The confidence, that of the other direction, and the share of rows in which the consequent holds anyway."""
+    parts = [bar(format_measure(confidence), confidence)]
+    if "both_ways" in rules.extras and rules.extras["both_ways"][number]:
+        back = int(rules.counts.n_both[number]) / int(rules.counts.n_consequent[number])
+        parts.append(remark(f"{format_measure(back)} vice versa"))
+    return join([*parts, remark(f"{format_measure(overall)} overall")])
+
+
+def _sentence(rules: ManyRules, entry: Sequence[int]) -> Html:
+    number = entry[0]
+    parts: list[Content] = [_capital(rules.rule(number).english)]
+    extras = rules.extras
+    if "support_time" in extras and "support_embeddings" in extras:
+        parts.append(remark(spread_text(extras["support_time"][number], extras["support_embeddings"][number])))
+    if len(entry) > 1:
+        parts.append(folded(f"likewise ({len(entry) - 1})", notes(rules.likewise(entry))))
+    others = str(extras["also_known_as"][number]).splitlines() if "also_known_as" in extras else []
+    if others:
+        parts.append(folded(f"also known as ({len(others)})", notes(others)))
+    return join(parts)
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

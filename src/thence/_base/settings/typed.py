@@ -1,0 +1,232 @@
+"""Build frozen dataclasses from tables of a configuration file, and check values against type annotations.
+
+Errors name the file, the line and the nearest known key. The module works from annotations alone: it must not know
+what a setting is for.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from numbers import Integral, Real
+from typing import Any, TypeVar
+
+from thence._base.settings.numbers import is_within_floats, shown
+from thence._base.settings.toml import line_of
+from thence.errors import ConfigError, nearest
+
+__all__ = ["Location", "build", "check_keywords", "check_types", "find_refused", "refuse_unknown"]
+
+T = TypeVar("T")
+
+_NAMES = {str: "a string", int: "an integer", float: "a number", bool: "a boolean", type(None): "None"}
+_PLURALS = {str: "strings", int: "integers", float: "numbers", bool: "booleans"}
+
+
+@dataclass(frozen=True)
+class Location:
+    """Where a table is in a configuration file.
+
+    Args:
+        file: The name of the file; empty for settings that do not come from a file.
+        text: The content of the file, to find the line of a key.
+        path: The keys that lead to the table.
+    """
+
+    file: str = ""
+    text: str = ""
+    path: tuple[str, ...] = ()
+
+    def inside(self, key: str) -> Location:
+        """The location of the table under ``key``."""
+        return Location(self.file, self.text, (*self.path, key))
+
+    def of(self, key: str) -> str | None:
+        """The file, line and table of ``key``, for messages; ``None`` if nothing is known."""
+        line = line_of(self.text, (*self.path, key)) if self.text else None
+        parts = [self.file, f"line {line}" if line else "", f"[{'.'.join(self.path)}]" if self.path else ""]
+        return ", ".join(part for part in parts if part) or None
+
+    def error(self, key: str, message: str, *, hint: str | None = None) -> ConfigError:
+        """An error about ``key`` of this table."""
+        return ConfigError(message, where=self.of(key), hint=hint)
+
+
+def refuse_unknown(
+    table: Mapping[str, Any], known: Iterable[str], location: Location, *, says: str = "unknown setting '{}'"
+) -> None:
+    """Raise a ``ConfigError`` for the first key that is not known.
+
+    Args:
+        table: The table to check.
+        known: The keys that are allowed.
+        location: Where the table is.
+        says: The message, with ``{}`` for the key.
+    """
+    names = list(known)
+    for key in table:
+        if key not in names:
+            hint = nearest(key, names) or ("known: " + ", ".join(names) if names else None)
+            raise location.error(key, says.format(key), hint=hint)
+
+
+def check_keywords(
+    function: Callable[..., Any], table: Mapping[str, Any], location: Location, *, without: Iterable[str]
+) -> None:
+    """Raise a ``ConfigError`` unless a table can be passed to a function as keyword arguments.
+
+    Args:
+        function: The function; one that takes arbitrary keywords is not checked.
+        table: The keyword arguments.
+        location: Where the table is.
+        without: Parameters that are passed by other means and must not be in the table.
+    """
+    parameters = inspect.signature(function).parameters
+    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values()):
+        return
+    refuse_unknown(table, [name for name in parameters if name not in set(without)], location)
+    check_types(function, table, location)
+
+
+def check_types(annotated: Any, table: Mapping[str, Any], location: Location | None = None) -> None:
+    """Raise a ``ConfigError`` for a value that does not have the annotated type.
+
+    Only annotations made of strings, numbers, booleans, lists and tables of them are checked; whoever takes other
+    objects checks them. A ``seed`` must not be negative.
+
+    Args:
+        annotated: A function or dataclass.
+        table: Values by the name of a parameter or field.
+        location: Where the table is.
+
+    Examples:
+        >>> def wait(*, hours: int = 1) -> None: ...
+        >>> check_types(wait, {"hours": "two"})
+        Traceback (most recent call last):
+        thence.errors.ConfigError: 'hours' must be an integer, got 'two'
+    """
+    try:
+        hints = typing.get_type_hints(annotated)
+    except (NameError, TypeError):
+        # Some annotations can be resolved by type checkers only.
+        return
+    location = location or Location()
+    for name, value in table.items():
+        expected = hints.get(name)
+        if expected is not None and _is_plain(expected) and not _convert(value, expected)[0]:
+            raise location.error(name, f"'{name}' must be {_type_name(expected)}, got {shown(value)}")
+        if name == "seed" and isinstance(value, Integral) and value < 0:
+            raise location.error(name, f"'seed' must be an integer >= 0, got {shown(value)}")
+
+
+def _is_plain(annotation: Any) -> bool:
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (typing.Union, types.UnionType):
+        return all(_is_plain(choice) for choice in arguments)
+    if origin is tuple:
+        return len(arguments) == 2 and arguments[1] is ... and _is_plain(arguments[0])
+    if origin is Mapping:
+        return _is_plain(arguments[1])
+    return origin is typing.Literal or annotation in _NAMES
+
+
+def build(cls: type[T], table: Any, location: Location) -> T:
+    """Build a dataclass from a table; lists become tuples.
+
+    Args:
+        cls: The dataclass.
+        table: Values by the name of a field.
+        location: Where the table is.
+
+    Raises:
+        ConfigError: If a key is unknown or missing, or a value has the wrong type.
+    """
+    if not isinstance(table, Mapping):
+        raise ConfigError(f"'{location.path[-1]}' must be a table, got {shown(table)}", where=location.of(""))
+    hints = typing.get_type_hints(cls)
+    declared = [field for field in fields(cls) if field.init]  # type: ignore[arg-type]
+    refuse_unknown(table, [field.name for field in declared], location)
+    values: dict[str, Any] = {}
+    for field in declared:
+        if field.name in table:
+            matches, value = _convert(table[field.name], hints[field.name])
+            if not matches:
+                raise location.error(
+                    field.name,
+                    f"'{field.name}' must be {_type_name(hints[field.name])}, got {shown(table[field.name])}",
+                )
+            values[field.name] = value
+        elif field.default is MISSING and field.default_factory is MISSING:
+            raise location.error(field.name, f"'{field.name}' is missing")
+    try:
+        return cls(**values)
+    except ConfigError as error:
+        required = {f.name for f in declared if f.default is MISSING and f.default_factory is MISSING}
+        key = find_refused(cls, values, required=required)
+        raise ConfigError(error.message, where=error.where or location.of(key or ""), hint=error.hint) from error
+
+
+def find_refused(make: Callable[..., Any], values: Mapping[str, Any], *, required: Collection[str] = ()) -> str | None:
+    """Return the first setting whose value is refused by itself, or ``None`` if only the combination is refused.
+
+    Args:
+        make: A class or function that raises a ``ConfigError`` for settings that it refuses.
+        values: The settings.
+        required: The settings without which ``make`` cannot be called.
+    """
+    always = {name: values[name] for name in required}
+    for name, value in values.items():
+        try:
+            make(**{**always, name: value})
+        except ConfigError:
+            return name
+    return None
+
+
+def _convert(value: Any, annotation: Any) -> tuple[bool, Any]:
+    """Whether a value matches an annotation, and the value converted to it: lists to tuples, integers to floats."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if annotation is Any:
+        return True, value
+    if origin in (typing.Union, types.UnionType):
+        for choice in arguments:
+            matches, converted = _convert(value, choice)
+            if matches:
+                return True, converted
+        return False, value
+    if origin is typing.Literal:
+        return value in arguments, value
+    if origin is tuple:
+        if not isinstance(value, (list, tuple)):
+            return False, value
+        members = [_convert(member, arguments[0]) for member in value]
+        return all(matches for matches, _ in members), tuple(converted for _, converted in members)
+    if origin is not None and issubclass(origin, Mapping):
+        if not isinstance(value, Mapping):
+            return False, value
+        inner = {key: _convert(member, arguments[1]) for key, member in value.items()}
+        return all(matches for matches, _ in inner.values()), {key: converted for key, (_, converted) in inner.items()}
+    if annotation is float:
+        matches = isinstance(value, Real) and not isinstance(value, bool) and is_within_floats(value)
+        return matches, float(value) if matches else value
+    if annotation is int:
+        return isinstance(value, Integral) and not isinstance(value, bool), value
+    return isinstance(value, annotation), value
+
+
+def _type_name(annotation: Any) -> str:
+    """An annotation for messages, in the terms of Python and TOML."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(_type_name(choice) for choice in arguments if choice is not type(None))
+    if origin is typing.Literal:
+        return "one of " + ", ".join(repr(choice) for choice in arguments)
+    if origin is tuple:
+        plural = _PLURALS.get(arguments[0])
+        return f"a list of {plural}" if plural else f"a list, each element {_type_name(arguments[0])}"
+    if origin is not None and issubclass(origin, Mapping):
+        return "a table"
+    return _NAMES.get(annotation, "a value")

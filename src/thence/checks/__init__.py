@@ -1,0 +1,1 @@
+"""Statements on other data: apply, detect, monitor, and estimators."""

@@ -1,0 +1,173 @@
+"""Laws as evidence: at which places a law is violated in each frame, and a violated one in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thence.checks.detect.evidence import Broken, Tally, Target, readings_at, tell_change
+from thence.data.graph.discovery import Carriers
+from thence.data.graph.matching import GraphIndex
+from thence.data.graph.sites import AnySystem
+from thence.data.readings.windows import WindowedReadings
+from thence.errors import PatternError
+from thence.language.patterns import Pattern
+from thence.statements.laws.counting import check_rows, residuals, row_sizes
+from thence.statements.laws.law import Law, Laws, PlaceCounts
+from thence.statements.laws.places import Clock, Places
+
+__all__ = ["LawChecks"]
+
+
+@dataclass(frozen=True)
+class LawChecks:
+    """Laws; their counts are those of held-out normal time.
+
+    Args:
+        laws: The laws, each with its counts at the places that keep it.
+    """
+
+    laws: Laws
+
+    def judged(self, readings: WindowedReadings, system: AnySystem, *, most: float) -> LawChecks:
+        """Return the laws with the counts of held-out readings, at the places that keep them there.
+
+        Args:
+            readings: The held-out readings.
+            system: The system that they belong to.
+            most: Greatest share of violated rows at a place.
+        """
+        out = []
+        for number, places, factors in self._at_places(readings, system):
+            law = self.laws[number]
+            kept = {one.place: one for one in law.counts if one.rows and one.share >= law.min_confidence}
+            rows, held = np.zeros(len(places), np.int64), np.zeros(len(places), np.int64)
+            for frames in places.blocks():
+                _, applies, holds = check_rows(law, places, frames, factors)
+                rows += applies.sum(axis=0)
+                held += holds.sum(axis=0)
+            counts = tuple(
+                PlaceCounts(id, int(n), int(k), int(n), int(k), 0, kept[id].factor)
+                for id, n, k in zip(places.ids, rows, held, strict=True)
+                if id in kept and n and n - k <= most * n
+            )
+            if counts:
+                out.append(replace(law, counts=counts))
+        return LawChecks(Laws(tuple(out)))
+
+    def _at_places(
+        self, readings: WindowedReadings, system: AnySystem
+    ) -> Iterator[tuple[int, Places, npt.NDArray[np.float64] | None]]:
+        """Yield each law that can be checked with the places that it is known at, and its factors there."""
+        if not len(self.laws) or system.graph is None:
+            return
+        graph, binding = system.require_graph()
+        index, clock = GraphIndex(graph, system.ontology), Clock.of(readings, 0.0)
+        kind_of = {sensor.id: sensor.kind for sensor in readings.sensors}
+        patterns = [Pattern.parse(law.pattern) for law in self.laws]
+        carriers = Carriers.of(index, kind_of, dict(binding), patterns=patterns)
+        for number, (law, pattern) in enumerate(zip(self.laws, patterns, strict=True)):
+            known = {one.place: one for one in law.counts}
+            try:
+                places = Places.of(carriers.with_known_kinds(pattern), readings, carriers, clock)
+                places = places.take(places.has_all(law.left, law.right))
+            except PatternError:
+                continue
+            places = places.take(np.array([id in known for id in places.ids], bool))
+            factors = None
+            if law.form == "proportional":
+                own = [law.factor if law.factor is not None else known[id].factor for id in places.ids]
+                factors = np.array([math.nan if one is None else one for one in own], np.float64)
+            if len(places):
+                yield number, places, factors
+
+    def tally(self, readings: WindowedReadings, system: AnySystem) -> Tally:
+        """Return the evidence of all frames, by law and place.
+
+        Args:
+            readings: The readings.
+            system: The system that they belong to.
+        """
+        targets: list[Target] = []
+        applicable, violated = [np.zeros((0, len(readings)))], [np.zeros((0, len(readings)))]
+        for number, places, factors in self._at_places(readings, system):
+            weights = np.array([self._weight(self.laws[number], id) for id in places.ids])
+            own, broken = (np.zeros((len(places), len(readings))) for _ in range(2))
+            for frames in places.blocks():
+                _, applies, holds = check_rows(self.laws[number], places, frames, factors)
+                own[:, frames] = applies.T * weights[:, None]
+                broken[:, frames] = (applies & ~holds).T * weights[:, None]
+            targets += [Target("law", f"{number} at {id}", id) for id in places.ids]
+            applicable.append(own)
+            violated.append(broken)
+        return Tally(tuple(targets), np.concatenate(applicable), np.concatenate(violated))
+
+    @staticmethod
+    def _weight(law: Law, place: str) -> float:
+        one = next(one for one in law.counts if one.place == place)
+        return -math.log((one.rows - one.held + 0.5) / (one.rows + 1))
+
+    def broken_at(self, readings: WindowedReadings, system: AnySystem, frame: int) -> list[Broken]:
+        """Return the laws that are violated in a frame, in words.
+
+        Args:
+            readings: The readings.
+            system: The system that they belong to.
+            frame: The number of the frame.
+        """
+        out = []
+        frames = np.array([frame])
+        for number, places, factors in self._at_places(readings, system):
+            law = self.laws[number]
+            _, applies, holds = check_rows(law, places, frames, factors)
+            for at in np.flatnonzero(applies[0] & ~holds[0]).tolist():
+                place = places.take(np.array([at]))
+                own = None if factors is None else factors[[at]]
+                counts = next(one for one in law.counts if one.place == place.ids[0])
+                sensors = sorted(
+                    id for _, id in place.sensors_of(law.left, law.right)[0] if not id.startswith("property ")
+                )
+                out.append(
+                    Broken(
+                        "law",
+                        law.statement,
+                        place.ids[0],
+                        readings_at(readings, frame, sensors),
+                        self._change(law, place, frames, own),
+                        counts.rows,
+                        counts.rows - counts.held,
+                        (place.ids[0],),
+                        Target("law", f"{number} at {place.ids[0]}", place.ids[0]),
+                    )
+                )
+        return out
+
+    @staticmethod
+    def _change(law: Law, place: Places, frames: npt.NDArray[np.int64], factors: npt.NDArray[np.float64] | None) -> str:
+        """The distance to the band: the first quantity on the left side would have to change by it."""
+        if law.form == "sign":
+            return "the opposite direction of one of its readings"
+        gap = float(residuals(law, place, frames, factors)[0][0, 0])
+        size = row_sizes(law, place, frames, factors) if law.band.relative else np.zeros((1, 1))
+        missing = max(abs(gap) - float(np.ravel(law.band.allowed(size))[0]), 0.0)
+        sign, term = law.left[0]
+        what = f"the change of {term.name} per hour" if term.change else term.name
+        return tell_change(what, -sign * missing if gap > 0 else sign * missing, term.unit)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the laws, ready for JSON."""
+        return {"laws": self.laws.to_dict()}
+
+    @staticmethod
+    def from_dict(record: Mapping[str, Any]) -> LawChecks:
+        """Return the laws of ``to_dict``.
+
+        Args:
+            record: The fields.
+        """
+        return LawChecks(Laws.from_dict(record["laws"]))

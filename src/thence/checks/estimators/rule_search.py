@@ -1,0 +1,114 @@
+"""The rules of a labelled table: mined exactly, kept if they beat the share of their class, and selected by cover."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from thence.checks.estimators.selection import select_covering
+from thence.language.constraints import Where
+from thence.language.items import Item
+from thence.search.exact.miner import Exact
+from thence.statements.rules.prediction import order_best_first
+from thence.statements.rules.ruleset import RuleSet
+from thence.tables.matching import column_of
+from thence.tables.transactions import TransactionTable
+
+__all__ = ["ClassRules", "search_rules"]
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassRules:
+    """Rules that conclude a class.
+
+    Args:
+        rules: The rules, the most trusted first.
+        says: The class that each rule concludes, as a position.
+        reached: Whether each row is one to which a rule applies.
+    """
+
+    rules: RuleSet
+    says: npt.NDArray[np.int64]
+    reached: BoolArray
+
+
+def search_rules(
+    table: TransactionTable,
+    codes: npt.NDArray[np.int64],
+    *,
+    max_antecedents: int,
+    min_support: float,
+    min_confidence: float | None,
+    covers: int,
+) -> ClassRules:
+    """Mine and select the rules of a table whose last column is the class.
+
+    Args:
+        table: The table.
+        codes: The class of each row.
+        max_antecedents: The largest number of items in an antecedent.
+        min_support: The lowest support of a rule.
+        min_confidence: The lowest confidence of a rule; by default 0.5, or twice the share of its class if that is
+            less. Rules must be more confident than the share of their class in any case.
+        covers: How many rules shall be right about a row.
+    """
+    target = table.blocks[0].columns[-1]
+    number = {Item.is_(target.feature, value): code for code, value in enumerate(target.values)}
+    share = np.bincount(codes, minlength=len(target.values)) / max(len(codes), 1)
+    floors = np.minimum(0.5, 2 * share) if min_confidence is None else np.full(len(share), min_confidence)
+    least = float(floors[share > 0].min()) if (share > 0).any() else 0.5
+    miner = Exact(
+        max_antecedents=max_antecedents,
+        min_support=min_support,
+        min_confidence=least,
+        consequent=Where(feature=_literal(str(target.feature))),
+    )
+    found = miner.mine(table)
+    says = np.array([number[found.items[at]] for at in found.consequents.tolist()], np.int64)
+    confidence = found.measure("confidence")
+    strong = (confidence >= floors[says]) & (confidence > share[says]) if len(found) else np.zeros(0, bool)
+    found, says = found.take(np.flatnonzero(strong)), says[strong]
+    masks = _ItemMasks(table)
+
+    def applies(rule: int) -> BoolArray:
+        return masks.antecedent([found.items[at] for at in found.antecedents[rule].tolist() if at >= 0])
+
+    order = order_best_first(found, classes=len(target.values)).tolist()
+    kept, reached = select_covering(order, applies, says, codes, covers=covers)
+    chosen = np.array(kept, np.int64)
+    note = f"kept {len(kept):,} of {len(found):,} rules, so that every row is covered {covers} times if it can be"
+    return ClassRules(replace(found.take(chosen), notes=(note,)), says[chosen], reached)
+
+
+def _literal(text: str) -> str:
+    """A pattern that matches a text only."""
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in text)
+
+
+class _ItemMasks:
+    """The rows of a table that satisfy items; each item is looked up once."""
+
+    def __init__(self, table: TransactionTable) -> None:
+        block = table.blocks[0]
+        self._columns = {column_of(column.feature): (column, column.codes[0]) for column in block.columns}
+        self._masks: dict[Item, BoolArray] = {}
+        self._n_rows = block.n_rows
+
+    def mask(self, item: Item) -> BoolArray:
+        """Return the rows that satisfy an item."""
+        if item not in self._masks:
+            column, codes = self._columns[item.feature.subject]
+            hits = [code for code, value in enumerate(column.values) if item.holds(value)]
+            self._masks[item] = np.isin(codes, hits)
+        return self._masks[item]
+
+    def antecedent(self, items: list[Item]) -> BoolArray:
+        """Return the rows that satisfy all items."""
+        out = np.ones(self._n_rows, bool)
+        for item in items:
+            out &= self.mask(item)
+        return out

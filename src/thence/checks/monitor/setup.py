@@ -1,0 +1,182 @@
+"""What a monitor needs before the first reading: the sensors, the bins and patterns of the run, the rules that bind.
+
+A few readings, or the readings of a reference period, say which sensors there are and of which kind. This module wires
+the run and the system; it watches nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from thence.checks.application.later import config_like, prepare_later
+from thence.checks.monitor.batches import MOST_STATES, Roster
+from thence.checks.monitor.history import History
+from thence.checks.monitor.rule_frames import RuleFrames
+from thence.data.graph.sites import AnySystem, Sites
+from thence.data.graph.system import System
+from thence.data.readings.derived import MAX_STATES, RESTING, name_derived
+from thence.data.readings.durations import MICROSECOND, parse_duration
+from thence.data.readings.scanning import time_bounds
+from thence.data.readings.sensors import Sensor, as_utc
+from thence.errors import ConfigError
+from thence.language.time_names import TimeForm
+from thence.runs.reviews import Reviewed, tell_left_out
+from thence.runs.run import Run, find_left_out
+from thence.statements.rules.ruleset import RuleSet
+from thence.tables.later import reuse_bins
+from thence.tables.transactions import TransactionTable
+
+__all__ = ["Prepared", "prepare"]
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """The parts of a monitor.
+
+    Args:
+        rules: The rules.
+        roster: The sensors.
+        frames: The rules, ready to be counted on windows.
+        history: What is derived from windows.
+        aggregates: The aggregate of each sensor.
+        every: Length of a window in microseconds.
+        anchor: A moment at which a window starts; ``None`` for the first reading.
+        keep_empty: Whether windows in which no sensor reads are counted.
+        notes: What was not seen before; one sentence each.
+    """
+
+    rules: RuleSet
+    roster: Roster
+    frames: RuleFrames
+    history: History
+    aggregates: tuple[str, ...]
+    every: int
+    anchor: int | None
+    keep_empty: bool
+    notes: tuple[str, ...]
+
+
+def prepare(run: Run, system: AnySystem, *, reference: bool = False, reviewed: Reviewed = "not-rejected") -> Prepared:
+    """Prepare a run for the readings of a system.
+
+    Args:
+        run: The run.
+        system: Its readings say which sensors there are.
+        reference: Whether these readings are of a normal period, so that bins of sensors that the run has not seen are
+            fitted on all of them. Without it, such sensors are left out.
+        reviewed: Which rules to watch, given their reviews: ``"not-rejected"``, ``"accepted"`` or ``"all"``.
+
+    Raises:
+        ConfigError: If the run has no bins or no rules to watch, or there are several systems.
+    """
+    if isinstance(system, Sites):
+        raise ConfigError("a monitor watches one system", hint="start one monitor for each system")
+    bins = run.discretizer
+    if bins is None:
+        raise ConfigError(
+            "the rules of this run have intervals of their own and no bins, so they cannot be monitored",
+            hint="mine with a miner that uses bins, such as exact",
+        )
+    if not len(run.rules):
+        raise ConfigError(
+            "the run has no rules, so there is nothing to monitor", hint="mine again with lower thresholds"
+        )
+    rules = run.rules
+    out = find_left_out(run, reviewed)
+    if len(out.rules) == len(rules):
+        raise ConfigError(
+            f"there is nothing to monitor: {tell_left_out(len(rules), 'rule', reviewed)}",
+            hint="'thence review RUN --list' prints the reviews",
+        )
+    config = config_like(rules, run, {sensor.kind for sensor in system.sensors.sensors})
+    every = parse_duration(config.windows.every)
+    sample = system if reference else _shortened(system, every)
+    later = prepare_later(rules, run, sample)
+    assert isinstance(later.system, System)
+    readings = later.readings
+    names = (system.name,)
+
+    def node_of(sensor: str) -> str:
+        return "" if system.binding is None else str(system.binding.get(sensor, ""))
+
+    if reference and isinstance(later.table, TransactionTable) and later.table.discretizer is not None:
+        fitted = later.table.discretizer
+    else:
+        fitted = reuse_bins(
+            bins, readings, node_of, names, same_system=None if later.same_system else False
+        ).discretizer
+    derived = name_derived(config.windows.derive or (), every)
+    timed = any(name.partition(":")[0] in ("duration", "within") for name in derived)
+    roster = Roster(readings.sensors, bins.states, most_states=MAX_STATES if timed else MOST_STATES)
+    history = History(
+        roster,
+        derived,
+        every=every,
+        timezone=config.windows.timezone,
+        resting=_resting(rules, readings.sensors) if timed or "switch" in derived else frozenset(),
+    )
+    frames = RuleFrames(
+        rules,
+        roster,
+        replace(later.system, sensors=system.sensors),
+        fitted,
+        config,
+        every=every,
+        aggregates=readings.aggregates,
+        same_system=later.same_system,
+        mined=" and ".join(name for name in bins.systems if name),
+        left_out=out.rules,
+    )
+    origin = config.windows.origin
+    anchor = {"epoch": 0, "start": None}.get(origin, 0)
+    if origin not in ("epoch", "start"):
+        anchor = (as_utc(origin) - datetime(1970, 1, 1, tzinfo=UTC)) // MICROSECOND
+    frames.bind(history.nothing(anchor or 0), anchor or 0)
+    aggregates = tuple(readings.aggregates[sensor.id] for sensor in readings.sensors)
+    told = [tell_left_out(len(out.rules), "rule", reviewed)] if out.rules else []
+    notes = (*told, *(() if reference else _without_bins(frames)))
+    return Prepared(rules, roster, frames, history, aggregates, every, anchor, config.windows.empty == "keep", notes)
+
+
+def _shortened(system: System, every: int) -> System:
+    """Return a system with the readings of its first windows only: they name the sensors."""
+    bounds = time_bounds(system.sensors.readings)
+    if bounds is None:
+        return system
+    start = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=bounds[0])
+    return replace(system, sensors=system.sensors.between(start, start + timedelta(microseconds=4 * every)))
+
+
+def _resting(rules: RuleSet, sensors: tuple[Sensor, ...]) -> frozenset[str]:
+    """Return the kinds of numbers whose rest the rules are about."""
+    kind_of = {sensor.id: sensor.kind or sensor.id for sensor in sensors if not sensor.categorical}
+    kinds = set(kind_of.values())
+    out: set[str] = set()
+    for item in rules.items:
+        time = item.feature.time
+        if time is None or time.form is TimeForm.LAG or time.state not in RESTING:
+            continue
+        named = {item.feature.label, kind_of.get(item.feature.subject, "")} & kinds
+        # A sensor may be known by its role in a unit: then any kind may be meant, and further columns do no harm.
+        out |= named or kinds
+    return frozenset(out)
+
+
+def _without_bins(frames: RuleFrames) -> tuple[str, ...]:
+    """Say which sensors are left out, since the run has not seen them."""
+    bins = frames.bins
+    known = {sensor.id for sensor in frames.roster.sensors if not sensor.categorical}
+    lost = [
+        sensor.id
+        for sensor in frames.roster.sensors
+        if sensor.id in known and bins.group(kind=sensor.kind, sensor=sensor.id) not in bins.binnings
+    ]
+    if not lost:
+        return ()
+    one = len(lost) == 1
+    named = ", ".join(lost[:5]) + (f" and {len(lost) - 5} more" if len(lost) > 5 else "")
+    return (
+        f"{len(lost):,} sensor{'' if one else 's'} {'has' if one else 'have'} no bins in the run and "
+        f"{'is' if one else 'are'} left out: {named}; pass readings of a normal period as reference to fit them",
+    )

@@ -1,0 +1,405 @@
+"""Roles of columns: the time, the sensors or the sensor name and value, and with them the layout of a table.
+
+Roles are found by column names, types and the first cells. What is uncertain raises an error that says which option to
+pass.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from thence.data.readers.dates import looks_like_date
+from thence.data.readers.table import ReadOptions, SourceTable
+from thence.data.readings.cleaning import quote_names, require_columns, require_plain_name
+from thence.data.readings.frames import collect, is_text
+from thence.errors import ConfigError, InputError, nearest, quote
+
+__all__ = [
+    "SENSOR_NAMES",
+    "VALUE_NAMES",
+    "NotDataError",
+    "Roles",
+    "find_roles",
+    "is_time_name",
+    "looks_like_time",
+    "plain_name",
+]
+
+TIME_NAMES = (
+    "timestamp",
+    "datetime",
+    "time",
+    "date",
+    "date_time",
+    "time_stamp",
+    "ts",
+    "zeit",
+    "zeitstempel",
+    "datum",
+)
+SENSOR_NAMES = (
+    "sensor",
+    "sensor_id",
+    "sensorid",
+    "sensor_name",
+    "device",
+    "device_id",
+    "point",
+    "tag",
+    "variable",
+    "series",
+    "tag_name",
+    "point_name",
+    "device_name",
+    "meter_id",
+)
+"""Names of the sensor column of a long table, most likely first."""
+OTHER_SENSOR_NAMES = ("name", "field", "metric", "parameter")
+"""Names of columns that hold sensor names if they hold strings and the value is the only number; else readings."""
+ATTRIBUTES = (
+    *("quality", "status", "flag", "flags", "unit", "units", "uom", "comment", "comments", "note", "notes", "remark"),
+    *("remarks", "label", "anomaly", "is_anomaly", "mode", "state", "valid", "validity"),
+)
+"""Names of columns that describe a value and do not name its sensor."""
+NUMBER_NAMES = ("#", "no", "no.", "nr", "nr.", "record", "row", "row_number", "index", "idx", "line", "seq")
+"""Names of columns that may number the rows."""
+VALUE_NAMES = ("value", "reading", "measurement", "val", "result")
+
+UNIX_FLOOR = 1e8
+SAMPLE_ROWS = 10_000
+EVERY_ROW = "(rows)"
+FULL_TIME = r"^\s*\S*\d[-/. ]\S+.*\d:\d{2}"
+BRACKETED = re.compile(r"(?<=\S)\s*(\([^()]*\)|\[[^\[\]]*\])$")
+UNNAMED = re.compile(r"\(column \d+ without a name\)")
+
+
+class NotDataError(InputError):
+    """A table has no time column or no readings; it may be a sheet of notes."""
+
+    lacks = "time column"
+
+
+class NoReadingsError(NotDataError):
+    """A table has a time column and no other column."""
+
+    lacks = "readings"
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns of a table by their role.
+
+    Args:
+        layout: Layout of the table.
+        time: The time column.
+        sensors: Columns of readings, in wide layout.
+        sensor: Column of sensor names, in long layout.
+        value: Column of readings, in long layout and for a file per sensor.
+        ignored: Columns without a role.
+    """
+
+    layout: Literal["wide", "long", "files"]
+    time: str
+    sensors: tuple[str, ...] = ()
+    sensor: str = ""
+    value: str = ""
+    ignored: tuple[str, ...] = ()
+
+
+def plain_name(name: str) -> str:
+    """Normalise a column name to the spelling of the lists of known names; a format or unit in brackets is left out.
+
+    Examples:
+        >>> [plain_name(name) for name in ("Sensor ID", "_field", "Date-Time", "Time (HH:MM)")]
+        ['sensor_id', 'field', 'date_time', 'time']
+    """
+    return re.sub(r"[\s_-]+", "_", BRACKETED.sub("", name.strip()).lower()).strip("_")
+
+
+def is_time_name(name: str) -> bool:
+    """Return whether a column with this name holds times.
+
+    Examples:
+        >>> is_time_name("Date (MM/DD/YYYY)"), is_time_name("flow")
+        (True, False)
+    """
+    return plain_name(name) in TIME_NAMES
+
+
+def looks_like_time(cell: str) -> bool:
+    """Return whether a string looks like a date, with or without a time of day, or like a Unix time.
+
+    Examples:
+        >>> [looks_like_time(text) for text in ("2019-01-01 00:05:00", "8/28/2007 0:00", "1489017527", "12", "n1")]
+        [True, True, True, False, False]
+    """
+    text = cell.strip()
+    return looks_like_date(text) or (text.replace(".", "", 1).isdigit() and float(text) >= UNIX_FLOOR)
+
+
+def find_roles(table: SourceTable, options: ReadOptions, *, alone: bool = True) -> Roles:
+    """Find the roles of the columns of a table.
+
+    Args:
+        table: The table.
+        options: Options that name columns or the layout.
+        alone: Whether it is the only table; in one of several, a string column next to a value may name its sensor.
+
+    Raises:
+        NotDataError: If there is no time column, or nothing else.
+        InputError: If a role cannot be found or is ambiguous.
+    """
+    columns = list(table.schema)
+    for column in columns:
+        require_plain_name(column, table.name)
+    if options.time not in ("auto", *columns):
+        raise NotDataError(
+            f"no column {quote(options.time)}; columns are {quote_names(columns)}",
+            where=table.name,
+            hint=nearest(options.time, columns),
+        )
+    require_columns(columns, [name for name in (options.sensor, options.value) if name is not None], table.name)
+    ignored = tuple(name for name in columns if options.ignores(name))
+    columns = [name for name in columns if not options.ignores(name)]
+    time, other_times = (options.time, []) if options.time != "auto" else _time_column(table, columns, options)
+    unnamed = [name for name in columns if name != time and UNNAMED.fullmatch(name)]
+    ignored = (*ignored, *unnamed, *other_times)
+    taken = {time, *unnamed, *other_times}
+    rest = [name for name in columns if name not in taken]
+    layout = options.layout if options.layout != "auto" else _layout(table, time, rest, options, alone)
+    if layout == "long":
+        sensor = options.sensor or _named(rest, (*SENSOR_NAMES, *OTHER_SENSOR_NAMES)) or _text_column(table, rest)
+        value = options.value or _named([n for n in rest if n != sensor], VALUE_NAMES) or _only(rest, sensor)
+        for role, name in (("sensor", sensor), ("value", value)):
+            if not name:
+                raise InputError(
+                    f"no {role} column found for the long layout; columns are {quote_names(columns)}",
+                    where=table.name,
+                    hint=f"pass {role}=",
+                )
+        other = tuple(n for n in rest if n not in (sensor, value))
+        return Roles("long", time, sensor=str(sensor), value=str(value), ignored=(*ignored, *other))
+    if layout == "files":
+        if not table.title:
+            raise InputError(
+                "layout='files' needs a file name for the sensor id", where=table.name, hint="pass layout='wide'"
+            )
+        value = options.value or _named(rest, VALUE_NAMES) or (rest[0] if len(rest) == 1 else None)
+        if value is None:
+            raise InputError(
+                f"a file per sensor must have a time and a value column; columns are {quote_names(columns)}",
+                where=table.name,
+                hint="pass value=, or layout='wide'",
+            )
+        return Roles("files", time, value=value, ignored=(*ignored, *(n for n in rest if n != value)))
+    if layout != "wide":
+        raise ConfigError(f"unknown layout {quote(layout)}", hint="use auto, wide, long or files")
+    if table.headerless:
+        raise InputError(
+            f"no header, so the sensors of {len(columns)} columns have no ids",
+            where=table.name,
+            hint="add a header line, or pass header=True if the first line is one",
+        )
+    if not rest:
+        raise NoReadingsError(
+            f"no column of readings besides the time {quote(time)}; columns are {quote_names(columns)}",
+            where=table.name,
+            hint="pass separator= if lines are split in the wrong places",
+        )
+    numbers = [name for name in rest if _numbers_rows(table, name, options)]
+    numbers = numbers if len(numbers) < len(rest) else []
+    sensors = tuple(name for name in rest if name not in numbers)
+    return Roles("wide", time, sensors=sensors, ignored=(*ignored, *numbers))
+
+
+def _numbers_rows(table: SourceTable, name: str, options: ReadOptions) -> bool:
+    """Return whether a column only numbers the rows, by its name and its first cells."""
+    if plain_name(name) not in NUMBER_NAMES or options.is_numeric(name) or options.is_categorical(name):
+        return False
+    return table.schema[name].is_integer() and _counts_up(table, name)
+
+
+def _time_column(table: SourceTable, columns: Sequence[str], options: ReadOptions) -> tuple[str, list[str]]:
+    """Return the time column, and the other columns that hold times by their names or types.
+
+    Of several, it is the one that tells the rows apart: a date repeats all day, a full time stamp does not.
+    """
+    named = [name for name in columns if is_time_name(name)]
+    dated = [name for name in columns if table.schema[name].is_temporal()]
+    texts = [name for name in columns if table.schema[name] == pl.String]
+    first = _first_cells(table, {*named, *texts} if named or dated else columns)
+    named = [name for name in named if name in dated or _begins_with_time(first[name])] or named
+    both = [name for name in named if name in dated]
+    found = next((some for some in (both, named, dated) if len(some) == 1), both or named or dated)
+    full = [name for name in texts if first[name].len() and first[name].str.contains(FULL_TIME).all()]
+    times = list(dict.fromkeys([*named, *dated, *full]))
+    if not found:
+        return _first_time(table, columns, first), []
+    if len(times) > 1:
+        apart = _count_apart(table, times, columns, options)
+        most = max(apart[name] for name in times)
+        best = [name for name in times if apart[name] == most]
+        if len(found) == 1 and (found[0] in best or most < apart[EVERY_ROW]):
+            best = found
+        if len(best) > 1:
+            shown = ", ".join(f"{quote(name)} ({quote(_first_cell(table, name))[1:-1]})" for name in best)
+            raise InputError(
+                f"several columns may be the time: {shown}",
+                where=table.name,
+                hint=f"pass, for example, time={quote(best[0])}",
+            )
+        found = best
+    others = [name for name in times if name != found[0] and (name in named or name in dated)]
+    return found[0], others
+
+
+def _first_time(table: SourceTable, columns: Sequence[str], first: Mapping[str, pl.Series]) -> str:
+    """Return the first column whose cells look like times."""
+    for k, name in enumerate(columns):
+        if (first[name].dtype == pl.String or k == 0) and _begins_with_time(first[name]):
+            return name
+    raise NotDataError(
+        f"no time column found; columns are {quote_names(columns)}",
+        where=table.name,
+        hint="pass time=, or skip_rows= if lines come before the names of the columns",
+    )
+
+
+def _begins_with_time(cells: pl.Series) -> bool:
+    readable = cells.dtype == pl.String or cells.dtype.is_numeric()
+    return readable and bool(cells.len()) and looks_like_time(str(cells[0]))
+
+
+def _count_apart(
+    table: SourceTable, times: Sequence[str], columns: Sequence[str], options: ReadOptions
+) -> dict[str, int]:
+    """Count the different values of each column, per sensor in a long table, and the rows as ``EVERY_ROW``."""
+    rest = [name for name in columns if name not in times]
+    sensor = options.sensor or (_named(rest, SENSOR_NAMES) if _named(rest, VALUE_NAMES) else None)
+    rows = table.frame if table.in_memory else table.frame.head(SAMPLE_ROWS)
+    counts = [
+        pl.struct([name, *([sensor] if sensor else [])]).filter(pl.col(name).is_not_null()).n_unique().alias(name)
+        for name in times
+    ]
+    return collect(rows.select(*counts, pl.len().alias(EVERY_ROW)), source=table.name).row(0, named=True)
+
+
+def _first_cell(table: SourceTable, name: str) -> str:
+    """Return the first cell of a column, for messages."""
+    cells = _first_cells(table, [name])[name]
+    return f"{cells[0]}" if cells.len() else "empty"
+
+
+def _layout(table: SourceTable, time: str, rest: Sequence[str], options: ReadOptions, alone: bool) -> str:
+    if options.sensor is not None:
+        return "long"
+    value = options.value or _named(rest, VALUE_NAMES)
+    others = [name for name in rest if name != value]
+    if value and _named(others, SENSOR_NAMES):
+        return "long"
+    if len(rest) == 1 and table.title and (table.headerless or value):
+        return "files"
+    if table.headerless and len(rest) == 2 and (text := _text_column(table, rest)):
+        _require_no_numbers(table, text)
+        return "long"
+    if value and (other := _named(others, OTHER_SENSOR_NAMES)):
+        lost = [name for name in others if name != other and not _is_text(table, name)]
+        # If times repeat, or the column is that of InfluxDB, other numbers are not readings.
+        if not lost or other == "_field" or _repeats(table, time):
+            return "long"
+    if value and not _is_text(table, value) and (unclear := _may_be_ids(table, time, others, alone)):
+        files = ", layout='files'" if table.title else ""
+        raise InputError(
+            f"column {quote(unclear)} may name the sensor of each {quote(value)} (long layout) or hold readings (wide "
+            "layout)",
+            where=table.name,
+            hint=f"pass sensor={quote(unclear)}, layout='wide'{files}, or ignore=[{quote(unclear)}]",
+        )
+    return "wide"
+
+
+def _may_be_ids(table: SourceTable, time: str, columns: Sequence[str], alone: bool) -> str | None:
+    """Return a column next to a value that may hold the sensor ids of a long table, if there is one.
+
+    If times repeat in the first rows, some column must distinguish their readings: one of strings, else one of
+    integers. If they do not, it may be a column of strings that is not an attribute of the value, in a table without
+    other numbers, or an integer column whose name ends in ``id`` and that does not count the rows.
+    """
+    texts = [name for name in columns if _is_text(table, name)]
+    whole = [name for name in columns if name not in texts and _is_whole(table, name)]
+    if _repeats(table, time):
+        return next(iter([*texts, *whole]), None)
+    if len(texts) < len(columns):
+        called = [name for name in whole if len(columns) == 1 and plain_name(name).split("_")[-1] == "id"]
+        return next((name for name in called if not _counts_up(table, name)), None)
+    return next((name for name in texts if not alone or plain_name(name) not in ATTRIBUTES), None)
+
+
+def _repeats(table: SourceTable, time: str) -> bool:
+    """Return whether times repeat in the first rows."""
+    times = _first_cells(table, [time])[time]
+    return times.n_unique() < times.len()
+
+
+def _counts_up(table: SourceTable, name: str) -> bool:
+    cells = _first_cells(table, [name])[name].cast(pl.Int64, strict=False).drop_nulls()
+    return bool((cells.diff().drop_nulls() == 1).all())
+
+
+def _named(columns: Sequence[str], known: Sequence[str]) -> str | None:
+    plain: dict[str, str] = {}
+    for name in columns:
+        plain.setdefault(plain_name(name), name)
+    return next((plain[name] for name in known if name in plain), None)
+
+
+def _text_column(table: SourceTable, columns: Sequence[str]) -> str | None:
+    texts = [name for name in columns if _is_text(table, name)]
+    return texts[0] if len(texts) == 1 else None
+
+
+def _require_no_numbers(table: SourceTable, name: str) -> None:
+    """Raise if some cells of a column that would name the sensors are numbers: then it may hold readings."""
+    text = pl.col(name).cast(pl.String).str.strip_chars()
+    number = text.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False).is_not_null() & (text != "")
+    query = table.frame.select(number.sum().alias("numbers"), text.filter(~number & (text != "")).first().alias("text"))
+    numbers, cell = collect(query, source=table.name).row(0)
+    if numbers:
+        raise InputError(
+            f"no header, and {quote(name)} holds {numbers:,} numbers as well as text such as {quote(cell)}: readings "
+            "or names of sensors",
+            where=table.name,
+            hint=f"add a header line, or pass sensor={quote(name)} if it names sensors",
+        )
+
+
+def _is_text(table: SourceTable, name: str) -> bool:
+    dtype = table.schema[name]
+    if dtype != pl.String or not table.text_file:
+        return is_text(dtype)
+    # One cell that is not a number makes a column of a text file strings, so look at the cells.
+    cells = _first_cells(table, [name])[name].str.strip_chars()
+    sign = "[.,]" if table.decimal == "," else "[.]"
+    return bool(cells.len()) and not cells.str.contains(rf"^[+-]?\d*{sign}?\d*([eE][+-]?\d+)?$").all()
+
+
+def _is_whole(table: SourceTable, name: str) -> bool:
+    if table.schema[name] == pl.String:
+        cells = _first_cells(table, [name])[name].str.strip_chars()
+        return bool(cells.len()) and cells.str.contains(r"^[+-]?\d+$").all()
+    return table.schema[name].is_integer()
+
+
+def _first_cells(table: SourceTable, columns: Collection[str]) -> dict[str, pl.Series]:
+    first = table.frame.head(50).select(columns).collect()
+    return {name: first[name].drop_nulls() for name in columns}
+
+
+def _only(columns: Sequence[str], taken: str | None) -> str | None:
+    left = [name for name in columns if name != taken]
+    return left[0] if len(left) == 1 else None

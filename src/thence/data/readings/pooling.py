@@ -1,0 +1,210 @@
+"""Windowed readings of several systems on one axis of frame numbers.
+
+Frame ``f`` of a system is its ``f``-th window, whenever that was: systems need neither the same period nor the same
+number of windows. Shorter ones are padded with missing values, which are no rows of a table. Sensors of different
+systems are different sensors, so their ids get the name of the system in front.
+
+This module arranges arrays; it reads, discretizes and bins nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thence.data.readings.derived import StateCodes
+from thence.data.readings.sensors import ReadReport, Sensor
+from thence.data.readings.windows import WindowedReadings
+from thence.errors import ConfigError
+
+__all__ = ["SEPARATOR", "PooledReadings", "pool_readings", "qualified", "site_of_id"]
+
+SEPARATOR = "/"
+"""Between the name of a system and an id of it."""
+
+CALENDAR = ("hour", "weekday")
+MOST_NAMED = 3
+
+
+def qualified(site: str, id: str) -> str:
+    """Return the id of a sensor, node or edge among several systems.
+
+    >>> qualified("north", "Pipe 1")
+    'north/Pipe 1'
+    """
+    return f"{site}{SEPARATOR}{id}"
+
+
+def site_of_id(id: str) -> str:
+    """Return the name of the system in a qualified id.
+
+    >>> site_of_id("north/Pipe 1/a")
+    'north'
+    """
+    return id.partition(SEPARATOR)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class PooledReadings(WindowedReadings):
+    """Windowed readings of several systems.
+
+    ``times`` are those of the system with the most windows. ``derived`` has no calendar: that is in ``calendars``.
+
+    Args:
+        site_times: Start of each window of each system, by its name.
+        calendars: ``hour`` and ``weekday``, if requested: systems × frames, −1 after the last window of a system.
+    """
+
+    site_times: Mapping[str, npt.NDArray[np.datetime64]] = None  # type: ignore[assignment]
+    calendars: Mapping[str, npt.NDArray[np.int16]] = None  # type: ignore[assignment]
+
+    def cut(self, frames: Mapping[str, tuple[int, int]]) -> PooledReadings:
+        """Return some of the windows of each system.
+
+        Args:
+            frames: The first window of each system to keep, and the one after the last.
+        """
+        site_times = {name: times[slice(*frames[name])] for name, times in self.site_times.items()}
+        n_frames = max((len(times) for times in site_times.values()), default=0)
+
+        def moved(series: npt.NDArray[Any], site: str, filler: float) -> npt.NDArray[Any]:
+            first, last = frames[site]
+            return _pad(series[first : min(last, len(self.site_times[site]))], n_frames, filler)
+
+        def columns(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+            series = [moved(values[:, at], site_of_id(s.id), np.nan) for at, s in enumerate(self.numeric)]
+            return np.stack(series, axis=1) if series else np.empty((n_frames, 0))
+
+        return replace(
+            self,
+            times=max(site_times.values(), key=len),
+            values=columns(self.values),
+            states={id: (moved(codes, site_of_id(id), -1), known) for id, (codes, known) in self.states.items()},
+            derived={name: columns(values) for name, values in self.derived.items()},
+            derived_states={
+                name: {id: (moved(codes, site_of_id(id), -1), known) for id, (codes, known) in states.items()}
+                for name, states in self.derived_states.items()
+            },
+            site_times=site_times,
+            calendars={
+                name: np.stack([moved(row, site, -1) for row, site in zip(codes, site_times, strict=True)])
+                for name, codes in self.calendars.items()
+            },
+        )
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{name}: {len(times):,}" for name, times in self.site_times.items())
+        return f"PooledReadings(windows of {self.every} × {len(self.sensors)} sensors; {sizes})"
+
+
+def pool_readings(parts: Mapping[str, WindowedReadings]) -> PooledReadings:
+    """Put the windowed readings of several systems on one axis of frame numbers.
+
+    Args:
+        parts: The readings by name of the system.
+
+    Raises:
+        ConfigError: If windows differ in length, or sensors of the same kind have different units.
+    """
+    lengths = {name: part.every for name, part in parts.items()}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{every} in '{name}'" for name, every in lengths.items())
+        raise ConfigError(f"the windows of the systems differ in length: {listed}", hint="use windows of one length")
+    units = _units_of_kinds(parts)
+    n_frames = max((len(part) for part in parts.values()), default=0)
+    sensors: list[Sensor] = []
+    states: dict[str, tuple[npt.NDArray[np.int32], tuple[str, ...]]] = {}
+    aggregates: dict[str, str] = {}
+    report = ReadReport()
+    for name, part in parts.items():
+        for sensor in part.sensors:
+            unit = sensor.unit or units.get(sensor.kind, "")
+            sensors.append(replace(sensor, id=qualified(name, sensor.id), unit=unit))
+        for id, (codes, categories) in part.states.items():
+            states[qualified(name, id)] = (_pad(codes, n_frames, -1), categories)
+        aggregates |= {qualified(name, id): how for id, how in part.aggregates.items()}
+        found = [replace(f, sensor=qualified(name, f.sensor) if f.sensor else "") for f in part.report.findings]
+        report = report.extended(found)
+        report = replace(report, sources=(*report.sources, *part.report.sources))
+    report = report.extended(notes=_tell_once({name: part.report.notes for name, part in parts.items()}))
+    names = dict.fromkeys(n for part in parts.values() for n, array in part.derived.items() if array.ndim == 2)
+    derived = {n: _side_by_side([part.derived[n] for part in parts.values()], n_frames) for n in names}
+    derived_states: dict[str, dict[str, StateCodes]] = {}
+    for name, part in parts.items():
+        for derived_name, series in part.derived_states.items():
+            into = derived_states.setdefault(derived_name, {})
+            into |= {qualified(name, id): (_pad(codes, n_frames, -1), known) for id, (codes, known) in series.items()}
+    calendars = {
+        name: np.stack([_pad(part.derived[name].astype(np.int16), n_frames, -1) for part in parts.values()])
+        for name in CALENDAR
+        if any(name in part.derived for part in parts.values())
+    }
+    longest = max(parts.values(), key=len)
+    own: dict[str, Any] = {
+        "times": longest.times,
+        "sensors": tuple(sensors),
+        "values": _side_by_side([part.values for part in parts.values()], n_frames),
+        "states": states,
+        "derived": derived,
+        "derived_states": derived_states,
+        "aggregates": aggregates,
+        "report": report,
+        "notes": tuple(_tell_once({name: part.notes for name, part in parts.items()})),
+        "site_times": {name: part.times for name, part in parts.items()},
+        "calendars": calendars,
+    }
+    # What windows of all systems have in common, such as their length, is taken from the longest.
+    rest = {f.name: getattr(longest, f.name) for f in fields(WindowedReadings) if f.name not in own}
+    return PooledReadings(**rest, **own)
+
+
+def _tell_once(notes: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return the notes of all systems, each once, with the systems that it is about.
+
+    Examples:
+        >>> _tell_once({"north": ["times are UTC", "no kind"], "south": ["times are UTC"]})
+        ['north, south: times are UTC', 'north: no kind']
+    """
+    about: dict[str, list[str]] = {}
+    for name, some in notes.items():
+        for note in some:
+            about.setdefault(note, []).append(name)
+    every = f"all {len(notes)} systems"
+    return [
+        f"{every if len(names) == len(notes) > MOST_NAMED else ', '.join(names)}: {note}"
+        for note, names in about.items()
+    ]
+
+
+def _units_of_kinds(parts: Mapping[str, WindowedReadings]) -> dict[str, str]:
+    """Return the unit of each kind; a kind with two units cannot be pooled."""
+    found: dict[str, tuple[str, str]] = {}
+    for name, part in parts.items():
+        for sensor in part.sensors:
+            if not sensor.unit or not sensor.kind:
+                continue
+            unit, first = found.setdefault(sensor.kind, (sensor.unit, name))
+            if unit != sensor.unit and first != name:
+                raise ConfigError(
+                    f"sensors of the kind '{sensor.kind}' have the unit '{unit}' in '{first}' and '{sensor.unit}' in "
+                    f"'{name}'",
+                    hint="convert the readings to one unit, or give the kinds different names",
+                )
+    return {kind: unit for kind, (unit, _) in found.items()}
+
+
+def _pad(series: npt.NDArray[Any], n_frames: int, filler: float) -> npt.NDArray[Any]:
+    return np.concatenate([series, np.full(n_frames - len(series), filler, series.dtype)])
+
+
+def _side_by_side(parts: list[npt.NDArray[np.float64]], n_frames: int) -> npt.NDArray[np.float64]:
+    out = np.full((n_frames, sum(part.shape[1] for part in parts)), np.nan)
+    at = 0
+    for part in parts:
+        out[: len(part), at : at + part.shape[1]] = part
+        at += part.shape[1]
+    return out

@@ -1,4 +1,0 @@
-"""Evaluation of miners and rules: comparison, fidelity, generalisation, and conformance checks.
-
-Nothing in this package mines by itself: miners and tables come from ``thence.miners`` and ``thence.runs.preparation``.
-"""

@@ -1,0 +1,1 @@
+"""The modules of the named data sets; their registry is ``thence.data.datasets``."""

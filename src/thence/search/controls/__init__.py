@@ -1,0 +1,1 @@
+"""The search for controls: what makes the actuators of a plant switch."""

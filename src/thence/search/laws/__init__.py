@@ -1,0 +1,1 @@
+"""The search for laws: candidates, fits and the choice of what is kept."""

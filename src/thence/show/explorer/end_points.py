@@ -1,0 +1,254 @@
+"""The end points of the explorer: what each address under ``/api`` answers.
+
+Each function checks its parameters and asks the state. Nothing that a client sends is opened as a path.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+import time
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thence.runs.reviews import with_reviews
+from thence.show.explorer.open_run import OpenRun
+from thence.show.explorer.parameters import FILTERS, Parameters, as_integer, read_mapping
+from thence.show.explorer.problems import RequestError
+from thence.show.explorer.routing import Routes
+from thence.show.explorer.schema import RulePage
+from thence.show.explorer.series_view import MOST_POINTS, series_page
+from thence.show.explorer.state import State
+from thence.statements.files import FORMATS, find_format
+
+__all__ = ["add_changes", "add_monitors", "add_rules", "add_runs"]
+
+Ints = npt.NDArray[np.int64]
+
+_MOST_ROWS = 500
+_MOST_EXPORTED = 100_000
+"""Rules that are exported in a format with sentences; Parquet takes any number."""
+_MOST_CHOSEN = 2_000
+"""Rules that an address can name."""
+_SORTS = ("sort", "descending")
+_PAUSE = 0.5
+
+
+def add_runs(routes: Routes, state: State) -> None:
+    """Add what is asked about a run as a whole: outline, report, graph and series.
+
+    Args:
+        routes: Where to add it.
+        state: What is open.
+    """
+
+    @routes.get("/api/runs", ())
+    def runs(_: Parameters) -> Any:
+        return state.describe()
+
+    @routes.get("/api/runs/{run}/outline", (), "run")
+    def outline(_: Parameters, run: int) -> Any:
+        return state.run(run).outline()
+
+    @routes.get("/api/runs/{run}/report", (), "run")
+    def report(_: Parameters, run: int) -> Any:
+        return state.run(run).report()
+
+    @routes.get("/api/runs/{run}/drawing", (), "run")
+    def drawing(_: Parameters, run: int) -> Any:
+        return state.run(run).drawing()
+
+    @routes.get("/api/runs/{run}/node", ("id",), "run")
+    def node(given: Parameters, run: int) -> Any:
+        return state.run(run).node(given.text("id"))
+
+    @routes.get("/api/runs/{run}/series", ("sensor", "start", "end", "points"), "run")
+    def series(given: Parameters, run: int) -> Any:
+        material = state.run(run).material
+        if material.readings is None:
+            raise RequestError(material.why or "The run has no readings over time.", status=404)
+        limit = 1 << 53
+        return series_page(
+            material.readings,
+            given.texts("sensor"),
+            start=given.integer("start", None, low=-limit),
+            end=given.integer("end", None, low=-limit),
+            points=given.integer("points", 1000, low=1, high=MOST_POINTS) or 1000,
+        )
+
+    @routes.get("/api/compare", ("a", "b"))
+    def compare(given: Parameters) -> Any:
+        return state.compare(*(_needed(given.integer(name, None), name) for name in ("a", "b")))
+
+
+def add_rules(routes: Routes, state: State) -> None:
+    """Add what is asked about rules: pages of them, their evidence and places, and files.
+
+    Args:
+        routes: Where to add it.
+        state: What is open.
+    """
+
+    @routes.get("/api/runs/{run}/rules", (*FILTERS, *_SORTS, "offset", "limit"), "run")
+    def rules(given: Parameters, run: int) -> Any:
+        return _rule_page(state.run(run), given)
+
+    @routes.get("/api/runs/{run}/scatter", FILTERS, "run")
+    def scatter(given: Parameters, run: int) -> Any:
+        opened = state.run(run)
+        return opened.scatter(opened.select(given.rule_filter())[0])
+
+    def card(about: str) -> None:
+        @routes.get(f"/api/runs/{{run}}/{about}/{{position}}/card", (), "run", "position")
+        def one(_: Parameters, run: int, position: int) -> Any:
+            opened = state.run(run)
+            found = opened.card(about, position)
+            if found is None:
+                why = opened.material.why or "There are no readings over time to show."
+                raise RequestError(why, status=404)
+            return found
+
+    for about in ("rules", "laws", "controls"):
+        card(about)
+
+    @routes.get("/api/runs/{run}/places", ("rule",), "run")
+    def places(given: Parameters, run: int) -> Any:
+        return state.run(run).places(_needed(given.integer("rule", None), "rule"))
+
+    @routes.get("/api/runs/{run}/export", (*FILTERS, *_SORTS, "format", "rule"), "run")
+    def export(given: Parameters, run: int) -> Any:
+        opened = state.run(run)
+        named = [as_integer("rule", text) for text in given.texts("rule", most=_MOST_CHOSEN)]
+        found = _chosen(opened, named) if named else _found(opened, given)
+        return routes.attachment(*_exported(opened, given.text("format"), found))
+
+    @routes.post("/api/runs/{run}/export", "run")
+    def export_chosen(body: dict[str, Any], run: int) -> Any:
+        wanted = read_mapping(body, {"format": str, "rules": list[int]})
+        opened, named = state.run(run), _needed(wanted.get("rules") or None, "rules")
+        return routes.attachment(*_exported(opened, wanted.get("format", ""), _chosen(opened, named)))
+
+
+def add_changes(routes: Routes, state: State) -> None:
+    """Add what changes something: reviews, and rules that are mined again.
+
+    Args:
+        routes: Where to add it.
+        state: What is open.
+    """
+
+    @routes.post("/api/runs/{run}/review", "run")
+    def review(body: dict[str, Any], run: int) -> Any:
+        given = {"verdict": "", "note": "", **read_mapping(body, {"key": str, "verdict": str, "note": str})}
+        return state.run(run).review(_needed(given.get("key"), "key"), given["verdict"], given["note"])
+
+    @routes.post("/api/runs/{run}/mine", "run")
+    def mine(body: dict[str, Any], run: int) -> Any:
+        return state.jobs.start(state.run(run), body)
+
+    @routes.post("/api/runs/{run}/save", "run")
+    def save(body: dict[str, Any], run: int) -> Any:
+        read_mapping(body, {})
+        return state.jobs.save(state.run(run))
+
+    def job(request: Any) -> Any:
+        Parameters(request.query_params, ())
+        number = request.path_params["job"]
+        return routes.answer(state.jobs.cancel(number) if request.method == "DELETE" else state.jobs.get(number))
+
+    routes.app.add_route("/api/jobs/{job}", job, methods=["GET", "DELETE"])
+
+
+def add_monitors(routes: Routes, state: State) -> None:
+    """Add the alerts of monitors: those that are there, and those that come.
+
+    Args:
+        routes: Where to add it.
+        state: What is open.
+    """
+
+    @routes.get("/api/monitors/{monitor}/alerts", ("after",), "monitor")
+    def alerts(given: Parameters, monitor: int) -> Any:
+        return state.alerts(monitor, given.integer("after", 0) or 0)
+
+    async def events(request: Any) -> Any:
+        given = Parameters(request.query_params, ("after",))
+        watched = state.monitor(as_integer("monitor", request.path_params["monitor"])).number
+        # A browser that connects again says what it had last.
+        resumed = request.headers.get("last-event-id", "")
+        after = as_integer("after", resumed) if resumed else given.integer("after", 0) or 0
+        return routes.events(_follow(state, request, watched, after))
+
+    routes.app.add_route("/api/monitors/{monitor}/events", events, methods=["GET"])
+
+
+async def _follow(state: State, request: Any, watched: int, last: int) -> AsyncIterator[str]:
+    """Yield alerts as they come, until the client or the explorer goes."""
+    silent = 0.0
+    yield "retry: 1000\n\n"
+    while not state.closing.is_set() and not await request.is_disconnected():
+        page = await asyncio.to_thread(state.alerts, watched, last)
+        for alert in page["alerts"]:
+            last = alert["id"]
+            yield f"id: {last}\ndata: {json.dumps(alert, ensure_ascii=True, allow_nan=False)}\n\n"
+        silent = 0.0 if page["alerts"] else silent + _PAUSE
+        if silent >= 15:
+            silent = 0.0
+            yield ": still here\n\n"
+        await asyncio.sleep(_PAUSE)
+
+
+def _needed(value: Any, name: str) -> Any:
+    if value is None or value == "":
+        raise RequestError(f"'{name}' is missing", status=422)
+    return value
+
+
+def _rule_page(opened: OpenRun, given: Parameters) -> RulePage:
+    begin = time.perf_counter()
+    wanted = given.rule_filter()
+    offset = given.integer("offset", 0) or 0
+    limit = given.integer("limit", 50, high=_MOST_ROWS)
+    mask, verdicts, about = opened.select(wanted)
+    found = opened.index.positions(mask, sort=given.text("sort"), descending=given.boolean("descending", default=True))
+    rows = opened.rows(found[offset : offset + (50 if limit is None else limit)])
+    facets = opened.index.facets(mask, wanted, reviewed=verdicts, about=about)
+    spent = round(1000 * (time.perf_counter() - begin), 1)
+    return {"total": len(found), "offset": offset, "rules": rows, "facets": facets, "milliseconds": spent}
+
+
+def _chosen(opened: OpenRun, named: Sequence[int]) -> Ints:
+    """The positions that a client named, each once."""
+    return np.array([opened.require_rule(position) for position in dict.fromkeys(named)], np.int64)
+
+
+def _found(opened: OpenRun, given: Parameters) -> Ints:
+    """The positions of the rules of a filter."""
+    mask, _, _ = opened.select(given.rule_filter())
+    down = given.boolean("descending", default=True)
+    return opened.index.positions(mask, sort=given.text("sort"), descending=down)
+
+
+def _exported(opened: OpenRun, format_name: str, found: Ints) -> tuple[bytes, str]:
+    """Rules as a file and its name."""
+    wanted = format_name.lower() or "json"
+    name = {"md": "markdown"}.get(wanted, wanted)
+    if name not in FORMATS:
+        raise RequestError(f"there is no format '{name[:40]}'", hint=f"known: {', '.join(FORMATS)}", status=422)
+    if len(found) > _MOST_EXPORTED and name != "parquet":
+        raise RequestError(
+            f"{len(found):,} rules are too many for {name}, which takes {_MOST_EXPORTED:,}",
+            hint="narrow the filter, or take parquet",
+            status=413,
+        )
+    form = find_format("", name)
+    rules = with_reviews(opened.run.rules.take(found), opened.reviews)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"rules{form.suffixes[0]}"
+        form.write(rules, path)
+        return path.read_bytes(), path.name

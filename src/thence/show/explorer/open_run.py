@@ -1,0 +1,364 @@
+"""A run that is open in the explorer: its index, its reviews, and the data behind it, which are read in the background.
+
+Answers questions about one run as plain dicts. Must not know requests or other runs.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thence.data.graph.records import join_values, list_values
+from thence.data.graph.sites import AnySystem
+from thence.errors import ConfigError, MiningError, nearest
+from thence.runs.reviews import REVIEWS, Review, Reviews, load_reviews, save_reviews
+from thence.runs.run import Run
+from thence.show.explorer.graph_view import MOST_NEIGHBOURS, node_properties, patterns_at, places_of, sensors_at
+from thence.show.explorer.memo import Memo
+from thence.show.explorer.outline import outline_of
+from thence.show.explorer.rule_index import RuleFilter, RuleIndex
+from thence.show.explorer.schema import NodeDetail, Outline, Places, Reviewed, RunEntry, Scatter
+from thence.show.reports.cards import Cards
+from thence.show.reports.material import Material, material_of
+from thence.show.reports.rows import control_rows, law_rows, rule_rows
+from thence.show.reports.schema import Card, Drawing, Report, RuleRow
+from thence.statements.keys import Keys, control_key, is_key, key_text, law_key, rule_keys
+
+__all__ = ["OpenRun"]
+
+MOST_POINTS = 5_000
+"""Number of rules of which the scatter shows a sample."""
+MOST_NODES = 20_000
+"""Number of nodes that are drawn."""
+_MOST_KEPT = 200
+Mask = npt.NDArray[np.bool_]
+
+
+class OpenRun:
+    """A run that is open.
+
+    Args:
+        number: Its id in the explorer.
+        run: The run.
+        name: What it is called.
+        saved: Whether it is in a folder that stays.
+        system: The system that was mined, if the configuration of the run does not name it.
+
+    Examples:
+        >>> import thence as th
+        >>> opened = OpenRun(0, th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off"), name="toy")
+        >>> opened.load()
+        >>> opened.describe()["data"]
+        'ready'
+    """
+
+    def __init__(
+        self, number: int, run: Run, *, name: str, saved: bool = True, system: AnySystem | None = None
+    ) -> None:
+        self.number, self.run, self.name, self.saved = number, run, name, saved
+        self.index = RuleIndex(run.rules)
+        self._system = system
+        self._material: Material | None = None
+        self._lock = threading.Lock()
+        self._memo = Memo(_MOST_KEPT)
+        self._in_memory = Reviews()
+        self._read: tuple[Any, Reviews, dict[int, Review]] = (None, Reviews(), {})
+
+    def load(self) -> None:
+        """Read the data behind the run; takes a while, and never raises because of them."""
+        try:
+            found = material_of(self.run, system=self._system)
+        except Exception as error:
+            found = Material(self.run, why=f"The data of the run cannot be read again ({type(error).__name__}).")
+        # What was made without the data is made again with them. The order matters: the new store sees the data.
+        self._material = found
+        self._memo = Memo(_MOST_KEPT)
+
+    def describe(self) -> RunEntry:
+        """Return the run as the explorer lists it."""
+        material = self._material
+        ready = material is not None and (material.table is not None or material.readings is not None)
+        return {
+            "id": self.number,
+            "name": self.name,
+            "rules": len(self.run.rules),
+            "laws": len(self.run.laws or ()),
+            "controls": len(self.run.controls or ()),
+            "enrichment": str(self.run.summary.get("enrichment", "")),
+            "saved": self.saved,
+            "data": "loading" if material is None else "ready" if ready else "missing",
+            "why": "" if material is None else material.why,
+        }
+
+    @property
+    def material(self) -> Material:
+        """The run with its data, as far as they are at hand now."""
+        return self._material or Material(self.run, why="The data of the run are being read.")
+
+    @cached_property
+    def keys(self) -> Keys:
+        """The keys of the rules."""
+        return rule_keys(self.run.rules)
+
+    @cached_property
+    def _by_key(self) -> tuple[Keys, npt.NDArray[np.int64]]:
+        """The keys in order, and the rule of each."""
+        order = np.argsort(self.keys, kind="stable")
+        return self.keys[order], order
+
+    def position_of(self, key: str) -> int | None:
+        """Return the position of the rule with a key; of several with the same key, the first.
+
+        Args:
+            key: The key.
+        """
+        if not is_key(key) or not len(self.run.rules):
+            return None
+        keys, order = self._by_key
+        wanted = np.uint64(int(key, 16))
+        at = int(np.searchsorted(keys, wanted))
+        return int(order[at]) if at < len(keys) and keys[at] == wanted else None
+
+    @property
+    def reviews(self) -> Reviews:
+        """What people said of the rules."""
+        return self._reviews()[0]
+
+    @property
+    def verdicts(self) -> dict[int, str]:
+        """The verdicts by the positions of rules."""
+        return {position: review.verdict for position, review in self._reviews()[1].items()}
+
+    def select(self, wanted: RuleFilter) -> tuple[Mask, Mapping[int, str], Mask | None]:
+        """Return which rules meet conditions, with the verdicts and the rules about the node that it took.
+
+        Args:
+            wanted: The conditions.
+        """
+        verdicts = self.verdicts
+        about = None if wanted.node is None else self.rules_about(wanted.node)
+        return self.index.select(wanted, reviewed=verdicts, about=about), verdicts, about
+
+    def rows(self, positions: Any) -> list[RuleRow]:
+        """Return rules as rows.
+
+        Args:
+            positions: The positions of the rules.
+        """
+        return rule_rows(self.run.rules, positions, reviews=self.reviews, entries=self._entries)
+
+    def require_rule(self, position: int) -> int:
+        """Return the position of a rule, or raise if there is none.
+
+        Args:
+            position: The position.
+
+        Raises:
+            ConfigError: If there is no such rule.
+        """
+        return _require(position, len(self.run.rules), "rule")
+
+    def scatter(self, mask: Mask) -> Scatter:
+        """Return the measures of some rules; of many, those of a sample at even steps.
+
+        Args:
+            mask: Which rules.
+        """
+        found = np.flatnonzero(mask)
+        total = len(found)
+        if total > MOST_POINTS:
+            found = found[(np.arange(MOST_POINTS) * total) // MOST_POINTS]
+        taken = self.run.rules.take(found)
+        columns = {
+            name: [float(value) if np.isfinite(value) else None for value in taken.measure(name)]
+            for name in ("support", "confidence", "zhang")
+        }
+        return {
+            "total": total,
+            "ids": found.tolist(),
+            "support": columns["support"],
+            "confidence": columns["confidence"],
+            "zhang": columns["zhang"],
+        }
+
+    def review(self, key: str, verdict: Any, note: str) -> Reviewed:
+        """Keep what a person says of a rule, a law or a control.
+
+        Args:
+            key: Its key.
+            verdict: ``"accepted"``, ``"rejected"`` or an empty string.
+            note: A note; an empty one removes an earlier one.
+
+        Raises:
+            ConfigError: If nothing in the run has the key, or the review is not valid.
+        """
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        given = Review(verdict, note, now, self._sentence_of(key))
+        with self._lock:
+            if self.run.path is not None:
+                kept = save_reviews(self.run.path, {key: given})
+            else:
+                rest = {name: one for name, one in self._in_memory.items() if name != key}
+                self._in_memory = kept = Reviews(rest | ({key: given} if verdict or note else {}))
+        own = kept.get(key)
+        return {"key": key, "review": None if own is None else {"verdict": own.verdict, "note": own.note}}
+
+    def card(self, about: str, position: int) -> Card | None:
+        """Return the evidence for a rule, a law or a control; ``None`` if its data are not at hand.
+
+        Args:
+            about: ``"rules"``, ``"laws"`` or ``"controls"``.
+            position: Its position.
+
+        Raises:
+            ConfigError: If there is none at this position.
+        """
+        there = {
+            "rules": len(self.run.rules),
+            "laws": len(self.run.laws or ()),
+            "controls": len(self.run.controls or ()),
+        }
+        _require(position, there[about], about[:-1])
+
+        def make() -> Card | None:
+            cards = self._memo.get("cards", lambda: Cards(self.material))
+            return {"rules": cards.rule, "laws": cards.law, "controls": cards.control}[about](position)
+
+        return self._memo.get(("card", about, position), make)
+
+    def drawing(self) -> Drawing | None:
+        """Return the graph as it is drawn; ``None`` without one."""
+        from thence.show.reports.drawing import draw
+
+        system = self.material.system
+        if system is None or system.graph is None:
+            return None
+        return self._memo.get("drawing", lambda: draw(system, most=MOST_NODES))
+
+    def outline(self) -> Outline:
+        """Return what the first page of the run needs."""
+        return outline_of(self.material, reviews=self.reviews)
+
+    def report(self) -> Report:
+        """Return the report of the run, without evidence cards and with few rules."""
+        from thence.show.reports.build import build_report
+
+        return self._memo.get("report", lambda: build_report(self.material, rules=50, cards=0))
+
+    def places(self, position: int) -> Places:
+        """Return where a rule applies.
+
+        Args:
+            position: The position of the rule.
+        """
+        self.require_rule(position)
+        return self._memo.get(("places", position), lambda: places_of(self.material, position))
+
+    def rules_about(self, node: str) -> Mask:
+        """Return which rules speak of a node.
+
+        Args:
+            node: The id of the node.
+        """
+
+        def make() -> Mask:
+            material = self.material
+            matching = self._memo.get("patterns", lambda: patterns_at(material.transactions))
+            sensors = frozenset(sensors_at(material.system, node))
+            return self.index.rules_about(node, sensors=sensors, patterns=matching.get(node, frozenset()))
+
+        return self._memo.get(("about", node), make)
+
+    def node(self, name: str) -> NodeDetail:
+        """Return what is known of a node.
+
+        Args:
+            name: The id of the node.
+
+        Raises:
+            ConfigError: If there is no such node.
+            MiningError: If the graph is not at hand.
+        """
+        system = self.material.system
+        if system is None or system.graph is None:
+            raise MiningError(self.material.why or "the run has no graph")
+        if name not in system.graph:
+            raise ConfigError(f"there is no node '{name[:80]}'", hint=nearest(name[:80], system.graph.nodes))
+        node = system.graph.nodes[name]
+        laws, controls = list(self.run.laws or ()), list(self.run.controls or ())
+        own_laws = {at for at, law in enumerate(laws) if any(one.place == name for one in law.counts)}
+        own_controls = {
+            at
+            for at, one in enumerate(controls)
+            if name in (one.actuator_feature.place, one.sensor_feature.place if one.sensor_feature else None)
+        }
+        return {
+            "id": name,
+            "name": join_values(list_values(node.properties.get("name"))) or name,
+            "classes": sorted(node.labels),
+            "properties": node_properties(system, node),
+            "sensors": list(sensors_at(system, name)),
+            "neighbours": list(system.graph.neighbours(name))[:MOST_NEIGHBOURS],
+            "laws": [row for row in law_rows(laws, reviews=self.reviews) if row["id"] in own_laws],
+            "controls": [row for row in control_rows(controls, reviews=self.reviews) if row["id"] in own_controls],
+            "rules": int(self.rules_about(name).sum()),
+        }
+
+    @cached_property
+    def _statements(self) -> dict[str, str]:
+        """The sentences of laws and controls by key."""
+        laws = {law_key(law): law.english for law in self.run.laws or ()}
+        return {control_key(control): control.english for control in self.run.controls or ()} | laws
+
+    def _sentence_of(self, key: str) -> str:
+        """The sentence of the rule, law or control with a key."""
+        if key in self._statements:
+            return self._statements[key]
+        found = self.position_of(key)
+        if found is None:
+            raise ConfigError(
+                f"no rule, law or control of the run has the key '{key[:40]}'",
+                hint="use the key of a rule, law or control of this run",
+            )
+        return self.run.rules.rule(found).english
+
+    @cached_property
+    def _entries(self) -> list[list[int]]:
+        rules = self.run.rules
+        return rules.entries if rules.grouped and len(rules) <= MOST_POINTS else []
+
+    def _reviews(self) -> tuple[Reviews, dict[int, Review]]:
+        """The reviews, read again if the file has changed, and by position."""
+        with self._lock:
+            if self.run.path is None:
+                stamp: Any = id(self._in_memory)
+            else:
+                stamp = _stamp(self.run.path / REVIEWS)
+            if stamp != self._read[0]:
+                reviews = self._in_memory if self.run.path is None else load_reviews(self.run.path)
+                known = np.array([int(key, 16) for key in reviews], np.uint64)
+                found = np.flatnonzero(np.isin(self.keys, known)).tolist() if len(known) else []
+                by_position = {at: reviews[key_text(self.keys[at])] for at in found}
+                self._read = (stamp, reviews, by_position)
+            return self._read[1], self._read[2]
+
+
+def _require(position: int, count: int, what: str) -> int:
+    if not 0 <= position < count:
+        raise ConfigError(f"there is no {what} {position}", hint=f"the run has {count:,}, counted from 0")
+    return position
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino

@@ -1,0 +1,32 @@
+"""Problems with requests: why one was not answered and what to do, with a status of HTTP.
+
+Must not import the web framework.
+"""
+
+from __future__ import annotations
+
+from thence.show.explorer.schema import Problem
+
+__all__ = ["RequestError"]
+
+
+class RequestError(Exception):
+    """A request that cannot be answered.
+
+    Args:
+        error: What was wrong.
+        hint: What to do.
+        status: The status of HTTP.
+
+    Examples:
+        >>> RequestError("there is no run 7", hint="ask /api/runs", status=404).to_dict()
+        {'error': 'there is no run 7', 'hint': 'ask /api/runs'}
+    """
+
+    def __init__(self, error: str, *, hint: str = "", status: int = 400) -> None:
+        super().__init__(error)
+        self.error, self.hint, self.status = error, hint, status
+
+    def to_dict(self) -> Problem:
+        """Return what the client is told."""
+        return {"error": self.error, "hint": self.hint}

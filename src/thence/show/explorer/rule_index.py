@@ -1,0 +1,420 @@
+"""An index of rules: filter, search, count choices, sort and page a million of them in milliseconds.
+
+Words and names are looked up among the distinct items, of which there are few, and carried over to the rules with
+integer columns. Sentences are made for a page only. Must not know requests, files or readings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thence.errors import ConfigError, nearest
+from thence.show.explorer.item_facets import SIGNED, ItemFacets
+from thence.show.explorer.memo import Memo
+from thence.show.explorer.pattern_names import name_patterns
+from thence.show.explorer.schema import Facet
+from thence.statements.rules.bounds import is_within
+from thence.statements.rules.measures import MEASURES
+from thence.statements.rules.ruleset import RuleSet
+
+__all__ = ["MOST_CHOICES", "UNREVIEWED", "WHOLE_SYSTEM", "RuleFilter", "RuleIndex", "split_words"]
+
+Mask = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
+
+WHOLE_SYSTEM = "the whole system"
+"""The pattern of rules that are not lifted."""
+UNREVIEWED = "not reviewed"
+"""The verdict of rules that nobody has reviewed."""
+MOST_CHOICES = 200
+"""Number of choices of a facet that are listed."""
+_KEPT = 48
+"""Number of masks that are remembered."""
+_JOINING = frozenset({"if", "then", "and", "→", "∧", "⊢"})
+"""Words that only join the items of a rule, so that a whole sentence can be searched."""
+_WORD = re.compile(r'(?:(?:if|then):)?"[^"]*"?|[^\s"]+')
+_INT63 = 1 << 62
+_SMALL = 1 << 22
+_AT_ONCE = 1 << 13
+"""Groups of rules whose choices are looked up at once."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleFilter:
+    """Conditions on rules, all of which must hold.
+
+    Args:
+        words: Words or phrases, each of which some item of the rule or its place in words contains.
+        kind: Kinds of sensors that the rule is about, all of them.
+        cls: Classes of nodes that the rule is about, all of them.
+        property: Properties that the rule is about, all of them.
+        pattern: Patterns in words, one of which is that of the rule.
+        conclusion: Quantities, one of which the rule concludes about.
+        review: Verdicts, one of which the rule has: ``"accepted"``, ``"rejected"`` or ``"not reviewed"``.
+        bounds: Bounds on measures, such as ``("min_lift", 2.0)``.
+        node: The id of a node that the rule speaks of.
+
+    Examples:
+        >>> RuleFilter(kind=("flow",), bounds=(("min_confidence", 0.9),)).chosen("kind")
+        ('flow',)
+    """
+
+    words: tuple[str, ...] = ()
+    kind: tuple[str, ...] = ()
+    cls: tuple[str, ...] = ()
+    property: tuple[str, ...] = ()
+    pattern: tuple[str, ...] = ()
+    conclusion: tuple[str, ...] = ()
+    review: tuple[str, ...] = ()
+    bounds: tuple[tuple[str, float], ...] = ()
+    node: str | None = None
+
+    def chosen(self, facet: str) -> tuple[str, ...]:
+        """Return the choices of a facet.
+
+        Args:
+            facet: The name of the facet.
+        """
+        return tuple(getattr(self, "cls" if facet == "class" else facet))
+
+
+def split_words(text: str) -> tuple[str, ...]:
+    """Split what a person typed into words; a phrase in double quotes is one, and ``if:`` or ``then:`` names a side.
+
+    Args:
+        text: What was typed.
+
+    Examples:
+        >>> split_words('Flow "lowest fifth" if:pump then:"is on"')
+        ('flow', 'lowest fifth', 'if:pump', 'then:is on')
+    """
+    found = (word.replace('"', "").strip().strip(",;") for word in _WORD.findall(text.casefold()))
+    return tuple(dict.fromkeys(word for word in found if word and word not in _JOINING))
+
+
+@dataclass(eq=False)
+class RuleIndex:
+    """Columns of rules for quick answers.
+
+    Rules that compare as equal stay in the order of the run. Masks of conditions are remembered, so that the next page
+    and the next condition are cheap. May be used from several threads.
+
+    Args:
+        rules: The rules.
+
+    Examples:
+        >>> import thence as th
+        >>> rules = th.mine(th.datasets.load("toy"), windows="1h", bins=3, refine=None, progress="off").rules
+        >>> index = RuleIndex(rules)
+        >>> found = index.select(RuleFilter(bounds=(("min_confidence", 0.9),)))
+        >>> int(found.sum()) == len(rules.filter(min_confidence=0.9))
+        True
+    """
+
+    rules: RuleSet
+    _memo: Memo = field(default_factory=lambda: Memo(_KEPT), repr=False)
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    @cached_property
+    def facets_of(self) -> ItemFacets:
+        """The distinct items of the rules."""
+        return ItemFacets(self.rules.items)
+
+    @cached_property
+    def patterns(self) -> list[str]:
+        """The name of each pattern in words; the last is that of none."""
+        return [*name_patterns(self.rules.patterns), WHOLE_SYSTEM]
+
+    @cached_property
+    def _left(self) -> list[npt.NDArray[np.int32]]:
+        """The antecedents column by column: reading them is then sequential."""
+        return [np.ascontiguousarray(column) for column in self.rules.antecedents.T]
+
+    @cached_property
+    def _pattern_of(self) -> npt.NDArray[np.int32]:
+        """The number of the pattern of each rule; that of none is the last one."""
+        own = self.rules.pattern_of
+        none = len(self.rules.patterns)
+        return np.full(len(self), none, np.int32) if own is None else np.where(own < 0, none, own).astype(np.int32)
+
+    def warm(self) -> None:
+        """Prepare what the first request of each kind would otherwise wait for."""
+        _ = self._groups, self._choices, self._conclusion_of, self.facets_of.texts
+        for name in ("confidence", "support", "lift", "zhang"):
+            self.order(name, descending=True)
+
+    def select(
+        self, wanted: RuleFilter, *, reviewed: Mapping[int, str] | None = None, about: Mask | None = None
+    ) -> Mask:
+        """Return which rules meet every condition.
+
+        Args:
+            wanted: The conditions.
+            reviewed: The verdict of each rule that has one, by position.
+            about: Which rules speak of the node of ``wanted``, if it names one.
+
+        Raises:
+            ConfigError: If a bound is on a measure that the rules do not have.
+        """
+        keep = np.ones(len(self), bool)
+        for word in wanted.words:
+            keep &= self._memo.get(("word", word), partial(self._search, word))
+        for facet in SIGNED:
+            for name in wanted.chosen(facet):
+                keep &= self._memo.get((facet, name), partial(self._signed, facet, name))
+        for facet in ("pattern", "conclusion", "review"):
+            if chosen := wanted.chosen(facet):
+                keep &= self._single(facet, chosen, reviewed)
+        for name, bound in wanted.bounds:
+            keep &= self._memo.get(("bound", name, bound), partial(self._within, name, bound))
+        if wanted.node is not None:
+            keep &= np.zeros(len(self), bool) if about is None else about
+        return keep
+
+    def positions(self, mask: Mask, *, sort: str = "", descending: bool = True) -> Ints:
+        """Return the positions of the chosen rules in the order that is asked for.
+
+        Args:
+            mask: Which rules.
+            sort: A measure or an extra column of numbers; an empty string keeps the order of the run.
+            descending: Whether high values come first. Rules without a value come last either way.
+        """
+        if not sort:
+            found = np.flatnonzero(mask)
+            return found if descending else found[::-1]
+        order = self.order(sort, descending=descending)
+        return order[mask[order]]
+
+    def order(self, sort: str, *, descending: bool) -> Ints:
+        """Return all positions sorted by a measure.
+
+        Args:
+            sort: The measure.
+            descending: Whether high values come first.
+
+        Raises:
+            ConfigError: If the rules have no such column of numbers.
+        """
+        return self._memo.get(("order", sort, descending), partial(self._sorted, sort, descending=descending))
+
+    def facets(
+        self, mask: Mask, wanted: RuleFilter, *, reviewed: Mapping[int, str] | None = None, about: Mask | None = None
+    ) -> list[Facet]:
+        """Return the choices of every facet with their numbers of rules.
+
+        Of kinds, classes and properties a rule can have several, and a further choice narrows the rules: the numbers
+        are those of the rules that remain. A class that every rule of the run has narrows nothing, and is listed only
+        if it is chosen. Of the other facets a rule has one choice, and a further one widens: the numbers are those of
+        the rules that meet all other conditions.
+
+        Args:
+            mask: The rules that meet all conditions.
+            wanted: The conditions.
+            reviewed: As in ``select``.
+            about: As in ``select``.
+        """
+        out = [self._signed_facet(facet, mask, wanted) for facet in SIGNED]
+        for facet in ("pattern", "conclusion", "review"):
+            free = mask
+            if wanted.chosen(facet):
+                free = self.select(_without(wanted, facet), reviewed=reviewed, about=about)
+            out.append(self._single_facet(facet, free, wanted, reviewed))
+        return out
+
+    def rules_about(self, node: str, *, sensors: frozenset[str], patterns: frozenset[str]) -> Mask:
+        """Return which rules speak of a node: by name, by a sensor there, or by a pattern that matches there.
+
+        Args:
+            node: The id of the node.
+            sensors: The ids of its sensors.
+            patterns: The texts of the patterns that match there.
+        """
+        named = self._carried(self.facets_of.about_node(node, sensors))
+        matching = np.array([text in patterns for text, _ in self.rules.patterns] + [False])
+        return np.asarray(named | matching[self._pattern_of])
+
+    def _search(self, word: str) -> Mask:
+        side, _, rest = word.partition(":")
+        if side in ("if", "then") and rest:
+            hits = [rest in text for text in self.facets_of.texts]
+            return self._carried(hits, side=side)
+        places = np.array([word in words.casefold() for _, words in self.rules.patterns] + [False])
+        named = self._carried([word in text for text in self.facets_of.texts])
+        return np.asarray(named | places[self._pattern_of])
+
+    def _carried(self, hits: Sequence[bool] | Mask, *, side: str = "both") -> Mask:
+        """Which rules have an item that was hit."""
+        flags = np.append(np.asarray(hits, bool), False)  # the last one is read for −1
+        out = np.zeros(len(self), bool) if side == "if" else flags[self.rules.consequents]
+        if side != "then" and flags.any():
+            for column in self._left:
+                out |= flags[column]
+        return out
+
+    def _signed(self, facet: str, name: str) -> Mask:
+        return self._carried([name in names for names in self.facets_of.names(facet)])
+
+    def _single(self, facet: str, chosen: Sequence[str], reviewed: Mapping[int, str] | None) -> Mask:
+        if facet == "review":
+            return self._verdicts(chosen, reviewed or {})
+        names, own = (
+            (self.patterns, self._pattern_of) if facet == "pattern" else (self._conclusions, self._conclusion_of)
+        )
+        wanted = set(chosen)
+        return np.array([name in wanted for name in names] or [False])[own]
+
+    def _verdicts(self, chosen: Sequence[str], reviewed: Mapping[int, str]) -> Mask:
+        out = np.full(len(self), UNREVIEWED in chosen)
+        for position, verdict in reviewed.items():
+            out[position] = (verdict or UNREVIEWED) in chosen
+        return out
+
+    def _within(self, name: str, bound: float) -> Mask:
+        side, _, measure = name.partition("_")
+        if side not in ("min", "max") or not measure:
+            raise ConfigError(f"unknown filter '{name}'", hint="use min_<measure> or max_<measure>")
+        if measure in MEASURES and measure not in self.rules.extras:
+            return is_within(self.rules.counts, measure, bound, least=side == "min")
+        values = self._numbers(measure)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(values >= bound if side == "min" else values <= bound)
+
+    def _numbers(self, name: str) -> npt.NDArray[np.float64]:
+        """A measure or an extra column, if it holds numbers."""
+        extras = {key for key, column in self.rules.extras.items() if np.asarray(column).dtype.kind in "biuf"}
+        known = [*MEASURES, "antecedents", *sorted(extras)]
+        if name not in known:
+            hint = nearest(name, known) or "known: " + ", ".join(known)
+            raise ConfigError(f"the rules have no measure '{name[:60]}'", hint=hint)
+        return np.asarray(self.rules.measure(name), np.float64)
+
+    def _sorted(self, name: str, *, descending: bool) -> Ints:
+        values = self._numbers(name)
+        # The sort is stable, and sorts NaN last.
+        return np.argsort(-values if descending else values, kind="stable")
+
+    @cached_property
+    def _conclusions(self) -> list[str]:
+        """The distinct quantities that rules conclude about."""
+        used = np.unique(self.rules.consequents).tolist()
+        return sorted({self.facets_of.conclusions[item] for item in used})
+
+    @cached_property
+    def _conclusion_of(self) -> npt.NDArray[np.int32]:
+        at = {name: number for number, name in enumerate(self._conclusions)}
+        own = np.array([at.get(name, 0) for name in self.facets_of.conclusions] or [0], np.int32)
+        return own[self.rules.consequents]
+
+    @cached_property
+    def _signatures(self) -> tuple[npt.NDArray[np.int64], list[dict[str, frozenset[str]]]]:
+        """Items that are about the same kinds, classes and properties have the same number; and what that is."""
+        columns = [self.facets_of.names(facet) for facet in SIGNED]
+        numbers: dict[tuple[tuple[str, ...], ...], int] = {}
+        own = [numbers.setdefault(row, len(numbers)) for row in zip(*columns, strict=True)]
+        about = [dict(zip(SIGNED, map(frozenset, row), strict=True)) for row in numbers]
+        return np.array(own, np.int64), about
+
+    @cached_property
+    def _groups(self) -> tuple[npt.NDArray[np.int64], Ints]:
+        """Groups of rules whose items have the same signatures: the group of each rule, and the signatures of each."""
+        own, about = self._signatures
+        table = np.append(own, len(about))  # −1 has a signature of its own, which is about nothing
+        rows = np.stack([table[column] for column in (*self._left, self.rules.consequents)], axis=1)
+        rows.sort(axis=1)
+        codes = np.zeros(len(self), np.int64)
+        base, most = len(about) + 1, 1
+        for column in rows.T:
+            if most * base >= _INT63:
+                known, codes = np.unique(codes, return_inverse=True)
+                most = len(known)
+            codes = codes * base + column
+            most *= base
+        if most <= _SMALL:  # a table of all codes is faster than sorting
+            place = np.full(most, -1, np.int64)
+            place[codes] = np.arange(len(codes))
+            held = np.flatnonzero(place >= 0)
+            number = np.zeros(most, np.int64)
+            number[held] = np.arange(len(held))
+            return number[codes], rows[place[held]]
+        _, first, group = np.unique(codes, return_index=True, return_inverse=True)
+        return group.reshape(-1), rows[first]
+
+    @cached_property
+    def _choices(self) -> dict[str, tuple[list[str], Ints, Ints]]:
+        """Per facet: its names, and pairs of a name and a group that has it."""
+        _, rows = self._groups
+        _, about = self._signatures
+        out = {}
+        for facet in SIGNED:
+            names = sorted({name for signature in about for name in signature[facet]})
+            has = np.zeros((len(about) + 1, len(names)), bool)
+            at = {name: number for number, name in enumerate(names)}
+            for number, signature in enumerate(about):
+                has[number, [at[name] for name in signature[facet]]] = True
+            pairs = [np.nonzero(has[rows[low : low + _AT_ONCE]].any(axis=1)) for low in range(0, len(rows), _AT_ONCE)]
+            groups = [found[0] + number * _AT_ONCE for number, found in enumerate(pairs)]
+            none = np.zeros(0, np.int64)
+            out[facet] = (
+                names,
+                np.concatenate([none, *(found[1] for found in pairs)]),
+                np.concatenate([none, *groups]),
+            )
+        return out
+
+    def _signed_facet(self, facet: str, mask: Mask, wanted: RuleFilter) -> Facet:
+        group, rows = self._groups
+        names, choices, groups = self._choices[facet]
+        sizes = np.bincount(group if mask.all() else group[mask], minlength=len(rows))
+        counts = np.bincount(choices, weights=sizes[groups], minlength=len(names)).astype(np.int64)
+        if facet == "class":
+            counts[[at for at in self._common_classes if names[at] not in wanted.cls]] = 0
+        return _facet(facet, names, counts.tolist(), wanted)
+
+    @cached_property
+    def _common_classes(self) -> list[int]:
+        """The classes that every rule has, by their numbers."""
+        group, rows = self._groups
+        names, choices, groups = self._choices["class"]
+        sizes = np.bincount(group, minlength=len(rows))
+        counts = np.bincount(choices, weights=sizes[groups], minlength=len(names))
+        return [int(at) for at in np.flatnonzero(counts == len(self))]
+
+    def _single_facet(self, facet: str, mask: Mask, wanted: RuleFilter, reviewed: Mapping[int, str] | None) -> Facet:
+        if facet == "review":
+            names = ["accepted", "rejected", UNREVIEWED]
+            held = [verdict or UNREVIEWED for position, verdict in (reviewed or {}).items() if mask[position]]
+            counts = [held.count("accepted"), held.count("rejected")]
+            return _facet(facet, names, [*counts, int(mask.sum()) - sum(counts)], wanted)
+        names, own = (
+            (self.patterns, self._pattern_of) if facet == "pattern" else (self._conclusions, self._conclusion_of)
+        )
+        counts = np.bincount(own if mask.all() else own[mask], minlength=len(names)).tolist()
+        return _facet(facet, names, counts, wanted)
+
+
+def _without(wanted: RuleFilter, facet: str) -> RuleFilter:
+    empty: dict[str, Any] = {facet: ()}
+    return replace(wanted, **empty)
+
+
+def _facet(facet: Any, names: Sequence[str], counts: Sequence[int], wanted: RuleFilter) -> Facet:
+    """The choices that some rule has, the most frequent first; those that are chosen are listed in any case."""
+    chosen = wanted.chosen(facet)
+    found = dict.fromkeys(chosen, 0) | {n: c for n, c in zip(names, counts, strict=True) if c or n in chosen}
+    ranked = sorted(found.items(), key=lambda one: (one[0] not in chosen, -one[1], one[0]))
+    listed = ranked[: max(MOST_CHOICES, len(chosen))]
+    listed.sort(key=lambda one: (-one[1], one[0]))
+    return {
+        "name": facet,
+        "choices": [{"name": name, "count": count} for name, count in listed],
+        "more": len(ranked) - len(listed),
+    }

@@ -1,0 +1,284 @@
+"""The shape of the explorer's answers under ``/api``; the rules, cards and drawings are those of
+``thence.show.reports``.
+
+Times are whole milliseconds since 1970 in UTC, missing numbers are ``None``. Holds no code.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired, TypedDict
+
+from thence.show.reports.schema import ControlRow, Count, Fact, LawRow, Mining, Review, RuleRow
+
+__all__ = [
+    "Alert",
+    "AlertPage",
+    "Change",
+    "Comparison",
+    "Envelope",
+    "Facet",
+    "Job",
+    "MineRequest",
+    "Monitor",
+    "NodeDetail",
+    "Outline",
+    "Places",
+    "Problem",
+    "ReviewRequest",
+    "Reviewed",
+    "RulePage",
+    "RunEntry",
+    "Runs",
+    "Saved",
+    "Scatter",
+    "SeriesPage",
+    "Side",
+]
+
+
+class RunEntry(TypedDict):
+    """A run that is open; the id is its position, and no path goes to the client."""
+
+    id: int
+    name: str
+    rules: int
+    laws: int
+    controls: int
+    enrichment: str
+    saved: bool
+    """Whether it is in a folder; reviews of a run in memory are lost when the explorer ends."""
+    data: Literal["loading", "ready", "missing"]
+    """Whether the readings behind the run are at hand: evidence, series and mining need them."""
+    why: str
+    """Why they are not, in words."""
+
+
+class Monitor(TypedDict):
+    """A monitor that is watched."""
+
+    id: int
+    name: str
+    alerts: int
+    last: int | None
+    health: dict[str, str]
+
+
+class Runs(TypedDict):
+    """What is open."""
+
+    version: str
+    runs: list[RunEntry]
+    monitors: list[Monitor]
+
+
+class Outline(TypedDict):
+    """What the first page of a run needs."""
+
+    facts: list[Fact]
+    laws: list[LawRow]
+    controls: list[ControlRow]
+    mining: Mining
+    kinds: list[str]
+    """The kinds of sensors; empty if the readings are not at hand."""
+    classes: list[str]
+    """The classes of nodes, the most frequent first; empty if the graph is not at hand."""
+    notes: list[str]
+    """What is not at hand, and why."""
+
+
+class Facet(TypedDict):
+    """One way to narrow the rules, with the number of rules of each choice among those that remain."""
+
+    name: Literal["kind", "class", "property", "pattern", "conclusion", "review"]
+    choices: list[Count]
+    more: int
+    """Choices that are not listed, the least frequent."""
+
+
+class RulePage(TypedDict):
+    """A page of rules."""
+
+    total: int
+    offset: int
+    rules: list[RuleRow]
+    facets: list[Facet]
+    milliseconds: float
+
+
+class NodeDetail(TypedDict):
+    """A node of the graph: what it is, its sensors, and what is known of it."""
+
+    id: str
+    name: str
+    classes: list[str]
+    properties: list[list[str]]
+    sensors: list[str]
+    neighbours: list[str]
+    laws: list[LawRow]
+    controls: list[ControlRow]
+    rules: int
+    """Rules that speak of the node: by name, by a sensor there, or by a pattern that matches there."""
+
+
+class Places(TypedDict):
+    """Where a rule applies."""
+
+    rule: int
+    n_places: int
+    nodes: list[str]
+    """The nodes of these places, for highlighting."""
+    why: str
+    """Why the places are not known, in words; empty if they are."""
+
+
+class Scatter(TypedDict):
+    """Measures of the rules of a filter, for a picture; a sample at even steps if there are many."""
+
+    total: int
+    ids: list[int]
+    support: list[float | None]
+    confidence: list[float | None]
+    zhang: list[float | None]
+
+
+class Envelope(TypedDict):
+    """A series at a coarser resolution: the lowest and the highest reading of each stretch of time."""
+
+    sensor: str
+    name: str
+    kind: str
+    unit: str
+    states: list[str]
+    times: list[int]
+    low: list[float | None]
+    high: list[float | None]
+
+
+class SeriesPage(TypedDict):
+    """Series over a period, at the resolution that was asked for."""
+
+    start: int
+    end: int
+    series: list[Envelope]
+
+
+class Change(TypedDict):
+    """A rule that both runs have, with its confidence and support in each."""
+
+    rule: RuleRow
+    other: RuleRow
+
+
+class Comparison(TypedDict):
+    """Rules of run ``a`` against those of run ``b``."""
+
+    a: int
+    b: int
+    gained: list[RuleRow]
+    lost: list[RuleRow]
+    changed: list[Change]
+    n_gained: int
+    n_lost: int
+    n_changed: int
+    n_same: int
+
+
+class Side(TypedDict):
+    """What items one side of a rule may have; a name that is not known is refused."""
+
+    kinds: NotRequired[list[str]]
+    """Only readings of these kinds of sensors."""
+    classes: NotRequired[list[str]]
+    """Only items about nodes of these classes."""
+    features: NotRequired[list[str]]
+    """Only these columns, sensors, kinds or properties; ``*`` and ``?`` stand for any characters."""
+    without: NotRequired[list[str]]
+    """None of these columns, sensors, kinds, classes or properties."""
+
+
+class MineRequest(TypedDict):
+    """How to mine the data of a run again; what is left out stays as it was."""
+
+    antecedent: NotRequired[Side]
+    consequent: NotRequired[Side]
+    min_support: NotRequired[float]
+    min_confidence: NotRequired[float]
+    max_antecedents: NotRequired[int]
+    most: NotRequired[int]
+    """The number of rules to keep; 0 for all that meet the thresholds, without refinement."""
+
+
+class Saved(TypedDict):
+    """A run of a search, written beside the run it came from."""
+
+    run: int
+    name: str
+
+
+class ReviewRequest(TypedDict):
+    """A verdict on a rule, a law or a control; an empty verdict and an empty note take the review back."""
+
+    key: str
+    """Its key."""
+    verdict: Literal["accepted", "rejected", ""]
+    note: str
+
+
+class Reviewed(TypedDict):
+    """What was kept."""
+
+    key: str
+    review: Review | None
+
+
+class Job(TypedDict):
+    """A search that runs in the background."""
+
+    id: str
+    state: Literal["running", "done", "failed", "cancelled"]
+    stage: str
+    share: float | None
+    """How much is done, between 0 and 1; ``None`` while that is not known."""
+    message: str
+    run: int | None
+    """The run that it made, once it is done."""
+
+
+class Alert(TypedDict):
+    """An alert of a monitor."""
+
+    id: int
+    monitor: int
+    time: int
+    kind: str
+    sentence: str
+    """The message of the monitor."""
+    title: str
+    """The message without the sentence of the rule and without times."""
+    where: list[str]
+    evidence: list[str]
+    run: int | None
+    """The open run that has the rule that it is about, if one has."""
+    rule: int | None
+    """The position of that rule."""
+    key: str
+    """The key of the rule, if the monitor names it."""
+    says: str
+    """The sentence of the rule, if the monitor gives it."""
+
+
+class AlertPage(TypedDict):
+    """Alerts after a given one, the oldest first."""
+
+    alerts: list[Alert]
+    last: int
+    """The id to ask with next time."""
+    forgotten: int
+    """Alerts after the given one that are too old to be kept."""
+
+
+class Problem(TypedDict):
+    """Why a request was not answered, and what to do."""
+
+    error: str
+    hint: str

@@ -1,0 +1,204 @@
+"""What is open in an explorer: runs by number, monitors by number, and searches.
+
+Runs are added, never removed, so a number stays what it is. Must not know requests.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
+
+from thence.data.graph.sites import AnySystem
+from thence.errors import ConfigError
+from thence.runs.run import Run, load_run
+from thence.show.explorer.alerts import AlertFile, open_monitor
+from thence.show.explorer.comparison import compare_rules
+from thence.show.explorer.jobs import Jobs
+from thence.show.explorer.memo import Memo
+from thence.show.explorer.open_run import OpenRun
+from thence.show.explorer.schema import Alert, AlertPage, Comparison, Runs
+
+__all__ = ["MOST_CHANGES", "State", "open_state"]
+
+MOST_CHANGES = 200
+"""Number of rules of each list of a comparison."""
+_MOST_COMPARED = 8
+
+
+class State:
+    """What is open.
+
+    Args:
+        monitors: The monitors that are watched.
+
+    Examples:
+        >>> import thence as th
+        >>> state = State()
+        >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off")
+        >>> state.add(run, name="toy").number, [one["name"] for one in state.describe()["runs"]]
+        (0, ['toy'])
+    """
+
+    def __init__(self, monitors: Iterable[AlertFile] = ()) -> None:
+        self._runs: list[OpenRun] = []
+        self._monitors = list(monitors)
+        self._lock = threading.Lock()
+        self._differences = Memo(_MOST_COMPARED)
+        self.jobs = Jobs(self.add)
+        self.closing = threading.Event()
+
+    def add(
+        self, run: Run, *, name: str, saved: bool = True, system: AnySystem | None = None, load: bool = True
+    ) -> OpenRun:
+        """Open a run, and read its data in the background.
+
+        Args:
+            run: The run.
+            name: What it is called; a number is added if another run is called so.
+            saved: Whether it is in a folder that stays.
+            system: The system that was mined, if the configuration of the run does not name it.
+            load: Whether to read its data.
+        """
+        with self._lock:
+            opened = OpenRun(len(self._runs), run, name=self._free_name(name), saved=saved, system=system)
+            self._runs.append(opened)
+        if load:
+            threading.Thread(target=_prepare, args=(opened,), daemon=True, name=f"load {name}").start()
+        return opened
+
+    def run(self, number: int) -> OpenRun:
+        """Return an open run.
+
+        Args:
+            number: Its number.
+
+        Raises:
+            ConfigError: If there is none.
+        """
+        if not 0 <= number < len(self._runs):
+            raise ConfigError(f"there is no run {number}", hint=f"{len(self._runs)} are open, counted from 0")
+        return self._runs[number]
+
+    def monitor(self, number: int) -> AlertFile:
+        """Return a monitor that is watched.
+
+        Args:
+            number: Its number.
+
+        Raises:
+            ConfigError: If there is none.
+        """
+        if not 0 <= number < len(self._monitors):
+            raise ConfigError(
+                f"there is no monitor {number}", hint=f"{len(self._monitors)} are watched; add one with --monitor"
+            )
+        return self._monitors[number]
+
+    def alerts(self, monitor: int, after: int) -> AlertPage:
+        """Return the alerts of a monitor after a given one, with the rules of open runs that they are about.
+
+        Args:
+            monitor: The number of the monitor.
+            after: The id of the last alert that is known; 0 for all.
+        """
+        page = self.monitor(monitor).page(after)
+        return {**page, "alerts": [self._with_rule(alert) for alert in page["alerts"]]}
+
+    def describe(self) -> Runs:
+        """Return what is open."""
+        return {
+            "version": version("thence"),
+            "runs": [run.describe() for run in self._runs],
+            "monitors": [monitor.describe() for monitor in self._monitors],
+        }
+
+    def compare(self, a: int, b: int) -> Comparison:
+        """Compare the rules of two runs: what ``b`` has that ``a`` lacks is gained.
+
+        Args:
+            a: The number of the first run.
+            b: The number of the second run.
+        """
+        before, after = self.run(a), self.run(b)
+        # The rules of an open run stay as they are; reviews may change.
+        found = self._differences.get(
+            (a, b), lambda: compare_rules(before.run.rules, after.run.rules, keys=(before.keys, after.keys))
+        )
+        listed = found.changed[:MOST_CHANGES]
+        changes = zip(before.rows(listed[:, 0]), after.rows(listed[:, 1]), strict=True)
+        return {
+            "a": a,
+            "b": b,
+            "gained": after.rows(found.gained[:MOST_CHANGES]),
+            "lost": before.rows(found.lost[:MOST_CHANGES]),
+            "changed": [{"rule": rule, "other": other} for rule, other in changes],
+            "n_gained": len(found.gained),
+            "n_lost": len(found.lost),
+            "n_changed": len(found.changed),
+            "n_same": found.same,
+        }
+
+    def close(self) -> None:
+        """End what runs in the background: live alerts and searches."""
+        self.closing.set()
+        self.jobs.close()
+
+    def _with_rule(self, alert: Alert) -> Alert:
+        """The alert with its rule: by the key; without one, by the number, if the rule there says the same."""
+        for opened in self._runs:
+            found = opened.position_of(alert["key"])
+            number, rules = alert["rule"], opened.run.rules
+            if found is None and not alert["key"] and number is not None and number < len(rules):
+                found = number if rules.rule(number).english == alert["says"] else None
+            if found is not None:
+                return {**alert, "run": opened.number, "rule": found}
+        return {**alert, "run": None, "rule": None}
+
+    def _free_name(self, name: str) -> str:
+        taken = {run.name for run in self._runs}
+        number = 2
+        free = name
+        while free in taken:
+            free, number = f"{name} ({number})", number + 1
+        return free
+
+
+def open_state(
+    runs: Iterable[Run | str | Path], *, monitors: Iterable[str | Path] = (), systems: Iterable[AnySystem | None] = ()
+) -> State:
+    """Open runs and monitors.
+
+    Args:
+        runs: Runs, or their folders.
+        monitors: Files of alerts, or folders of the state of monitors.
+        systems: The systems that were mined, for runs whose configuration does not name their data.
+
+    Raises:
+        RunError: If a folder is not a run.
+        InputError: If a monitor cannot be watched.
+    """
+    watched = [open_monitor(path, number) for number, path in enumerate(monitors)]
+    loaded = [one if isinstance(one, Run) else load_run(one) for one in runs]
+    if not loaded:
+        raise ConfigError("no run was given", hint="give a run, or the folder of one")
+    given = [*systems, *([None] * len(loaded))]
+    state = State(watched)
+    for run, system in zip(loaded, given, strict=False):
+        state.add(run, name=_name(run), saved=run.path is not None, system=system)
+    return state
+
+
+def _name(run: Run) -> str:
+    if run.path is not None:
+        return run.path.name
+    system = run.system
+    return (system.name if system is not None else "") or run.config.input.dataset or "run"
+
+
+def _prepare(opened: OpenRun) -> None:
+    try:
+        opened.index.warm()
+    finally:
+        opened.load()

@@ -1,0 +1,1 @@
+"""Formats of rules for people and graph stores; their registry is ``thence.statements.files``."""

@@ -1,0 +1,175 @@
+"""Rules in a Bolt server: nodes ``:ThenceRule`` with ``:SPEAKS_OF`` edges to what the rules are about.
+
+Rules about named sensors are linked to the nodes of the graph, lifted rules to nodes ``:ThenceClass``, one for each
+class. All rules of a run are written in one transaction, which replaces those that the run wrote before. Nothing else
+in the graph is changed, and ``read_bolt_graph`` leaves these nodes out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from thence.data.stores.bolt import open_bolt
+from thence.data.stores.bolt_graph import PAGE, map_ids
+from thence.language.items import Aspect, Feature, Role
+from thence.language.patterns import Pattern
+from thence.statements.rules.ruleset import Rule, RuleSet
+
+__all__ = ["StoredRules", "remove_rule_nodes", "subjects_of", "write_rule_nodes"]
+
+_MEASURES = ("support", "confidence", "rule_coverage", "zhang", "lift")
+_REMOVE = "MATCH (r:ThenceRule {run: $run}) DETACH DELETE r"
+_REMOVE_ALL = "MATCH (r:ThenceRule) DETACH DELETE r"
+_REMOVE_UNUSED = "MATCH (c:ThenceClass) WHERE NOT (c)--() DELETE c"
+_COUNT = "MATCH (r:ThenceRule) WHERE $run IS NULL OR r.run = $run RETURN count(r) AS total"
+_WRITE = "UNWIND $rules AS rule MERGE (r:ThenceRule {run: $run, key: rule.key}) SET r += rule"
+_LINK_CLASSES = (
+    "UNWIND $links AS link MATCH (r:ThenceRule {run: $run, key: link.key}) MERGE (c:ThenceClass {name: link.name}) "
+    "MERGE (r)-[:SPEAKS_OF {side: link.side}]->(c)"
+)
+# One pass over the nodes: some servers have no index of element ids.
+_LINK_NODES = (
+    "MATCH (n) WHERE elementId(n) IN $elements WITH n, elementId(n) AS element "
+    "UNWIND [link IN $links WHERE link.element = element] AS link "
+    "MATCH (r:ThenceRule {run: $run, key: link.key}) MERGE (r)-[:SPEAKS_OF {side: link.side}]->(n)"
+)
+
+
+@dataclass(frozen=True)
+class StoredRules:
+    """What was written to a server.
+
+    Args:
+        place: The server and database.
+        run: The name under which the rules were written.
+        rules: The number of rules.
+        links: The number of links to nodes and classes.
+        missing: Ids of nodes that rules are about and that the server does not have, or has several of.
+    """
+
+    place: str
+    run: str
+    rules: int
+    links: int
+    missing: tuple[str, ...] = ()
+
+    def describe(self) -> dict[str, Any]:
+        """Return the numbers as a dict that JSON can hold."""
+        counted = {"rules": self.rules, "links": self.links, "missing": list(self.missing)}
+        return {"place": self.place, "run": self.run, **counted}
+
+
+def write_rule_nodes(
+    url: str,
+    rules: RuleSet,
+    keys: Sequence[str],
+    *,
+    run: str,
+    id: str | Sequence[str] | None = None,
+    database: str | None = None,
+    timeout: float = 300.0,
+) -> StoredRules:
+    """Write rules in one transaction, instead of those that are there under the same name.
+
+    Args:
+        url: The URL; see ``thence.data.stores.bolt.parse_bolt_url``.
+        rules: The rules.
+        keys: The key of each rule.
+        run: The name under which the rules are written.
+        id: The property that holds the ids of nodes; as for ``read_bolt_graph``.
+        database: The database; by default the one in the URL, or that of the user.
+        timeout: The most seconds that the transaction may take on the server.
+    """
+    subjects = [set(subjects_of(rule)) for rule in rules]
+    wanted = {name for about in subjects for _, kind, name in about if kind == "node"}
+    with open_bolt(url, database=database, timeout=timeout) as server:
+        known = map_ids(server, id=id, page=PAGE) if wanted else {}
+        nodes, classes = [], []
+        for key, about in zip(keys, subjects, strict=True):
+            for side, kind, name in sorted(about):
+                if kind == "class":
+                    classes.append({"key": key, "side": side, "name": name})
+                elif name in known:
+                    nodes.append({"key": key, "side": side, "element": known[name]})
+        named = {"run": run}
+        elements = sorted({link["element"] for link in nodes})
+        server.write(
+            [
+                (_REMOVE, named),
+                (_WRITE, {**named, "rules": _records(rules, keys)}),
+                (_LINK_CLASSES, {**named, "links": classes}),
+                (_LINK_NODES, {**named, "links": nodes, "elements": elements}),
+                (_REMOVE_UNUSED, {}),
+            ]
+        )
+        missing = tuple(sorted(wanted - known.keys()))
+        return StoredRules(server.address.place, run, len(rules), len(nodes) + len(classes), missing)
+
+
+def remove_rule_nodes(
+    url: str, *, run: str | None = None, database: str | None = None, timeout: float = 300.0
+) -> StoredRules:
+    """Remove rules from a server, and classes that no rule speaks of any more.
+
+    Args:
+        url: The URL; see ``thence.data.stores.bolt.parse_bolt_url``.
+        run: The name under which the rules were written; ``None`` for the rules of all runs.
+        database: The database; by default the one in the URL, or that of the user.
+        timeout: The most seconds that the transaction may take on the server.
+
+    Returns:
+        How many rules were there.
+    """
+    with open_bolt(url, database=database, timeout=timeout) as server:
+        first = (_REMOVE, {"run": run}) if run is not None else (_REMOVE_ALL, {})
+        counted, *_ = server.write([(_COUNT, {"run": run}), first, (_REMOVE_UNUSED, {})])
+        return StoredRules(server.address.place, run or "", int(counted[0]["total"]), 0)
+
+
+def subjects_of(rule: Rule) -> Iterator[tuple[str, str, str]]:
+    """Yield what a rule speaks of: the side (``"if"`` or ``"then"``), ``"node"`` or ``"class"``, and its id or name.
+
+    Args:
+        rule: The rule.
+
+    Examples:
+        >>> from thence.language.items import Item
+        >>> flow, level = Feature("f1", label="flow", place="Pipe 1"), Feature("l1", label="level", place="Tank 2")
+        >>> list(subjects_of(Rule((Item.compare(flow, ">=", 3.0),), Item.compare(level, "<", 2.0))))
+        [('if', 'node', 'Pipe 1'), ('then', 'node', 'Tank 2')]
+    """
+    classes = {one.name: one.label for one in Pattern.parse(rule.pattern).nodes} if rule.pattern else {}
+    for side, items in (("if", rule.antecedent), ("then", (rule.consequent,))):
+        for item in items:
+            for kind, name in _subjects(item.feature, classes):
+                if name:
+                    yield side, kind, name
+
+
+def _subjects(feature: Feature, classes: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    if feature.role is Role.SENSOR:
+        yield "node", feature.place or feature.subject
+    elif feature.role is Role.NODE:
+        yield "node", feature.subject
+        if feature.aspect is Aspect.EDGE:
+            yield "node", feature.other
+    elif feature.role is Role.VARIABLE:
+        yield "class", classes.get(feature.place) or classes.get(feature.subject, "")
+    elif feature.role is Role.SOME:
+        yield "class", feature.subject or feature.label
+
+
+def _records(rules: RuleSet, keys: Sequence[str]) -> list[dict[str, Any]]:
+    """The properties of the nodes of rules; what is not a number is left out."""
+    columns = {name: rules.measure(name).tolist() for name in _MEASURES}
+    out = []
+    for number, (rule, key) in enumerate(zip(rules, keys, strict=True)):
+        record: dict[str, Any] = {"key": key, "number": number + 1, "sentence": rule.english, "rule": str(rule)}
+        if rule.pattern:
+            record["pattern"] = rule.pattern
+        record |= {name: values[number] for name, values in columns.items() if math.isfinite(values[number])}
+        out.append(record)
+    return out

@@ -1,0 +1,146 @@
+"""Evidence cards of controls: the reading, its threshold, and the actuator that switches.
+
+Switches are explained by ``thence.statements.controls.counting``, so that a card marks the switches that were counted.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from thence.language.english import format_number, format_unit
+from thence.language.items import Role
+from thence.show.reports.choosing import tell_period
+from thence.show.reports.evidence import Evidence
+from thence.show.reports.periods import Chosen, add_up, as_milliseconds, choose_period, join_frames
+from thence.show.reports.schema import Band, Card, Trace
+from thence.show.reports.traces import Series, as_trace, bands_of, sensor_series
+from thence.statements.controls.control import Control, Controls
+from thence.statements.controls.counting import explain_switches
+from thence.statements.controls.sentences import format_time
+
+__all__ = ["make_control_card"]
+
+
+def make_control_card(evidence: Evidence, position: int) -> Card | None:
+    """Return the evidence for a control.
+
+    Args:
+        evidence: The data.
+        position: The position of the control in the controls of the run.
+
+    Returns:
+        The card; ``None`` if the actuator or the sensor has no readings.
+    """
+    controls = evidence.material.run.controls
+    if controls is None:
+        return None
+    control = controls[position]
+    readings = evidence.readings
+    after, known, broken_at = _explain(evidence, control, controls)
+    drawn = _draw(evidence, control)
+    if not len(after) or not drawn:
+        return None
+    held, broken, read = (np.zeros(len(readings), bool) for _ in range(3))
+    held[after[known]] = True
+    broken[after[broken_at]] = True
+    read |= ~np.isnan(drawn[0][0].values)
+    switched = np.zeros(len(readings), np.int64)
+    switched[after] = 1
+    period = choose_period(readings.times, readings.every, held=held, violated=broken, known=read)
+    cut = slice(period.start, period.stop)
+    traces: list[Trace] = [
+        as_trace(series, bands, times=readings.times, start=period.start, stop=period.stop) for series, bands in drawn
+    ]
+    inside = after[(after >= period.start) & (after < period.stop)]
+    nodes = evidence.linked([node for series, _ in drawn for node in series.nodes])
+    return {
+        "key": f"control-{position}",
+        "about": "control",
+        "id": position,
+        "place": " – ".join(dict.fromkeys(series.node or series.name for series, _ in drawn)),
+        "why": _why(period, len(inside), int(held[cut].sum()), len(after), int(known.sum())),
+        "traces": traces,
+        "held": join_frames(held[cut], readings.times, readings.every, first=period.start),
+        "violated": join_frames(broken[cut], readings.times, readings.every, first=period.start),
+        "history": add_up([(readings.times, switched, held.astype(np.int64))], readings.every),
+        "places": [],
+        "n_places": 0,
+        "nodes": nodes,
+        "edges": evidence.edges_among(nodes),
+        "switches": as_milliseconds(readings.times[inside]).tolist(),
+    }
+
+
+def _explain(
+    evidence: Evidence, control: Control, controls: Controls
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Return the first window after each switch, which of them the control explains, and which no control explains.
+
+    What another control of the same change explains is not explained by this one if it was counted so.
+    """
+    zone = evidence.material.run.config.windows.timezone
+    after, known = explain_switches(control, evidence.readings, timezone=zone)
+    by_others = np.zeros(len(after), bool)
+    for other in controls:
+        same = (other.actuator, other.from_state, other.to_state)
+        if other is not control and same == (control.actuator, control.from_state, control.to_state):
+            by_others |= explain_switches(other, evidence.readings, timezone=zone)[1]
+    broken = ~(known | by_others)
+    if int(known.sum()) > control.tally.explained:
+        known = known & ~by_others
+    return after, known, broken
+
+
+def _draw(evidence: Evidence, control: Control) -> list[tuple[Series, list[Band]]]:
+    """The reading with its threshold, the second condition, and the actuator; empty if one has no readings."""
+    out: list[tuple[Series, list[Band]]] = []
+    clock = ""
+    if control.sensor_feature is None:
+        clock = f" at {format_time(control.threshold)}"
+    else:
+        reading = sensor_series(evidence, control.sensor)
+        if reading is None:
+            return []
+        out.append((reading, [_threshold(control)]))
+    premise = control.premise
+    if premise is not None and premise.feature.role is not Role.TIME:
+        other = sensor_series(evidence, premise.feature.subject)
+        if other is not None:
+            out.append((other, bands_of(premise, "if", other, held=np.zeros(len(other.values), bool))))
+    actuator = sensor_series(evidence, control.actuator)
+    if actuator is None:
+        return []
+    return [*out, (actuator, [_state(control, actuator, clock)])]
+
+
+def _threshold(control: Control) -> Band:
+    """The side of the threshold on which the actuator switches."""
+    unit = f" {format_unit(control.unit)}" if control.unit else ""
+    value = format_number(control.threshold)
+    if control.direction == "above":
+        text = f"rises above {value}{unit}"
+        return {"side": "if", "low": control.threshold, "high": None, "states": [], "text": text}
+    return {"side": "if", "low": None, "high": control.threshold, "states": [], "text": f"falls below {value}{unit}"}
+
+
+def _state(control: Control, actuator: Series, clock: str) -> Band:
+    """The state that the actuator switches to."""
+    text = f"switches to {control.to_state}{clock}"
+    if not control.numeric:
+        return {"side": "then", "low": None, "high": None, "states": [control.to_state], "text": text}
+    if control.to_state == "0":
+        return {"side": "then", "low": 0.0, "high": 0.0, "states": [], "text": f"becomes 0{clock}"}
+    read = actuator.values[~np.isnan(actuator.values) & (actuator.values != 0)]
+    ends = [None, None] if not read.size else [float(read.min()), float(read.max())]
+    return {"side": "then", "low": ends[0], "high": ends[1], "states": [], "text": f"stops being 0{clock}"}
+
+
+def _why(period: Chosen, switches: int, held: int, of_all: int, explained: int) -> str:
+    """Why this period is shown, in words."""
+    times = "once" if switches == 1 else f"{switches:,} times"
+    if held == switches:
+        each = "as the control says" if switches == 1 else "each time as the control says"
+    else:
+        each = f"{held:,} of them as the control says" if switches > 1 else "and not as the control says"
+    return f"{tell_period(period)} it switches {times}, {each}; in all {explained:,} of {of_all:,} times."

@@ -1,0 +1,284 @@
+"""Evidence cards of laws: the quantities of a law at one place, how far they are apart, and how other places do.
+
+Rows are checked by ``thence.statements.laws.counting``, so that a card marks the rows that were counted.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from thence.errors import PatternError
+from thence.language.english import format_number, format_unit
+from thence.language.patterns import Pattern
+from thence.show.reports.choosing import best_place, tell_choice
+from thence.show.reports.evidence import Evidence
+from thence.show.reports.periods import add_up, choose_period, join_frames
+from thence.show.reports.schema import Band, Card, History, PlaceShare
+from thence.show.reports.traces import Series, as_trace, sensor_series
+from thence.statements.laws.counting import check_rows, lower_bound, residuals, row_sizes
+from thence.statements.laws.law import Law
+from thence.statements.laws.places import Clock, Places
+from thence.statements.laws.sentences import format_term
+from thence.statements.laws.terms import Term
+
+__all__ = ["make_law_card"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+MOST_PLACES = 60
+"""Places that a card names at most."""
+MOST_CELLS = 4_000_000
+"""Rows of a law, frames × places, up to which they are counted again over time."""
+_MOST_PARTS = 5  # series of a place beyond which a picture becomes no clearer
+_FIT_SHARE = 0.6  # of the time, which matters to nothing that a card shows
+
+
+def make_law_card(evidence: Evidence, position: int) -> Card | None:
+    """Return the evidence for a law.
+
+    Args:
+        evidence: The data.
+        position: The position of the law in the laws of the run.
+
+    Returns:
+        The card; ``None`` if the graph is not at hand, or the law applies nowhere.
+    """
+    laws = evidence.material.run.laws
+    if laws is None or evidence.graph is None:
+        return None
+    law = laws[position]
+    known = [one for one in law.counts if one.rows]
+    places = _places(evidence, law)
+    if places is None or not known or not len(places):
+        return None
+    rows, held = np.array([one.rows for one in known], np.int64), np.array([one.held for one in known], np.int64)
+    sizes = dict(zip(places.ids, map(len, places.sensors_of(law.left, law.right)), strict=True))
+    found = np.array([one.place in sizes for one in known], bool)
+    keeps = found & (held >= law.min_confidence * rows)
+    chosen = best_place(
+        np.where(found, rows, 0),
+        np.where(found, held, 0),
+        keeps=keeps,
+        parts=np.array([min(sizes.get(one.place, 0), _MOST_PARTS) for one in known], np.int64),
+    )
+    if chosen is None:
+        return None
+    place = known[chosen].place
+    own = places.take(np.array([places.ids.index(place)]))
+    factors = _factors(law, own)
+    times = evidence.times_at(place)
+    frames = np.arange(len(times))
+    _, applies, holds = (flags[:, 0] for flags in check_rows(law, own, frames, factors))
+    every = evidence.readings.every
+    series = _series(evidence, law, own, frames, factors)
+    is_known = np.logical_and.reduce([~np.isnan(one.series.values[: len(times)]) for one in series])
+    period = choose_period(times, every, held=holds, violated=applies & ~holds, known=is_known)
+    shown = slice(period.start, period.stop)
+    nodes = evidence.linked([place, *(node for one in series for node in one.series.nodes)])
+    return {
+        "key": f"law-{position}",
+        "about": "law",
+        "id": position,
+        "place": place,
+        "why": tell_choice(
+            rows,
+            held,
+            chosen=chosen,
+            period=period,
+            held_shown=int(holds[shown].sum()),
+            broken_shown=int((applies & ~holds)[shown].sum()),
+        ),
+        "traces": [
+            as_trace(one.series, one.bands, times=times, start=period.start, stop=period.stop) for one in series
+        ],
+        "held": join_frames(holds[shown], times, every, first=period.start),
+        "violated": join_frames((applies & ~holds)[shown], times, every, first=period.start),
+        "history": _history(evidence, law, places),
+        "places": _shares(law),
+        "n_places": law.places,
+        "nodes": nodes,
+        "edges": evidence.edges_among(nodes),
+    }
+
+
+def _places(evidence: Evidence, law: Law) -> Places | None:
+    """The places that the law was counted at, as far as they are still found."""
+    carriers, readings = evidence.all_carriers, evidence.readings
+    pattern = Pattern.parse(law.pattern)
+    try:
+        found = Places.of(carriers.with_known_kinds(pattern), readings, carriers, Clock.of(readings, _FIT_SHARE))
+        found = found.take(found.has_all(law.left, law.right))
+    except PatternError:
+        return None
+    counted = {one.place for one in law.counts}
+    return found.take(np.array([id in counted for id in found.ids], bool))
+
+
+def _factors(law: Law, places: Places) -> Floats | None:
+    """The factor of a proportion at each place."""
+    if law.form != "proportional":
+        return None
+    own = {one.place: one.factor for one in law.counts}
+    known = [law.factor if law.factor is not None else own.get(id) for id in places.ids]
+    return np.array([math.nan if one is None else one for one in known], np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """A series of a card with its bands."""
+
+    series: Series
+    bands: tuple[Band, ...] = ()
+
+
+def _series(evidence: Evidence, law: Law, place: Places, frames: Ints, factors: Floats | None) -> list[_Drawn]:
+    """The quantities of a law at a place: its condition, its terms, and how far the sides are apart."""
+    out = _condition(evidence, law, place)
+    seen: set[Term] = set()
+    limit = _limit(law, place, frames)
+    for term in law.terms:
+        if term in seen or (limit is not None and term.form == "property"):
+            continue
+        seen.add(term)
+        bands = (limit,) if limit is not None and term == law.left[0][1] else ()
+        out.append(_Drawn(_term_series(evidence, law, term, place, frames), bands))
+    if law.form != "sign" and limit is None:
+        out.append(_apart(law, place, frames, factors))
+    return out
+
+
+def _condition(evidence: Evidence, law: Law, place: Places) -> list[_Drawn]:
+    """The state on which a law depends."""
+    condition = law.condition
+    if condition is None or condition.form != "state":
+        return []
+    at_nodes = place.carriers.matched_by(place.pattern).get(condition.name, {})
+    for sensor in at_nodes.get(int(place.nodes[0]), ()):
+        found = sensor_series(evidence, sensor, kind=condition.name, node=place.ids[0])
+        if found is not None and found.states:
+            return [_Drawn(found, (_band("if", condition.value, states=[condition.value]),))]
+    return []
+
+
+def _limit(law: Law, place: Places, frames: Ints) -> Band | None:
+    """The bound of a law about a single quantity, if it is one number: 0 or a property of the place."""
+    if len(law.left) != 1 or law.left[0][0] != 1 or any(term.form != "property" for _, term in law.right):
+        return None
+    if law.form not in ("equal", "at_least", "at_most") or law.band.relative:
+        return None
+    bound = 0.0
+    if law.right and len(frames):
+        bound = float(place.combined(law.right, frames[:1])[0, 0])
+    if not math.isfinite(bound):
+        return None
+    unit = f" {format_unit(law.unit)}" if law.unit else ""
+    if law.form == "at_least":
+        low = bound - law.band.absolute
+        return _band("then", f"never below {format_number(_short(low))}{unit}", low=low)
+    high = bound + law.band.absolute
+    if law.form == "equal":
+        text = f"{format_number(_short(bound))} ± {format_number(_short(law.band.absolute))}{unit}"
+        return _band("then", text, low=bound - law.band.absolute, high=high)
+    return _band("then", f"never above {format_number(_short(high))}{unit}", high=high)
+
+
+def _band(
+    side: str, text: str, *, low: float | None = None, high: float | None = None, states: list[str] | None = None
+) -> Band:
+    return {"side": "if" if side == "if" else "then", "low": low, "high": high, "states": states or [], "text": text}
+
+
+def _term_series(evidence: Evidence, law: Law, term: Term, place: Places, frames: Ints) -> Series:
+    ids = [id for _, id in sorted(place.sensors_of(((1, term),))[0]) if id in evidence.sensor_of]
+    role = format_term(term, place.pattern)
+    focus = place.ids[0]
+    if role.startswith("its "):
+        role = f"the {role.removeprefix('its ')} of {focus}"
+    elif role.startswith("the change of its "):
+        role = f"{role.replace('of its', 'of the', 1).removesuffix(' per hour')} of {focus} per hour"
+    nodes = tuple(dict.fromkeys(evidence.node_of.get(id, "") for id in ids))
+    unit = f"{term.unit}/h" if term.change and term.unit else term.unit
+    values = place.series(term, frames)[:, 0]
+    sensor = ids[0] if len(ids) == 1 else ""
+    # Of its own sensor a place shows the reading itself; everything else is named by what it is.
+    name = sensor if sensor and not term.role and not term.plus and not term.change else role
+    return Series(name, sensor, term.name, unit, focus, role, values, (), tuple(filter(None, nodes)))
+
+
+def _apart(law: Law, place: Places, frames: Ints, factors: Floats | None) -> _Drawn:
+    """How far the sides of a law are apart, in its unit or, if the band depends on their size, in parts of the band."""
+    apart = residuals(law, place, frames, factors)[0][:, 0]
+    unit = f" {format_unit(law.unit)}" if law.unit else ""
+    allowed = law.band.absolute
+    name, of = "the difference between the two sides", law.unit
+    if law.band.relative:
+        sizes = np.asarray(law.band.allowed(row_sizes(law, place, frames, factors)))[:, 0]
+        apart = np.divide(apart, sizes, out=np.full_like(apart, np.nan), where=sizes > 0)
+        name, of, allowed = "how far the sides are apart, as a share of what is allowed", "", 1.0
+        text = "what the law allows"
+    else:
+        text = f"± {format_number(_short(allowed))}{unit}"
+    if allowed > 0:
+        # Differences that are far smaller than what is allowed are those of floats.
+        apart = np.round(apart, max(3 - math.floor(math.log10(allowed)), 0)) + 0.0
+    low, high = -allowed, allowed
+    if law.form == "at_least":
+        bands = (_band("then", f"never below {format_number(_short(low))}{unit}", low=low),)
+    elif law.form == "at_most":
+        bands = (_band("then", f"never above {format_number(_short(high))}{unit}", high=high),)
+    else:
+        bands = (_band("then", text, low=low, high=high),)
+    return _Drawn(Series(name, "", "", of, place.ids[0], name, apart), bands)
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.5g}") + 0.0
+
+
+def _history(evidence: Evidence, law: Law, places: Places) -> History | None:
+    """How often the law applied and held over time; ``None`` if counting again would take too long."""
+    size = len(evidence.readings)
+    if len(places) * size > MOST_CELLS:
+        return None
+    factors = _factors(law, places)
+    sites = len(places.clock.names)
+    applied, held = np.zeros((sites, size), np.int64), np.zeros((sites, size), np.int64)
+    for frames in places.blocks():
+        _, applies, holds = check_rows(law, places, frames, factors)
+        for site in range(sites):
+            own = places.site_of == site
+            applied[site, frames] += applies[:, own].sum(axis=1)
+            held[site, frames] += holds[:, own].sum(axis=1)
+    parts = []
+    for site in range(sites):
+        some = np.flatnonzero(places.site_of == site)
+        if len(some):
+            times = evidence.times_at(places.ids[int(some[0])])
+            parts.append((times, applied[site, : len(times)], held[site, : len(times)]))
+    return add_up(parts, evidence.readings.every)
+
+
+def _shares(law: Law) -> list[PlaceShare]:
+    """How the law does at its places: exceptions first, the lowest share first, then the largest places."""
+    broken = {one.place for one in law.exceptions}
+    rest = sorted((one for one in law.counts if one.rows and one.place not in broken), key=lambda one: -one.rows)
+    out: list[PlaceShare] = []
+    for one in [*law.exceptions, *rest][:MOST_PLACES]:
+        low = lower_bound(np.array([one.held]), np.array([one.rows]))
+        out.append(
+            {
+                "name": one.place,
+                "rows": one.rows,
+                "held": one.held,
+                "share": round(one.share, 6),
+                "low": None if low is None else round(low, 6),
+                "exception": one.place in broken,
+                "nodes": [one.place],
+            }
+        )
+    return out

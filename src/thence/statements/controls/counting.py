@@ -1,0 +1,165 @@
+"""Counts of controls on other data: how often a control that is known explains the switches there, and is followed.
+
+Thresholds and times stay as they are. This module counts; it searches nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from thence.data.readings.windows import WindowedReadings
+from thence.language.items import Item, Role
+from thence.statements.controls.clock import local_seconds
+from thence.statements.controls.control import Control
+from thence.statements.controls.signals import Signals
+from thence.statements.controls.switches import Switch, follows
+from thence.statements.controls.thresholds import Tally, count_crossings, explained, reach_of
+
+__all__ = ["count_controls", "explain_switches"]
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+def count_controls(
+    controls: Iterable[Control], readings: WindowedReadings, *, timezone: str = "UTC"
+) -> list[Tally | str]:
+    """Count controls on the windows of the same system at another time.
+
+    Args:
+        controls: The controls.
+        readings: The readings in windows.
+        timezone: The time zone of times of day.
+
+    Returns:
+        The counts of each control; instead of them a sentence that says what is missing, if a sensor of it has no
+        readings here.
+
+    Examples:
+        >>> import thence as th
+        >>> from thence.data.readings.windows import window
+        >>> data = th.datasets.load("net3")
+        >>> controls = th.find_controls(data, progress="off")
+        >>> count_controls(controls, window(data.sensors))[0] == controls[0].tally
+        True
+    """
+    signals = Signals(readings, follows(readings))
+    seconds = local_seconds(readings, timezone)
+    return [_count(control, signals, seconds) for control in controls]
+
+
+def explain_switches(
+    control: Control, readings: WindowedReadings, *, timezone: str = "UTC"
+) -> tuple[npt.NDArray[np.int64], BoolArray]:
+    """Return the first window after each switch that a control is about, and which of the switches it explains.
+
+    Args:
+        control: The control.
+        readings: The readings in windows.
+        timezone: The time zone of times of day.
+
+    Returns:
+        As many windows as ``count_controls`` counts switches, and as many explained ones; none if a sensor of the
+        control has no readings.
+
+    Examples:
+        >>> import thence as th
+        >>> from thence.data.readings.windows import window
+        >>> data = th.datasets.load("net3")
+        >>> control = th.find_controls(data, progress="off")[0]
+        >>> after, known = explain_switches(control, window(data.sensors))
+        >>> (len(after), int(known.sum())) == (control.tally.switches, control.tally.explained)
+        True
+    """
+    signals = Signals(readings, follows(readings))
+    switch = _switch_of(control, signals)
+    if isinstance(switch, str):
+        return np.zeros(0, np.int64), np.zeros(0, bool)
+    seconds = local_seconds(readings, timezone)
+    holds: BoolArray | str = np.ones(len(switch.moments), bool)
+    if control.premise is not None:
+        holds = _premise_holds(control.premise, switch, readings, seconds // 3600)
+    columns = [at for at, sensor in enumerate(signals.sensors) if sensor.id == control.sensor]
+    told = np.zeros(len(switch.moments), bool)
+    if isinstance(holds, str) or (control.sensor_feature is not None and not columns):
+        return switch.times + 1, told[switch.switched]
+    moments, switched = switch.moments[holds], switch.switched[holds]
+    if control.sensor_feature is None:
+        told[holds] = switched & (seconds[moments + 1] == round(control.threshold))
+    else:
+        row, pace = signals.row(columns[0])
+        above = control.direction == "above"
+        reach = reach_of(row, pace, signals.linked, above=above)
+        told[holds] = explained(row, reach, moments, switched, threshold=control.threshold, above=above)
+    return switch.times + 1, told[switch.switched]
+
+
+def _count(control: Control, signals: Signals, seconds: npt.NDArray[np.int64]) -> Tally | str:
+    switch = _switch_of(control, signals)
+    if isinstance(switch, str):
+        return switch
+    every = len(switch)
+    if control.premise is not None:
+        holds = _premise_holds(control.premise, switch, signals.readings, seconds // 3600)
+        if isinstance(holds, str):
+            return holds
+        moments, switched = switch.moments[holds], switch.switched[holds]
+    else:
+        moments, switched = switch.moments, switch.switched
+    if control.sensor_feature is None:
+        at = seconds[moments + 1] == round(control.threshold)
+        hits = int((at & switched).sum())
+        return Tally(every, hits, int(at.sum()), hits)
+    columns = [at for at, sensor in enumerate(signals.sensors) if sensor.id == control.sensor]
+    if not columns:
+        return f"there are no numbers of the sensor '{control.sensor}'"
+    row, pace = signals.row(columns[0])
+    if np.isnan(row).all():
+        return f"the sensor '{control.sensor}' has no readings"
+    above = control.direction == "above"
+    reach = reach_of(row, pace, signals.linked, above=above)
+    found = count_crossings(row, reach, moments, switched, threshold=control.threshold, above=above)
+    return Tally(every, found.explained, found.crossings, found.followed)
+
+
+def _switch_of(control: Control, signals: Signals) -> Switch | str:
+    """Return the change that a control is about, at all moments at which it could happen, also if it never did."""
+    readings = signals.readings
+    missing = f"there are no readings of the sensor '{control.actuator}'"
+    if control.numeric:
+        columns = [at for at, sensor in enumerate(signals.sensors) if sensor.id == control.actuator]
+        if not columns:
+            return missing
+        values = readings.values[:, columns[0]]
+        codes = np.where(np.isnan(values), -1, values != 0).astype(np.int32)
+        names: tuple[str, ...] = ("0", "not 0")
+        sensor = signals.sensors[columns[0]]
+    else:
+        if control.actuator not in readings.states:
+            return missing
+        codes, names = readings.states[control.actuator]
+        sensor = next(one for one in readings.categorical if one.id == control.actuator)
+    if not (codes >= 0).any():
+        return missing
+    code = {name: at for at, name in enumerate(names)}
+    one, other = code.get(control.from_state, -2), code.get(control.to_state, -2)
+    before, after = codes[:-1], codes[1:]
+    possible = signals.linked[:-1] & (before == one) & ((after == one) | (after == other))
+    moments = np.flatnonzero(possible)
+    return Switch(sensor, control.from_state, control.to_state, moments, after[moments] == other)
+
+
+def _premise_holds(
+    item: Item, switch: Switch, readings: WindowedReadings, hours: npt.NDArray[np.int64]
+) -> BoolArray | str:
+    """Return at which moments the second condition of a control holds."""
+    if item.feature.role is Role.TIME:
+        by_hour = np.array([item.holds(float(hour)) for hour in range(24)], bool)
+        return np.asarray(by_hour[hours[switch.moments + 1]])
+    if item.feature.subject not in readings.states:
+        return f"there are no states of the sensor '{item.feature.subject}'"
+    codes, names = readings.states[item.feature.subject]
+    held = np.array([*(item.holds(name) for name in names), False], bool)
+    return np.asarray(held[codes[switch.moments]])

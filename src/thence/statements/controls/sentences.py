@@ -1,0 +1,170 @@
+"""Controls as English sentences, with units. This module only formats text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from thence.language.english import format_clause, format_number, format_sensor, format_unit, names_a_point
+from thence.language.items import Feature, Item, Role
+from thence.statements.controls.switches import OFF
+
+if TYPE_CHECKING:
+    from thence.statements.controls.control import Control
+
+__all__ = ["format_control", "format_controls", "format_time", "group_controls"]
+
+_VERBS = {
+    "open": "opens",
+    "opened": "opens",
+    "closed": "closes",
+    "close": "closes",
+    "shut": "closes",
+    "on": "switches on",
+    "off": "switches off",
+    "running": "starts",
+    "started": "starts",
+    "stopped": "stops",
+}
+_STATUS = frozenset({"", "status", "state", "command", "position", "mode"})
+"""Kinds of state sensors that are named by their node alone: "Pump 335 closes"."""
+
+
+def format_time(seconds: float) -> str:
+    """Format a time of day.
+
+    Args:
+        seconds: The time in seconds after midnight.
+
+    Examples:
+        >>> format_time(3600), format_time(54_045)
+        ('01:00', '15:00:45')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    text = f"{minutes // 60:02d}:{minutes % 60:02d}"
+    return f"{text}:{rest:02d}" if rest else text
+
+
+def format_control(control: Control) -> str:
+    """Format one control.
+
+    Args:
+        control: The control.
+    """
+    return f"{_subject(control)} {_event(control)} {_cause(control)}{_together(control)}"
+
+
+def format_controls(controls: Sequence[Control], *, counts: bool = True) -> list[str]:
+    """Format controls, those of one actuator and one reading in one sentence, in the order of their thresholds.
+
+    Args:
+        controls: The controls, in the order in which they are to be read.
+        counts: Whether the sentences also say how often each control was seen.
+    """
+    lines = []
+    for members in group_controls(controls):
+        first, *others = sorted((controls[at] for at in members), key=lambda one: one.threshold)
+        text = f"{_subject(first)} {_event(first)} {_cause(first, counts=counts)}"
+        for other in others:
+            cause = _cause(other, again=True, counts=counts)
+            text += f"{',' if len(others) > 1 else ''} and {_event(other)} {cause}"
+        lines.append(text + _together(first))
+    return lines
+
+
+def group_controls(controls: Sequence[Control]) -> list[list[int]]:
+    """Return the positions of controls that are told in one sentence, in the order of ``format_controls``.
+
+    Args:
+        controls: The controls.
+    """
+    groups: dict[tuple[str, str], list[int]] = {}
+    for at, control in enumerate(controls):
+        groups.setdefault((control.actuator, control.sensor), []).append(at)
+    return list(groups.values())
+
+
+def _subject(control: Control) -> str:
+    feature = control.actuator_feature
+    kind = feature.label.replace("_", " ")
+    if not feature.place:
+        return format_sensor(feature.subject, feature.unit)
+    if kind.lower() in _STATUS or names_a_point(feature.place, kind):
+        return feature.place
+    return f"the {kind} of {feature.place}"
+
+
+def _event(control: Control) -> str:
+    if control.numeric:
+        return "stops" if control.to_state == OFF else "starts"
+    verb = _VERBS.get(control.to_state.lower())
+    return verb or f"changes from {control.from_state} to {control.to_state}"
+
+
+def _reading(feature: Feature) -> str:
+    kind = feature.label.replace("_", " ")
+    if not feature.place:
+        return format_sensor(feature.subject, feature.unit)
+    if names_a_point(feature.place, kind):
+        return feature.place
+    return f"the {kind or feature.subject} of {feature.place}"
+
+
+def _cause(control: Control, *, again: bool = False, counts: bool = True) -> str:
+    premise = "" if control.premise is None else f" {_premise(control.premise)}"
+    counted = f" ({_counts(control)})" if counts else ""
+    if control.sensor_feature is None:
+        return f"at {format_time(control.threshold)}{premise}{counted}"
+    unit = _unit(control.sensor_feature)
+    name = "it" if again else _reading(control.sensor_feature)
+    verb = "rises above" if control.direction == "above" else "falls below"
+    return f"when {name} {verb} {format_number(control.threshold)}{unit}{premise}{counted}"
+
+
+def _counts(control: Control) -> str:
+    """How often a control was seen, and how sure its threshold is."""
+    counts = control.tally
+    times = f"{counts.explained:,} of {counts.switches:,} times"
+    if control.sensor_feature is None:
+        days = f"{counts.followed:,} of {counts.crossings:,} days"
+        return days if counts.explained == counts.switches else f"{days}; {times}"
+    without = counts.crossings - counts.followed
+    crossings = f"{counts.followed:,} of {counts.crossings:,} crossings" if without else "every crossing"
+    return f"{_interval_text(control, _unit(control.sensor_feature))}{times}, and at {crossings}"
+
+
+def _unit(feature: Feature) -> str:
+    return f" {format_unit(feature.unit)}" if feature.unit else ""
+
+
+def _premise(item: Item) -> str:
+    """Format a second condition: ``while Pump 3 is open``, ``from 22:00 to 06:00``."""
+    feature = item.feature
+    if feature.role is not Role.TIME:
+        return f"while {feature.place or format_sensor(feature.subject, feature.unit)} is {item.value}"
+    interval = item.interval or item.negated().interval
+    if interval is None:
+        return f"while {format_clause(item)}"
+    ends = (interval.low, interval.high) if item.interval is not None else (interval.high, interval.low)
+    start, end = (format_time(3600 * hour) for hour in ends)
+    return f"from {start} to {end}"
+
+
+def _interval_text(control: Control, unit: str) -> str:
+    """Format the interval of a threshold, rounded outwards to two digits of its width."""
+    width = control.high - control.low
+    if not width > 0:
+        return ""
+    digits = max(0, 1 - math.floor(math.log10(width)))
+    scale = 10.0**digits
+    low, high = math.floor(control.low * scale) / scale, math.ceil(control.high * scale) / scale
+    return f"between {format_number(low)} and {format_number(high)}{unit}; "
+
+
+def _together(control: Control) -> str:
+    if not control.together:
+        return ""
+    names = list(control.together)
+    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"; {listed} {'switches' if len(names) == 1 else 'switch'} at the same moments"

@@ -1,0 +1,164 @@
+"""Rules as JSON: complete, exact and readable, one rule per line; can be read back.
+
+Items are listed once, with their units and places, under their exact text; rules refer to them by that text. Counts
+are integers. Measures are written for convenience and recomputed when the file is read. Equal rules give equal bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from thence._base.settings.documents import parse_json, read_text
+from thence.errors import InputError, quote
+from thence.statements.files.columns import (
+    Columns,
+    counts_from,
+    extra_column,
+    item_from,
+    reading,
+    require_places,
+    told_from,
+)
+from thence.statements.files.format import Format
+from thence.statements.rules.ruleset import COUNT_FIELDS, RuleSet
+
+__all__ = ["FORMAT", "read", "records", "write"]
+
+_MARK = "thence rules"
+_VERSION = 1
+_MOST_SENTENCES = 100_000
+_MEASURES = ("support", "confidence", "rule_coverage", "zhang", "lift")
+
+
+def write(rules: RuleSet, path: Path, *, english: bool | None = None) -> None:
+    """Write a rule set.
+
+    Args:
+        rules: The rules to write.
+        path: The file to write.
+        english: Whether to add the sentence of each rule; by default up to 100,000 rules, since the sentences of more
+            rules would be most of the file.
+    """
+    if english is None:
+        english = len(rules) <= _MOST_SENTENCES
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(_lines(rules, english=english))
+
+
+def _lines(rules: RuleSet, *, english: bool) -> Iterator[str]:
+    columns = Columns.of(rules)
+    head: dict[str, Any] = {
+        "format": _MARK,
+        "version": _VERSION,
+        "count": len(rules),
+        "facts": columns.facts,
+        "notes": list(rules.notes),
+        "extras": list(rules.extras),
+        "patterns": dict(sorted(rules.patterns)),
+    }
+    yield "{\n"
+    for key, value in head.items():
+        yield f"{_dump(key)}: {_dump(value)},\n"
+    yield '"items": {'
+    texts = [_dump(text) for text in columns.texts]
+    for at, item in enumerate(columns.items):
+        yield f"{',' if at else ''}\n{texts[at]}: {_dump(item.to_dict())}"
+    yield '\n},\n"rules": ['
+    for at, line in enumerate(_rule_lines(columns, texts, english=english)):
+        yield f"{',' if at else ''}\n{line}"
+    yield "\n]\n}\n"
+
+
+def _rule_lines(columns: Columns, texts: list[str], *, english: bool) -> Iterator[str]:
+    """One JSON object per rule, assembled from parts so that each item text is encoded once, not once per rule."""
+    rules = columns.rules
+    measures = np.stack([rules.measure(name) for name in _MEASURES], axis=1).tolist()
+    sentences = columns.english() if english else iter(())
+    patterns = {text: _dump(text) for text, _ in rules.patterns}
+    per_rule = zip(columns.antecedent_lists, columns.counts(), columns.extras(), strict=True)
+    for r, (antecedent, counts, extras) in enumerate(per_rule):
+        left = ", ".join([texts[i] for i in antecedent])
+        parts = [f'"antecedent": [{left}]', f'"consequent": {texts[columns.consequents[r]]}']
+        if pattern := columns.pattern(r)[0]:
+            parts.append(f'"pattern": {patterns[pattern]}')
+        if english:
+            parts.append(f'"english": {_dump(next(sentences))}')
+        parts += [f'"{name}": {count}' for name, count in counts.items()]
+        # Faster than JSON's own encoder, and the same digits.
+        numbers = [repr(value) if math.isfinite(value) else "null" for value in measures[r]]
+        parts += [f'"{name}": {number}' for name, number in zip(_MEASURES, numbers, strict=True)]
+        if extras:
+            parts.append(f'"extras": {_dump({name: _finite(value) for name, value in extras.items()})}')
+        yield "{" + ", ".join(parts) + "}"
+
+
+def records(rules: RuleSet) -> list[dict[str, Any]]:
+    """The rules as ``write`` puts them into the file, one mapping each."""
+    columns = Columns.of(rules)
+    texts = [_dump(text) for text in columns.texts]
+    return [json.loads(line) for line in _rule_lines(columns, texts, english=True)]
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    """JSON has neither NaN nor infinity; both become null."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def read(path: Path) -> RuleSet:
+    """Read a rule set that ``write`` wrote."""
+    data = parse_json(read_text(path, error=InputError), where=str(path), error=InputError)
+    if not isinstance(data, dict) or data.get("format") != _MARK:
+        raise InputError("not a rules file written by Thence", where=str(path))
+    if data["version"] > _VERSION:
+        raise InputError(
+            f"the file has format version {data['version']}, this version of Thence reads up to {_VERSION}",
+            where=str(path),
+            hint="update Thence",
+        )
+    listed, extras, patterns = data["rules"], data["extras"], data["patterns"]
+    if data.get("count", len(listed)) != len(listed):
+        raise ValueError(f"the file has {len(listed):,} rules, but says {quote(data['count'])}")
+    if not all(isinstance(text, str) for text in (*patterns, *patterns.values())):
+        raise ValueError("'patterns' must have a string for each pattern")
+    items = []
+    for text, record in data["items"].items():
+        with reading(lambda text=text: f"item {quote(text)}"):  # type: ignore[misc]
+            items.append(item_from(record, text=text))
+    numbers = {text: at for at, text in enumerate(data["items"])}
+    order = {text: at for at, text in enumerate(patterns)} | {"": -1}
+    width = max((len(rule["antecedent"]) for rule in listed), default=1)
+    antecedents = np.full((len(listed), max(width, 1)), -1, np.int32)
+    consequents, pattern_of = np.empty(len(listed), np.int32), np.empty(len(listed), np.int32)
+    r = 0
+    with reading(lambda: f"rule {r + 1}"):
+        for r, rule in enumerate(listed):
+            antecedents[r, : len(rule["antecedent"])] = [numbers[text] for text in rule["antecedent"]]
+            consequents[r] = numbers[rule["consequent"]]
+            pattern_of[r] = order[rule.get("pattern", "")]
+            if rule.get("extras", {}).keys() != set(extras):
+                raise ValueError("'extras' has other columns than the file")
+        counts = {name: [rule[name] for rule in listed] for name in COUNT_FIELDS}
+    rules = RuleSet(
+        tuple(items),
+        antecedents,
+        consequents,
+        counts_from(counts),
+        tuple(patterns.items()),
+        pattern_of if patterns else None,
+        {name: extra_column(name, [rule["extras"][name] for rule in listed]) for name in extras},
+        *told_from(data),
+    )
+    return require_places(rules)
+
+
+FORMAT = Format("json", (".json",), "complete and exact, for programs", write, read)

@@ -1,0 +1,288 @@
+"""Exact counts of laws: in which rows a law applies and holds, per place, over all frames.
+
+Frames are read in blocks, so memory does not grow with the data. A row counts only where all parts are known. This
+module counts; it fits nothing but the factor of a proportion at places that have none yet.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from thence.data.graph.discovery import Carriers
+from thence.data.graph.matching import GraphIndex
+from thence.data.graph.sites import AnySystem
+from thence.data.readings.windows import WindowedReadings
+from thence.errors import PatternError
+from thence.language.patterns import Pattern
+from thence.statements.laws.bands import Floats
+from thence.statements.laws.law import Law, Laws, PlaceCounts
+from thence.statements.laws.places import Bools, Clock, Ints, Places
+
+__all__ = ["check_rows", "count_at", "count_law", "count_laws", "fit_factors", "lower_bound", "residuals", "row_sizes"]
+
+STRETCHES = 20
+"""Stretches of time into which the later part is cut, to see how failures cluster."""
+_Z = 1.6448536269514722  # one-sided 95 %
+
+
+def check_rows(law: Law, places: Places, frames: Ints, factors: Floats | None = None) -> tuple[Bools, Bools, Bools]:
+    """Return in which rows a law is known, applies and holds, each frames × places.
+
+    Args:
+        law: The law.
+        places: The places.
+        frames: The frames.
+        factors: The factor of a proportion at each place.
+    """
+    if law.form == "sign":
+        left, right = places.combined(law.left, frames), places.combined(law.right, frames)
+        known = ~np.isnan(left) & ~np.isnan(right) & places.within(frames)
+        applies = known & (np.abs(left) > law.zero) & (np.abs(right) > law.band.absolute)
+        return known, applies, applies & ((left > 0) == (right > 0))
+    residual, _ = residuals(law, places, frames, factors)
+    known = ~np.isnan(residual) & places.within(frames)
+    if law.condition is not None:
+        known &= places.meets(law.condition, frames)
+    if law.form == "at_least":
+        held = residual >= -law.band.absolute
+    elif law.form == "at_most":
+        held = residual <= law.band.absolute
+    elif law.band.relative:
+        held = np.abs(residual) <= law.band.allowed(row_sizes(law, places, frames, factors))
+    else:
+        held = np.abs(residual) <= law.band.absolute
+    return known, known, known & held
+
+
+def residuals(law: Law, places: Places, frames: Ints, factors: Floats | None = None) -> tuple[Floats, Floats | float]:
+    """Return how far the sides of a law are apart, frames × places, and half of what is allowed between two windows.
+
+    The change until the next window may lie anywhere between what the right side gives in this window and in the next,
+    since a pump may switch in between.
+
+    Args:
+        law: The law.
+        places: The places.
+        frames: The frames.
+        factors: The factor of a proportion at each place.
+    """
+    left, right = places.combined(law.left, frames), places.combined(law.right, frames)
+    if factors is None:
+        return left - right, 0.0
+    right = right * factors[None, :]
+    if not law.left[0][1].change:
+        return left - right, 0.0
+    then = places.combined(law.right, places.ahead(frames)) * factors[None, :]
+    low, high = np.minimum(right, then), np.maximum(right, then)
+    outside = np.where(left > high, left - high, np.where(left < low, left - low, 0.0))
+    outside[np.isnan(left) | np.isnan(low)] = np.nan
+    return outside, (high - low) / 2
+
+
+def row_sizes(law: Law, places: Places, frames: Ints, factors: Floats | None = None) -> Floats:
+    """Return the size of the parts of a law in each row: half the sum of their absolute values.
+
+    Args:
+        law: The law.
+        places: The places.
+        frames: The frames.
+        factors: The factor of a proportion at each place.
+    """
+    out = np.zeros((len(frames), len(places)))
+    for _, term in law.left:
+        out += places.sizes(term, frames)
+    for _, term in law.right:
+        sizes = places.sizes(term, frames)
+        out += sizes if factors is None else sizes * np.abs(factors)[None, :]
+    return out / 2
+
+
+def fit_factors(law: Law, places: Places, frames: Ints) -> Floats:
+    """Fit the factor of a proportion at each place by least squares, leaving out the largest tenth of the residuals.
+
+    Args:
+        law: The law.
+        places: The places.
+        frames: The frames to fit on.
+    """
+    left, right = places.combined(law.left, frames), places.combined(law.right, frames)
+    if law.left[0][1].change:
+        right = (right + places.combined(law.right, places.ahead(frames))) / 2
+    known = ~np.isnan(left) & ~np.isnan(right) & ~places.is_later(frames)
+    return _robust_slopes(np.where(known, left, np.nan), np.where(known, right, np.nan))
+
+
+def _robust_slopes(left: Floats, right: Floats) -> Floats:
+    used = ~np.isnan(left) & ~np.isnan(right)
+    slopes = np.full(left.shape[1], np.nan)
+    for _ in range(3):
+        x, y = np.where(used, right, 0.0), np.where(used, left, 0.0)
+        square = (x * x).sum(axis=0)
+        slopes = np.divide((x * y).sum(axis=0), square, out=np.full_like(square, np.nan), where=square > 0)
+        residual = np.abs(left - slopes[None, :] * right)
+        ordered = np.sort(residual, axis=0)
+        counts = (~np.isnan(residual)).sum(axis=0)
+        at = np.maximum(np.ceil(0.9 * counts).astype(np.int64) - 1, 0)
+        if not len(ordered):
+            break
+        used = residual <= np.take_along_axis(ordered, at[None, :], axis=0)
+    return slopes
+
+
+def count_at(law: Law, places: Places, *, keepers: bool = False) -> Law:
+    """Return a law with its exact counts at places.
+
+    Args:
+        law: The law.
+        places: The places.
+        keepers: Whether the lower bound is about the places only that kept the law before the later part.
+    """
+    places = places.take(places.has_all(law.left, law.right))
+    size = len(places)
+    factors = None
+    if law.form == "proportional":
+        factors = _factors(law, places)
+    parts = [
+        _tally(law, places.take(at) if len(at) < size else places, None if factors is None else factors[at])
+        for at in places.pieces()
+    ]
+    table = np.concatenate([part[0] for part in parts], axis=1)
+    by_stretch = np.concatenate([part[1] for part in parts], axis=2)
+    rows, held, later_rows, later_held, _ = table
+    kept = np.ones(size, bool)
+    if keepers:
+        earlier = rows - later_rows
+        kept = (held - later_held) >= law.min_confidence * earlier
+    bound = lower_bound(by_stretch[1][:, kept].sum(axis=1), by_stretch[0][:, kept].sum(axis=1))
+    own = [None] * size if factors is None or law.factor is not None else [float(value) for value in factors]
+    counts = tuple(
+        PlaceCounts(id, known, kept_rows, late_rows, late_kept, near_zero, factor)
+        for id, (known, kept_rows, late_rows, late_kept, near_zero), factor in zip(
+            places.ids, table.T.tolist(), own, strict=True
+        )
+        if known or near_zero
+    )
+    return replace(law, counts=counts, later_bound=bound)
+
+
+def _tally(law: Law, places: Places, factors: Floats | None) -> tuple[Ints, Ints]:
+    """Count a law at some places.
+
+    Returns:
+        At each place: the rows in which the law applies and holds, those of the later part, and the rows that are known
+        but to which it does not apply; and for each stretch of time, the later rows in which it applies and holds.
+    """
+    rows, held, apart, later_rows, later_held = (np.zeros(len(places), np.int64) for _ in range(5))
+    by_stretch = np.zeros((2, STRETCHES, len(places)), np.int64)
+    for frames in places.blocks():
+        known, applies, holds = check_rows(law, places, frames, factors)
+        later = places.is_later(frames)
+        rows += applies.sum(axis=0)
+        held += holds.sum(axis=0)
+        apart += (known & ~applies).sum(axis=0)
+        late, late_held = applies & later, holds & later
+        later_rows += late.sum(axis=0)
+        later_held += late_held.sum(axis=0)
+        stretch = frames * STRETCHES // max(len(places.readings), 1)
+        for number in np.unique(stretch):
+            by_stretch[0, number] += late[stretch == number].sum(axis=0)
+            by_stretch[1, number] += late_held[stretch == number].sum(axis=0)
+    return np.stack([rows, held, later_rows, later_held, apart]), by_stretch
+
+
+def _factors(law: Law, places: Places) -> Floats:
+    if law.factor is not None:
+        return np.full(len(places), law.factor)
+    known = {one.place: one.factor for one in law.counts if one.factor is not None}
+    own = np.array([known.get(id, math.nan) for id in places.ids], np.float64)
+    if np.isnan(own).any():
+        own = np.where(np.isnan(own), fit_factors(law, places, places.sample(2_000_000)), own)
+    return own
+
+
+def lower_bound(held: Ints, rows: Ints) -> float | None:
+    """Return a lower bound (95 %) of the share of rows in which a law holds.
+
+    It is Wilson's bound. Where failures cluster in some stretches of time, rows count as fewer.
+
+    Args:
+        held: Rows in which the law holds, by stretch of time.
+        rows: Rows, by stretch.
+
+    Returns:
+        The bound; ``None`` without rows.
+
+    Examples:
+        >>> even = np.array([99, 99, 99, 99])
+        >>> round(lower_bound(even, np.array([100] * 4)), 3)
+        0.978
+        >>> round(lower_bound(np.array([100, 100, 100, 96]), np.array([100] * 4)), 3)
+        0.956
+    """
+    n, k = int(rows.sum()), int(held.sum())
+    if not n:
+        return None
+    p, effective = k / n, float(n)
+    occupied = int((rows > 0).sum())
+    if k < n and occupied > 1:
+        variance = float(((held - p * rows) ** 2).sum()) * occupied / (occupied - 1) / n**2
+        if variance > 0:
+            effective = min(effective, max(p * (1 - p) / variance, 1.0))
+    square = _Z * _Z / effective
+    return max((p + square / 2 - math.sqrt(square * (p * (1 - p) + square / 4))) / (1 + square), 0.0)
+
+
+def count_law(law: Law, readings: WindowedReadings, system: AnySystem, *, fit_share: float = 0.6) -> Law:
+    """Count a law on other data: a later time, other places, another system.
+
+    Bands and factors stay as they are. A proportion whose places have factors of their own is fitted at places that
+    it does not know yet, on the first part of the time. A law whose classes or relations the graph does not have gets
+    no rows.
+
+    Args:
+        law: The law.
+        readings: The readings, in windows.
+        system: The system that they belong to.
+        fit_share: Share of the time before the later part.
+
+    Returns:
+        The same law with other counts.
+
+    Examples:
+        >>> import thence as th
+        >>> from thence.search.laws.search import search_laws
+        >>> from thence.data.readings.windows import window
+        >>> data = th.datasets.load("net3", days=7)
+        >>> law = search_laws(window(data.sensors), data)[0]
+        >>> count_law(law, window(data.sensors), data).counts == law.counts
+        True
+    """
+    return count_laws([law], readings, system, fit_share=fit_share)[0]
+
+
+def count_laws(laws: Sequence[Law], readings: WindowedReadings, system: AnySystem, *, fit_share: float = 0.6) -> Laws:
+    """Count several laws on other data; see ``count_law``.
+
+    Args:
+        laws: The laws.
+        readings: The readings, in windows.
+        system: The system that they belong to.
+        fit_share: Share of the time before the later part.
+    """
+    graph, binding = system.require_graph()
+    index, clock = GraphIndex(graph, system.ontology), Clock.of(readings, fit_share)
+    kind_of = {sensor.id: sensor.kind for sensor in readings.sensors}
+    patterns = [Pattern.parse(law.pattern) for law in laws]
+    carriers = Carriers.of(index, kind_of, dict(binding), patterns=patterns)
+    counted = []
+    for law, pattern in zip(laws, patterns, strict=True):
+        try:
+            places = Places.of(carriers.with_known_kinds(pattern), readings, carriers, clock)
+            counted.append(count_at(law, places))
+        except PatternError:
+            counted.append(replace(law, counts=(), later_bound=None))
+    return Laws(tuple(counted))

@@ -1,0 +1,338 @@
+"""Laws: statements about quantities at every place of a pattern, with exact counts of the rows in which they hold.
+
+A law relates a left and a right signed sum of terms: they are equal within a band, proportional, of the same sign, or
+one is never below or above the other. Counts are integers, per place and in all. This module holds the types; fitting
+is in ``thence.search.laws.search``, counting in ``thence.statements.laws.counting``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, TypeAlias, overload
+
+import polars as pl
+
+from thence.statements.laws.bands import Band
+from thence.statements.laws.sentences import format_counts, format_statement
+from thence.statements.laws.terms import Combination, Condition, Term
+
+__all__ = ["Fitted", "Form", "Law", "Laws", "PlaceCounts"]
+
+Form: TypeAlias = Literal["equal", "proportional", "sign", "at_least", "at_most"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceCounts:
+    """The counts of a law at one place.
+
+    Args:
+        place: Id of the node.
+        rows: Rows in which all parts are known and the law applies.
+        held: Rows of these in which it holds.
+        later_rows: Rows of these in the later part of the time, on which nothing was fitted.
+        later_held: Rows of these in which it holds.
+        apart: Rows in which all parts are known but the law does not apply, such as those with a zero.
+        factor: The factor of a proportion at this place, if each place has its own.
+    """
+
+    place: str
+    rows: int
+    held: int
+    later_rows: int
+    later_held: int
+    apart: int = 0
+    factor: float | None = None
+
+    @property
+    def share(self) -> float:
+        """Share of the rows in which the law holds; NaN without rows."""
+        return self.held / self.rows if self.rows else float("nan")
+
+
+@dataclass(frozen=True)
+class Law:
+    """A law of the plant: what holds at every place of a pattern.
+
+    Args:
+        form: ``"equal"``, ``"proportional"``, ``"sign"``, ``"at_least"`` or ``"at_most"``.
+        pattern: Where it applies, as the text of a ``Pattern``.
+        left: The left side: signed terms.
+        right: The right side; empty for 0.
+        band: How far the sides may be apart; of a sign, how far ``right`` must be from 0.
+        zero: Of a sign: rows in which ``left`` is within ± ``zero`` are counted apart.
+        factor: Of a proportion: the factor, if all places share it.
+        condition: Which rows or places the law is about; ``None`` for all.
+        min_confidence: The law holds at a place if its share there reaches this.
+        later_bound: Lower bound of the share of later rows in which it holds, at the places that kept it
+            before; ``None`` if there are none.
+        counts: The counts at each place.
+
+    Examples:
+        >>> import thence as th
+        >>> from thence.search.laws.search import search_laws
+        >>> from thence.data.readings.windows import window
+        >>> data = th.datasets.load("net3", days=7)
+        >>> law = search_laws(window(data.sensors), data)[0]
+        >>> law.share >= 0.99, law.rows == sum(one.rows for one in law.counts)
+        (True, True)
+        >>> Law.from_dict(law.to_dict()) == law
+        True
+    """
+
+    form: Form
+    pattern: str
+    left: Combination
+    right: Combination = ()
+    band: Band = field(default_factory=lambda: Band(0.0))
+    zero: float = 0.0
+    factor: float | None = None
+    condition: Condition | None = None
+    min_confidence: float = 0.99
+    later_bound: float | None = None
+    counts: tuple[PlaceCounts, ...] = ()
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """All terms, those of the left side first."""
+        return tuple(term for _, term in (*self.left, *self.right))
+
+    @property
+    def unit(self) -> str:
+        """The unit of the left side; a change is per hour."""
+        unit = next((term.unit for _, term in self.left if term.unit), "")
+        return f"{unit}/h" if self.left and self.left[0][1].change else unit
+
+    @property
+    def rows(self) -> int:
+        """Rows in which the law applies: frames × places with all parts known."""
+        return sum(one.rows for one in self.counts)
+
+    @property
+    def held(self) -> int:
+        """Rows in which the law holds."""
+        return sum(one.held for one in self.counts)
+
+    @property
+    def apart(self) -> int:
+        """Rows that are counted apart, such as those in which a sign is 0."""
+        return sum(one.apart for one in self.counts)
+
+    @property
+    def share(self) -> float:
+        """Share of the rows in which the law holds."""
+        return self.held / self.rows if self.rows else float("nan")
+
+    @property
+    def later_share(self) -> float:
+        """Share of the later rows in which the law holds."""
+        rows = sum(one.later_rows for one in self.counts)
+        return sum(one.later_held for one in self.counts) / rows if rows else float("nan")
+
+    @property
+    def places(self) -> int:
+        """Number of places with at least one row."""
+        return sum(one.rows > 0 for one in self.counts)
+
+    @property
+    def places_held(self) -> int:
+        """Number of places at which the share reaches ``min_confidence``."""
+        return sum(one.rows > 0 and one.share >= self.min_confidence for one in self.counts)
+
+    @property
+    def exceptions(self) -> tuple[PlaceCounts, ...]:
+        """The places at which the share does not reach ``min_confidence``, the lowest first."""
+        broken = [one for one in self.counts if one.rows and one.share < self.min_confidence]
+        return tuple(sorted(broken, key=lambda one: (one.share, one.place)))
+
+    @property
+    def statement(self) -> str:
+        """The law as a sentence, without counts."""
+        return format_statement(self)
+
+    @property
+    def english(self) -> str:
+        """The law as a sentence, with its counts."""
+        return f"{format_statement(self)} ({format_counts(self)})"
+
+    def __str__(self) -> str:
+        return self.english
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the law with all its counts, ready for JSON."""
+        return {
+            "form": self.form,
+            "pattern": self.pattern,
+            "left": _combination_dict(self.left),
+            "right": _combination_dict(self.right),
+            "band": {"absolute": self.band.absolute, "relative": self.band.relative},
+            "zero": self.zero,
+            "factor": self.factor,
+            "condition": None if self.condition is None else self.condition.to_dict(),
+            "min_confidence": self.min_confidence,
+            "later_bound": self.later_bound,
+            "counts": [
+                [one.place, one.rows, one.held, one.later_rows, one.later_held, one.apart, one.factor]
+                for one in self.counts
+            ],
+        }
+
+    @staticmethod
+    def from_dict(record: Mapping[str, Any]) -> Law:
+        """Return the law of ``to_dict``.
+
+        Args:
+            record: The fields.
+        """
+        condition = record["condition"]
+        return Law(
+            form=record["form"],
+            pattern=record["pattern"],
+            left=_combination(record["left"]),
+            right=_combination(record["right"]),
+            band=Band(**record["band"]),
+            zero=record["zero"],
+            factor=record["factor"],
+            condition=None if condition is None else Condition.from_dict(condition),
+            min_confidence=record["min_confidence"],
+            later_bound=record["later_bound"],
+            counts=tuple(PlaceCounts(*one) for one in record["counts"]),
+        )
+
+
+def _combination_dict(combination: Combination) -> list[dict[str, Any]]:
+    return [{"sign": sign, **term.to_dict()} for sign, term in combination]
+
+
+def _combination(records: Sequence[Mapping[str, Any]]) -> Combination:
+    return tuple(
+        (int(record["sign"]), Term.from_dict({key: value for key, value in record.items() if key != "sign"}))
+        for record in records
+    )
+
+
+class Fitted(NamedTuple):
+    """A law that was fitted on a sample and not counted yet.
+
+    Args:
+        law: The law, without counts.
+        looseness: The width of its band as a share of the central spread of its parts; smaller is better.
+        places: Number of places of the sample that say something about it.
+    """
+
+    law: Law
+    looseness: float
+    places: int
+
+
+@dataclass(frozen=True, eq=False)
+class Laws(Sequence[Law]):
+    """The laws of a plant, the best first.
+
+    Args:
+        laws: The laws.
+        notes: What was left out and why; one sentence each.
+
+    Examples:
+        >>> Laws(()).to_polars().height
+        0
+        >>> print(Laws(()))
+        no law was found
+    """
+
+    laws: tuple[Law, ...]
+    notes: tuple[str, ...] = ()
+
+    @overload
+    def __getitem__(self, at: int) -> Law: ...
+    @overload
+    def __getitem__(self, at: slice) -> Laws: ...
+    def __getitem__(self, at: int | slice) -> Law | Laws:
+        return Laws(self.laws[at], self.notes) if isinstance(at, slice) else self.laws[at]
+
+    def __len__(self) -> int:
+        return len(self.laws)
+
+    def __iter__(self) -> Iterator[Law]:
+        return iter(self.laws)
+
+    def __str__(self) -> str:
+        lines = [f"{number:>2}. {law.english}" for number, law in enumerate(self.laws, start=1)]
+        return "\n".join(lines) if lines else "no law was found"
+
+    def __repr__(self) -> str:
+        return f"Laws({len(self.laws)})"
+
+    @cached_property
+    def _schema(self) -> dict[str, Any]:
+        return {
+            "law": pl.Int64,
+            "form": pl.String,
+            "pattern": pl.String,
+            "statement": pl.String,
+            "band": pl.Float64,
+            "relative_band": pl.Float64,
+            "factor": pl.Float64,
+            "unit": pl.String,
+            "rows": pl.Int64,
+            "held": pl.Int64,
+            "apart": pl.Int64,
+            "share": pl.Float64,
+            "later_share": pl.Float64,
+            "later_bound": pl.Float64,
+            "places": pl.Int64,
+            "places_held": pl.Int64,
+        }
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return one row per law."""
+        rows = [
+            (
+                number,
+                law.form,
+                law.pattern,
+                law.statement,
+                law.band.absolute,
+                law.band.relative,
+                law.factor,
+                law.unit,
+                law.rows,
+                law.held,
+                law.apart,
+                law.share,
+                law.later_share,
+                law.later_bound,
+                law.places,
+                law.places_held,
+            )
+            for number, law in enumerate(self.laws)
+        ]
+        return pl.DataFrame(rows, schema=self._schema, orient="row")
+
+    def exceptions(self) -> pl.DataFrame:
+        """Return the places that break a law that the others keep: one row per law and place, the lowest share first.
+
+        Columns: ``law`` (its number from 0), ``statement``, ``place``, ``rows``, ``held`` and ``share``.
+        """
+        rows = [
+            (number, law.statement, one.place, one.rows, one.held, one.share)
+            for number, law in enumerate(self.laws)
+            for one in law.exceptions
+        ]
+        schema = {"law": pl.Int64, "statement": pl.String, "place": pl.String}
+        schema |= {"rows": pl.Int64, "held": pl.Int64, "share": pl.Float64}
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all laws with their counts, ready for JSON."""
+        return {"laws": [law.to_dict() for law in self.laws], "notes": list(self.notes)}
+
+    @staticmethod
+    def from_dict(record: Mapping[str, Any]) -> Laws:
+        """Return the laws of ``to_dict``.
+
+        Args:
+            record: The laws and notes.
+        """
+        return Laws(tuple(Law.from_dict(one) for one in record["laws"]), tuple(record["notes"]))
