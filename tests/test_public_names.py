@@ -79,7 +79,7 @@ def check(before):
     for name, value in before.items():
         assert getattr(th, name) is value, f"th.{name} was {value!r} and is {getattr(th, name)!r}"
         if isinstance(value, type(sys)):
-            assert value is sys.modules[f"thence.{name}"] and name in ("datasets", "scoring"), name
+            assert value is sys.modules[value.__name__] and name in ("datasets", "scoring"), name
     for name in [name for name in sys.modules if name.startswith("thence.")]:
         package, _, leaf = name.rpartition(".")
         found = getattr(sys.modules[package], leaf)

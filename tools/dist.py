@@ -28,11 +28,11 @@ ADDED = {"PKG-INFO", ".gitignore"}
 # What users would miss first.
 NEEDED = {
     "thence/py.typed",
-    "thence/reports/static/report.css",
-    "thence/reports/static/report.js",
-    "thence/explorer/static/explorer.css",
-    "thence/explorer/static/explorer.js",
-    "thence/explorer/static/index.html",
+    "thence/show/reports/static/report.css",
+    "thence/show/reports/static/report.js",
+    "thence/show/explorer/static/explorer.css",
+    "thence/show/explorer/static/explorer.js",
+    "thence/show/explorer/static/index.html",
 }
 METADATA = {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"}
 

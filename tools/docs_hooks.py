@@ -1,4 +1,4 @@
-"""Hooks of mkdocs: the output below each code block that was run, and drawings that follow the colours of the page.
+"""Hooks of mkdocs: outputs below code blocks that were run, the list of modules, and drawings in the page's colours.
 
 Outputs are stored by ``make docs-outputs``. Comments that tell the tests how to run a block, and those that say where a
 number comes from (``findings.py``), are left out of the site.
@@ -6,6 +6,7 @@ number comes from (``findings.py``), are left out of the site.
 
 from __future__ import annotations
 
+import ast
 import html
 import re
 from pathlib import Path
@@ -24,6 +25,7 @@ def on_page_markdown(markdown: str, *, page: Any, **_: object) -> str:
     """Put outputs below the blocks of a page, drop the comments before them, and rank guides first in the search."""
     if page.file.src_uri.startswith(("decisions/", "results/")):
         page.meta.setdefault("search", {"boost": 0.05})
+    markdown = markdown.replace("<!-- modules -->", module_tables() if "<!-- modules -->" in markdown else "")
     return with_plain_pipes(SOURCE.sub("", with_outputs(markdown, page=f"docs/{page.file.src_uri}")))
 
 
@@ -38,6 +40,20 @@ def on_post_page(output: str, **_: object) -> str:
     """Give the search dialog of the theme a name for screen readers."""
     return output.replace(
         'data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"'
+    )
+
+
+def module_tables() -> str:
+    """Every module of the package with the first line of its docstring, a table for each folder."""
+    source = ROOT / "src" / "thence"
+    folders: dict[str, list[str]] = {}
+    for path in sorted(source.rglob("*.py"), key=lambda path: (path.parent, path.name)):
+        docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        row = f"| `{path.relative_to(source).as_posix()}` | {docstring.partition(chr(10))[0]} |"
+        folders.setdefault(path.parent.relative_to(source).as_posix(), []).append(row)
+    return "\n\n".join(
+        "\n".join([f"### `{'thence' if name == '.' else name}/`", "", "| module | job |", "|---|---|", *rows])
+        for name, rows in folders.items()
     )
 
 

@@ -43,9 +43,7 @@ DATASET = NamedDataset("plant", "a plant", "files", load, (FILES,))
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Publisher]:
     """A mirror of an institution, and a data set of another package whose publisher does not answer."""
     (tmp_path / "site").mkdir()
-    add_distribution(
-        tmp_path / "site", "thence_garden", PLANT, {"thence.data.datasets": {"plant": "thence_garden:DATASET"}}
-    )
+    add_distribution(tmp_path / "site", "thence_garden", PLANT, {"thence.datasets": {"plant": "thence_garden:DATASET"}})
     monkeypatch.syspath_prepend(tmp_path / "site")
     monkeypatch.chdir(tmp_path / "site")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")

@@ -38,7 +38,7 @@ def test_the_environment_comes_first(complete: Path, monkeypatch: pytest.MonkeyP
 
 def test_only_a_checkout_has_a_neighbour(complete: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An installed package searched beside its environment, and any program beside its current folder."""
-    module = tmp_path / "project" / "src" / "thence" / "datasets" / "folders.py"
+    module = tmp_path / "project" / "src" / "thence" / "lab" / "datasets" / "folders.py"
     (tmp_path / "shared").mkdir()
     complete.parent.rename(tmp_path / "shared" / "data")
     monkeypatch.setattr(folders, "__file__", str(module))

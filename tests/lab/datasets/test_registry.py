@@ -83,7 +83,7 @@ def test_another_package_adds_a_data_set(tmp_path: Path, monkeypatch: pytest.Mon
         tmp_path,
         "thence_plant",
         PLUGIN,
-        {"thence.data.datasets": {"plant": "thence_plant:DATASET", "wrong": "thence_plant:WRONG"}},
+        {"thence.datasets": {"plant": "thence_plant:DATASET", "wrong": "thence_plant:WRONG"}},
     )
     monkeypatch.syspath_prepend(tmp_path)
     assert datasets.names()[-2:] == ("plant", "wrong")

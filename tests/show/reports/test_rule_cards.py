@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import thence as th
 from tests.helpers.networks import network
 from tests.show.reports.worlds import HOSTILE, world
+from thence.language.english import format_test
 from thence.language.items import Item
 from thence.runs.run import Run
 from thence.search.refine.exceptions import exceptions
@@ -157,7 +158,7 @@ def test_bands_are_on_the_scale_of_the_sensor(pipes: Run) -> None:
                     (trace, band)
                     for trace in card["traces"]
                     for band in trace["bands"]
-                    if band["side"] == side and band["text"].startswith(th.rules.english.format_test(item))
+                    if band["side"] == side and band["text"].startswith(format_test(item))
                 ]
                 codes = np.broadcast_to(column.codes[column.series[embedding]], (block.n_frames,))
                 held = np.isin(codes, column.codes_of(item))

@@ -1,5 +1,4 @@
-"""The shape of the explorer's answers under ``/api``; the rules, cards and drawings are those of
-``thence.show.reports``.
+"""The shape of the explorer's answers under ``/api``; rules, cards and drawings are those of the report.
 
 Times are whole milliseconds since 1970 in UTC, missing numbers are ``None``. Holds no code.
 """
