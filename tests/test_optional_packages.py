@@ -226,7 +226,7 @@ for name in th.__all__:
     getattr(th, name)
 rules = th.mine(th.datasets.load("toy"), windows="1h", bins=3, laws=False, controls=False, progress="off").rules
 with tempfile.TemporaryDirectory() as folder:
-    for suffix in ("json", "parquet", "csv", "md", "pmml", "rq", "ttl"):
+    for suffix in ("json", "parquet", "csv", "md", "rq", "ttl"):
         th.write_rules(rules, pathlib.Path(folder) / f"rules.{{suffix}}")
 print(rules, rules.to_polars(), rules._repr_html_()[:1])
 """

@@ -117,7 +117,7 @@ def test_a_folder_that_is_no_run_or_has_damaged_reviews(run: Path, tmp_path: Pat
     assert not (tmp_path / "a.csv").exists()
 
 
-@pytest.mark.parametrize("suffix", ["json", "parquet", "csv", "md", "pmml", "rq", "ttl"])
+@pytest.mark.parametrize("suffix", ["json", "parquet", "csv", "md", "rq", "ttl"])
 def test_every_export_leaves_out_what_was_rejected(suffix: str, toy: Run, tmp_path: Path) -> None:
     path = toy.save(tmp_path / "run").path or tmp_path
     succeed("review", path, "--reject", "1", "--accept", "2", "--note", "a | b, <c>", "--quiet")
@@ -125,7 +125,7 @@ def test_every_export_leaves_out_what_was_rejected(suffix: str, toy: Run, tmp_pa
     told = json.loads(succeed("export", path, "--to", target, "--json"))
     assert (told["rules"], told["left_out"]) == (len(toy.rules) - 1, 1)
     assert "1 rule is left out, rejected" in succeed("export", path, "--to", target)
-    if suffix in ("json", "parquet", "pmml"):
+    if suffix in ("json", "parquet"):
         back = th.read_rules(target)
         assert back.extras["review"].tolist()[:2] == ["accepted", ""]
         assert back.extras["review_note"].tolist()[:2] == ["a | b, <c>", ""]

@@ -384,7 +384,6 @@ BY_SUFFIX: dict[str, tuple[Mutation, ...]] = {
     ),
     "graphml": XML,
     "rdf": XML,
-    "pmml": XML,
     "ttl": (
         *(damage, lines, recode, deep(b"[ <http://x/p> ", b"]"), deep(b"( ", b")")),
         *[

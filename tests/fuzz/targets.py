@@ -405,7 +405,7 @@ TARGETS: dict[str, Target] = {
     ),
     "configuration": Target(500, lambda: _plain(job__toml=samples.CONFIGURATION), _read_configuration),
     "rules": Target(
-        500, lambda: [{f"r.{suffix}": samples.rules_in(suffix)} for suffix in ("json", "parquet", "pmml")], _read_rules
+        500, lambda: [{f"r.{suffix}": samples.rules_in(suffix)} for suffix in ("json", "parquet")], _read_rules
     ),
     "run": Target(300, _run_seeds, _read_run),
     "table": Target(

@@ -122,7 +122,7 @@ def test_a_run_of_a_frame_is_written_and_read(tmp_path: Path) -> None:
     again = th.load_run(tmp_path / "run")
     assert again.config.input.target == "Class"
     assert again.rules.predict(FRAME).tolist() == run.rules.predict(FRAME).tolist()
-    for suffix in ("json", "parquet", "pmml"):
+    for suffix in ("json", "parquet"):
         path = th.write_rules(run.rules, tmp_path / f"rules.{suffix}")
         assert th.read_rules(path).predict(FRAME).tolist() == run.rules.predict(FRAME).tolist()
 

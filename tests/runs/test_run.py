@@ -138,10 +138,10 @@ def test_a_model_travels_with_the_run(run: Run, tmp_path: Path) -> None:
 
 
 def test_further_files_are_written_into_the_run(run: Run, tmp_path: Path) -> None:
-    config = replace(run.config, output=replace(run.config.output, also=("rules.md", "all.pmml")))
+    config = replace(run.config, output=replace(run.config.output, also=("rules.md", "all.json")))
     replace(run, config=config).save(tmp_path / "a")
     assert (tmp_path / "a" / "rules.md").read_text(encoding="utf-8").startswith("# Rules")
-    assert len(th.read_rules(tmp_path / "a" / "all.pmml")) == len(run.rules)
+    assert len(th.read_rules(tmp_path / "a" / "all.json")) == len(run.rules)
 
 
 @pytest.mark.parametrize("missing", ["summary.json", "rules.parquet", "rules.json", "config.toml", "provenance.json"])

@@ -67,7 +67,6 @@ def hostile_files(address: str) -> dict[str, str]:
         "entity.graphml": f'<!DOCTYPE g SYSTEM "{address}/g.dtd" [<!ENTITY e SYSTEM "{address}/e">]>'
         f'<graphml xmlns="{address}/ns" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" '
         f'xsi:schemaLocation="{address}/ns {address}/ns.xsd"><graph><node id="a">&e;</node></graph></graphml>',
-        "entity.pmml": f'<?xml version="1.0"?><!DOCTYPE PMML SYSTEM "{address}/p.dtd"><PMML/>',
         "remote.json": json.dumps({"nodes": [{"id": address, "properties": {"see": address}}], "edges": []}),
         "remote.csv": f"time,{address}\n2024-01-01,1\n2024-01-02,2\n",
     }

@@ -35,7 +35,7 @@ def export(
     selection: Selection,
     format: Annotated[
         str | None,
-        typer.Option(help="json, parquet, csv, markdown, pmml, sparql, shacl, or a format of another package."),
+        typer.Option(help="json, parquet, csv, markdown, sparql, shacl, or a format of another package."),
     ] = None,
     option: Annotated[
         list[str] | None, typer.Option(help="Option of the format as key=value; may be repeated.")

@@ -436,7 +436,7 @@ class OutputConfig:
     Args:
         path: The run folder.
         force: Replace a run that already exists there.
-        also: Further files to write into the run folder, such as ``rules.md`` or ``rules.pmml``.
+        also: Further files to write into the run folder, such as ``rules.md`` or ``rules.csv``.
         report: Whether to write ``report.html`` and ``report.json`` into the run folder.
     """
 

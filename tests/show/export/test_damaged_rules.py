@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
@@ -159,34 +158,3 @@ def test_parquet_with_a_part_missing_or_of_another_kind(tmp_path: Path) -> None:
                 pq.write_table(changed, path)
                 refused += require_equal_or_refused(path, rules, (name, other))
     assert refused > 100
-
-
-def damaged_xml(content: bytes) -> Iterator[tuple[str, bytes]]:
-    """The document without one of its elements or attributes, or with another value of one, with the place."""
-    size = len(list(ET.fromstring(content).iter()))
-    for number in range(size):
-        names = [None, *list(ET.fromstring(content).iter())[number].keys()]
-        for name, value in [(name, value) for name in names for value in (None, "null", '{"a": {}}', "99")]:
-            root = ET.fromstring(content)
-            element = list(root.iter())[number]
-            if name is not None and value is None:
-                del element.attrib[name]
-            elif name is not None and element.attrib["name" if "extender" in element.attrib else name] != "about":
-                element.attrib[name] = str(value)
-            elif name is None and value is None and number:
-                next(parent for parent in root.iter() if element in list(parent)).remove(element)
-            yield f"{element.tag} {number}, {name} = {value}", ET.tostring(root)
-
-
-def test_pmml_with_a_part_missing_or_of_another_kind(tmp_path: Path) -> None:
-    """Regression: a rule without ``extras`` moved those of all later rules to the rule before, and then failed."""
-    rules = few()
-    path = th.write_rules(rules, tmp_path / "rules.pmml")
-    original, refused = path.read_bytes(), 0
-    for where, content in damaged_xml(original):
-        path.write_bytes(content)
-        refused += require_equal_or_refused(path, rules, where)
-    assert refused > 200
-    path.write_bytes(original.replace(b'name="extras"', b'name="other"', 1))
-    with pytest.raises(InputError, match="rule 2: 'extras' has other columns"):
-        th.read_rules(path)

@@ -1,11 +1,10 @@
-"""JSON, Parquet and PMML give back the same rules, counts and facts."""
+"""JSON and Parquet give back the same rules, counts and facts."""
 
 from __future__ import annotations
 
 import json
 import math
 import tempfile
-import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
@@ -93,45 +92,6 @@ def test_parquet_is_a_plain_frame_for_others(tmp_path: Path) -> None:
     assert frame["pattern"].null_count() == 6
 
 
-def test_pmml_is_a_valid_association_model(tmp_path: Path) -> None:
-    root = ET.parse(write_rules(varied(), tmp_path / "rules.pmml")).getroot()
-    space = "{http://www.dmg.org/PMML-4_4}"
-    assert (root.tag, root.get("version")) == (f"{space}PMML", "4.4")
-    assert [child.tag for child in root] == [
-        f"{space}{name}" for name in ("Header", "DataDictionary", "AssociationModel")
-    ]
-    model = root.find(f"{space}AssociationModel")
-    assert model is not None
-    found = {name: model.findall(f"{space}{name}") for name in ("Item", "Itemset", "AssociationRule")}
-    for name, attribute in (
-        ("Item", "numberOfItems"),
-        ("Itemset", "numberOfItemsets"),
-        ("AssociationRule", "numberOfRules"),
-    ):
-        assert int(model.attrib[attribute]) == len(found[name])
-    items = {item.attrib["id"]: item.attrib["value"] for item in found["Item"]}
-    itemsets = {
-        itemset.attrib["id"]: {items[ref.attrib["itemRef"]] for ref in itemset.findall(f"{space}ItemRef")}
-        for itemset in found["Itemset"]
-    }
-    first = found["AssociationRule"][0]
-    assert itemsets[first.attrib["antecedent"]] == {str(item) for item in varied().rule(0).antecedent}
-    assert itemsets[first.attrib["consequent"]] == {str(varied().rule(0).consequent)}
-    assert float(first.attrib["support"]) == 0.09
-    assert float(first.attrib["lift"]) == varied().measure("lift")[0]
-    # The order that the schema prescribes.
-    kinds = [child.tag.removeprefix(space) for child in model]
-    order = ["Extension", "MiningSchema", "Item", "Itemset", "AssociationRule"]
-    assert kinds == sorted(kinds, key=order.index)
-
-
-def test_pmml_of_others_is_refused_for_want_of_counts(tmp_path: Path) -> None:
-    path = write_rules(varied(), tmp_path / "rules.pmml")
-    path.write_text(path.read_text(encoding="utf-8").replace('extender="thence"', 'extender="other"'), encoding="utf-8")
-    with pytest.raises(InputError, match="rule 1: no counts"):
-        read_rules(path)
-
-
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -139,8 +99,6 @@ def test_pmml_of_others_is_refused_for_want_of_counts(tmp_path: Path) -> None:
         ("rules.json", '{"rules": []}', "not a rules file written by Thence"),
         ("rules.json", '{"format": "thence rules", "version": 99}', "update Thence"),
         ("rules.parquet", "PAR0", "not a readable Parquet file"),
-        ("rules.pmml", "<PMML", "not valid XML"),
-        ("rules.pmml", "<PMML/>", "no PMML 4.4 AssociationModel"),
     ],
 )
 def test_foreign_files_are_refused_by_name(name: str, content: str, message: str, tmp_path: Path) -> None:
@@ -197,16 +155,13 @@ def test_a_failed_export_leaves_the_old_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("rules.pmml", '<?xml version="1.0" encoding="no-such"?><PMML/>'),
-        ("rules.pmml", '<!DOCTYPE a [<!ENTITY b "ha"><!ENTITY c "&b;&b;">]><PMML>&c;</PMML>'),
-        ("rules.pmml", "<a>" * 100_000),
         ("rules.json", "[" * 100_000),
         ("rules.json", '{"format": "thence rules", "version": ' + "9" * 5_000 + "}"),
         ("x" * 5_000 + ".json", None),
     ],
 )
 def test_hostile_files_of_rules_are_refused(name: str, content: str | None, tmp_path: Path) -> None:
-    """They ended in LookupError, RecursionError, ValueError and OSError."""
+    """They ended in RecursionError, ValueError and OSError."""
     path = tmp_path / name
     if content is not None:
         path.write_text(content, encoding="utf-8")
@@ -220,7 +175,7 @@ def test_ranges_as_earlier_versions_wrote_them_are_read(tmp_path: Path, monkeypa
     above = Item.among(Feature("a"), Interval(math.nextafter(0.0, 1.0), 2.89))
     rule = Rule((above,), Item.is_(Feature("b"), "on"))
     rules = RuleSet.from_rules([rule], Counts.from_matrix([[10, 4, 5, 3]]))
-    for suffix in ("json", "parquet", "pmml"):
+    for suffix in ("json", "parquet"):
         with monkeypatch.context() as earlier:
             earlier.setattr(Interval, "__str__", lambda one: f"[{one.low!r}, {one.high!r})")
             assert "5e-324" in str(above)

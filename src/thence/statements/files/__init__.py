@@ -1,6 +1,6 @@
 """Write rules to files and read them back; the format follows from the suffix of the file or from its name.
 
-JSON, Parquet and PMML can be read back without loss. CSV and Markdown are for people, SPARQL and SHACL for graph
+JSON and Parquet can be read back without loss. CSV and Markdown are for people, SPARQL and SHACL for graph
 stores. An exporter receives a rule set and a path; it must not depend on tables, miners or runs.
 
 A new format is one module that defines a ``Format`` (see ``thence.statements.files.format``) and one line in
@@ -34,7 +34,6 @@ FORMATS = Registry(
         "parquet": "thence.statements.files.rules_parquet:FORMAT",
         "csv": "thence.show.export.tables:CSV",
         "markdown": "thence.show.export.tables:MARKDOWN",
-        "pmml": "thence.show.export.pmml:FORMAT",
         "sparql": "thence.show.export.sparql:FORMAT",
         "shacl": "thence.show.export.shacl:FORMAT",
     },
@@ -59,8 +58,8 @@ def find_format(path: str | Path, name: str | None = None) -> Format:
         ConfigError: If no format has this name, or this suffix.
 
     Examples:
-        >>> find_format("rules.pmml").name, find_format("rules.txt", "csv").name
-        ('pmml', 'csv')
+        >>> find_format("rules.md").name, find_format("rules.txt", "csv").name
+        ('markdown', 'csv')
     """
     if name is not None:
         return FORMATS.load(name.lower())
@@ -81,8 +80,8 @@ def write_rules(rules: RuleSet, path: str | Path, *, format: str | None = None, 
     Args:
         rules: The rules to write.
         path: The file to write.
-        format: ``"json"``, ``"parquet"``, ``"csv"``, ``"markdown"``, ``"pmml"``, ``"sparql"``, ``"shacl"``, or the
-            name of an installed format; by default the suffix of ``path`` decides.
+        format: ``"json"``, ``"parquet"``, ``"csv"``, ``"markdown"``, ``"sparql"``, ``"shacl"``, or the name of
+            an installed format; by default the suffix of ``path`` decides.
         **options: Options of the format, such as ``english=False`` or ``limit=20``.
 
     Returns:
@@ -106,7 +105,7 @@ def write_rules(rules: RuleSet, path: str | Path, *, format: str | None = None, 
 
 
 def read_rules(path: str | Path, *, format: str | None = None) -> RuleSet:
-    """Read rules that ``write_rules`` wrote as JSON, Parquet or PMML.
+    """Read rules that ``write_rules`` wrote as JSON or Parquet.
 
     Args:
         path: The file to read.
@@ -122,7 +121,7 @@ def read_rules(path: str | Path, *, format: str | None = None) -> RuleSet:
     Examples:
         >>> read_rules("rules.csv")
         Traceback (most recent call last):
-        thence.errors.ConfigError: rules.csv: rules cannot be read from csv (use json, parquet or pmml)
+        thence.errors.ConfigError: rules.csv: rules cannot be read from csv (use json or parquet)
     """
     chosen = find_format(path, format)
     if chosen.read is None:

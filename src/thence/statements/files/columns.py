@@ -6,8 +6,7 @@ files. Nothing here writes a file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import NoneType
@@ -16,13 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thence.errors import ThenceError, quote
 from thence.language.item_text import parse_item
 from thence.language.items import Item, Role
 from thence.statements.rules.measures import Counts
 from thence.statements.rules.ruleset import COUNT_FIELDS, RuleSet
 
-__all__ = ["Columns", "counts_from", "extra_column", "item_from", "reading", "require_places", "told_from"]
+__all__ = ["Columns", "counts_from", "facts_and_notes", "item_from", "require_places"]
 
 Indices = npt.NDArray[np.int32]
 
@@ -94,27 +92,6 @@ class Columns:
             yield self.rules.rule(rule).english
 
 
-@contextmanager
-def reading(part: Callable[[], str]) -> Iterator[None]:
-    """Turn whatever is wrong within a block into a ``ValueError`` that says in which part of the file it is.
-
-    Args:
-        part: Returns the part that is being read, such as ``rule 7``.
-
-    Examples:
-        >>> with reading(lambda: "rule 7"):
-        ...     {}["antecedent"]
-        Traceback (most recent call last):
-        ValueError: rule 7: 'antecedent' is missing
-    """
-    try:
-        yield
-    except KeyError as error:
-        raise ValueError(f"{part()}: {quote(error.args[0])} is missing") from error
-    except (ThenceError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
-        raise ValueError(f"{part()}: {error}") from error
-
-
 def item_from(record: Mapping[str, Any], *, text: str | None = None) -> Item:
     """An item of a file of rules; raise ``ValueError`` if it is not the one that its text names."""
     item = Item.from_dict(dict(record))
@@ -123,32 +100,6 @@ def item_from(record: Mapping[str, Any], *, text: str | None = None) -> Item:
     if (named != str(item) or item.feature.where) and parse_item(named) != item:
         raise ValueError("the item is not the one that its text names")
     return item
-
-
-def extra_column(name: str, values: Sequence[Any]) -> npt.NDArray[Any]:
-    """A column from the values of a file of rules: of numbers, of strings or of booleans; null is a missing value.
-
-    Raises:
-        ValueError: If there is any other value, or values of several kinds.
-
-    Examples:
-        >>> extra_column("places", [1, 2]).dtype.kind, extra_column("where", ["a", None]).tolist()
-        ('i', ['a', None])
-    """
-    for r, value in enumerate(values):
-        if not isinstance(value, (bool, int, float, str, NoneType)):
-            raise ValueError(f"rule {r + 1}: '{name}' must be a number, a string or a boolean, got {quote(value)}")
-    kinds = {_kind(value) for value in values} - {NoneType}
-    if len(kinds) > 1:
-        raise ValueError(f"the column '{name}' has values of several kinds")
-    if kinds <= {float}:
-        whole = all(isinstance(value, int) for value in values)
-        return np.array([np.nan if v is None else v for v in values], dtype=np.int64 if whole else np.float64)
-    return np.array(values)
-
-
-def _kind(value: object) -> type:
-    return float if isinstance(value, (int, float)) and not isinstance(value, bool) else type(value)
 
 
 def require_places(rules: RuleSet) -> RuleSet:
@@ -161,8 +112,8 @@ def require_places(rules: RuleSet) -> RuleSet:
     return rules
 
 
-def told_from(record: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Facts and notes of a file of rules; raise ``ValueError`` if they are not a table and a list of texts."""
+def facts_and_notes(record: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Facts and notes of a file of rules; raise ``ValueError`` if they are not a table and a list of strings."""
     facts, notes = record["facts"], record["notes"]
     if not isinstance(facts, dict):
         raise ValueError("'facts' must be a table")
@@ -173,7 +124,7 @@ def told_from(record: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...
         if not isinstance(facts.get(name, kind()), kind):
             raise ValueError(f"the fact '{name}' has a wrong type")
     if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
-        raise ValueError("'notes' must be a list of texts")
+        raise ValueError("'notes' must be a list of strings")
     return facts, tuple(notes)
 
 

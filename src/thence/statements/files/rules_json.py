@@ -8,23 +8,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from thence._base.settings.documents import parse_json, read_text
-from thence.errors import InputError, quote
-from thence.statements.files.columns import (
-    Columns,
-    counts_from,
-    extra_column,
-    item_from,
-    reading,
-    require_places,
-    told_from,
-)
+from thence.errors import InputError, ThenceError, quote
+from thence.statements.files.columns import Columns, counts_from, facts_and_notes, item_from, require_places
 from thence.statements.files.format import Format
 from thence.statements.rules.ruleset import COUNT_FIELDS, RuleSet
 
@@ -132,7 +127,7 @@ def read(path: Path) -> RuleSet:
         raise ValueError("'patterns' must have a string for each pattern")
     items = []
     for text, record in data["items"].items():
-        with reading(lambda text=text: f"item {quote(text)}"):  # type: ignore[misc]
+        with _reading(lambda text=text: f"item {quote(text)}"):  # type: ignore[misc]
             items.append(item_from(record, text=text))
     numbers = {text: at for at, text in enumerate(data["items"])}
     order = {text: at for at, text in enumerate(patterns)} | {"": -1}
@@ -140,7 +135,7 @@ def read(path: Path) -> RuleSet:
     antecedents = np.full((len(listed), max(width, 1)), -1, np.int32)
     consequents, pattern_of = np.empty(len(listed), np.int32), np.empty(len(listed), np.int32)
     r = 0
-    with reading(lambda: f"rule {r + 1}"):
+    with _reading(lambda: f"rule {r + 1}"):
         for r, rule in enumerate(listed):
             antecedents[r, : len(rule["antecedent"])] = [numbers[text] for text in rule["antecedent"]]
             consequents[r] = numbers[rule["consequent"]]
@@ -155,10 +150,57 @@ def read(path: Path) -> RuleSet:
         counts_from(counts),
         tuple(patterns.items()),
         pattern_of if patterns else None,
-        {name: extra_column(name, [rule["extras"][name] for rule in listed]) for name in extras},
-        *told_from(data),
+        {name: _extra_column(name, [rule["extras"][name] for rule in listed]) for name in extras},
+        *facts_and_notes(data),
     )
     return require_places(rules)
+
+
+@contextmanager
+def _reading(part: Callable[[], str]) -> Iterator[None]:
+    """Turn whatever is wrong within a block into a ``ValueError`` that says in which part of the file it is.
+
+    Args:
+        part: Returns the part that is being read, such as ``rule 7``.
+
+    Examples:
+        >>> with _reading(lambda: "rule 7"):
+        ...     {}["antecedent"]
+        Traceback (most recent call last):
+        ValueError: rule 7: 'antecedent' is missing
+    """
+    try:
+        yield
+    except KeyError as error:
+        raise ValueError(f"{part()}: {quote(error.args[0])} is missing") from error
+    except (ThenceError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+        raise ValueError(f"{part()}: {error}") from error
+
+
+def _extra_column(name: str, values: Sequence[Any]) -> npt.NDArray[Any]:
+    """A column from the values of a file of rules: of numbers, of strings or of booleans; null is a missing value.
+
+    Raises:
+        ValueError: If there is any other value, or values of several kinds.
+
+    Examples:
+        >>> _extra_column("places", [1, 2]).dtype.kind, _extra_column("where", ["a", None]).tolist()
+        ('i', ['a', None])
+    """
+    for r, value in enumerate(values):
+        if not isinstance(value, (bool, int, float, str, NoneType)):
+            raise ValueError(f"rule {r + 1}: '{name}' must be a number, a string or a boolean, got {quote(value)}")
+    kinds = {_kind(value) for value in values} - {NoneType}
+    if len(kinds) > 1:
+        raise ValueError(f"the column '{name}' has values of several kinds")
+    if kinds <= {float}:
+        whole = all(isinstance(value, int) for value in values)
+        return np.array([np.nan if v is None else v for v in values], dtype=np.int64 if whole else np.float64)
+    return np.array(values)
+
+
+def _kind(value: object) -> type:
+    return float if isinstance(value, (int, float)) and not isinstance(value, bool) else type(value)
 
 
 FORMAT = Format("json", (".json",), "complete and exact, for programs", write, read)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from thence.errors import InputError, quote
 from thence.language.item_text import parse_item
 from thence.language.items import Item
-from thence.statements.files.columns import Columns, counts_from, item_from, require_places, told_from
+from thence.statements.files.columns import Columns, counts_from, facts_and_notes, item_from, require_places
 from thence.statements.files.format import Format
 from thence.statements.rules.measures import MEASURES
 from thence.statements.rules.ruleset import COUNT_FIELDS, RuleSet
@@ -143,7 +143,7 @@ def read(path: Path) -> RuleSet:
         patterns,
         _positions(table["pattern"], order) if patterns else None,
         {name: _extra_column(table[name]) for name in about["extras"]},
-        *told_from(about),
+        *facts_and_notes(about),
     )
     return require_places(rules)
 
