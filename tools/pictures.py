@@ -66,7 +66,7 @@ def take_explorer(browser: Any, run: Path, target: Path, *, dark: bool) -> None:
             viewport={"width": 1360, "height": 850}, color_scheme="dark" if dark else "light", reduced_motion="reduce"
         )
         page.goto(explorer.address + PLACES[run.name].format(rule=f"rule={rule}"))
-        page.locator(".constraint-button:not([disabled])").wait_for(timeout=120_000)
+        page.locator('.explorer[data-state="ready"]').wait_for(timeout=120_000)
         graph = "tab=graph" in PLACES[run.name]
         page.locator(".graph-about" if graph else ".evidence .card").wait_for(timeout=60_000)
         page.wait_for_timeout(1500)

@@ -375,24 +375,6 @@ export interface Facet {
   more: number;
 }
 
-export interface Job {
-  id: string;
-  state: "running" | "done" | "failed" | "cancelled";
-  stage: string;
-  share: number | null;
-  message: string;
-  run: number | null;
-}
-
-export interface MineRequest {
-  antecedent?: Side;
-  consequent?: Side;
-  min_support?: number;
-  min_confidence?: number;
-  max_antecedents?: number;
-  most?: number;
-}
-
 export interface Monitor {
   id: number;
   name: string;
@@ -418,8 +400,6 @@ export interface Outline {
   laws: LawRow[];
   controls: ControlRow[];
   mining: Mining;
-  kinds: string[];
-  classes: string[];
   notes: string[];
 }
 
@@ -472,11 +452,6 @@ export interface Runs {
   monitors: Monitor[];
 }
 
-export interface Saved {
-  run: number;
-  name: string;
-}
-
 export interface Scatter {
   total: number;
   ids: number[];
@@ -489,11 +464,4 @@ export interface SeriesPage {
   start: number;
   end: number;
   series: Envelope[];
-}
-
-export interface Side {
-  kinds?: string[];
-  classes?: string[];
-  features?: string[];
-  without?: string[];
 }

@@ -88,7 +88,7 @@ def overflow(page: Any) -> int:
 
 def wait_ready(page: Any) -> None:
     """Wait until the readings behind the run are read."""
-    page.locator(".constraint-button:not([disabled])").wait_for()
+    page.locator('.explorer[data-state="ready"]').wait_for()
 
 
 def test_opens_searches_and_filters(site: Site) -> None:
@@ -246,39 +246,6 @@ def test_compares_two_runs(site: Site) -> None:
     page.locator(".subject .kicker", has_text="of many").wait_for()
 
 
-def test_a_constraint_is_tried(site: Site) -> None:
-    page = site.open()
-    number_of(page)
-    wait_ready(page)
-    page.get_by_role("button", name="Try a constraint").click()
-    chips = page.get_by_role("group", name="Quantities of the conclusion")
-    chips.get_by_role("button", name="flow").click()
-    assert chips.get_by_role("button", name="only flow").get_attribute("aria-pressed") == "true"
-    page.get_by_label("Minimum confidence").fill("0.9")
-    page.get_by_role("button", name="Mine again").click()
-    page.locator(".job").wait_for()
-    page.locator(".job.done, .job.failed, .job.cancelled").wait_for(timeout=30_000)
-    assert "Mined again" in page.locator(".job").inner_text()
-    page.locator(".parts").wait_for()
-    assert "view=compare" in page.url
-    page.get_by_role("button", name="Explore").click()
-    number_of(page)
-    assert set(page.locator(".facet", has_text="concludes about").locator(".choice-name").all_inner_texts()) == {"flow"}
-    page.get_by_role("button", name="Save run").click()
-    page.get_by_role("button", name="Save run").wait_for(state="detached")
-
-
-def test_an_impossible_constraint_is_explained(site: Site) -> None:
-    page = site.open(ignore_errors=("422", "400"))
-    wait_ready(page)
-    page.get_by_role("button", name="Try a constraint").click()
-    page.get_by_label("Minimum support").evaluate("field => { field.removeAttribute('max'); }")
-    page.get_by_label("Minimum support").fill("7")
-    page.get_by_role("button", name="Mine again").click()
-    page.locator(".job.failed").wait_for(timeout=20_000)
-    assert "min_support" in page.locator(".job.failed").inner_text()
-
-
 def test_alerts_come_in_live(site: Site) -> None:
     page = site.open("#view=live&tab=graph")
     page.get_by_text("Watching").wait_for()
@@ -407,7 +374,7 @@ def test_accessible(site: Site, check_access: Callable[[Any], None], *, dark: bo
         return
     page.get_by_role("tab", name="Details").click()
     check_access(page)
-    page.get_by_role("button", name="Try a constraint").click()
+    page.get_by_role("button", name="Export").click()
     check_access(page)
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Compare").click()

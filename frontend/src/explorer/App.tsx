@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ThemeToggle } from "../components/ThemeToggle";
 import { moment, plural, whole } from "../format";
-import type { Alert, Card, Comparison, Drawing, Job, MineRequest, NodeDetail, Outline, Places, Review, RulePage, RuleRow, RunEntry, Runs } from "../types";
+import type { Alert, Card, Comparison, Drawing, NodeDetail, Outline, Places, Review, RulePage, RuleRow, RunEntry, Runs } from "../types";
 import { problemOf, useAnswer } from "./answers";
 import type { Answer } from "./answers";
 import { api } from "./api";
@@ -11,18 +11,16 @@ import type { ProblemError } from "./api";
 import { useThemeName } from "./colours";
 import { CompareChooser, CompareList } from "./Compare";
 import type { Part } from "./Compare";
-import { ConstraintDialog } from "./Constraint";
 import { ControlDetails, LawDetails, RuleDetails } from "./Details";
 import { Evidence, WorthKnowing } from "./Evidence";
 import { Controls, Laws } from "./Facts";
 import { Filters } from "./Filters";
 import { GraphView } from "./GraphView";
 import { ExportDialog, KeysDialog } from "./Help";
-import { JobBar, useJob } from "./Jobs";
 import { useKeys } from "./keyboard";
 import { AlertDetail, AlertList, Monitors, useAlerts } from "./Live";
 import { emptyQuery, narrowings, usePlace } from "./location";
-import type { FacetName, ListName, Pane, Query, Subject, Tab, View } from "./location";
+import type { ListName, Pane, Query, Subject, Tab, View } from "./location";
 import { NodePanel } from "./NodePanel";
 import { Overview } from "./Overview";
 import { Nothing, ProblemNote, Waiting } from "./notes";
@@ -33,16 +31,13 @@ import type { Reviewable } from "./reviews";
 import { perPage, Rules } from "./Rules";
 import { Tabs } from "./Tabs";
 
-type Open = "keys" | "export" | "constraint" | null;
+type Open = "keys" | "export" | null;
 
 const tabNames: readonly (readonly [Tab, string])[] = [
   ["evidence", "Evidence"],
   ["graph", "Graph"],
   ["details", "Details"],
 ];
-
-/** Names, unless there are none. */
-const named = (names: string[] | undefined): string[] | undefined => (names && names.length > 0 ? names : undefined);
 
 /** The runs that are open; asked for again while the readings of one are still being read. */
 function useRuns(): { runs: Runs | null; problem: ProblemError | null; refresh: (quiet?: boolean) => Promise<void> } {
@@ -106,8 +101,6 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
   const [selected, setSelected] = useState<ReadonlySet<number>>(new Set());
   const [part, setPart] = useState<Part>("gained");
   const [alert, setAlert] = useState<Alert | null>(null);
-  const [job, setJob] = useState<Job | null>(null);
-  const [jobProblem, setJobProblem] = useState<ProblemError | null>(null);
   const searchField = useRef<HTMLInputElement>(null);
   const listPane = useRef<HTMLElement>(null);
   // A rule that only the other run has is looked at there.
@@ -296,25 +289,10 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
     },
   });
 
-  const running = useJob(job, (ended) => {
-    if (ended.state !== "done" || ended.run === null) return;
-    const made = ended.run;
-    void refresh().then(() => {
-      setPart("gained");
-      go({ run: made, view: "compare", against: run.id, subject: null, node: null, query: emptyQuery, page: 0, pane: "list" });
-    });
-  });
-  const mine = (request: MineRequest): void => {
-    setOpen(null);
-    setJobProblem(null);
-    api.mine(run.id, request).then(setJob, (error: unknown) => setJobProblem(problemOf(error)));
-  };
-
-  const choices = (name: FacetName): string[] => page.value?.facets.find((facet) => facet.name === name)?.choices.map((each) => each.name) ?? [];
   const counts: Record<ListName, number> = { rules: run.rules, laws: run.laws, controls: run.controls };
   const shownSensors = place.node === null ? [] : (node.value?.sensors ?? []);
   return (
-    <div class="explorer" data-pane={place.pane} data-view={view}>
+    <div class="explorer" data-pane={place.pane} data-view={view} data-state={run.data}>
       <header class="top">
         <a
           class="skip"
@@ -359,10 +337,6 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
           ))}
         </nav>
         <div class="top-end">
-          {!run.saved && <SaveButton run={run} onSaved={() => refresh()} />}
-          <button type="button" class="button constraint-button" disabled={run.data !== "ready" || running?.state === "running"} onClick={() => setOpen("constraint")}>
-            Try a constraint
-          </button>
           <button type="button" class="button" onClick={() => setOpen("export")}>
             Export
           </button>
@@ -372,21 +346,6 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
           <ThemeToggle />
         </div>
       </header>
-      {running !== null && (
-        <JobBar
-          job={running}
-          onCancel={() => void api.cancel(running.id).catch((error: unknown) => setJobProblem(problemOf(error)))}
-          onClose={() => setJob(null)}
-        />
-      )}
-      {jobProblem !== null && (
-        <div class="job failed">
-          <ProblemNote problem={jobProblem} />
-          <button type="button" class="button" onClick={() => setJobProblem(null)}>
-            Close
-          </button>
-        </div>
-      )}
       <div class="panes">
         <aside class="pane pane-filters" tabIndex={-1} aria-label={view === "rules" ? "Filters" : view === "compare" ? "Comparison" : "Monitors"}>
           {view === "rules" && (
@@ -599,15 +558,6 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
       </div>
       {open === "keys" && <KeysDialog onClose={() => setOpen(null)} />}
       {open === "export" && <ExportDialog run={run.id} query={query} total={page.value?.total ?? run.rules} selected={selected} onClose={() => setOpen(null)} />}
-      {open === "constraint" && (
-        <ConstraintDialog
-          runName={run.name}
-          kinds={named(outline.value?.kinds) ?? choices("kind")}
-          classes={(named(outline.value?.classes) ?? choices("class")).slice(0, 16)}
-          onMine={mine}
-          onClose={() => setOpen(null)}
-        />
-      )}
     </div>
   );
 }
@@ -619,22 +569,6 @@ function litText(view: View, alert: Alert | null, subject: Subject | null, place
   if (places.value === null) return "";
   if (places.value.nodes.length === 0) return places.value.why;
   return places.value.n_places > 0 ? `Lit: ${plural(places.value.n_places, "place")} where the rule applies.` : "Lit: the nodes that the rule names.";
-}
-
-function SaveButton({ run, onSaved }: { run: RunEntry; onSaved: () => Promise<void> }): JSX.Element {
-  const [problem, setProblem] = useState<ProblemError | null>(null);
-  return (
-    <button
-      type="button"
-      class="button"
-      title={problem === null ? "Write this run beside the one it came from" : `${problem.message} ${problem.hint}`}
-      onClick={() => {
-        api.save(run.id).then(onSaved, (error: unknown) => setProblem(problemOf(error)));
-      }}
-    >
-      {problem === null ? "Save run" : "Not saved: try again"}
-    </button>
-  );
 }
 
 function RunDetails({ run, outline }: { run: RunEntry; outline: Answer<Outline> }): JSX.Element {

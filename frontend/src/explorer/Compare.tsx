@@ -33,9 +33,7 @@ export function CompareChooser({ runs, run, against, comparison, part, onAgainst
   if (others.length === 0)
     return (
       <Nothing title="Only one run is open.">
-        <p>
-          Name a second run when you start the explorer, or try a constraint: the new run is compared with this one.
-        </p>
+        <p>Name a second run when you start the explorer.</p>
       </Nothing>
     );
   return (

@@ -43,7 +43,7 @@ export function ReviewBar({ of, noun, writing, saved, onWriting, onReview }: Pro
           <bdi>{note}</bdi>
         </blockquote>
       )}
-      {!saved && <p class="small muted">This run is in memory: save it, or its reviews are lost when the explorer ends.</p>}
+      {!saved && <p class="small muted">This run is in memory: its reviews are lost when the explorer ends. A run that was saved keeps them.</p>}
       {writing && (
         <form
           class="note-form"

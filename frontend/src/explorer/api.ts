@@ -4,8 +4,6 @@ import type {
   Card,
   Comparison,
   Drawing,
-  Job,
-  MineRequest,
   NodeDetail,
   Outline,
   Places,
@@ -14,7 +12,6 @@ import type {
   ReviewRequest,
   RulePage,
   Runs,
-  Saved,
   Scatter,
   SeriesPage,
 } from "../types";
@@ -126,11 +123,6 @@ export const api = {
   scatter: (run: number, query: Query, signal: AbortSignal): Promise<Scatter> =>
     answer(address(`runs/${run}/scatter`, { ...parametersOf(query), sort: null, descending: null }), { signal }),
   review: (run: number, review: ReviewRequest): Promise<Reviewed> => post(`runs/${run}/review`, review),
-  mine: (run: number, request: MineRequest): Promise<Job> => post(`runs/${run}/mine`, request),
-  save: (run: number): Promise<Saved> => post(`runs/${run}/save`, {}),
-  job: (id: string): Promise<Job> => answer(address(`jobs/${encodeURIComponent(id)}`)),
-  cancel: (id: string): Promise<unknown> =>
-    answer(address(`jobs/${encodeURIComponent(id)}`), { method: "DELETE" }),
   alerts: (monitor: number): Promise<AlertPage> => answer(address(`monitors/${monitor}/alerts`)),
   events: (monitor: number, after: number): string => address(`monitors/${monitor}/events`, { after: String(after) }),
   /** A file with the rules of a query, or with the given rules if there are any. */

@@ -135,7 +135,7 @@ def add_rules(routes: Routes, state: State) -> None:
 
 
 def add_changes(routes: Routes, state: State) -> None:
-    """Add what changes something: reviews, and rules that are mined again.
+    """Add what changes something: reviews.
 
     Args:
         routes: Where to add it.
@@ -146,22 +146,6 @@ def add_changes(routes: Routes, state: State) -> None:
     def review(body: dict[str, Any], run: int) -> Any:
         given = {"verdict": "", "note": "", **read_mapping(body, {"key": str, "verdict": str, "note": str})}
         return state.run(run).review(_needed(given.get("key"), "key"), given["verdict"], given["note"])
-
-    @routes.post("/api/runs/{run}/mine", "run")
-    def mine(body: dict[str, Any], run: int) -> Any:
-        return state.jobs.start(state.run(run), body)
-
-    @routes.post("/api/runs/{run}/save", "run")
-    def save(body: dict[str, Any], run: int) -> Any:
-        read_mapping(body, {})
-        return state.jobs.save(state.run(run))
-
-    def job(request: Any) -> Any:
-        Parameters(request.query_params, ())
-        number = request.path_params["job"]
-        return routes.answer(state.jobs.cancel(number) if request.method == "DELETE" else state.jobs.get(number))
-
-    routes.app.add_route("/api/jobs/{job}", job, methods=["GET", "DELETE"])
 
 
 def add_monitors(routes: Routes, state: State) -> None:

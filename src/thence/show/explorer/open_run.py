@@ -22,11 +22,12 @@ from thence.runs.reviews import REVIEWS, Review, Reviews, load_reviews, save_rev
 from thence.runs.run import Run
 from thence.show.explorer.graph_view import MOST_NEIGHBOURS, node_properties, patterns_at, places_of, sensors_at
 from thence.show.explorer.memo import Memo
-from thence.show.explorer.outline import outline_of
 from thence.show.explorer.rule_index import RuleFilter, RuleIndex
 from thence.show.explorer.schema import NodeDetail, Outline, Places, Reviewed, RunEntry, Scatter
 from thence.show.reports.cards import Cards
+from thence.show.reports.facts import choose_facts
 from thence.show.reports.material import Material, material_of
+from thence.show.reports.method import describe_mining
 from thence.show.reports.rows import control_rows, law_rows, rule_rows
 from thence.show.reports.schema import Card, Drawing, Report, RuleRow
 from thence.statements.keys import Keys, control_key, is_key, key_text, law_key, rule_keys
@@ -48,7 +49,6 @@ class OpenRun:
         number: Its id in the explorer.
         run: The run.
         name: What it is called.
-        saved: Whether it is in a folder that stays.
         system: The system that was mined, if the configuration of the run does not name it.
 
     Examples:
@@ -59,10 +59,8 @@ class OpenRun:
         'ready'
     """
 
-    def __init__(
-        self, number: int, run: Run, *, name: str, saved: bool = True, system: AnySystem | None = None
-    ) -> None:
-        self.number, self.run, self.name, self.saved = number, run, name, saved
+    def __init__(self, number: int, run: Run, *, name: str, system: AnySystem | None = None) -> None:
+        self.number, self.run, self.name = number, run, name
         self.index = RuleIndex(run.rules)
         self._system = system
         self._material: Material | None = None
@@ -92,7 +90,7 @@ class OpenRun:
             "laws": len(self.run.laws or ()),
             "controls": len(self.run.controls or ()),
             "enrichment": str(self.run.summary.get("enrichment", "")),
-            "saved": self.saved,
+            "saved": self.run.path is not None,
             "data": "loading" if material is None else "ready" if ready else "missing",
             "why": "" if material is None else material.why,
         }
@@ -243,8 +241,15 @@ class OpenRun:
         return self._memo.get("drawing", lambda: draw(system, most=MOST_NODES))
 
     def outline(self) -> Outline:
-        """Return what the first page of the run needs."""
-        return outline_of(self.material, reviews=self.reviews)
+        """Return what the first page of the run needs; looks at few rules, so that the page opens at once."""
+        run, reviews, why = self.run, self.reviews, self.material.why
+        return {
+            "facts": choose_facts(run, reviews=reviews),
+            "laws": law_rows(run.laws or (), reviews=reviews),
+            "controls": control_rows(run.controls or (), reviews=reviews),
+            "mining": describe_mining(run),
+            "notes": [why] if why else [],
+        }
 
     def report(self) -> Report:
         """Return the report of the run, without evidence cards and with few rules."""

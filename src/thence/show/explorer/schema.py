@@ -5,7 +5,7 @@ Times are whole milliseconds since 1970 in UTC, missing numbers are ``None``. Ho
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired, TypedDict
+from typing import Literal, TypedDict
 
 from thence.show.reports.schema import ControlRow, Count, Fact, LawRow, Mining, Review, RuleRow
 
@@ -16,8 +16,6 @@ __all__ = [
     "Comparison",
     "Envelope",
     "Facet",
-    "Job",
-    "MineRequest",
     "Monitor",
     "NodeDetail",
     "Outline",
@@ -28,10 +26,8 @@ __all__ = [
     "RulePage",
     "RunEntry",
     "Runs",
-    "Saved",
     "Scatter",
     "SeriesPage",
-    "Side",
 ]
 
 
@@ -47,7 +43,7 @@ class RunEntry(TypedDict):
     saved: bool
     """Whether it is in a folder; reviews of a run in memory are lost when the explorer ends."""
     data: Literal["loading", "ready", "missing"]
-    """Whether the readings behind the run are at hand: evidence, series and mining need them."""
+    """Whether the readings behind the run are at hand: evidence, series and places need them."""
     why: str
     """Why they are not, in words."""
 
@@ -77,10 +73,6 @@ class Outline(TypedDict):
     laws: list[LawRow]
     controls: list[ControlRow]
     mining: Mining
-    kinds: list[str]
-    """The kinds of sensors; empty if the readings are not at hand."""
-    classes: list[str]
-    """The classes of nodes, the most frequent first; empty if the graph is not at hand."""
     notes: list[str]
     """What is not at hand, and why."""
 
@@ -182,38 +174,6 @@ class Comparison(TypedDict):
     n_same: int
 
 
-class Side(TypedDict):
-    """What items one side of a rule may have; a name that is not known is refused."""
-
-    kinds: NotRequired[list[str]]
-    """Only readings of these kinds of sensors."""
-    classes: NotRequired[list[str]]
-    """Only items about nodes of these classes."""
-    features: NotRequired[list[str]]
-    """Only these columns, sensors, kinds or properties; ``*`` and ``?`` stand for any characters."""
-    without: NotRequired[list[str]]
-    """None of these columns, sensors, kinds, classes or properties."""
-
-
-class MineRequest(TypedDict):
-    """How to mine the data of a run again; what is left out stays as it was."""
-
-    antecedent: NotRequired[Side]
-    consequent: NotRequired[Side]
-    min_support: NotRequired[float]
-    min_confidence: NotRequired[float]
-    max_antecedents: NotRequired[int]
-    most: NotRequired[int]
-    """The number of rules to keep; 0 for all that meet the thresholds, without refinement."""
-
-
-class Saved(TypedDict):
-    """A run of a search, written beside the run it came from."""
-
-    run: int
-    name: str
-
-
 class ReviewRequest(TypedDict):
     """A verdict on a rule, a law or a control; an empty verdict and an empty note take the review back."""
 
@@ -228,19 +188,6 @@ class Reviewed(TypedDict):
 
     key: str
     review: Review | None
-
-
-class Job(TypedDict):
-    """A search that runs in the background."""
-
-    id: str
-    state: Literal["running", "done", "failed", "cancelled"]
-    stage: str
-    share: float | None
-    """How much is done, between 0 and 1; ``None`` while that is not known."""
-    message: str
-    run: int | None
-    """The run that it made, once it is done."""
 
 
 class Alert(TypedDict):

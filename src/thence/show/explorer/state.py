@@ -1,4 +1,4 @@
-"""What is open in an explorer: runs by number, monitors by number, and searches.
+"""What is open in an explorer: runs and monitors, by number.
 
 Runs are added, never removed, so a number stays what it is. Must not know requests.
 """
@@ -15,7 +15,6 @@ from thence.errors import ConfigError
 from thence.runs.run import Run, load_run
 from thence.show.explorer.alerts import AlertFile, open_monitor
 from thence.show.explorer.comparison import compare_rules
-from thence.show.explorer.jobs import Jobs
 from thence.show.explorer.memo import Memo
 from thence.show.explorer.open_run import OpenRun
 from thence.show.explorer.schema import Alert, AlertPage, Comparison, Runs
@@ -46,23 +45,19 @@ class State:
         self._monitors = list(monitors)
         self._lock = threading.Lock()
         self._differences = Memo(_MOST_COMPARED)
-        self.jobs = Jobs(self.add)
         self.closing = threading.Event()
 
-    def add(
-        self, run: Run, *, name: str, saved: bool = True, system: AnySystem | None = None, load: bool = True
-    ) -> OpenRun:
+    def add(self, run: Run, *, name: str, system: AnySystem | None = None, load: bool = True) -> OpenRun:
         """Open a run, and read its data in the background.
 
         Args:
             run: The run.
             name: What it is called; a number is added if another run is called so.
-            saved: Whether it is in a folder that stays.
             system: The system that was mined, if the configuration of the run does not name it.
             load: Whether to read its data.
         """
         with self._lock:
-            opened = OpenRun(len(self._runs), run, name=self._free_name(name), saved=saved, system=system)
+            opened = OpenRun(len(self._runs), run, name=self._free_name(name), system=system)
             self._runs.append(opened)
         if load:
             threading.Thread(target=_prepare, args=(opened,), daemon=True, name=f"load {name}").start()
@@ -141,9 +136,8 @@ class State:
         }
 
     def close(self) -> None:
-        """End what runs in the background: live alerts and searches."""
+        """End what runs in the background: live alerts."""
         self.closing.set()
-        self.jobs.close()
 
     def _with_rule(self, alert: Alert) -> Alert:
         """The alert with its rule: by the key; without one, by the number, if the rule there says the same."""
@@ -186,7 +180,7 @@ def open_state(
     given = [*systems, *([None] * len(loaded))]
     state = State(watched)
     for run, system in zip(loaded, given, strict=False):
-        state.add(run, name=_name(run), saved=run.path is not None, system=system)
+        state.add(run, name=_name(run), system=system)
     return state
 
 
