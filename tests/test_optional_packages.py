@@ -56,7 +56,7 @@ IMPORTED_LATER = {
     "ray": ("_base/cluster/ray_executor.py",),
     "sklearn": ("checks/estimators/scikit_learn.py",),
     "pandas": ("_base/frames.py",),  # a frame of the caller
-    "fastapi": ("show/explorer/routing.py",),
+    "starlette": ("show/explorer/app.py", "show/explorer/end_points.py", "show/explorer/routing.py"),
 }
 
 
@@ -86,7 +86,7 @@ def test_optional_packages_are_imported_through_require() -> None:
 
 
 def test_packages_that_are_not_optional_are_dependencies() -> None:
-    needed = {Requirement(text).name for text in PROJECT["dependencies"]} | {"thence", "starlette"} | OPTIONAL
+    needed = {Requirement(text).name for text in PROJECT["dependencies"]} | {"thence"} | OPTIONAL
     for name, tree in trees():
         assert set(imports(tree)) - sys.stdlib_module_names <= needed, name
 
@@ -163,7 +163,7 @@ CALLS: list[tuple[str, str, Callable[[Path], object]]] = [
     ("safetensors", "aerial", lambda folder: AerialModel.load(folder)),
     ("sklearn", "sklearn", lambda _: th.RuleClassifier()),
     ("sklearn", "sklearn", lambda _: th.RuleFeatures()),
-    ("fastapi", "explorer", lambda folder: th.explore(folder)),
+    ("starlette", "explorer", lambda folder: th.explore(folder)),
     ("uvicorn", "explorer", lambda folder: th.explore(folder)),
     ("altair", "plots", lambda _: RULES.plot()),
     ("vl_convert", "plots", lambda folder: save_picture(None, folder / "a.html")),

@@ -17,7 +17,7 @@ import pytest
 import thence as th
 from tests.helpers.networks import network
 
-pytest.importorskip("fastapi", reason="fastapi is not installed")
+pytest.importorskip("starlette", reason="starlette is not installed")
 pytest.importorskip("uvicorn", reason="uvicorn is not installed")
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 

@@ -29,7 +29,7 @@ def explore(
     """Explore runs in the browser: search, graph, series, comparison, reviews and live alerts. Ctrl-C ends it."""
     from thence.errors import require
 
-    require("fastapi", extra="explorer")
+    require("starlette", extra="explorer")
     require("uvicorn", extra="explorer")
     from thence.show.explorer.serve import Explorer, open_browser
     from thence.show.explorer.state import open_state

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import thence as th
 from tests.helpers.examples import examples
 from tests.show.explorer.conftest import ALERT, TOKEN, Client
+from thence.errors import ConfigError
 from thence.show.explorer.app import create_app
 from thence.show.explorer.state import State
 from thence.statements.keys import rule_keys
@@ -424,3 +425,17 @@ def test_every_kind_of_run_can_be_explored(make: Any) -> None:
         for choice in facet["choices"]:
             found = client.get("/api/runs/0/rules", params={facet["name"]: choice["name"]}).json()
             assert found["total"] == choice["count"]
+
+
+def test_what_does_not_exist_has_status_404_whatever_the_message_says(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The beginning of the message decided: any wrong value of which it said "there is no …" had status 404."""
+    for path in ("runs/9/rules", "runs/0/rules/99999/card", "runs/0/node?id=x", "runs/0/series?sensor=x"):
+        assert client.get(f"/api/{path}").status_code == 404, path
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise ConfigError("there is no such value")
+
+    monkeypatch.setattr("thence.show.explorer.open_run.OpenRun.scatter", fail)
+    assert client.get("/api/runs/0/scatter").status_code == 422

@@ -99,5 +99,5 @@ def test_errors_of_the_command(runs: list[th.Run], tmp_path: Path) -> None:
 
 
 def test_the_extra_is_named(runs: list[th.Run], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "fastapi", None)
+    monkeypatch.setitem(sys.modules, "starlette", None)
     assert "thence[explorer]" in fail("explore", runs[1].path, "--no-browser")

@@ -6,7 +6,9 @@ A request that cannot be answered gets a ``Problem`` with a status below 500.
 from __future__ import annotations
 
 from importlib import resources
-from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
 
 from thence.show.explorer.end_points import add_changes, add_monitors, add_rules, add_runs
 from thence.show.explorer.routing import Routes
@@ -23,38 +25,33 @@ _MISSING = (
 )
 
 
-def create_app(state: State, token: str, *, host: str = "127.0.0.1") -> Any:
+def create_app(state: State, token: str, *, host: str = "127.0.0.1") -> Guard:
     """Return the explorer as an ASGI application.
 
     Args:
         state: What is open.
         token: The token that every answer with data needs.
         host: The host that the server listens on, which the Host header may name.
-
-    Raises:
-        MissingExtraError: If FastAPI is not installed.
     """
     routes = Routes()
     for add in (add_runs, add_rules, add_changes, add_monitors):
         add(routes, state)
     _add_page(routes)
-    return Guard(routes.app, token=token, host=host, open_paths=[f"/static/{name}" for name in _STATIC])
+    return Guard(routes.application(), token=token, host=host, open_paths=[f"/static/{name}" for name in _STATIC])
 
 
 def _add_page(routes: Routes) -> None:
-    def page(_: Any) -> Any:
-        return routes.text(_file(_PAGE) or _MISSING, "text/html; charset=utf-8")
+    def page(_: Request) -> Response:
+        return Response(_file(_PAGE) or _MISSING, media_type="text/html; charset=utf-8")
 
-    def static(name: str, kind: str) -> None:
-        def serve(_: Any) -> Any:
-            text = _file(name)
-            return routes.text(text or "", kind, 200 if text is not None else 404)
+    def static(request: Request) -> Response:
+        name = request.url.path.rpartition("/")[2]
+        text = _file(name)
+        return Response(text or "", 200 if text is not None else 404, media_type=_STATIC[name])
 
-        routes.app.add_route(f"/static/{name}", serve, methods=["GET"])
-
-    routes.app.add_route("/", page, methods=["GET"])
-    for name, kind in _STATIC.items():
-        static(name, kind)
+    routes.add("/", page)
+    for name in _STATIC:
+        routes.add(f"/static/{name}", static)
 
 
 def _file(name: str) -> str | None:

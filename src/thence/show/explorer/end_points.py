@@ -15,12 +15,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from starlette.requests import Request
+from starlette.responses import Response
 
 from thence.runs.reviews import with_reviews
 from thence.show.explorer.open_run import OpenRun
 from thence.show.explorer.parameters import FILTERS, Parameters, as_integer, read_mapping
 from thence.show.explorer.problems import RequestError
-from thence.show.explorer.routing import Routes
+from thence.show.explorer.routing import Routes, attachment, events
 from thence.show.explorer.schema import RulePage
 from thence.show.explorer.series_view import MOST_POINTS, series_page
 from thence.show.explorer.state import State
@@ -125,13 +127,13 @@ def add_rules(routes: Routes, state: State) -> None:
         opened = state.run(run)
         named = [as_integer("rule", text) for text in given.texts("rule", most=_MOST_CHOSEN)]
         found = _chosen(opened, named) if named else _found(opened, given)
-        return routes.attachment(*_exported(opened, given.text("format"), found))
+        return attachment(*_exported(opened, given.text("format"), found))
 
     @routes.post("/api/runs/{run}/export", "run")
     def export_chosen(body: dict[str, Any], run: int) -> Any:
         wanted = read_mapping(body, {"format": str, "rules": list[int]})
         opened, named = state.run(run), _needed(wanted.get("rules") or None, "rules")
-        return routes.attachment(*_exported(opened, wanted.get("format", ""), _chosen(opened, named)))
+        return attachment(*_exported(opened, wanted.get("format", ""), _chosen(opened, named)))
 
 
 def add_changes(routes: Routes, state: State) -> None:
@@ -160,18 +162,18 @@ def add_monitors(routes: Routes, state: State) -> None:
     def alerts(given: Parameters, monitor: int) -> Any:
         return state.alerts(monitor, given.integer("after", 0) or 0)
 
-    async def events(request: Any) -> Any:
+    async def live(request: Request) -> Response:
         given = Parameters(request.query_params, ("after",))
         watched = state.monitor(as_integer("monitor", request.path_params["monitor"])).number
         # A browser that connects again says what it had last.
         resumed = request.headers.get("last-event-id", "")
         after = as_integer("after", resumed) if resumed else given.integer("after", 0) or 0
-        return routes.events(_follow(state, request, watched, after))
+        return events(_follow(state, request, watched, after))
 
-    routes.app.add_route("/api/monitors/{monitor}/events", events, methods=["GET"])
+    routes.add("/api/monitors/{monitor}/events", live)
 
 
-async def _follow(state: State, request: Any, watched: int, last: int) -> AsyncIterator[str]:
+async def _follow(state: State, request: Request, watched: int, last: int) -> AsyncIterator[str]:
     """Yield alerts as they come, until the client or the explorer goes."""
     silent = 0.0
     yield "retry: 1000\n\n"

@@ -17,11 +17,12 @@ import numpy.typing as npt
 
 from thence.data.graph.records import join_values, list_values
 from thence.data.graph.sites import AnySystem
-from thence.errors import ConfigError, MiningError, nearest
+from thence.errors import ConfigError, nearest
 from thence.runs.reviews import REVIEWS, Review, Reviews, load_reviews, save_reviews
 from thence.runs.run import Run
 from thence.show.explorer.graph_view import MOST_NEIGHBOURS, node_properties, patterns_at, places_of, sensors_at
 from thence.show.explorer.memo import Memo
+from thence.show.explorer.problems import NotFoundError
 from thence.show.explorer.rule_index import RuleFilter, RuleIndex
 from thence.show.explorer.schema import NodeDetail, Outline, Places, Reviewed, RunEntry, Scatter
 from thence.show.reports.cards import Cards
@@ -159,7 +160,7 @@ class OpenRun:
             position: The position.
 
         Raises:
-            ConfigError: If there is no such rule.
+            NotFoundError: If there is no such rule.
         """
         return _require(position, len(self.run.rules), "rule")
 
@@ -216,7 +217,7 @@ class OpenRun:
             position: Its position.
 
         Raises:
-            ConfigError: If there is none at this position.
+            NotFoundError: If there is none at this position.
         """
         there = {
             "rules": len(self.run.rules),
@@ -288,14 +289,13 @@ class OpenRun:
             name: The id of the node.
 
         Raises:
-            ConfigError: If there is no such node.
-            MiningError: If the graph is not at hand.
+            NotFoundError: If there is no such node, or the graph is not available.
         """
         system = self.material.system
         if system is None or system.graph is None:
-            raise MiningError(self.material.why or "the run has no graph")
+            raise NotFoundError(self.material.why or "the run has no graph")
         if name not in system.graph:
-            raise ConfigError(f"there is no node '{name[:80]}'", hint=nearest(name[:80], system.graph.nodes))
+            raise NotFoundError(f"there is no node '{name[:80]}'", hint=nearest(name[:80], system.graph.nodes))
         node = system.graph.nodes[name]
         laws, controls = list(self.run.laws or ()), list(self.run.controls or ())
         own_laws = {at for at, law in enumerate(laws) if any(one.place == name for one in law.counts)}
@@ -357,7 +357,7 @@ class OpenRun:
 
 def _require(position: int, count: int, what: str) -> int:
     if not 0 <= position < count:
-        raise ConfigError(f"there is no {what} {position}", hint=f"the run has {count:,}, counted from 0")
+        raise NotFoundError(f"there is no {what} {position}", hint=f"the run has {count:,}, counted from 0")
     return position
 
 

@@ -5,9 +5,14 @@ Must not import the web framework.
 
 from __future__ import annotations
 
+from thence.errors import ConfigError
 from thence.show.explorer.schema import Problem
 
-__all__ = ["RequestError"]
+__all__ = ["NotFoundError", "RequestError"]
+
+
+class NotFoundError(ConfigError):
+    """A run, rule, node, sensor or monitor that was asked for does not exist; answered with status 404."""
 
 
 class RequestError(Exception):
@@ -28,5 +33,5 @@ class RequestError(Exception):
         self.error, self.hint, self.status = error, hint, status
 
     def to_dict(self) -> Problem:
-        """Return what the client is told."""
+        """Return the problem as it is sent to the client."""
         return {"error": self.error, "hint": self.hint}

@@ -1,63 +1,64 @@
-"""How end points are served: parameters checked, answers as JSON, errors as a ``Problem`` with a status below 500."""
+"""How end points are served: parameters checked, answers as JSON, errors as a ``Problem`` with a status below 500.
+
+Imported once Starlette is known to be installed.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from thence.errors import ConfigError, MiningError, ThenceError, require
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from thence.errors import ConfigError, MiningError, ThenceError
 from thence.show.explorer.parameters import Parameters, as_integer, read_json
-from thence.show.explorer.problems import RequestError
+from thence.show.explorer.problems import NotFoundError, RequestError
 from thence.show.explorer.security import LARGEST_BODY
 
-__all__ = ["Routes"]
+__all__ = ["Routes", "answer", "attachment", "events"]
 
 Serve = Callable[[Callable[..., Any]], None]
 
 
-class Routes:
-    """A web application and the ways to add end points to it.
+def answer(data: Any, status: int = 200) -> Response:
+    """Return data as an answer in JSON."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    # Names from files may hold what UTF-8 cannot.
+    return Response(text.encode("utf-8", "replace"), status, media_type="application/json")
 
-    Raises:
-        MissingExtraError: If FastAPI is not installed.
-    """
+
+def attachment(data: bytes, name: str) -> Response:
+    """Return bytes as a file to be saved."""
+    headers = {"content-disposition": f'attachment; filename="{name}"'}
+    return Response(data, headers=headers, media_type="application/octet-stream")
+
+
+def events(parts: AsyncIterator[str]) -> Response:
+    """Return texts as an answer of server-sent events, as they come."""
+    return StreamingResponse(parts, media_type="text/event-stream")
+
+
+class Routes:
+    """The end points of an application."""
 
     def __init__(self) -> None:
-        require("fastapi", extra="explorer")
-        from fastapi import FastAPI
-        from starlette.exceptions import HTTPException
-        from starlette.responses import Response, StreamingResponse
+        self._routes: list[Route] = []
 
-        self._response, self._stream = Response, StreamingResponse
-        self.app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
-        for kind, explain in (
-            (RequestError, self._refuse),
-            (ThenceError, self._explain),
-            (OSError, self._report_disk),
-            (HTTPException, self._unknown),
-        ):
-            self.app.add_exception_handler(kind, explain)
+    def add(self, path: str, handle: Callable[[Request], Any], method: str = "GET") -> None:
+        """Serve a function of the request.
 
-    def answer(self, data: Any, status: int = 200) -> Any:
-        """Return data as an answer in JSON."""
-        text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        # Names from files may hold what UTF-8 cannot.
-        return self._response(text.encode("utf-8", "replace"), status, media_type="application/json")
-
-    def attachment(self, data: bytes, name: str) -> Any:
-        """Return bytes as a file to be saved."""
-        headers = {"content-disposition": f'attachment; filename="{name}"'}
-        return self._response(data, headers=headers, media_type="application/octet-stream")
-
-    def text(self, text: str, kind: str, status: int = 200) -> Any:
-        """Return a text as an answer of a media type."""
-        return self._response(text, status, media_type=kind)
-
-    def events(self, parts: Any) -> Any:
-        """Return an answer that goes on: events, as they come."""
-        return self._stream(parts, media_type="text/event-stream")
+        Args:
+            path: The path, with its parts in braces.
+            handle: The function.
+            method: The method of HTTP.
+        """
+        self._routes.append(Route(path, handle, methods=[method]))
 
     def get(self, path: str, known: tuple[str, ...], *names: str) -> Serve:
         """Serve a function of the query and of the parts of the path that are numbers.
@@ -69,11 +70,11 @@ class Routes:
         """
 
         def serve(make: Callable[..., Any]) -> None:
-            def handle(request: Any) -> Any:
+            def handle(request: Request) -> Response:
                 given = Parameters(request.query_params, known)
-                return self._finish(make(given, *_numbers(request, names)))
+                return _finish(make(given, *_numbers(request, names)))
 
-            self.app.add_route(path, handle, methods=["GET"])
+            self.add(path, handle)
 
         return serve
 
@@ -86,45 +87,33 @@ class Routes:
         """
 
         def serve(make: Callable[..., Any]) -> None:
-            async def handle(request: Any) -> Any:
+            async def handle(request: Request) -> Response:
                 Parameters(request.query_params, ())
                 numbers = _numbers(request, names)
                 body = await _body_of(request)
-                return self._finish(await asyncio.to_thread(make, body, *numbers))
+                return _finish(await asyncio.to_thread(make, body, *numbers))
 
-            self.app.add_route(path, handle, methods=["POST"])
+            self.add(path, handle, "POST")
 
         return serve
 
-    def _finish(self, made: Any) -> Any:
-        return made if isinstance(made, self._response) else self.answer(made)
-
-    def _problem(self, error: RequestError) -> Any:
-        return self.answer(error.to_dict(), error.status)
-
-    async def _refuse(self, _: Any, error: Exception) -> Any:
-        assert isinstance(error, RequestError)
-        return self._problem(error)
-
-    async def _explain(self, _: Any, error: Exception) -> Any:
-        assert isinstance(error, ThenceError)
-        return self._problem(_as_problem(error))
-
-    async def _report_disk(self, _: Any, error: Exception) -> Any:
-        assert isinstance(error, OSError)
-        reason = error.strerror or type(error).__name__
-        return self._problem(RequestError(f"a file cannot be read or written: {reason}", status=409))
-
-    async def _unknown(self, _: Any, error: Any) -> Any:
-        words = {404: "there is nothing at this address", 405: "this address does not take this method"}
-        return self.answer({"error": words.get(error.status_code, str(error.detail)), "hint": ""}, error.status_code)
+    def application(self) -> Starlette:
+        """Return the application that serves the end points."""
+        refusals = dict.fromkeys((RequestError, ThenceError, OSError, HTTPException), _refuse)
+        app = Starlette(routes=self._routes, exception_handlers=refusals)
+        app.router.redirect_slashes = False
+        return app
 
 
-def _numbers(request: Any, names: tuple[str, ...]) -> list[int]:
+def _finish(made: Any) -> Response:
+    return made if isinstance(made, Response) else answer(made)
+
+
+def _numbers(request: Request, names: tuple[str, ...]) -> list[int]:
     return [as_integer(name, request.path_params[name]) for name in names]
 
 
-async def _body_of(request: Any) -> dict[str, Any]:
+async def _body_of(request: Request) -> dict[str, Any]:
     data = b""
     async for part in request.stream():
         data += part
@@ -133,8 +122,21 @@ async def _body_of(request: Any) -> dict[str, Any]:
     return read_json(data)
 
 
-def _as_problem(error: ThenceError) -> RequestError:
-    """What a client is told of an error; no path of this machine."""
-    missing = isinstance(error, ConfigError) and error.message.startswith("there is no ")
-    status = 404 if missing or isinstance(error, MiningError) else 422 if isinstance(error, ConfigError) else 400
-    return RequestError(error.message, hint=error.hint or "", status=status)
+async def _refuse(_: Request, error: Exception) -> Response:
+    problem = _as_problem(error)
+    return answer(problem.to_dict(), problem.status)
+
+
+def _as_problem(error: Exception) -> RequestError:
+    """An error as the problem that a client gets; names no path of this machine."""
+    if isinstance(error, RequestError):
+        return error
+    if isinstance(error, ThenceError):
+        missing = isinstance(error, (NotFoundError, MiningError))
+        status = 404 if missing else 422 if isinstance(error, ConfigError) else 400
+        return RequestError(error.message, hint=error.hint or "", status=status)
+    if isinstance(error, HTTPException):
+        words = {404: "there is nothing at this address", 405: "this address does not take this method"}
+        return RequestError(words.get(error.status_code, str(error.detail)), status=error.status_code)
+    reason = getattr(error, "strerror", None) or type(error).__name__
+    return RequestError(f"a file cannot be read or written: {reason}", status=409)

@@ -16,6 +16,7 @@ from thence.data.readings.sensors import Sensor
 from thence.data.readings.windows import WindowedReadings
 from thence.errors import ConfigError, nearest
 from thence.language.english import format_sensor, format_unit
+from thence.show.explorer.problems import NotFoundError
 from thence.show.explorer.schema import Envelope, SeriesPage
 
 __all__ = ["MOST_POINTS", "MOST_SERIES", "envelope", "series_page"]
@@ -39,7 +40,8 @@ def series_page(
         points: The number of points of each series.
 
     Raises:
-        ConfigError: If there is no such sensor, or there are too many.
+        NotFoundError: If there is no such sensor.
+        ConfigError: If there are too many.
 
     Examples:
         >>> import thence as th
@@ -54,7 +56,7 @@ def series_page(
     by_id = {sensor.id: sensor for sensor in readings.sensors}
     for name in sensors:
         if name not in by_id:
-            raise ConfigError(f"there is no sensor '{name[:80]}'", hint=nearest(name[:80], by_id))
+            raise NotFoundError(f"there is no sensor '{name[:80]}'", hint=nearest(name[:80], by_id))
     step = max(round(readings.every.total_seconds() * 1000), 1)
     axes = {name: _milliseconds(_times_of(readings, name)) for name in dict.fromkeys(sensors)}
     held = [axis for axis in axes.values() if len(axis)]

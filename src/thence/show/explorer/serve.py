@@ -169,7 +169,7 @@ def explore(
         True
     """
     require("uvicorn", extra="explorer")
-    require("fastapi", extra="explorer")
+    require("starlette", extra="explorer")
     watched = [monitors] if isinstance(monitors, (str, Path)) else list(monitors)
     state = open_state(runs, monitors=watched, systems=[system])
     explorer = Explorer(state, host=host, port=port, token=token).start()

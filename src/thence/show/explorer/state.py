@@ -17,6 +17,7 @@ from thence.show.explorer.alerts import AlertFile, open_monitor
 from thence.show.explorer.comparison import compare_rules
 from thence.show.explorer.memo import Memo
 from thence.show.explorer.open_run import OpenRun
+from thence.show.explorer.problems import NotFoundError
 from thence.show.explorer.schema import Alert, AlertPage, Comparison, Runs
 
 __all__ = ["MOST_CHANGES", "State", "open_state"]
@@ -70,10 +71,10 @@ class State:
             number: Its number.
 
         Raises:
-            ConfigError: If there is none.
+            NotFoundError: If there is none.
         """
         if not 0 <= number < len(self._runs):
-            raise ConfigError(f"there is no run {number}", hint=f"{len(self._runs)} are open, counted from 0")
+            raise NotFoundError(f"there is no run {number}", hint=f"{len(self._runs)} are open, counted from 0")
         return self._runs[number]
 
     def monitor(self, number: int) -> AlertFile:
@@ -83,10 +84,10 @@ class State:
             number: Its number.
 
         Raises:
-            ConfigError: If there is none.
+            NotFoundError: If there is none.
         """
         if not 0 <= number < len(self._monitors):
-            raise ConfigError(
+            raise NotFoundError(
                 f"there is no monitor {number}", hint=f"{len(self._monitors)} are watched; add one with --monitor"
             )
         return self._monitors[number]
