@@ -25,7 +25,6 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m tools.audit
 
 bench: $(STAMP)
 	$(BIN)/pip install --quiet -c constraints.txt -e ".[bench]"
