@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.page_blocks import BLOCK, ROOT, Block, block_of, output_key, read_outputs, write_outputs
+from tools.page_blocks import BLOCK, ROOT, Block, block_of
 
 PAGE = "docs/guide/page.md"
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1)
@@ -28,27 +28,6 @@ def hooks() -> ModuleType:
 def block(text: str, language: str = "python") -> Block:
     (found,) = BLOCK.finditer(f"```{language}\n{text}\n```\n")
     return block_of(found, page=PAGE)
-
-
-def test_the_key_of_a_block_follows_its_code_and_not_its_place() -> None:
-    key = output_key(block("print(1)"), {})
-    assert key == output_key(block("print(1)"), {"other": ""})
-    assert key != output_key(block("print(2)"), {})
-    assert output_key(block("print(1)"), {key: "", f"{key}#2": ""}) == f"{key}#3"
-
-
-@given(st.dictionaries(st.from_regex("[0-9a-f]{12}", fullmatch=True), st.lists(TEXT, min_size=1).map("\n".join)))
-def test_outputs_are_read_as_written(tmp_path_factory: pytest.TempPathFactory, outputs: dict[str, str]) -> None:
-    folder = tmp_path_factory.mktemp("outputs")
-    write_outputs(PAGE, outputs, folder=folder)
-    assert read_outputs(PAGE, folder=folder) == outputs
-
-
-def test_a_page_without_outputs_has_no_file(tmp_path: Path) -> None:
-    write_outputs(PAGE, {"a": "1"}, folder=tmp_path)
-    write_outputs(PAGE, {"a": ""}, folder=tmp_path)
-    assert not list(tmp_path.rglob("*.json"))
-    assert read_outputs("README.md", folder=tmp_path) == {}
 
 
 def rendered(text: str) -> str:

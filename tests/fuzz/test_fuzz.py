@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz.campaign import defects, run, table
-from tests.fuzz.targets import KEPT, MISBEHAVED, OPTIONS, TARGETS, kept_jobs, plan
+from tests.fuzz.targets import KEPT, MISBEHAVED, OPTIONS, TARGETS, kept_jobs
 from tests.fuzz.watch import GOOD, judge, watch, write_case
 
 CASES, MANY, SHARDS = 2_000, 100_000, 40
@@ -27,12 +27,6 @@ def test_the_cases_that_mutations_start_from_are_read(name: str, tmp_path: Path)
         assert judge(TARGETS[name].read, folder) == ("read", ""), list(files)
 
 
-def test_a_case_depends_on_its_number_alone() -> None:
-    for name, target in TARGETS.items():
-        assert target.case(name, 7) == target.case(name, 7), name
-        assert len({str(target.case(name, number)) for number in range(20)}) > 10, name
-
-
 def test_the_watch_sees_each_defect_and_goes_on() -> None:
     hang, *others = MISBEHAVED
     jobs = [(name, 0, 2) for name in others]
@@ -40,28 +34,6 @@ def test_the_watch_sees_each_defect_and_goes_on() -> None:
     outcomes = [*watch([(hang, 0, 2)], seconds=0.5), *watch(jobs, seconds=300)]
     assert [outcome.target.rpartition(" ")[2] for outcome in outcomes] == [outcome.kind for outcome in outcomes]
     assert len(outcomes) == 2 * len(MISBEHAVED)
-
-
-def test_jobs_of_one_target_need_not_follow_each_other() -> None:
-    """The second process read all cases between two jobs of a target again."""
-    jobs = [("graph csv", 0, 3), ("graph json", 0, 2), ("graph csv", 3, 5)]
-    outcomes = list(watch(jobs))
-    assert [(outcome.target, outcome.number) for outcome in outcomes] == [
-        (name, number) for name, first, last in jobs for number in range(first, last)
-    ]
-
-
-def test_a_campaign_goes_on_where_it_ended(tmp_path: Path) -> None:
-    first = run(300, out=tmp_path, only=["graph csv"])
-    times = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
-    assert run(300, out=tmp_path, only=["graph csv"]) == first
-    assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == times
-    assert f"| graph csv | {len(first)} |" in table(first)
-
-
-def test_plans_have_the_cases_that_were_asked_for() -> None:
-    assert sum(last - first for _, first, last in plan(CASES)) == CASES
-    assert sum(last - first for _, first, last in plan(MANY)) == MANY
 
 
 def test_cases_that_were_defects_once() -> None:
