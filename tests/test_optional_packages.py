@@ -201,7 +201,7 @@ def test_a_missing_package_is_named_with_its_extra(
 
 
 def test_every_optional_package_that_is_imported_has_a_call() -> None:
-    data_only = {"epyt", "six", "niaarm"}  # a file of data, and what other packages need
+    data_only = {"epyt", "six"}  # a file of data, and what other packages need
     assert {package for package, *_ in CALLS} == OPTIONAL - data_only
 
 

@@ -17,7 +17,6 @@ __all__ = [
     "Bins",
     "Bounds",
     "By",
-    "DatasetName",
     "DatasetOptions",
     "FeatureText",
     "Kind",
@@ -47,7 +46,6 @@ Reviewed = Annotated[
     typer.Option("--reviewed", help="Which rules to use, given their reviews ('thence review')."),
 ]
 
-DatasetName = Annotated[str, typer.Option("--dataset", help="Name of a data set.", show_default=False)]
 DatasetOptions = Annotated[list[str] | None, typer.Option(help="Option of the data set as key=value; may be repeated.")]
 Windows = Annotated[str, typer.Option(help="Length of a window.")]
 Bins = Annotated[int, typer.Option(help="Number of bins.")]

@@ -168,14 +168,6 @@ class Reviews(Mapping[str, Review]):
         counted = (f"{verdicts.count(one)} {one}" for one in ("accepted", "rejected", "with a note only"))
         return f"Reviews({', '.join(text for text in counted if not text.startswith('0 ')) or 'none'})"
 
-    def keys_with(self, verdict: Verdict) -> frozenset[str]:
-        """Return the keys of what has a verdict.
-
-        Args:
-            verdict: The verdict.
-        """
-        return frozenset(key for key, review in self.items() if review.verdict == verdict)
-
     def at(self, rules: RuleSet) -> dict[int, Review]:
         """Return the reviews by the positions of rules, for the rules that have one.
 

@@ -174,15 +174,6 @@ class Binning:
                 codes[(values >= low) & (values < high)] = number
         return codes
 
-    def count_unseen(self, values: npt.NDArray[Any]) -> int:
-        """Count the numbers that have no code although they are not missing: values that are not among the categories.
-
-        Args:
-            values: The numbers.
-        """
-        values = np.asarray(values, dtype=np.float64)
-        return int(((self.encode(values) < 0) & ~np.isnan(values)).sum())
-
     def to_dict(self) -> dict[str, Any]:
         """Return a dict that JSON can hold, with exact numbers."""
         out: dict[str, Any] = {"edges": [None if np.isnan(edge) else edge for edge in self.bin_edges.tolist()]}

@@ -116,7 +116,6 @@ def test_the_value_in_force_is_the_last_that_began(
     begun = [value for day, value in sorted(steps) if day <= at]
     expected = begun[-1] if begun else base
     assert graph.value("n", "p", START + at * DAY) == expected
-    assert graph.properties_at("n", START + at * DAY) == ({} if expected is None else {"p": expected})
     holders = ("n",) if expected is not None else ()
     assert graph.with_property("p", 0 if expected is None else expected, at=START + at * DAY) == holders
     assert graph.value("n", "p") == (sorted(steps)[-1][1] if steps else base)
@@ -178,7 +177,7 @@ def test_subgraph_keeps_what_is_inside() -> None:
 def test_an_unknown_node_is_named_with_the_nearest(line: KnowledgeGraph) -> None:
     with pytest.raises(GraphError, match=r"there is no node 'p11' \(did you mean 'p1'\?\)"):
         line.node("p11")
-    for call in (line.out_edges, line.in_edges, line.neighbours, line.properties_at):
+    for call in (line.out_edges, line.in_edges, line.neighbours):
         with pytest.raises(GraphError, match="there is no node 'zz'"):
             call("zz")
     with pytest.raises(GraphError, match="use 'any', 'out' or 'in'"):

@@ -19,7 +19,7 @@ from thence.language.english import format_test
 from thence.language.items import Item
 from thence.runs.run import Run
 from thence.search.refine.exceptions import exceptions
-from thence.show.reports.cards import Cards, control_card, law_card, rule_card
+from thence.show.reports.cards import Cards
 from thence.show.reports.material import Material, material_of
 from thence.show.reports.periods import as_milliseconds
 from thence.show.reports.schema import Card, Stretch
@@ -211,7 +211,7 @@ def test_nodes_and_edges_are_those_of_the_graph(pipes: Run) -> None:
 
 def test_names_from_data_are_kept_as_they_are() -> None:
     run = mined(world(1), enrich="none")
-    card = rule_card(material_of(run), 0)
+    card = Cards(material_of(run)).rule(0)
     assert card is not None
     assert all(trace["node"] in HOSTILE for trace in card["traces"])
     assert json.loads(json.dumps(card)) == card
@@ -270,7 +270,7 @@ def test_a_table_without_bins_has_cards_too() -> None:
     run = th.mine(system, windows="1h", enrich="none", miner="ts-narm", evaluations=2000, progress="off", seed=1)
     assert isinstance(run.table, FeatureTable) and len(run.rules)
     for position in range(min(5, len(run.rules))):
-        card = rule_card(material_of(run), position)
+        card = Cards(material_of(run)).rule(position)
         assert card is not None and card["history"] is not None
         assert sum(card["history"]["held"]) == int(run.rules.counts.n_both[position])
 
@@ -278,18 +278,18 @@ def test_a_table_without_bins_has_cards_too() -> None:
 def test_a_table_whose_rows_have_no_time_has_no_cards() -> None:
     run = th.mine(pl.DataFrame({"a": ["x", "x", "y"] * 9, "b": ["u", "u", "v"] * 9}), progress="off")
     assert len(run.rules)
-    assert rule_card(material_of(run), 0) is None
+    assert Cards(material_of(run)).rule(0) is None
 
 
 def test_without_the_data_there_is_no_card(pipes: Run) -> None:
     alone = Material(pipes)
-    assert rule_card(alone, 0) is None
-    assert law_card(alone, 0) is None
-    assert control_card(alone, 0) is None
+    assert Cards(alone).rule(0) is None
+    assert Cards(alone).law(0) is None
+    assert Cards(alone).control(0) is None
 
 
 def test_why_says_what_is_shown(pipes: Run) -> None:
-    card = rule_card(material_of(pipes), 0)
+    card = Cards(material_of(pipes)).rule(0)
     assert card is not None
     assert card["why"].endswith(".") and "window" in card["why"]
     assert card["key"] == "rule-0"
@@ -318,7 +318,7 @@ def test_events_of_some_sensor_show_one_with_the_event() -> None:
     chosen = [at for at in range(len(run.rules)) if run.rules.rule(at).consequent.feature.name == "switch"]
     assert chosen and run.readings is not None
     for position in chosen[:5]:
-        card = rule_card(material_of(run), position)
+        card = Cards(material_of(run)).rule(position)
         assert card is not None
         check_card(run, position, card)
         trace = next(one for one in card["traces"] if any(band["side"] == "then" for band in one["bands"]))

@@ -608,7 +608,7 @@ def _roles(
             carried = carriers.mask(kind)[members]
             if len(np.unique(origin[carried])) < least:
                 continue
-            name = _role_name(steps, focus)
+            name = _role_name(steps)
             if (name, kind) not in taken:
                 taken.add((name, kind))
                 roles.append(StarRole(name, steps, kind, carriers.are_points(kind, members.tolist())))
@@ -652,7 +652,7 @@ def _most_general_relation(relation: str, ontology: Ontology | None) -> str:
     return max(above, key=lambda name: (len(ontology.relations_within(name)), name), default=relation)
 
 
-def _role_name(steps: tuple[Step, ...], focus: str) -> str:
+def _role_name(steps: tuple[Step, ...]) -> str:
     """The name of a role as seen from the focus: ``Pipes that end there``, ``Junctions one Pipe away``."""
     if len(steps) == 2 and all(step.direction == "any" for step in steps):
         return f"{steps[1].target or 'node'}s one {steps[0].target or 'node'} away"

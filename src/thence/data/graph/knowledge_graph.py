@@ -302,23 +302,6 @@ class KnowledgeGraph:
         """
         return self._histories.get(subject_id, _NO_HISTORY)
 
-    def properties_at(self, subject_id: str, at: Moment | None = None) -> dict[str, Values]:
-        """Return all properties of a node or edge at one moment.
-
-        Args:
-            subject_id: The id of a node or edge.
-            at: The moment at which dated values are read; ``None`` for the last known value.
-        """
-        record = self._edges.get(subject_id) or self.node(subject_id)
-        found = dict(record.properties)
-        for name in self._histories.get(subject_id, ()):
-            value = self.value(subject_id, name, at)
-            if value is None:
-                found.pop(name, None)
-            else:
-                found[name] = value
-        return found
-
     def subgraph(self, ids: Iterable[str]) -> KnowledgeGraph:
         """Return the graph of some nodes and of the edges between them.
 

@@ -329,19 +329,6 @@ class Ontology:
             )
         return frozenset(relation for relation in self.relations if self.is_relation(relation, name))
 
-    def instances(self, graph: KnowledgeGraph, name: str) -> tuple[str, ...]:
-        """Return the ids of the nodes of a class or of its subclasses, in the order of the graph.
-
-        Args:
-            graph: The graph.
-            name: The class.
-
-        Raises:
-            GraphError: If there is no such class.
-        """
-        wanted = self.descendants(name) | {name}
-        return tuple(node.id for node in graph.nodes.values() if node.labels & wanted)
-
     def merged(self, *others: Ontology) -> Ontology:
         """Return the union of this ontology and others.
 

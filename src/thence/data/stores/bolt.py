@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 from thence.data.stores.urls import credentials_of, mask, scheme_of, without_credentials
 from thence.errors import GraphError, require
 
-__all__ = ["BOLT_SCHEMES", "BoltAddress", "BoltServer", "open_bolt", "parse_bolt_url", "quote_name"]
+__all__ = ["BOLT_SCHEMES", "BoltAddress", "BoltServer", "open_bolt", "parse_bolt_url"]
 
 BOLT_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 """The schemes of the driver: ``neo4j`` for clusters, ``+s`` with TLS, ``+ssc`` with a certificate of one's own."""
@@ -89,25 +89,6 @@ def parse_bolt_url(url: str, *, database: str | None = None) -> BoltAddress:
         password = password or os.environ.get(_PASSWORD, "")
     named = database or in_path or os.environ.get(_DATABASE) or None
     return BoltAddress(urlunsplit(parts._replace(path="", fragment="")), user, password, named)
-
-
-def quote_name(name: str) -> str:
-    """Return a label, relationship type or property name as it stands in a query: always in backticks.
-
-    Args:
-        name: The name.
-
-    Raises:
-        GraphError: If the name is empty or has a null character, which no quoting makes safe.
-
-    Examples:
-        >>> quote_name("Pipe"), quote_name("x`) DETACH DELETE (n")
-        ('`Pipe`', '`x``) DETACH DELETE (n`')
-    """
-    # Servers read \\u0060 as a backtick before they parse the query.
-    if not name or "\0" in name or "\\u" in name:
-        raise GraphError(f"{name!r} cannot be the name of a label or property", hint="use another name")
-    return "`" + name.replace("`", "``") + "`"
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Evidence cards: what a rule, a law or a control looks like in the data it was found in.
 
-The front door. ``Cards`` makes the cards of one run and looks up what they share once.
+``Cards`` makes the cards of one run and computes what they share once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from thence.show.reports.material import Material
 from thence.show.reports.rule_cards import make_rule_card
 from thence.show.reports.schema import Card
 
-__all__ = ["Cards", "control_card", "law_card", "rule_card"]
+__all__ = ["Cards"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,33 +66,3 @@ class Cards:
             position: The position of the control in the controls of the run.
         """
         return None if self._evidence is None else make_control_card(self._evidence, position)
-
-
-def rule_card(material: Material, position: int) -> Card | None:
-    """Return the evidence for one rule; for several, make ``Cards`` once.
-
-    Args:
-        material: The run, with its readings and its table.
-        position: The position of the rule in the rules of the run.
-    """
-    return Cards(material).rule(position)
-
-
-def law_card(material: Material, position: int) -> Card | None:
-    """Return the evidence for one law; for several, make ``Cards`` once.
-
-    Args:
-        material: The run, with its readings and its table.
-        position: The position of the law in the laws of the run.
-    """
-    return Cards(material).law(position)
-
-
-def control_card(material: Material, position: int) -> Card | None:
-    """Return the evidence for one control; for several, make ``Cards`` once.
-
-    Args:
-        material: The run, with its readings and its table.
-        position: The position of the control in the controls of the run.
-    """
-    return Cards(material).control(position)

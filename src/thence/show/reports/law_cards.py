@@ -146,7 +146,7 @@ def _series(evidence: Evidence, law: Law, place: Places, frames: Ints, factors: 
             continue
         seen.add(term)
         bands = (limit,) if limit is not None and term == law.left[0][1] else ()
-        out.append(_Drawn(_term_series(evidence, law, term, place, frames), bands))
+        out.append(_Drawn(_term_series(evidence, term, place, frames), bands))
     if law.form != "sign" and limit is None:
         out.append(_apart(law, place, frames, factors))
     return out
@@ -193,7 +193,7 @@ def _band(
     return {"side": "if" if side == "if" else "then", "low": low, "high": high, "states": states or [], "text": text}
 
 
-def _term_series(evidence: Evidence, law: Law, term: Term, place: Places, frames: Ints) -> Series:
+def _term_series(evidence: Evidence, term: Term, place: Places, frames: Ints) -> Series:
     ids = [id for _, id in sorted(place.sensors_of(((1, term),))[0]) if id in evidence.sensor_of]
     role = format_term(term, place.pattern)
     focus = place.ids[0]

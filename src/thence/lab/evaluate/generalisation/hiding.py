@@ -15,9 +15,8 @@ import numpy.typing as npt
 from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.errors import ConfigError
 
-__all__ = ["GROUPS", "PARTLY", "SEEN", "SPLITS", "WHOLLY", "classify_places", "hide_places"]
+__all__ = ["GROUPS", "PARTLY", "SEEN", "WHOLLY", "classify_places", "hide_places"]
 
-SPLITS = ("region", "random")
 GROUPS = ("seen", "partly_unseen", "wholly_unseen")
 """Names of the three groups of places; a group is the index of its name."""
 SEEN, PARTLY, WHOLLY = range(3)
