@@ -45,8 +45,8 @@ export interface Card {
   place: string;
   why: string;
   traces: Trace[];
-  held: Stretch[];
-  violated: Stretch[];
+  held: Span[];
+  violated: Span[];
   history: History | null;
   places: PlaceShare[];
   n_places: number;
@@ -263,7 +263,7 @@ export interface RuleRow {
   conditions: string[];
   conclusion: string;
   likewise: string[];
-  told_with: number | null;
+  shown_with: number | null;
   also: string[];
   place: string;
   pattern: string;
@@ -284,14 +284,14 @@ export interface RuleRow {
   card: string | null;
 }
 
+export interface Span {
+  start: number;
+  end: number;
+}
+
 export interface Stage {
   name: string;
   seconds: number;
-}
-
-export interface Stretch {
-  start: number;
-  end: number;
 }
 
 export interface SystemPart {

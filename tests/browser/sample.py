@@ -129,7 +129,7 @@ def _rule(number: int) -> RuleRow:
         "conditions": [f"{source} = high"],
         "conclusion": f"{target} = low",
         "likewise": ["high also in the morning"] if number % 5 == 0 else [],
-        "told_with": number - 1 if number % 7 == 6 else None,
+        "shown_with": number - 1 if number % 7 == 6 else None,
         "also": [],
         "place": name,
         "pattern": "a junction and its neighbours",

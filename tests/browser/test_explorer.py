@@ -428,7 +428,7 @@ def test_names_of_a_plain_table_are_text(open_page: OpenPage) -> None:
         page.locator(ITEM).first.click()
         page.locator(".subject h2").wait_for()
         page.get_by_role("tab", name="Graph").click()
-        page.get_by_text(re.compile("no graph|not at hand")).first.wait_for()
+        page.get_by_text(re.compile("no graph|not available")).first.wait_for()
         page.get_by_role("tab", name="Details").click()
         page.locator(".counts").wait_for()
         assert page.evaluate("window.hacked") is None

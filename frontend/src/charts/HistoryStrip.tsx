@@ -1,4 +1,4 @@
-// How often a rule applied and held, over the whole period: one bar for each stretch of time.
+// How often a rule applied and held, over the whole period: one bar for each period of time.
 import { useState } from "preact/hooks";
 import { percent, period, plural, whole } from "../format";
 import { useWidth } from "../hooks";
@@ -7,7 +7,7 @@ import { TimeAxis } from "./axes";
 import { CursorLayer, Tip } from "./cursor";
 import { linear } from "./scales";
 
-/** The stretches as rows of a table. */
+/** The periods as rows of a table. */
 export function historyRows(history: History): string[][] {
   return history.applied.map((applied, index) => [
     period(history.edges[index] ?? 0, history.edges[index + 1] ?? 0),

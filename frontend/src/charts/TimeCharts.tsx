@@ -25,7 +25,7 @@ export function GapsChart({ gaps }: { gaps: Gaps }) {
   const middles = middlesOf(edges);
   const worst = rows.reduce((a, b) => (meanPresent(b) < meanPresent(a) ? b : a));
   const summary = `Readings that are there, ${period(first, last)}. Least complete: ${worst.name} with ${percent(meanPresent(worst))}.`;
-  const silent = silentStretches(gaps);
+  const silent = silentSpans(gaps);
   const describe = (at: number) => {
     const low = rows.filter((row) => (row.present[at] ?? 1) < 1);
     const parts = low.slice(0, 6).map((row) => `${row.name} ${percent(row.present[at])}`);
@@ -88,13 +88,13 @@ export function meanPresent({ present }: { present: readonly (number | null)[] }
   return there.reduce((sum, share) => sum + share, 0) / Math.max(1, there.length);
 }
 
-/** The stretches in which no row has a reading, joined: positions of edges. */
-export function silentStretches({ rows, edges }: Gaps): [number, number][] {
+/** The periods in which no row has a reading, joined: positions of edges. */
+export function silentSpans({ rows, edges }: Gaps): [number, number][] {
   const shares = edges.slice(1).map((_, at) => (rows.some((row) => (row.present[at] ?? 0) > 0) ? 1 : 0));
   return runs(shares).flatMap(([from, to, share]) => (share === 0 ? [[from, to] as [number, number]] : []));
 }
 
-/** Neighbouring stretches with the same share as one: from, to, share in steps of a twentieth; null where there is no time. */
+/** Neighbouring periods with the same share as one: from, to, share in steps of a twentieth; null where there is no time. */
 function runs(present: readonly (number | null)[], cuts: readonly [number, number][] = []): [number, number, number | null][] {
   const ends = new Set(cuts.flat());
   const found: [number, number, number | null][] = [];

@@ -2,7 +2,7 @@
 import { useId, useState } from "preact/hooks";
 import { moment, number, quantity } from "../format";
 import { useWidth } from "../hooks";
-import type { Band, Stretch, Trace } from "../types";
+import type { Band, Span, Trace } from "../types";
 import { TimeAxis } from "./axes";
 import { CursorLayer, Tip } from "./cursor";
 import { dataDigits, extent, linear, numberTicks, type Scale } from "./scales";
@@ -110,7 +110,7 @@ function bandText(band: Band): string {
   return /^(if|then)\b/i.test(band.text) ? band.text : `${band.side} ${band.text}`;
 }
 
-/** The step between readings: stretches reach to the end of their last window. */
+/** The step between readings: periods reach to the end of their last window. */
 function stepOf(times: readonly number[]): number {
   let step = Infinity;
   for (let index = 1; index < times.length; index += 1) {
@@ -120,10 +120,10 @@ function stepOf(times: readonly number[]): number {
   return Number.isFinite(step) ? step : 0;
 }
 
-const inside = (time: number, stretches: readonly Stretch[]) => stretches.some(({ start, end }) => time >= start && (time < end || time === start));
+const inside = (time: number, periods: readonly Span[]) => periods.some(({ start, end }) => time >= start && (time < end || time === start));
 
 /** Whether it held all the time: then the bar below says it, and shading would only dim the picture. */
-export function heldThroughout({ traces, held, violated }: { traces: Trace[]; held: Stretch[]; violated: Stretch[] }): boolean {
+export function heldThroughout({ traces, held, violated }: { traces: Trace[]; held: Span[]; violated: Span[] }): boolean {
   const times = traces[0]?.times ?? [];
   const covered = held.reduce((sum, { start, end }) => sum + Math.max(0, end - start), 0);
   return violated.length === 0 && times.length > 1 && covered > 0.97 * ((times.at(-1) as number) - (times[0] as number));
@@ -131,8 +131,8 @@ export function heldThroughout({ traces, held, violated }: { traces: Trace[]; he
 
 export interface TraceChartProps {
   traces: Trace[];
-  held: Stretch[];
-  violated: Stretch[];
+  held: Span[];
+  violated: Span[];
   switches?: number[];
   summary: string;
   /** What the row below the series is about: "rule", "law", "control". */
@@ -159,7 +159,7 @@ export function TraceChart({ traces, held, violated, switches = [], summary, abo
   const height = base + 24;
   const areaTop = (panels[0]?.top ?? 0) - 2;
   const clip = (value: number) => Math.min(x.range[1], Math.max(x.range[0], x(value)));
-  const span = ({ start, end: stop }: Stretch) => {
+  const span = ({ start, end: stop }: Span) => {
     const from = clip(start);
     return { x: from, width: Math.max(1.5, clip(Math.max(stop, start)) - from) };
   };
@@ -182,12 +182,12 @@ export function TraceChart({ traces, held, violated, switches = [], summary, abo
         </defs>
         {panels.map((panel, at) => (
           <g key={at}>
-            {!throughout && held.map((stretch, part) => (
-              <rect key={part} {...span(stretch)} y={panel.top} height={panel.bottom - panel.top} fill="var(--held-soft)" />
+            {!throughout && held.map((period, part) => (
+              <rect key={part} {...span(period)} y={panel.top} height={panel.bottom - panel.top} fill="var(--held-soft)" />
             ))}
             <TracePanel panel={panel} x={x} width={width} index={index} />
-            {violated.map((stretch, part) => (
-              <rect key={part} {...span(stretch)} y={panel.top} height={panel.bottom - panel.top} fill={`url(#${hatch})`} />
+            {violated.map((period, part) => (
+              <rect key={part} {...span(period)} y={panel.top} height={panel.bottom - panel.top} fill={`url(#${hatch})`} />
             ))}
           </g>
         ))}
@@ -196,11 +196,11 @@ export function TraceChart({ traces, held, violated, switches = [], summary, abo
             <text x={gutter - 8} y={rug + 12} text-anchor="end">
               {about}
             </text>
-            {held.map((stretch, at) => (
-              <rect key={at} {...span(stretch)} y={rug + 4} height={8} fill="var(--held)" />
+            {held.map((period, at) => (
+              <rect key={at} {...span(period)} y={rug + 4} height={8} fill="var(--held)" />
             ))}
-            {violated.map((stretch, at) => {
-              const { x: from, width: wide } = span(stretch);
+            {violated.map((period, at) => {
+              const { x: from, width: wide } = span(period);
               const middle = from + wide / 2;
               return (
                 <g key={at} fill="var(--violated)">
@@ -318,7 +318,7 @@ export function shorten(text: string, most: number): string {
 }
 
 /** The rows of a card as a table: times, values, and whether the rule held. */
-export function traceRows({ traces, held, violated }: { traces: Trace[]; held: Stretch[]; violated: Stretch[] }): string[][] {
+export function traceRows({ traces, held, violated }: { traces: Trace[]; held: Span[]; violated: Span[] }): string[][] {
   const times = traces[0]?.times ?? [];
   return times.map((time, index) => [
     moment(time),

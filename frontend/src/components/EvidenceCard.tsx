@@ -30,8 +30,8 @@ export function EvidenceCard({ card, drawing, printing = false, level = 4, actio
   const failed = card.violated.length;
   const summary = [
     shown ? `${plural(card.traces.length, "series", "series")} at ${card.place || "the whole system"}, ${period(...shown)}.` : "",
-    card.held.length > 0 ? `${subject} held in ${plural(card.held.length, "stretch", "stretches")}.` : "",
-    failed > 0 ? `It was violated in ${plural(failed, "stretch", "stretches")}.` : card.held.length > 0 ? "It was not violated." : "",
+    card.held.length > 0 ? `${subject} held in ${plural(card.held.length, "period", "periods")}.` : "",
+    failed > 0 ? `It was violated in ${plural(failed, "period", "periods")}.` : card.held.length > 0 ? "It was not violated." : "",
   ]
     .filter(Boolean)
     .join(" ");

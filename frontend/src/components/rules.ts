@@ -43,7 +43,7 @@ export function filtered(rules: readonly RuleRow[], filter: Filter): RuleRow[] {
   const words = filter.text.toLowerCase().split(/\s+/).filter(Boolean);
   return rules.filter((rule) => {
     if (filter.chosen !== null) return rule.id === filter.chosen;
-    if (!filter.families && rule.told_with !== null && filter.cell === null) return false;
+    if (!filter.families && rule.shown_with !== null && filter.cell === null) return false;
     if (!atLeast(rule.confidence, filter.confidence) || !atLeast(rule.support, filter.support) || !atLeast(rule.lift, filter.lift)) return false;
     if (!filter.kinds.every((kind) => rule.kinds.includes(kind))) return false;
     if (filter.cell !== null && !(rule.quantities_if.includes(filter.cell[0]) && rule.quantity_then === filter.cell[1])) return false;

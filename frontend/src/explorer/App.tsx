@@ -488,7 +488,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
                 {drawing.problem && <ProblemNote problem={drawing.problem} />}
                 {(run.data === "loading" || (run.data === "ready" && drawing.waiting)) && drawing.value === null && <Waiting>The graph is being read…</Waiting>}
                 {run.data === "missing" && drawing.value === null && (
-                  <Nothing title="The graph behind this run is not at hand.">
+                  <Nothing title="The graph behind this run is not available.">
                     <p>{run.why}</p>
                   </Nothing>
                 )}
@@ -539,12 +539,12 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
           </button>
         ))}
       </nav>
-      <div class="toast" role="status" aria-live="polite" hidden={reviews.told === "" && reviews.problem === null}>
+      <div class="toast" role="status" aria-live="polite" hidden={reviews.message === "" && reviews.problem === null}>
         {reviews.problem !== null ? (
           <ProblemNote problem={reviews.problem} />
         ) : (
           <>
-            <span>{reviews.told}</span>
+            <span>{reviews.message}</span>
             {reviews.canUndo && (
               <button type="button" class="button" onClick={reviews.undo}>
                 Undo <kbd aria-hidden="true">u</kbd>

@@ -1,4 +1,4 @@
-// A rule, law or control in full: its exact text, counts and measures, and what else is told with it.
+// A rule, law or control in full: its exact text, counts and measures, and what else is shown with it.
 import type { ComponentChildren, JSX } from "preact";
 import { fixed, percent, plural, whole } from "../format";
 import type { ControlRow, LawRow, RuleRow } from "../types";
@@ -56,11 +56,11 @@ export function RuleDetails({ rule, onRule }: { rule: RuleRow; onRule: (id: numb
       )}
       <Texts title="Likewise" texts={rule.likewise} />
       <Texts title="The same in other words" texts={rule.also} />
-      {rule.told_with !== null && (
+      {rule.shown_with !== null && (
         <p>
-          It is told with{" "}
-          <button type="button" class="link" onClick={() => rule.told_with !== null && onRule(rule.told_with)}>
-            rule {rule.told_with}
+          It is shown with{" "}
+          <button type="button" class="link" onClick={() => rule.shown_with !== null && onRule(rule.shown_with)}>
+            rule {rule.shown_with}
           </button>
           .
         </p>

@@ -27,7 +27,7 @@ export function Evidence({ run, card, drawing, sensors, nodeName, subject }: Pro
   if (run.data === "loading") return <Waiting>The readings behind this run are being read; the evidence follows.</Waiting>;
   if (run.data === "missing")
     return (
-      <Nothing title="The readings behind this run are not at hand, so there is no evidence to show.">
+      <Nothing title="The readings behind this run are not available, so there is no evidence to show.">
         <p>{run.why}</p>
       </Nothing>
     );

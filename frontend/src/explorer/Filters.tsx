@@ -86,9 +86,9 @@ export function Filters({ query, facets, total, nodeName, searchRef, onChange }:
       {facetNames.map((name) => {
         const facet = known.get(name);
         const chosen = query.facets[name] ?? [];
-        // A single choice that every rule has narrows nothing; quantities are told all the same.
-        const told = name === "kind" || name === "conclusion";
-        const idle = facet === undefined || facet.choices.length === 0 || (!told && facet.choices.length === 1 && facet.choices[0]?.count === total);
+        // A single choice that every rule has narrows nothing; quantities are shown all the same.
+        const always = name === "kind" || name === "conclusion";
+        const idle = facet === undefined || facet.choices.length === 0 || (!always && facet.choices.length === 1 && facet.choices[0]?.count === total);
         if (facet === undefined || (idle && chosen.length === 0)) return null;
         return <Choices key={name} title={titles[name]} facet={facet} chosen={chosen} onToggle={(choice) => toggle(name, choice)} />;
       })}

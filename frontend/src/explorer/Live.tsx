@@ -57,15 +57,15 @@ export function useAlerts(monitor: number | null): Alerts {
         const connected = (yes: boolean) => () => setState((last) => ({ ...last, connected: yes }));
         source.addEventListener("open", connected(true));
         source.addEventListener("error", connected(false));
-        const told = (event: Event): void => {
+        const onEvent = (event: Event): void => {
           try {
             take([JSON.parse((event as MessageEvent<string>).data) as Alert], true);
           } catch {
             // Not an alert: a sign of life of the server.
           }
         };
-        source.addEventListener("message", told);
-        source.addEventListener("alert", told);
+        source.addEventListener("message", onEvent);
+        source.addEventListener("alert", onEvent);
       },
       (error: unknown) => {
         if (!ended) setState((last) => ({ ...last, problem: problemOf(error) }));

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { linear, numberTicks, timeTicks } from "../charts/scales";
 import { moment, number, period as periodText, quantity } from "../format";
 import { useWidth } from "../hooks";
-import type { Envelope, SeriesPage, Stretch } from "../types";
+import type { Envelope, SeriesPage, Span } from "../types";
 import { useAnswer } from "./answers";
 import { api } from "./api";
 import { ProblemNote, Waiting } from "./notes";
@@ -16,9 +16,9 @@ interface Props {
   sensors: readonly string[];
   /** Only series of these kinds are shown; all, if there are none. */
   kinds?: readonly string[];
-  /** Stretches of the evidence card, drawn below the series. */
-  held?: readonly Stretch[];
-  violated?: readonly Stretch[];
+  /** Periods of the evidence card, drawn below the series. */
+  held?: readonly Span[];
+  violated?: readonly Span[];
 }
 
 const left = 56;

@@ -1,4 +1,4 @@
-// Reviews of rules, laws and controls: told to the server, shown at once, and undone on request.
+// Reviews of rules, laws and controls: sent to the server, shown at once, and undone on request.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { Review } from "../types";
 import { problemOf } from "./answers";
@@ -22,7 +22,7 @@ export interface Reviews {
   review: (run: number, of: Reviewable, noun: string, change: Partial<Review>) => void;
   undo: () => void;
   /** What was done last, in words; empty after a while. */
-  told: string;
+  message: string;
   canUndo: boolean;
   problem: ProblemError | null;
   /** Changes whenever the server has kept a review. */
@@ -42,7 +42,7 @@ function words(noun: string, before: Review, after: Review): string {
 }
 
 export function useReviews(): Reviews {
-  const [told, setTold] = useState("");
+  const [message, setMessage] = useState("");
   const [problem, setProblem] = useState<ProblemError | null>(null);
   const [version, setVersion] = useState(0);
   const [steps, setSteps] = useState<readonly Step[]>([]);
@@ -50,10 +50,10 @@ export function useReviews(): Reviews {
   latest.current = steps;
   const sent = useRef(new Map<string, { review: Review; at: number }>());
   useEffect(() => {
-    if (told === "") return undefined;
-    const timer = window.setTimeout(() => setTold(""), shownFor);
+    if (message === "") return undefined;
+    const timer = window.setTimeout(() => setMessage(""), shownFor);
     return () => window.clearTimeout(timer);
-  }, [told, version]);
+  }, [message, version]);
   const send = useCallback(async (run: number, key: string, review: Review): Promise<boolean> => {
     try {
       await api.review(run, { key, verdict: review.verdict, note: review.note });
@@ -74,7 +74,7 @@ export function useReviews(): Reviews {
     void send(run, of.key, after).then((kept) => {
       if (!kept) return;
       setSteps((last) => [...last, { run, key: of.key, before }]);
-      setTold(words(noun, before, after));
+      setMessage(words(noun, before, after));
     });
   }, []);
   const undo = useCallback((): void => {
@@ -83,12 +83,12 @@ export function useReviews(): Reviews {
     void send(step.run, step.key, step.before).then((kept) => {
       if (!kept) return;
       setSteps((last) => last.slice(0, -1));
-      setTold("Undone.");
+      setMessage("Undone.");
     });
   }, []);
   const close = useCallback(() => {
-    setTold("");
+    setMessage("");
     setProblem(null);
   }, []);
-  return { review, undo, told, canUndo: steps.length > 0, problem, version, close };
+  return { review, undo, message, canUndo: steps.length > 0, problem, version, close };
 }

@@ -2,7 +2,7 @@
 import { useContext } from "preact/hooks";
 import { Figure } from "../charts/Figure";
 import { GraphDrawing, groupColours } from "../charts/GraphDrawing";
-import { GapsChart, meanPresent, silentStretches } from "../charts/TimeCharts";
+import { GapsChart, meanPresent, silentSpans } from "../charts/TimeCharts";
 import { Legend, LegendItem } from "../components/Legend";
 import { every, number, percent, period, plural, whole } from "../format";
 import type { Drawing, Gaps, GraphSummary, Kind, SystemPart } from "../types";
@@ -15,7 +15,7 @@ export function Inputs() {
     const table = mining.windows === "" && mining.transactions !== null;
     const lead = table
       ? `A table of ${plural(mining.transactions ?? 0, "row")}${mining.features === null ? "" : ` and ${plural(mining.features, "column")}`}, without sensors or a graph.`
-      : "The data behind this run are not at hand, so they are not shown.";
+      : "The data behind this run are not available, so they are not shown.";
     return (
       <Section id="inputs" title="What went in" lead={lead}>
         {null}
@@ -134,7 +134,7 @@ function GapsFigure({ gaps }: { gaps: Gaps }) {
       title={complete ? "When there are readings" : "Where readings are missing"}
       note={`${gaps.by === "sensor" ? "One line for each sensor." : "One line for each kind of sensor."}${apart ? " Each site has its own time." : ""}${complete ? " No reading is missing." : ""}`}
       data={{
-        columns: [gaps.by === "sensor" ? "Sensor" : "Kind", "Present", "Worst stretch", "Present there"],
+        columns: [gaps.by === "sensor" ? "Sensor" : "Kind", "Present", "Worst period", "Present there"],
         rows: () =>
           gaps.rows.map((row) => {
             const worst = row.present.reduce<number>((best, share, at) => (share !== null && share < (row.present[best] ?? Infinity) ? at : best), 0);
@@ -156,7 +156,7 @@ function GapsFigure({ gaps }: { gaps: Gaps }) {
         <LegendItem mark="line" colour="var(--violated)">
           missing
         </LegendItem>
-        {silentStretches(gaps).length > 0 && (
+        {silentSpans(gaps).length > 0 && (
           <LegendItem mark="area" colour="var(--line)">
             no reading of any sensor
           </LegendItem>

@@ -29,7 +29,7 @@ export function Rules() {
   const found = useMemo(() => filtered(rules, filter), [rules, filter]);
   const listed = useMemo(() => sorted(found, sort), [found, sort]);
   const lit = useMemo(() => (isFiltered(filter) ? new Set(found.map((rule) => rule.id)) : null), [found, filter]);
-  const told = useMemo(() => rules.filter((rule) => rule.told_with !== null).length, [rules]);
+  const together = useMemo(() => rules.filter((rule) => rule.shown_with !== null).length, [rules]);
   const points = useMemo(() => rules.map((rule) => ({ id: rule.id, x: rule.support, y: rule.confidence, colour: rule.zhang, title: rule.sentence })), [rules]);
   const toggle = (id: number) => {
     const next = new Set(open);
@@ -72,7 +72,7 @@ export function Rules() {
           </Figure>
         )}
       </div>
-      <Filters filter={filter} change={change} rules={rules} told={told} />
+      <Filters filter={filter} change={change} rules={rules} together={together} />
       <div class="found">
         <p role="status">{listed.length === 0 ? "No rule matches." : countText(listed.length, rules.length)}</p>
         <Choices filter={filter} change={change} clear={() => change(NO_FILTER)} />
@@ -132,7 +132,7 @@ function Least({ label, value, onChange, step, max }: { label: string; value: nu
   );
 }
 
-function Filters({ filter, change, rules, told }: { filter: Filter; change: (part: Partial<Filter>) => void; rules: RuleRow[]; told: number }) {
+function Filters({ filter, change, rules, together }: { filter: Filter; change: (part: Partial<Filter>) => void; rules: RuleRow[]; together: number }) {
   const kinds = useMemo(() => {
     const counts = new Map<string, number>();
     for (const rule of rules) for (const kind of rule.kinds) counts.set(kind, (counts.get(kind) ?? 0) + 1);
@@ -159,9 +159,9 @@ function Filters({ filter, change, rules, told }: { filter: Filter; change: (par
           ))}
         </div>
       )}
-      {told > 0 && (
+      {together > 0 && (
         <label class="check">
-          <input type="checkbox" checked={filter.families} onChange={(event) => change({ families: event.currentTarget.checked })} /> also the {plural(told, "rule")} that {told === 1 ? "is" : "are"} told with another one of the same family
+          <input type="checkbox" checked={filter.families} onChange={(event) => change({ families: event.currentTarget.checked })} /> also the {plural(together, "rule")} that {together === 1 ? "is" : "are"} together with another one of the same family
         </label>
       )}
     </div>

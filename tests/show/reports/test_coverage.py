@@ -1,4 +1,4 @@
-"""Coverage: exact shares of rows by stretch of time and by node, against a count row by row."""
+"""Coverage: exact shares of rows by span of time and by node, against a count row by row."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from tests.show.reports.worlds import world
 from thence.data.readings.sensors import SensorData
 from thence.data.readings.windows import window
 from thence.runs.run import Run
-from thence.show.reports.inputs import describe_system, draw_gaps, stretch_edges
+from thence.show.reports.inputs import describe_system, draw_gaps, span_edges
 
 
 def test_kinds_are_counted_over_the_windows() -> None:
@@ -41,7 +41,7 @@ def test_gaps_show_windows_that_mining_left_out() -> None:
     frame = pl.DataFrame({"time": times, "a": [1.0, None, 3.0, 4.0, 5.0, 6.0], "b": [1.0, 2.0, 3.0, 4.0, 5.0, None]})
     readings = window(SensorData.from_wide(frame), "1h")
     assert len(readings) == 6
-    gaps = draw_gaps(readings, stretches=4)
+    gaps = draw_gaps(readings, spans=4)
     assert gaps["by"] == "sensor"
     assert len(gaps["edges"]) == 5
     assert {row["name"]: row["present"] for row in gaps["rows"]} == {
@@ -60,7 +60,7 @@ def test_many_sensors_are_drawn_by_kind() -> None:
 @pytest.mark.parametrize("count", [1, 2, 119, 120, 121, 1000])
 def test_stretches_cover_every_window_once(count: int) -> None:
     times = np.datetime64("2024-01-01", "us") + np.arange(count) * np.timedelta64(15, "m")
-    edges = stretch_edges(times, np.timedelta64(15, "m"), most=120)
+    edges = span_edges(times, np.timedelta64(15, "m"), most=120)
     bounds = np.searchsorted(times, edges)
     assert 1 <= len(edges) - 1 <= 120
     assert bounds[0] == 0

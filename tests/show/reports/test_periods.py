@@ -1,4 +1,4 @@
-"""Periods: which stretch a card shows, frames joined to stretches, and sums over the whole time."""
+"""Periods: which span a card shows, frames joined to spans, and sums over the whole time."""
 
 from __future__ import annotations
 

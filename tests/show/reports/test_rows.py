@@ -14,7 +14,7 @@ from thence.runs.reviews import Review
 from thence.runs.run import Run
 from thence.show.reports.facts import _rule_facts, choose_facts, figures_of_rule
 from thence.show.reports.matrix import build_matrix
-from thence.show.reports.rows import control_rows, law_rows, rule_rows, told_together
+from thence.show.reports.rows import control_rows, law_rows, rule_rows, shown_together
 from thence.statements.keys import control_key, law_key, rule_key
 from thence.statements.rules.measures import Counts
 from thence.statements.rules.ruleset import Rule, RuleSet
@@ -46,15 +46,15 @@ def test_rows_say_what_rules_say(digest: Run) -> None:
     json.dumps(rows, allow_nan=False)
 
 
-def test_rules_that_are_told_together_name_each_other(water: Run) -> None:
+def test_rules_that_are_shown_together_name_each_other(water: Run) -> None:
     rules = water.rules
     rows = {row["id"]: row for row in rule_rows(rules, range(len(rules)))}
     families = [entry for entry in rules.entries if len(entry) > 1]
     assert families
     for first, *others in families:
-        assert rows[first]["told_with"] is None
+        assert rows[first]["shown_with"] is None
         assert rows[first]["likewise"] == rules.likewise([first, *others])
-        assert all(rows[other]["told_with"] == first and not rows[other]["likewise"] for other in others)
+        assert all(rows[other]["shown_with"] == first and not rows[other]["likewise"] for other in others)
 
 
 def test_rows_in_any_order_and_a_review(digest: Run) -> None:
@@ -86,7 +86,7 @@ def test_a_few_rows_of_a_million_rules_look_at_few_rules(monkeypatch: pytest.Mon
     rows = rule_rows(rules, range(n - 50, n))
     assert set(looked_at) == set(range(n - 50, n))
     assert [row["id"] for row in rows] == list(range(n - 50, n))
-    assert len(told_together(rules, most=7)) == 7
+    assert len(shown_together(rules, most=7)) == 7
 
 
 def test_laws_and_controls(water: Run) -> None:

@@ -22,7 +22,7 @@ from thence.search.refine.exceptions import exceptions
 from thence.show.reports.cards import Cards
 from thence.show.reports.material import Material, material_of
 from thence.show.reports.periods import as_milliseconds
-from thence.show.reports.schema import Card, Stretch
+from thence.show.reports.schema import Card, Span
 from thence.statements.counting.by_place import name_places
 from thence.tables.blocks import Block
 from thence.tables.transactions import FeatureTable, TransactionTable
@@ -56,8 +56,8 @@ def states_by_hand(block: Block, embedding: int, antecedent: list[Item], consequ
     return out
 
 
-def frames_of(stretches: list[Stretch], step: int = HOUR) -> set[int]:
-    return {moment for one in stretches for moment in range(one["start"], one["end"], step)}
+def frames_of(spans: list[Span], step: int = HOUR) -> set[int]:
+    return {moment for one in spans for moment in range(one["start"], one["end"], step)}
 
 
 def block_of(run: Run, position: int) -> Block:

@@ -55,7 +55,7 @@ class ManyRules(Protocol):
 
     @property
     def entries(self) -> Sequence[Sequence[int]]:
-        """The positions of rules that are told together."""
+        """The positions of rules that are shown together."""
         ...
 
     def __len__(self) -> int: ...

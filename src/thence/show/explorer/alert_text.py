@@ -21,7 +21,7 @@ _TOLD = frozenset(
     {"alert", "kind", "time", "message", "places", "n_places", "nodes", "located", "rule", "key", "sentence", "reasons"}
     | {"confidence_mined", "confidence_now", "bound", "applied", "violated", "period", "evidence", "score", "others"}
 )
-"""Fields that are told in words, or not at all."""
+"""Fields that are shown in words, or not at all."""
 _MOMENT = re.compile(r" from \d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d) on\b")
 
 
@@ -72,7 +72,7 @@ def _title(message: str, says: str) -> str:
 
 
 def _evidence(kind: str, data: Mapping[str, Any]) -> Iterator[str]:
-    """What an alert rests on, as sentences; what is not known is told as it is."""
+    """What an alert rests on, as sentences; what is not known is shown as it is."""
     yield from _texts(data.get("reasons"))
     yield from _texts(data.get("failures"))
     period = f" in the last {data['period']}" if isinstance(data.get("period"), str) else ""

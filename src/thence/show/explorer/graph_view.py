@@ -49,7 +49,7 @@ def places_of(material: Material, position: int) -> Places:
         why = "" if nodes else "The rule names no node: it speaks of the whole system."
         return {"rule": position, "n_places": 1 if nodes else 0, "nodes": nodes, "why": why}
     if material.transactions is None:
-        why = material.why or "The table that was mined is not at hand."
+        why = material.why or "The table that was mined is not available."
         return {"rule": position, "n_places": 0, "nodes": [], "why": why}
     try:
         (counted,) = count_by_place(one, material.transactions)
@@ -78,7 +78,7 @@ def patterns_at(table: TransactionTable | None) -> dict[str, frozenset[str]]:
     """Return for every node the texts of the patterns that match there.
 
     Args:
-        table: The table that was mined, if it is at hand.
+        table: The table that was mined, if it is available.
     """
     found: dict[str, set[str]] = {}
     for block in () if table is None else table.blocks:
@@ -94,7 +94,7 @@ def sensors_at(system: AnySystem | None, node: str) -> tuple[str, ...]:
     """Return the ids of the sensors at a node.
 
     Args:
-        system: The system, if it is at hand.
+        system: The system, if it is available.
         node: The id of the node.
     """
     return () if system is None or system.binding is None else system.binding.sensors_at(node)

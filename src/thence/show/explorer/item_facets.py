@@ -46,8 +46,8 @@ class ItemFacets:
     @cached_property
     def conclusions(self) -> list[str]:
         """What each item says something about, in words."""
-        told: dict[Feature, str] = {}
-        return [told.setdefault(item.feature, quantity(item.feature)) for item in self.items]
+        names: dict[Feature, str] = {}
+        return [names.setdefault(item.feature, quantity(item.feature)) for item in self.items]
 
     @cached_property
     def texts(self) -> list[str]:

@@ -20,8 +20,8 @@ from thence.data.graph.sites import AnySystem
 from thence.errors import ConfigError, nearest
 from thence.runs.reviews import REVIEWS, Review, Reviews, load_reviews, save_reviews
 from thence.runs.run import Run
+from thence.show.explorer.cache import Cache
 from thence.show.explorer.graph_view import MOST_NEIGHBOURS, node_properties, patterns_at, places_of, sensors_at
-from thence.show.explorer.memo import Memo
 from thence.show.explorer.problems import NotFoundError
 from thence.show.explorer.rule_index import RuleFilter, RuleIndex
 from thence.show.explorer.schema import NodeDetail, Outline, Places, Reviewed, RunEntry, Scatter
@@ -66,7 +66,7 @@ class OpenRun:
         self._system = system
         self._material: Material | None = None
         self._lock = threading.Lock()
-        self._memo = Memo(_MOST_KEPT)
+        self._cache = Cache(_MOST_KEPT)
         self._in_memory = Reviews()
         self._read: tuple[Any, Reviews, dict[int, Review]] = (None, Reviews(), {})
 
@@ -78,7 +78,7 @@ class OpenRun:
             found = Material(self.run, why=f"The data of the run cannot be read again ({type(error).__name__}).")
         # What was made without the data is made again with them. The order matters: the new store sees the data.
         self._material = found
-        self._memo = Memo(_MOST_KEPT)
+        self._cache = Cache(_MOST_KEPT)
 
     def describe(self) -> RunEntry:
         """Return the run as the explorer lists it."""
@@ -98,7 +98,7 @@ class OpenRun:
 
     @property
     def material(self) -> Material:
-        """The run with its data, as far as they are at hand now."""
+        """The run with its data, as far as they are available now."""
         return self._material or Material(self.run, why="The data of the run are being read.")
 
     @cached_property
@@ -210,7 +210,7 @@ class OpenRun:
         return {"key": key, "review": None if own is None else {"verdict": own.verdict, "note": own.note}}
 
     def card(self, about: str, position: int) -> Card | None:
-        """Return the evidence for a rule, a law or a control; ``None`` if its data are not at hand.
+        """Return the evidence for a rule, a law or a control; ``None`` if its data are not available.
 
         Args:
             about: ``"rules"``, ``"laws"`` or ``"controls"``.
@@ -227,10 +227,10 @@ class OpenRun:
         _require(position, there[about], about[:-1])
 
         def make() -> Card | None:
-            cards = self._memo.get("cards", lambda: Cards(self.material))
+            cards = self._cache.get("cards", lambda: Cards(self.material))
             return {"rules": cards.rule, "laws": cards.law, "controls": cards.control}[about](position)
 
-        return self._memo.get(("card", about, position), make)
+        return self._cache.get(("card", about, position), make)
 
     def drawing(self) -> Drawing | None:
         """Return the graph as it is drawn; ``None`` without one."""
@@ -239,7 +239,7 @@ class OpenRun:
         system = self.material.system
         if system is None or system.graph is None:
             return None
-        return self._memo.get("drawing", lambda: draw(system, most=MOST_NODES))
+        return self._cache.get("drawing", lambda: draw(system, most=MOST_NODES))
 
     def outline(self) -> Outline:
         """Return what the first page of the run needs; looks at few rules, so that the page opens at once."""
@@ -256,7 +256,7 @@ class OpenRun:
         """Return the report of the run, without evidence cards and with few rules."""
         from thence.show.reports.build import build_report
 
-        return self._memo.get("report", lambda: build_report(self.material, rules=50, cards=0))
+        return self._cache.get("report", lambda: build_report(self.material, rules=50, cards=0))
 
     def places(self, position: int) -> Places:
         """Return where a rule applies.
@@ -265,7 +265,7 @@ class OpenRun:
             position: The position of the rule.
         """
         self.require_rule(position)
-        return self._memo.get(("places", position), lambda: places_of(self.material, position))
+        return self._cache.get(("places", position), lambda: places_of(self.material, position))
 
     def rules_about(self, node: str) -> Mask:
         """Return which rules speak of a node.
@@ -276,11 +276,11 @@ class OpenRun:
 
         def make() -> Mask:
             material = self.material
-            matching = self._memo.get("patterns", lambda: patterns_at(material.transactions))
+            matching = self._cache.get("patterns", lambda: patterns_at(material.transactions))
             sensors = frozenset(sensors_at(material.system, node))
             return self.index.rules_about(node, sensors=sensors, patterns=matching.get(node, frozenset()))
 
-        return self._memo.get(("about", node), make)
+        return self._cache.get(("about", node), make)
 
     def node(self, name: str) -> NodeDetail:
         """Return what is known of a node.

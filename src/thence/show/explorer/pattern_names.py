@@ -1,4 +1,4 @@
-"""Names of patterns: their words, and where several have the same, what tells them apart.
+"""Names of patterns: their words, and where several have the same, what distinguishes them.
 
 Names are for people to choose by, each different. Must not know rules, counts or requests.
 """
@@ -40,8 +40,8 @@ def name_patterns(patterns: Sequence[tuple[str, str]]) -> list[str]:
     taken = Counter(words)
     for number, word in enumerate(words):
         same = [parsed[at] for at, other in enumerate(words) if other == word]
-        told = [_listed(tells) for tells in _differences(parsed[number], same)] if len(same) > 1 else []
-        name = next((f"{word} ({text})" for text in told if text), word)
+        differences = [_listed(found) for found in _differences(parsed[number], same)] if len(same) > 1 else []
+        name = next((f"{word} ({text})" for text in differences if text), word)
         free, at = name, 2
         while free in out or (free != word and taken[free]):
             free, at = f"{name} ({at})", at + 1

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.errors import ConfigError, nearest
+from thence.show.explorer.cache import Cache
 from thence.show.explorer.item_facets import SIGNED, ItemFacets
-from thence.show.explorer.memo import Memo
 from thence.show.explorer.pattern_names import name_patterns
 from thence.show.explorer.schema import Facet
 from thence.statements.rules.bounds import is_within
@@ -119,7 +119,7 @@ class RuleIndex:
     """
 
     rules: RuleSet
-    _memo: Memo = field(default_factory=lambda: Memo(_KEPT), repr=False)
+    _cache: Cache = field(default_factory=lambda: Cache(_KEPT), repr=False)
 
     def __len__(self) -> int:
         return len(self.rules)
@@ -167,15 +167,15 @@ class RuleIndex:
         """
         keep = np.ones(len(self), bool)
         for word in wanted.words:
-            keep &= self._memo.get(("word", word), partial(self._search, word))
+            keep &= self._cache.get(("word", word), partial(self._search, word))
         for facet in SIGNED:
             for name in wanted.chosen(facet):
-                keep &= self._memo.get((facet, name), partial(self._signed, facet, name))
+                keep &= self._cache.get((facet, name), partial(self._signed, facet, name))
         for facet in ("pattern", "conclusion", "review"):
             if chosen := wanted.chosen(facet):
                 keep &= self._single(facet, chosen, reviewed)
         for name, bound in wanted.bounds:
-            keep &= self._memo.get(("bound", name, bound), partial(self._within, name, bound))
+            keep &= self._cache.get(("bound", name, bound), partial(self._within, name, bound))
         if wanted.node is not None:
             keep &= np.zeros(len(self), bool) if about is None else about
         return keep
@@ -204,7 +204,7 @@ class RuleIndex:
         Raises:
             ConfigError: If the rules have no such column of numbers.
         """
-        return self._memo.get(("order", sort, descending), partial(self._sorted, sort, descending=descending))
+        return self._cache.get(("order", sort, descending), partial(self._sorted, sort, descending=descending))
 
     def facets(
         self, mask: Mask, wanted: RuleFilter, *, reviewed: Mapping[int, str] | None = None, about: Mask | None = None

@@ -43,7 +43,7 @@ class RunEntry(TypedDict):
     saved: bool
     """Whether it is in a folder; reviews of a run in memory are lost when the explorer ends."""
     data: Literal["loading", "ready", "missing"]
-    """Whether the readings behind the run are at hand: evidence, series and places need them."""
+    """Whether the readings behind the run are available: evidence, series and places need them."""
     why: str
     """Why they are not, in words."""
 
@@ -74,7 +74,7 @@ class Outline(TypedDict):
     controls: list[ControlRow]
     mining: Mining
     notes: list[str]
-    """What is not at hand, and why."""
+    """What is not available, and why."""
 
 
 class Facet(TypedDict):
@@ -133,7 +133,7 @@ class Scatter(TypedDict):
 
 
 class Envelope(TypedDict):
-    """A series at a coarser resolution: the lowest and the highest reading of each stretch of time."""
+    """A series at a coarser resolution: the lowest and the highest reading of each span of time."""
 
     sensor: str
     name: str

@@ -236,7 +236,7 @@ def _query_token(scope: Scope) -> str:
 
 
 def _matches(token: bytes, given: str) -> bool:
-    """Compare in a time that does not tell how much of the token is right."""
+    """Compare in a time that does not depend on how much of the token is right."""
     return hmac.compare_digest(token, given.encode("utf-8", "surrogateescape"))
 
 

@@ -1,4 +1,4 @@
-"""Series at the resolution of a screen: the lowest and the highest reading of each stretch of time.
+"""Series at the resolution of a screen: the lowest and the highest reading of each span of time.
 
 Pure functions over windowed readings. Must not know runs or requests.
 """
@@ -104,15 +104,15 @@ def _one(
 
 
 def envelope(times: Ints, values: Floats, *, points: int) -> tuple[Ints, Floats, Floats]:
-    """Return the lowest and the highest value of each of some stretches with about the same number of values.
+    """Return the lowest and the highest value of each of some spans with about the same number of values.
 
     Args:
         times: The time of each value.
-        values: The values; NaN is missing, and a stretch is missing if all its values are.
-        points: The number of stretches; fewer if there are fewer values.
+        values: The values; NaN is missing, and a span is missing if all its values are.
+        points: The number of spans; fewer if there are fewer values.
 
     Returns:
-        The time of the first value of each stretch, the lowest and the highest values.
+        The time of the first value of each span, the lowest and the highest values.
 
     Examples:
         >>> times, low, high = envelope(np.arange(6), np.array([1.0, 5, 2, np.nan, 8, 9]), points=3)

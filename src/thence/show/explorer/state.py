@@ -14,8 +14,8 @@ from thence.data.graph.sites import AnySystem
 from thence.errors import ConfigError
 from thence.runs.run import Run, load_run
 from thence.show.explorer.alerts import AlertFile, open_monitor
+from thence.show.explorer.cache import Cache
 from thence.show.explorer.comparison import compare_rules
-from thence.show.explorer.memo import Memo
 from thence.show.explorer.open_run import OpenRun
 from thence.show.explorer.problems import NotFoundError
 from thence.show.explorer.schema import Alert, AlertPage, Comparison, Runs
@@ -45,7 +45,7 @@ class State:
         self._runs: list[OpenRun] = []
         self._monitors = list(monitors)
         self._lock = threading.Lock()
-        self._differences = Memo(_MOST_COMPARED)
+        self._differences = Cache(_MOST_COMPARED)
         self.closing = threading.Event()
 
     def add(self, run: Run, *, name: str, system: AnySystem | None = None, load: bool = True) -> OpenRun:

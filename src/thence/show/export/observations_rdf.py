@@ -1,7 +1,7 @@
 """Readings as RDF observations: values, states and changes of sensors, ranks, aggregates at nodes, and frames.
 
 Ranks and aggregates are those of a table. A rank is written as the middle of its bin, a value that has no rank by its
-name. Frames are written with their start, so that a query can tell a frame without readings from no frame.
+name. Frames are written with their start, so that a query can distinguish a frame without readings from no frame.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ _ORDER = {str(verdict): number for number, verdict in enumerate(Verdict)}
 
 @dataclass(frozen=True, eq=False)
 class _Told:
-    """The frames of applied rules, under the names by which they are told."""
+    """The frames of applied rules, under the names that they are shown by."""
 
     name: str
     period: tuple[str, str] | None
@@ -147,9 +147,9 @@ def _told(record: Mapping[str, Any], frames: Mapping[str, pl.DataFrame], name: s
     )
 
 
-def _applied(told: _Told, most: int) -> AppliedPart:
+def _applied(applied: _Told, most: int) -> AppliedPart:
     worst = pl.col("verdict").replace_strict(_ORDER, default=len(_ORDER), return_dtype=pl.Int64)
-    rows = told.by_rule().sort(worst, pl.col("now") - pl.col("then"), "rule", nulls_last=True).head(most)
+    rows = applied.by_rule().sort(worst, pl.col("now") - pl.col("then"), "rule", nulls_last=True).head(most)
     rules: list[AppliedRule] = [
         {
             "id": int(row["rule"]),
@@ -162,25 +162,25 @@ def _applied(told: _Told, most: int) -> AppliedPart:
         }
         for row in rows.to_dicts()
     ]
-    edges, held = _over_time(told.frames["times"], told.every)
-    sections = tell_sections(cast(Told, told))
+    edges, held = _over_time(applied.frames["times"], applied.every)
+    sections = tell_sections(cast(Told, applied))
     sentences = [text for title in _ONE_EACH for text in sections.pop(title, [])]
     sentences += [f"{title}: {'; '.join(texts)}" for title, texts in sections.items() if title != _LISTED]
-    ends = [None, None] if told.period is None else [_milliseconds(moment) for moment in told.period]
+    ends = [None, None] if applied.period is None else [_milliseconds(moment) for moment in applied.period]
     return {
-        "name": told.name,
+        "name": applied.name,
         "start": ends[0],
         "end": ends[1],
-        "verdicts": [{"name": verdict, "count": int(count)} for verdict, count in told.verdicts.items()],
+        "verdicts": [{"name": verdict, "count": int(count)} for verdict, count in applied.verdicts.items()],
         "rules": rules,
         "edges": edges,
         "held": held,
-        "sentences": [*sentences, *told.notes],
+        "sentences": [*sentences, *applied.notes],
     }
 
 
 def _over_time(frame: pl.DataFrame, every: timedelta) -> tuple[list[int], list[float | None]]:
-    """The share of the applications of rules in which they held, in stretches of the time."""
+    """The share of the applications of rules in which they held, in spans of the time."""
     if not frame.height:
         return [], []
     sums = frame.group_by("time").agg(pl.col("applied", "violated").sum()).sort("time")

@@ -25,7 +25,7 @@ from thence.show.reports.inputs import describe_system
 from thence.show.reports.material import Material
 from thence.show.reports.matrix import build_matrix
 from thence.show.reports.method import describe_mining
-from thence.show.reports.rows import control_rows, known_rows, law_rows, rule_rows, told_together
+from thence.show.reports.rows import control_rows, known_rows, law_rows, rule_rows, shown_together
 from thence.show.reports.schema import Applied as AppliedPart
 from thence.show.reports.schema import Card, Detected, Report
 
@@ -53,7 +53,7 @@ def build_report(
     """Return the report of a run, small enough for a page.
 
     Args:
-        material: The run, with what is at hand of its data.
+        material: The run, with what is available of its data.
         applied: What became of the rules on other data: of ``th.apply``, or parts of ``thence.show.reports.at_work``.
         detected: What detectors found in other data: detections, or parts of ``thence.show.reports.at_work``.
         rules: The largest number of rules.
@@ -123,7 +123,7 @@ def _name(run: Run) -> str:
 
 def _make_cards(material: Material, report: Report, most: int) -> list[Card]:
     """The cards of the sentences worth knowing, then of the first laws, controls and rules in turn."""
-    rules = [entry[0] for entry in told_together(material.run.rules, most=most) if entry[0] < len(report["rules"])]
+    rules = [entry[0] for entry in shown_together(material.run.rules, most=most) if entry[0] < len(report["rules"])]
     further: list[tuple[Kind, int]] = [("rule", number) for number in rules]
     further += [("law", row["id"]) for row in report["laws"]]
     further += [("control", row["id"]) for row in report["controls"]]

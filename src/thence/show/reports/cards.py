@@ -44,7 +44,7 @@ class Cards:
         return None if readings is None or not len(readings) else Evidence(self.material, readings)
 
     def rule(self, position: int) -> Card | None:
-        """Return the card of a rule; ``None`` if its data are not at hand or have no time.
+        """Return the card of a rule; ``None`` if its data are not available or have no time.
 
         Args:
             position: The position of the rule in the rules of the run.
@@ -52,7 +52,7 @@ class Cards:
         return None if self._evidence is None else make_rule_card(self._evidence, position)
 
     def law(self, position: int) -> Card | None:
-        """Return the card of a law; ``None`` if its data are not at hand.
+        """Return the card of a law; ``None`` if its data are not available.
 
         Args:
             position: The position of the law in the laws of the run.
@@ -60,7 +60,7 @@ class Cards:
         return None if self._evidence is None else make_law_card(self._evidence, position)
 
     def control(self, position: int) -> Card | None:
-        """Return the card of a control; ``None`` if its data are not at hand.
+        """Return the card of a control; ``None`` if its data are not available.
 
         Args:
             position: The position of the control in the controls of the run.

@@ -20,7 +20,7 @@ def best_place(rows: Ints, held: Ints, *, keeps: Bools, parts: Ints | None = Non
         rows: Rows of each place in which the statement applies.
         held: Rows of these in which it holds.
         keeps: Whether the place keeps the statement.
-        parts: Number of series that make up the statement at each place; more of them tell more.
+        parts: Number of series that make up the statement at each place; more of them show more.
 
     Returns:
         The place with the highest share among those with at least half as many rows as the largest; of equal ones that

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.errors import MiningError
-from thence.show.reports.inputs import stretch_edges
+from thence.show.reports.inputs import span_edges
 from thence.show.reports.numbers import milliseconds
 from thence.show.reports.schema import Count, Coverage, NodeShare
 from thence.statements.counting.recount import bank_items, group_by_block
@@ -24,7 +24,7 @@ from thence.tables.transactions import FeatureTable, TransactionTable
 
 __all__ = ["measure_coverage"]
 
-STRETCHES = 96
+SPANS = 96
 MOST_PLACES = 5_000
 """Places that are listed; of those with equally many rules all or none, unless the first are already too many."""
 MOST_RULES = 100_000
@@ -66,7 +66,7 @@ def measure_coverage(
     every = min(steps, default=np.timedelta64(1_000_000, "us"))
     if not every > np.timedelta64(0, "us"):
         return None, "Coverage over time is not shown: the times of the table repeat."
-    edges = stretch_edges(np.concatenate(clocks), every, most=STRETCHES)
+    edges = span_edges(np.concatenate(clocks), every, most=SPANS)
     try:
         parts = list(_parts(rules.take(np.arange(min(len(rules), MOST_RULES))), table))
     except MiningError as error:
@@ -76,26 +76,26 @@ def measure_coverage(
         parts = [part.first(int(len(part.antecedents) * budget / cost)) for part in parts]
     covered = np.zeros(len(edges) - 1, np.int64)
     seen: dict[str, Words] = {}
-    told: dict[str, int] = {}
+    n_rules: dict[str, int] = {}
     for part in parts:
-        by_stretch, by_node, rules_at = _count_part(part, edges)
-        covered += by_stretch
+        by_span, by_node, rules_at = _count_part(part, edges)
+        covered += by_span
         for node, held in by_node.items():
             seen[node] = seen[node] | held if node in seen else held
         for node, count in rules_at.items():
-            told[node] = told.get(node, 0) + count
+            n_rules[node] = n_rules.get(node, 0) + count
     frames = {node: part.frames_at(node) for part in parts for node in part.nodes}
     shares = {
         nodes[node]: int(np.bitwise_count(held).sum()) / frames[node]
         for node, held in seen.items()
         if node in nodes and frames[node]
     }
-    often = sorted(told.items(), key=lambda pair: (-pair[1], pair[0]))
+    often = sorted(n_rules.items(), key=lambda pair: (-pair[1], pair[0]))
     coverage = Coverage(
         edges=milliseconds(edges),
         share=[
             round(int(some) / int(every_row), 4) if every_row else None
-            for some, every_row in zip(covered, _rows_by_stretch(table, edges), strict=True)
+            for some, every_row in zip(covered, _rows_by_span(table, edges), strict=True)
         ],
         nodes=[NodeShare(node=node, share=round(share, 4)) for node, share in sorted(shares.items())],
         places=[Count(name=name, count=count) for name, count in _whole_groups(often, MOST_PLACES) if count],
@@ -233,8 +233,8 @@ def _nodes_of_rules(rules: RuleSet, members: Ints, place_of: Ints, places: Seque
 
 
 def _count_part(part: _Part, edges: Times) -> tuple[Ints, dict[str, Words], dict[str, int]]:
-    """Covered rows by stretch, covered frames by node, and the number of rules that apply at each node."""
-    by_stretch = np.zeros(len(edges) - 1, np.int64)
+    """Covered rows by span, covered frames by node, and the number of rules that apply at each node."""
+    by_span = np.zeros(len(edges) - 1, np.int64)
     width = part.words.shape[1]
     at_node = np.zeros((len(part.nodes), width), np.uint64)
     rules_at = np.zeros(len(part.nodes), np.int64)
@@ -261,18 +261,18 @@ def _count_part(part: _Part, edges: Times) -> tuple[Ints, dict[str, Words], dict
                 np.bitwise_or.at(at_node, variable, covered)
         for clock, members in part.clocks:
             here = np.isin(own, members) if len(part.clocks) > 1 else slice(None)
-            by_stretch += _count_stretches(covered[here], np.searchsorted(clock, edges))
+            by_span += _count_spans(covered[here], np.searchsorted(clock, edges))
     if applied is not None:
         rules_at = np.asarray(np.array(sizes, np.int64) @ applied)
     some = np.flatnonzero(at_node.any(axis=1)) if width else np.zeros(0, np.int64)
     return (
-        by_stretch,
+        by_span,
         {part.nodes[at]: at_node[at] for at in some.tolist()},
         {name: int(rules_at[at]) for at, name in enumerate(part.nodes)},
     )
 
 
-def _count_stretches(covered: Words, bounds: Ints) -> Ints:
+def _count_spans(covered: Words, bounds: Ints) -> Ints:
     """The ones of bitmaps between each two of the bounds."""
     out = np.zeros(len(bounds) - 1, np.int64)
     for at, (low, high) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
@@ -288,8 +288,8 @@ def _count_stretches(covered: Words, bounds: Ints) -> Ints:
     return out
 
 
-def _rows_by_stretch(table: TransactionTable | FeatureTable, edges: Times) -> Ints:
-    """The rows of the whole table in each stretch."""
+def _rows_by_span(table: TransactionTable | FeatureTable, edges: Times) -> Ints:
+    """The rows of the whole table in each span."""
     out = np.zeros(len(edges) - 1, np.int64)
     for clock, places in _clocks(table):
         out += np.diff(np.searchsorted(clock, edges)) * len(places)

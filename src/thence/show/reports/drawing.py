@@ -28,7 +28,7 @@ __all__ = ["draw", "group_nodes"]
 MOST = 1_500
 """Nodes that a report draws."""
 MOST_GROUPS = 8
-"""Colours that people can tell apart."""
+"""Colours that people can distinguish."""
 OTHER = "other"
 _COORDINATES = (("x", "y"), ("longitude", "latitude"), ("lon", "lat"), ("long", "lat"), ("lng", "lat"))
 _ENOUGH = 0.05

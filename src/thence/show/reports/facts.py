@@ -1,7 +1,7 @@
 """The few sentences worth knowing: the first laws, controls and rules that are about different things.
 
 Laws, controls and rules are in the order of their runs, the most informative first; of two about the same thing the
-first is told, and none that a person rejected. The three take turns, so that the first lines show what was found of
+first is shown, and none that a person rejected. The three take turns, so that the first lines show what was found of
 each. Must not count anything.
 """
 
@@ -15,7 +15,7 @@ from thence.language.items import Aspect, Feature, Role
 from thence.runs.configuration import AUTO
 from thence.runs.reviews import Review
 from thence.runs.run import Run
-from thence.show.reports.rows import review_of, told_together
+from thence.show.reports.rows import review_of, shown_together
 from thence.show.reports.schema import Fact
 from thence.statements.controls.control import Control, Controls
 from thence.statements.controls.sentences import format_controls
@@ -61,15 +61,15 @@ def _is_rejected(key: str, reviews: Mapping[str, Review]) -> bool:
 
 
 def _law_facts(laws: Iterable[Law], reviews: Mapping[str, Review]) -> list[Fact]:
-    out, told = [], set()
+    out, seen = [], set()
     for number, law in enumerate(laws):
         key = law_key(law)
         if _is_rejected(key, reviews):
             continue
         condition = "" if law.condition is None else law.condition.form
         about = (frozenset(term.name for term in law.terms), condition)
-        if about not in told:
-            told.add(about)
+        if about not in seen:
+            seen.add(about)
             review = review_of(key, reviews)
             figures = format_counts(law)
             fact = Fact(kind="law", id=number, sentence=law.statement, figures=figures, review=review, card=None)
@@ -78,20 +78,20 @@ def _law_facts(laws: Iterable[Law], reviews: Mapping[str, Review]) -> list[Fact]
 
 
 def _control_facts(controls: Controls | None, reviews: Mapping[str, Review]) -> list[Fact]:
-    """The changes of one actuator that depend on one reading, in one sentence; an actuator is told once."""
+    """The changes of one actuator that depend on one reading, in one sentence; an actuator occurs once."""
     groups: dict[tuple[str, str], list[int]] = {}
     for number, control in enumerate(controls or ()):
         if not _is_rejected(control_key(control), reviews):
             groups.setdefault((control.actuator, control.sensor), []).append(number)
     out: list[Fact] = []
-    told: set[str] = set()
+    seen: set[str] = set()
     for (actuator, _), members in groups.items():
         assert controls is not None
         own = [controls[number] for number in members]
         place = own[0].actuator_feature.place or actuator
-        if actuator in told or place in told:
+        if actuator in seen or place in seen:
             continue
-        told.update((actuator, place, *(other for control in own for other in control.together)))
+        seen.update((actuator, place, *(other for control in own for other in control.together)))
         (sentence,) = format_controls(own, counts=False)
         # A sentence of several controls has a review only if they all have the same one.
         said = [review_of(control_key(control), reviews) for control in own]
@@ -127,8 +127,8 @@ def _states_of(law: Law) -> frozenset[str]:
 def _rule_facts(run: Run, reviews: Mapping[str, Review], *, by_laws: Sequence[frozenset[str]]) -> list[Fact]:
     rules = run.rules
     out: list[Fact] = []
-    told: list[frozenset[str]] = []
-    for entry in told_together(rules, most=_LOOKED_AT):
+    seen: list[frozenset[str]] = []
+    for entry in shown_together(rules, most=_LOOKED_AT):
         rule = rules.rule(entry[0])
         key = rule_key(rule) if reviews else ""
         if _is_rejected(key, reviews):
@@ -138,10 +138,10 @@ def _rule_facts(run: Run, reviews: Mapping[str, Review], *, by_laws: Sequence[fr
         # A reading and a state at one place: the law says it.
         if about in by_laws and not any(one.reads for one in features):
             continue
-        # A rule about single sensors adds nothing if all of them have been told of.
-        if about in told if rule.pattern else about <= frozenset().union(*told):
+        # A rule about single sensors adds nothing if all of them have been mentioned.
+        if about in seen if rule.pattern else about <= frozenset().union(*seen):
             continue
-        told.append(about)
+        seen.append(about)
         figures = figures_of_rule(rules, entry[0], rows=_rows_of(run))
         review = review_of(key, reviews)
         fact = Fact(kind="rule", id=entry[0], sentence=rule.english, figures=figures, review=review, card=None)

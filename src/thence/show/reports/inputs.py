@@ -20,9 +20,9 @@ from thence.language.english import format_unit
 from thence.show.reports.numbers import finite, milliseconds, shorter
 from thence.show.reports.schema import Count, Gaps, GapsRow, GraphSummary, Kind, SystemPart
 
-__all__ = ["describe_graph", "describe_system", "draw_gaps", "stretch_edges"]
+__all__ = ["describe_graph", "describe_system", "draw_gaps", "span_edges"]
 
-MOST_STRETCHES = 120
+MOST_SPANS = 120
 MOST_ROWS = 60
 _MOST_STATES = 20
 _MOST_NAMES = 40
@@ -33,7 +33,7 @@ Bools = npt.NDArray[np.bool_]
 def describe_system(
     system: AnySystem | None, readings: WindowedReadings | None, *, name: str = ""
 ) -> SystemPart | None:
-    """Return what went into a run; ``None`` if neither the system nor its readings are at hand.
+    """Return what went into a run; ``None`` if neither the system nor its readings are available.
 
     Args:
         system: What was mined.
@@ -152,51 +152,51 @@ def _all_times(readings: WindowedReadings) -> npt.NDArray[np.datetime64]:
     return readings.times
 
 
-def stretch_edges(times: npt.NDArray[np.datetime64], every: np.timedelta64, *, most: int) -> npt.NDArray[np.datetime64]:
-    """Return the edges of at most ``most`` stretches of whole windows that cover all times.
+def span_edges(times: npt.NDArray[np.datetime64], every: np.timedelta64, *, most: int) -> npt.NDArray[np.datetime64]:
+    """Return the edges of at most ``most`` spans of whole windows that cover all times.
 
     Args:
         times: Starts of windows; at least one.
         every: The length of a window.
-        most: The largest number of stretches.
+        most: The largest number of spans.
 
     Examples:
         >>> times = np.arange(0, 10, dtype="datetime64[h]")
-        >>> stretch_edges(times, np.timedelta64(1, "h"), most=4).astype("datetime64[h]").astype(int).tolist()
+        >>> span_edges(times, np.timedelta64(1, "h"), most=4).astype("datetime64[h]").astype(int).tolist()
         [0, 3, 6, 9, 10]
     """
     start, step = times.min().astype("datetime64[us]"), every.astype("timedelta64[us]")
     windows = int((times.max().astype("datetime64[us]") - start) // step) + 1
     width = -(-windows // most)
-    # The last stretch may be shorter: time after the last window is no gap.
+    # The last span may be shorter: time after the last window is no gap.
     return np.asarray(start + step * np.array([*range(0, windows, width), windows]))
 
 
-def draw_gaps(readings: WindowedReadings, *, stretches: int = MOST_STRETCHES, rows: int = MOST_ROWS) -> Gaps:
-    """Return how much of each stretch of time has readings, by sensor if there are few of them and else by kind.
+def draw_gaps(readings: WindowedReadings, *, spans: int = MOST_SPANS, rows: int = MOST_ROWS) -> Gaps:
+    """Return how much of each span of time has readings, by sensor if there are few of them and else by kind.
 
     Windows in which no sensor reads count as empty here, also where mining left them out.
 
     Args:
         readings: The readings in windows; at least one window.
-        stretches: The largest number of stretches.
+        spans: The largest number of spans.
         rows: The largest number of rows.
 
     Examples:
         >>> import thence as th
         >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off")
-        >>> gaps = draw_gaps(run.readings, stretches=2)
+        >>> gaps = draw_gaps(run.readings, spans=2)
         >>> gaps["by"], gaps["rows"][0]["name"], gaps["rows"][0]["present"]
         ('sensor', 'pressure_A', [1.0, 1.0])
     """
     every = np.timedelta64(readings.every)
-    edges = stretch_edges(_all_times(readings), every, most=stretches)
+    edges = span_edges(_all_times(readings), every, most=spans)
     column = {sensor.id: at for at, sensor in enumerate(readings.numeric)}
     bounds: dict[str, npt.NDArray[np.int64]] = {}
     possible: dict[str, npt.NDArray[np.float64]] = {}
 
     def counts(sensor: Sensor) -> npt.NDArray[np.float64]:
-        """Readings, and windows in which there could be one, in each stretch."""
+        """Readings, and windows in which there could be one, in each span."""
         site = site_of_id(sensor.id) if isinstance(readings, PooledReadings) else ""
         times = readings.site_times[site] if isinstance(readings, PooledReadings) else readings.times
         if site not in bounds:

@@ -46,7 +46,7 @@ def make_law_card(evidence: Evidence, position: int) -> Card | None:
         position: The position of the law in the laws of the run.
 
     Returns:
-        The card; ``None`` if the graph is not at hand, or the law applies nowhere.
+        The card; ``None`` if the graph is not available, or the law applies nowhere.
     """
     laws = evidence.material.run.laws
     if laws is None or evidence.graph is None:

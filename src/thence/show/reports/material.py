@@ -1,4 +1,4 @@
-"""What a report is made of: a run, and the system, readings and table behind it as far as they are at hand.
+"""What a report is made of: a run, and the system, readings and table behind it as far as they are available.
 
 In the process that mined, all of it is in memory. For a run that was read from disk, ``recover`` reads again what the
 configuration names and uses it only if it is what was mined. Must not draw or write anything.
@@ -32,7 +32,7 @@ _PARTS = ("sensors", "graph", "binding", "ontology")
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """A run with what is at hand of the data behind it.
+    """A run with what is available of the data behind it.
 
     Args:
         run: The run.

@@ -61,7 +61,7 @@ def mine(
 ) -> Run:
     """Mine rules: the whole way from readings to a run.
 
-    Told nothing but the data, it finds lifted rules if there is a graph, over windows of the readings' own step, and
+    Given nothing but the data, it finds lifted rules if there is a graph, over windows of the readings' own step, and
     returns a digest: at most 50 rules worth reading, each fact once; with them the laws that the quantities obey, and
     what makes actuators switch. ``refine=None`` returns all rules, and nothing else.
 
@@ -88,7 +88,7 @@ def mine(
         numeric: Names or patterns of sensors or columns that hold numbers, not states.
         miner: The name of a miner, a miner class, or a miner.
         known: Rules that are known already, as ``read_known`` takes them, besides those of the ontology. They are
-            counted and told apart, and what follows from them is left out by the refinement.
+            counted and listed apart, and what follows from them is left out by the refinement.
         refine: Settings of the refinement, such as ``{"significance": 0.05, "digest": 100}`` (see ``refine``);
             ``None`` or ``False`` to return all rules as they are found.
         laws: Whether to search the laws of the plant too (``find_laws``); by default if there is a graph and a digest

@@ -1,6 +1,6 @@
-"""Periods: which stretch of time a card shows, frames joined to stretches, and counts over the whole time.
+"""Periods: which span of time a card shows, frames joined to spans, and counts over the whole time.
 
-Plain arrays only. Times are the starts of frames in UTC, in order, with gaps where no sensor read. A stretch ends where
+Plain arrays only. Times are the starts of frames in UTC, in order, with gaps where no sensor read. A span ends where
 its last frame ends.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.checks.application.episodes import link_frames
-from thence.show.reports.schema import History, Stretch
+from thence.show.reports.schema import History, Span
 
 __all__ = ["MOST_FRAMES", "Chosen", "add_up", "as_milliseconds", "choose_period", "join_frames"]
 
@@ -24,8 +24,8 @@ Ints = npt.NDArray[np.int64]
 
 MOST_FRAMES = 300
 """Frames that a card shows at most."""
-MOST_STRETCHES = 150
-"""Stretches into which the whole time is cut at most."""
+MOST_SPANS = 150
+"""Spans into which the whole time is cut at most."""
 _SECOND, _MINUTE, _HOUR, _DAY = 10**6, 60 * 10**6, 3600 * 10**6, 86_400 * 10**6
 _LENGTHS = (
     *(n * _SECOND for n in (1, 2, 5, 10, 30)),
@@ -68,7 +68,7 @@ def as_milliseconds(times: Times) -> Ints:
 def choose_period(
     times: Times, every: timedelta, *, held: Bools, violated: Bools, known: Bools, most: int = MOST_FRAMES
 ) -> Chosen:
-    """Choose the period that tells a rule best.
+    """Choose the period that shows a rule best.
 
     It holds there, applies and does not apply in turn, is violated now and then if it ever is, and few values are
     missing. Of equal periods the first one is chosen. Periods begin at full days or hours if they are longer than that.
@@ -115,8 +115,8 @@ def choose_period(
     return Chosen(int(starts[best]), int(stops[best]), _name(length))
 
 
-def join_frames(frames: Bools, times: Times, every: timedelta, *, first: int = 0) -> list[Stretch]:
-    """Join successive frames to stretches.
+def join_frames(frames: Bools, times: Times, every: timedelta, *, first: int = 0) -> list[Span]:
+    """Join successive frames to spans.
 
     Args:
         frames: Which frames are meant, from the first one on.
@@ -139,15 +139,13 @@ def join_frames(frames: Bools, times: Times, every: timedelta, *, first: int = 0
     return [{"start": one, "end": other} for one, other in zip(begin.tolist(), end.tolist(), strict=True)]
 
 
-def add_up(
-    parts: Sequence[tuple[Times, Ints, Ints]], every: timedelta, *, most: int = MOST_STRETCHES
-) -> History | None:
-    """Add up counts by frame in stretches of equal length over the whole time.
+def add_up(parts: Sequence[tuple[Times, Ints, Ints]], every: timedelta, *, most: int = MOST_SPANS) -> History | None:
+    """Add up counts by frame in spans of equal length over the whole time.
 
     Args:
         parts: For each site, the start of each frame, and how often a rule applied and held in it.
         every: Length of a frame.
-        most: Most stretches.
+        most: Most spans.
 
     Returns:
         The counts, which add up to those of all frames; ``None`` without frames.

@@ -21,12 +21,12 @@ from thence.statements.keys import control_key, law_key, rule_key
 from thence.statements.laws.law import Law
 from thence.statements.rules.ruleset import RuleSet
 
-__all__ = ["control_rows", "kinds_of", "known_rows", "law_rows", "review_of", "rule_rows", "told_together"]
+__all__ = ["control_rows", "kinds_of", "known_rows", "law_rows", "review_of", "rule_rows", "shown_together"]
 
 _MEASURES = {"support": "support", "confidence": "confidence", "lift": "lift", "zhang": "zhang"}
 _MEASURES |= {"coverage": "rule_coverage"}
 _MOST_GROUPED = 5_000
-"""With more rules than this, families are not told together: that needs a look at every rule."""
+"""With more rules than this, families are not shown together: that needs a look at every rule."""
 
 
 def rule_rows(
@@ -42,7 +42,7 @@ def rule_rows(
         rules: The rules.
         positions: The positions of those that are wanted, in the order of the rows.
         reviews: What people said of rules, by key.
-        entries: The positions of rules that are told together, as ``told_together`` gives them.
+        entries: The positions of rules that are shown together, as ``shown_together`` gives them.
 
     Examples:
         >>> import thence as th
@@ -53,8 +53,8 @@ def rule_rows(
     """
     chosen = [int(position) for position in positions]
     if entries is None:
-        entries = told_together(rules) if rules.grouped else ()
-    told = {number: list(entry) for entry in entries if len(entry) > 1 for number in entry}
+        entries = shown_together(rules) if rules.grouped else ()
+    entry_of = {number: list(entry) for entry in entries if len(entry) > 1 for number in entry}
     taken = rules.take(np.array(chosen, np.int64))
     columns = {ours: taken.measure(name) for ours, name in _MEASURES.items()}
     counts = taken.counts
@@ -62,7 +62,7 @@ def rule_rows(
     for at, number in enumerate(chosen):
         rule = rules.rule(number)
         key = rule_key(rule)
-        entry = told.get(number, [number])
+        entry = entry_of.get(number, [number])
         applied = int(counts.n_antecedent[at]) > 0
         rows.append(
             RuleRow(
@@ -73,7 +73,7 @@ def rule_rows(
                 conditions=[format_clause(item, rule.place) for item in rule.antecedent],
                 conclusion=format_clause(rule.consequent, rule.place),
                 likewise=rules.likewise(entry) if entry[0] == number and len(entry) > 1 else [],
-                told_with=None if entry[0] == number else entry[0],
+                shown_with=None if entry[0] == number else entry[0],
                 also=list(rules.also_known_as(number)),
                 place=rule.place,
                 pattern=rule.pattern,
@@ -97,15 +97,15 @@ def rule_rows(
     return rows
 
 
-def told_together(rules: RuleSet, *, most: int | None = None) -> Sequence[Sequence[int]]:
-    """Return the positions of rules that are told together; each alone where there are too many to look at all.
+def shown_together(rules: RuleSet, *, most: int | None = None) -> Sequence[Sequence[int]]:
+    """Return the positions of rules that are shown together; each alone where there are too many to look at all.
 
     Args:
         rules: The rules.
         most: How many entries at most.
 
     Examples:
-        >>> told_together(RuleSet.empty())
+        >>> shown_together(RuleSet.empty())
         []
     """
     if rules.grouped and len(rules) <= _MOST_GROUPED:

@@ -1,4 +1,4 @@
-"""Evidence cards of rules: one place and one period that tell a rule, and how it does elsewhere and over time.
+"""Evidence cards of rules: one place and one period that show a rule, and how it does elsewhere and over time.
 
 States are those of ``thence.checks.application.states``, so that a card marks the rows that ``apply`` counts.
 """
@@ -146,7 +146,7 @@ def _count(parts: Sequence[Part], denominator: str) -> PlaceCounts:
 
 
 def _choose_place(counted: PlaceCounts, bound: float) -> int | None:
-    """Choose the place that tells the rule best."""
+    """Choose the place that shows the rule best."""
     _, holds = judge_places(counted, bound)
     return best_place(counted.n_antecedent, counted.n_both, keeps=holds)
 

@@ -138,8 +138,8 @@ def report(
             raise ConfigError(f"'{name}' must be an integer of at least 0, got {given!r}")
     if not isinstance(run, (Run, str, Path)):
         raise ConfigError(f"a report is made of a run, got {type(run).__name__}", hint="give a run, or its folder")
-    with show_progress(progress) as tell:
-        material = material_of(run if isinstance(run, Run) else load_run(run), system=system, progress=tell)
+    with show_progress(progress) as report_progress:
+        material = material_of(run if isinstance(run, Run) else load_run(run), system=system, progress=report_progress)
         return RunReport(
             build_report(
                 material,
@@ -147,7 +147,7 @@ def report(
                 detected=_listed(detected),
                 rules=rules,
                 cards=cards,
-                progress=tell,
+                progress=report_progress,
             )
         )
 

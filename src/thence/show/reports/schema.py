@@ -37,8 +37,8 @@ __all__ = [
     "Report",
     "Review",
     "RuleRow",
+    "Span",
     "Stage",
-    "Stretch",
     "SystemPart",
     "Trace",
 ]
@@ -72,12 +72,12 @@ class GapsRow(TypedDict):
 
     name: str
     present: list[float | None]
-    """The share of the windows with a reading, for each stretch between two of the edges; ``None`` outside of the time
+    """The share of the windows with a reading, for each span between two of the edges; ``None`` outside of the time
     of a site that has its own."""
 
 
 class Gaps(TypedDict):
-    """Where readings are missing, as a picture: rows over stretches of time."""
+    """Where readings are missing, as a picture: rows over spans of time."""
 
     by: Literal["sensor", "kind"]
     edges: list[int]
@@ -192,9 +192,9 @@ class RuleRow(TypedDict):
     conditions: list[str]
     conclusion: str
     likewise: list[str]
-    """Rules of the same family that are told with this one, by their values."""
-    told_with: int | None
-    """The rule of the same family that is told in its place."""
+    """Rules of the same family that are shown with this one, by their values."""
+    shown_with: int | None
+    """The rule of the same family that is shown in its place."""
     also: list[str]
     place: str
     pattern: str
@@ -335,8 +335,8 @@ class Trace(TypedDict):
     bands: list[Band]
 
 
-class Stretch(TypedDict):
-    """A stretch of time."""
+class Span(TypedDict):
+    """A span of time."""
 
     start: int
     end: int
@@ -374,8 +374,8 @@ class Card(TypedDict):
     why: str
     """Why this place and this period are shown, in words."""
     traces: list[Trace]
-    held: list[Stretch]
-    violated: list[Stretch]
+    held: list[Span]
+    violated: list[Span]
     history: History | None
     """``None`` for a law of so many rows that they are not counted again."""
     places: list[PlaceShare]
@@ -431,7 +431,7 @@ class Detected(TypedDict):
     name: str
     times: list[int]
     score: list[float | None]
-    """Of very many windows, the highest score of each stretch that begins at a time."""
+    """Of very many windows, the highest score of each span that begins at a time."""
     threshold: float
     alarms: list[Alarm]
 

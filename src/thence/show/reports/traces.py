@@ -335,7 +335,7 @@ def round_values(values: Floats, of: Floats) -> list[float | None]:
 
     Args:
         values: The numbers; NaN becomes ``None``.
-        of: All numbers of the series, which tell the decimals.
+        of: All numbers of the series, which decide the decimals.
 
     Examples:
         >>> round_values(np.array([0.1 + 0.2, np.nan]), np.array([0.1 + 0.2, 0.5, 1.0]))

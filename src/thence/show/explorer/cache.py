@@ -1,6 +1,6 @@
-"""What was computed before is given again: a bounded store in which each thing is made once, by one thread.
+"""A bounded cache in which each value is computed once, by one thread.
 
-Making one thing does not keep other threads from getting another.
+Computing one value does not keep other threads from getting another.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
-__all__ = ["Memo"]
+__all__ = ["Cache"]
 
 Made = TypeVar("Made")
 
 
-class Memo:
-    """A bounded store of things by key.
+class Cache:
+    """A bounded cache.
 
     Args:
-        most: The number of things that are kept; those that were not asked for the longest time are dropped.
+        most: The number of values that are kept; the least recently used are dropped.
 
     Examples:
-        >>> memo = Memo(2)
-        >>> [memo.get(key, lambda: len(memo)) for key in ("a", "b", "a", "c", "b")]
+        >>> cache = Cache(2)
+        >>> [cache.get(key, lambda: len(cache)) for key in ("a", "b", "a", "c", "b")]
         [0, 1, 0, 2, 2]
     """
 
@@ -37,11 +37,11 @@ class Memo:
         return len(self._made)
 
     def get(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        """Return what was made for a key, or make it now.
+        """Return the value of a key, or compute it now.
 
         Args:
             key: The key.
-            make: Called without arguments if nothing is kept for the key.
+            make: Computes the value; called without arguments if none is kept for the key.
         """
         with self._lock:
             if key in self._made:
