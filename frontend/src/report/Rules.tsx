@@ -161,7 +161,7 @@ function Filters({ filter, change, rules, together }: { filter: Filter; change: 
       )}
       {together > 0 && (
         <label class="check">
-          <input type="checkbox" checked={filter.families} onChange={(event) => change({ families: event.currentTarget.checked })} /> also the {plural(together, "rule")} that {together === 1 ? "is" : "are"} together with another one of the same family
+          <input type="checkbox" checked={filter.families} onChange={(event) => change({ families: event.currentTarget.checked })} /> also the {plural(together, "rule")} that {together === 1 ? "is" : "are"} shown with another one of the same family
         </label>
       )}
     </div>
