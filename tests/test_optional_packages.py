@@ -20,6 +20,7 @@ from packaging.requirements import Requirement
 
 import thence as th
 from thence._base.progress import silent
+from thence.checks.detect.picture import save_picture
 from thence.checks.monitor.sources.mqtt import Broker
 from thence.checks.monitor.sources.postgres import TableNames
 from thence.data.datasets.published import Published, Remote
@@ -39,6 +40,7 @@ MODULE_OF = {
     "paho-mqtt": "paho",
     "adbc-driver-manager": "adbc_driver_manager",
     "adbc-driver-postgresql": "adbc_driver_postgresql",
+    "vl-convert-python": "vl_convert",
 }
 EXTRAS: dict[str, set[str]] = {
     extra: {MODULE_OF.get(name, name) for name in (Requirement(text).name for text in needed)}
@@ -163,6 +165,8 @@ CALLS: list[tuple[str, str, Callable[[Path], object]]] = [
     ("sklearn", "sklearn", lambda _: th.RuleFeatures()),
     ("starlette", "explorer", lambda folder: th.explore(folder)),
     ("uvicorn", "explorer", lambda folder: th.explore(folder)),
+    ("altair", "plots", lambda _: RULES.plot()),
+    ("vl_convert", "plots", lambda folder: save_picture(None, folder / "a.html")),
     ("matplotlib", "plots", lambda folder: reproduce("1.1", out=folder / "r")),
     ("wntr", "water", lambda folder: th.read_graph(_write(folder / "net.inp", "[JUNCTIONS]\n"))),
     ("pooch", "datasets", lambda folder: _fetch(folder)),

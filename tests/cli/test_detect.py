@@ -48,12 +48,12 @@ def test_alarms_are_told_in_words(files: Path) -> None:
 
 def test_scores_picture_and_detector_are_written_and_the_detector_read_again(files: Path, tmp_path: Path) -> None:
     flags = ["--no-rules", "--retire-after", "never", "--json"]
-    written = ["--scores", tmp_path / "s.csv", "--plot", tmp_path / "a.svg", "--save", tmp_path / "d.json"]
+    written = ["--scores", tmp_path / "s.csv", "--plot", tmp_path / "a.json", "--save", tmp_path / "d.json"]
     written += ["--out", tmp_path / "found.json"]
     first = json.loads(succeed("detect", *options(files), "--normal", files / "normal.parquet", *flags, *written))
     assert first["detector"]["rules"] == 0 and first["alarms"]
     assert pl.read_csv(tmp_path / "s.csv").columns == ["time", "score", "alarm"]
-    assert "J2" in (tmp_path / "a.svg").read_text()
+    assert "J2" in (tmp_path / "a.json").read_text()
     found = json.loads((tmp_path / "found.json").read_text())
     assert len(found.pop("sha256")) == 64 and found == first
     assert read_detected(tmp_path / "found.json", name="later")["alarms"][0]["located"]
@@ -104,7 +104,7 @@ def test_a_picture_that_fails_does_not_hide_the_alarms(
         raise ValueError("no font")
 
     monkeypatch.setattr("thence.checks.detect.picture.draw_alarms", no_picture)
-    flags = ["--no-rules", "--plot", tmp_path / "a.svg", "--out", tmp_path / "found.json"]
+    flags = ["--no-rules", "--plot", tmp_path / "a.json", "--out", tmp_path / "found.json"]
     result = thence("detect", *options(files), "--normal", files / "normal.parquet", *flags)
     assert result.exit_code == 1 and "the picture cannot be drawn: no font" in result.stderr
     assert "most likely at J2" in result.stdout and (tmp_path / "found.json").exists()

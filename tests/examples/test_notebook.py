@@ -63,4 +63,4 @@ def test_a_run_and_its_rules_are_shown_as_sentences(executed: Any) -> None:
 @pytest.mark.parametrize("start", ["run.rules.plot()", 'run.rules.plot("matrix")'])
 def test_charts_are_charts(start: str, executed: Any) -> None:
     shown = outputs(executed, start)
-    assert shown["text/html"].startswith("<svg") and "<title>" in shown["text/html"]
+    assert "vega" in shown.get("text/html", "") or any("vega" in kind for kind in shown)

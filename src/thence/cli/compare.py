@@ -17,7 +17,7 @@ from thence.runs.configuration import Config
 
 __all__ = ["compare"]
 
-_CHART_SUFFIXES = (".svg", ".html")
+_CHART_SUFFIXES = (".svg", ".png", ".html", ".json")
 
 
 @with_input_options
@@ -33,7 +33,7 @@ def compare(
     enrich: Annotated[str, typer.Option(help="none or grounded; Naive SemRL builds its own table.")] = "none",
     seed: Annotated[int, typer.Option(help="Random seed of every method.", min=0)] = 0,
     csv: Annotated[Path | None, typer.Option(help="Write the table to this CSV file.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw a chart into this file (.svg or .html).")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw a chart into this file (.svg, .png or .html).")] = None,
     isolate: Annotated[bool, typer.Option("--isolate", help="Run each method in a process of its own.")] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,

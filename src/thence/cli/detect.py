@@ -66,7 +66,7 @@ def detect(
         Path | None, typer.Option(help="Write time, score and alarm (.parquet or .csv).", show_default=False)
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw score, threshold and alarms (.svg or .html).", show_default=False)
+        Path | None, typer.Option(help="Draw score, threshold and alarms (.svg, .png or .html).", show_default=False)
     ] = None,
     out: Annotated[
         Path | None,
@@ -78,9 +78,8 @@ def detect(
     quiet: Quiet = False,
 ) -> None:
     """Detect leaks, faults and attacks: learn from normal readings, score later ones, and explain every alarm."""
-    from thence._base.display.svg import check_picture
     from thence.checks.detect.detector import Detector
-    from thence.checks.detect.picture import draw_alarms
+    from thence.checks.detect.picture import draw_alarms, require_picture, save_picture
 
     settings: dict[str, Any] = {
         "windows": windows,
@@ -99,7 +98,7 @@ def detect(
     if scores is not None and scores.suffix.lower() not in (".parquet", ".csv"):
         raise ConfigError(f"scores cannot be written as '{scores.name}'", hint="end it in .parquet or .csv")
     if plot is not None:
-        check_picture(plot)
+        require_picture(plot)
     with progress_bars(quiet=quiet or as_json) as progress:
         if scenario is not None:
             source = _with_option(source, "scenario", scenario)
@@ -130,7 +129,7 @@ def detect(
     if plot is not None:
         # Last, so that whatever is wrong with it, the alarms are known.
         with door(RunError, "the picture cannot be drawn", where=str(plot)):
-            draw_alarms(found, later.labels, title=f"{later.name}: score and alarms").save(plot)
+            save_picture(draw_alarms(found, later.labels, title=f"{later.name}: score and alarms"), plot)
     if as_json:
         return
     for path in (save, scores, plot, out):

@@ -1,4 +1,8 @@
-"""Charts of rules: support and confidence, coverage, and which quantity implies which."""
+"""Charts of rules, drawn with Altair: support and confidence, coverage, and which quantity implies which.
+
+A chart is an ``altair.Chart``: a notebook shows it, and ``chart.save("rules.svg")`` writes it. Altair comes with the
+extra ``plots``.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +13,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from thence._base.display.rules import ManyRules
-from thence._base.display.svg import Axis, Chart, axis, frame, line, mark, mix, nice_ticks, text, text_width
-from thence.errors import ConfigError, nearest
+from thence.errors import ConfigError, nearest, require
 
 __all__ = ["KINDS", "Rules", "plot_rules", "quantity"]
 
 _MOST_POINTS = 2_000
 _MOST_QUANTITIES = 30
 _STEPS = 30
-_ZHANG_COLOURS = ("#c8553d", "#d9d2c5", "#2a6f97")
-_COUNT_COLOURS = ("#deebf7", "#6baed6", "#08519c")
-_BLUE, _GREY = "#2a6f97", "#999999"
-_WIDTH, _HEIGHT, _LEFT = 420, 300, 64
+_NUMBERS = ("support", "confidence", "zhang")
+_ZHANG_COLOURS = ["#c8553d", "#d9d2c5", "#2a6f97"]
 
 
 class Rules(ManyRules, Protocol):
@@ -51,7 +52,7 @@ class Rules(ManyRules, Protocol):
         ...
 
 
-def plot_rules(rules: Rules, kind: str) -> Chart:
+def plot_rules(rules: Rules, kind: str) -> Any:
     """Draw rules.
 
     Args:
@@ -59,10 +60,11 @@ def plot_rules(rules: Rules, kind: str) -> Chart:
         kind: The name of the chart in ``KINDS``.
 
     Returns:
-        The chart.
+        The Altair chart.
 
     Raises:
         ConfigError: If there is no such chart, or the rules cannot be drawn in it.
+        MissingExtraError: If Altair is not installed.
     """
     if kind not in KINDS:
         raise ConfigError(
@@ -70,51 +72,60 @@ def plot_rules(rules: Rules, kind: str) -> Chart:
         )
     if not len(rules):
         raise ConfigError("there are no rules to draw", hint="lower min_support or min_confidence")
-    return KINDS[kind](rules)
+    altair = require("altair", extra="plots")
+    return KINDS[kind](altair, rules)
 
 
-def _draw_scatter(rules: Rules) -> Chart:
+def _draw_scatter(altair: Any, rules: Rules) -> Any:
     """A point per rule at its support and confidence, in a colour for its Zhang's metric."""
     shown = min(len(rules), _MOST_POINTS)
-    support, confidence, zhang = (rules.measure(name)[:shown].tolist() for name in ("support", "confidence", "zhang"))
-    x = axis(support, _LEFT, _LEFT + _WIDTH, padding=0.04)
-    y = axis(confidence, _HEIGHT, 8, padding=0.04)
-    parts = [frame(x, y, nice_ticks(x), nice_ticks(y), labels=("support", "confidence"))]
-    for r in range(shown):
-        if np.isfinite(confidence[r]):
-            numbers = f"support {support[r]:.3f}, confidence {confidence[r]:.3f}, Zhang {zhang[r]:.3f}"
-            tip = f"{rules.rule(r).english}\n{numbers}"
-            fill = mix(_ZHANG_COLOURS, (zhang[r] + 1) / 2) if np.isfinite(zhang[r]) else _GREY
-            parts.append(mark("circle", tip, cx=x(support[r]), cy=y(confidence[r]), r=4, fill=fill, fill_opacity=0.8))
-    right = _LEFT + _WIDTH + 16
-    parts.append(text(right, 14, "Zhang"))
-    for at in range(21):
-        fill = mix(_ZHANG_COLOURS, 1 - at / 20)
-        parts.append(mark("rect", x=right, y=22 + 5 * at, width=12, height=5, fill=fill))
-    parts += [text(right + 18, height, name) for height, name in ((30, "1"), (78, "0"), (127, "−1"))]
-    return Chart(right + 50, _HEIGHT + 40, "".join(parts), _title("rules", shown, len(rules)))
+    support, confidence, zhang = (rules.measure(name)[:shown] for name in ("support", "confidence", "zhang"))
+    values = [
+        {
+            "rule": rules.rule(r).english,
+            "support": float(support[r]),
+            "confidence": float(confidence[r]),
+            "zhang": _finite(zhang[r]),
+        }
+        for r in range(shown)
+    ]
+    colour = altair.Color(
+        "zhang:Q", title="Zhang", scale=altair.Scale(domain=[-1, 0, 1], range=_ZHANG_COLOURS, clamp=True)
+    )
+    tips = [altair.Tooltip("rule:N"), *(altair.Tooltip(f"{name}:Q", format=".3f") for name in _NUMBERS)]
+    return (
+        altair.Chart(altair.Data(values=values), title=_title("rules", shown, len(rules)))
+        .mark_circle(opacity=0.8, size=60)
+        .encode(
+            x=altair.X("support:Q", title="support", scale=altair.Scale(zero=False, padding=8)),
+            y=altair.Y("confidence:Q", title="confidence", scale=altair.Scale(zero=False, nice=False, padding=8)),
+            color=colour,
+            tooltip=tips,
+        )
+        .properties(width=420, height=300)
+    )
 
 
-def _draw_coverage(rules: Rules) -> Chart:
+def _draw_coverage(altair: Any, rules: Rules) -> Any:
     """The share of rows that the first rules cover together, by their number."""
     if rules.coverage_of is None:
         raise ConfigError(
             "the coverage of these rules is not known: the table that they were counted on is not in memory",
             hint="count them first: th.count_rules_of(rules, table)",
         )
-    shares = {count: rules.coverage_of(rules.take(np.arange(count))) for count in _counts(len(rules))}
-    x, y = axis((0, len(rules)), _LEFT, _LEFT + _WIDTH), Axis(0.0, 1.0, _HEIGHT, 8)
-    whole = {at: name for at, name in nice_ticks(x).items() if at == int(at)}
-    percents = {at: f"{at:.0%}" for at in nice_ticks(y)}
-    parts = [frame(x, y, whole, percents, labels=("number of rules", "covered"))]
-    steps = list(shares.items())
-    corners = [(at, before) for (at, _), (_, before) in zip(steps[1:], steps, strict=False)]
-    path = sorted([*steps, *corners])
-    parts.append(line([(x(at), y(share)) for at, share in path], stroke=_BLUE, stroke_width=2))
-    for count, share in steps:
-        tip = f"{count:,} rule{'' if count == 1 else 's'}: {share:.1%}"
-        parts.append(mark("circle", tip, cx=x(count), cy=y(share), r=3, fill=_BLUE))
-    return Chart(_LEFT + _WIDTH + 16, _HEIGHT + 40, "".join(parts), "rows covered by the first rules")
+    values = [
+        {"rules": count, "covered": rules.coverage_of(rules.take(np.arange(count)))} for count in _counts(len(rules))
+    ]
+    return (
+        altair.Chart(altair.Data(values=values), title="rows covered by the first rules")
+        .mark_line(point=True, interpolate="step-after", color="#2a6f97")
+        .encode(
+            x=altair.X("rules:Q", title="number of rules", axis=altair.Axis(tickMinStep=1)),
+            y=altair.Y("covered:Q", title="covered", axis=altair.Axis(format="%"), scale=altair.Scale(domain=[0, 1])),
+            tooltip=[altair.Tooltip("rules:Q"), altair.Tooltip("covered:Q", format=".1%")],
+        )
+        .properties(width=420, height=300)
+    )
 
 
 def _counts(most: int) -> list[int]:
@@ -128,7 +139,7 @@ def _counts(most: int) -> list[int]:
     return sorted({*np.geomspace(1, most, _STEPS).round().astype(int).tolist(), most})
 
 
-def _draw_matrix(rules: Rules) -> Chart:
+def _draw_matrix(altair: Any, rules: Rules) -> Any:
     """A cell per pair of quantities: how many rules lead from one to the other, and how confident they are."""
     names = [quantity(item.feature) for item in rules.items]
     confidence = rules.measure("confidence")
@@ -141,32 +152,32 @@ def _draw_matrix(rules: Rules) -> Chart:
             if both_ways[r]:
                 cells.setdefault((then, given), []).append(r)
     kept = _frequent(cells)
-    shown = {pair: found for pair, found in sorted(cells.items()) if set(pair) <= kept}
-    rows, columns = (sorted({pair[side] for pair in shown}) for side in (0, 1))
-    left, most = 40 + text_width(rows), max(len(found) for found in cells.values())
-    parts = [text(10, 13 * len(rows), "if …", transform=f"rotate(-90 10 {13 * len(rows)})", text_anchor="middle")]
-    parts += [text(left - 6, 26 * at + 17, name, text_anchor="end") for at, name in enumerate(rows)]
-    below = 26 * len(rows) + 12
-    for at, name in enumerate(columns):
-        place = left + 46 * at + 26
-        parts.append(text(place, below, name, text_anchor="end", transform=f"rotate(-40 {place:.1f} {below})"))
-    for (given, then), found in shown.items():
-        across, down = left + 46 * columns.index(then), 26 * rows.index(given)
-        tip = (
-            f"if {given}, then {then}: {len(found):,} rules, mean confidence {float(np.mean(confidence[found])):.3f}"
-            f"\nfirst rule: {rules.rule(found[0]).english}"
-        )
-        fill = mix(_COUNT_COLOURS, float(np.log1p(len(found)) / np.log1p(most)))
-        parts.append(mark("rect", tip, x=across, y=down, width=46, height=26, fill=fill, stroke="#88888844"))
-        ink = "#ffffff" if len(found) > most / 3 else "#222222"
-        parts.append(
-            text(across + 23, down + 17, f"{len(found):,}", text_anchor="middle", fill=ink, pointer_events="none")
-        )
-    depth = 0.65 * text_width(columns) + 30
-    parts.append(text(left + 23 * len(columns), below + depth, "then …", text_anchor="middle"))
+    values = [
+        {
+            "given": given,
+            "then": then,
+            "rules": len(found),
+            "confidence": float(np.mean(confidence[found])),
+            "example": rules.rule(found[0]).english,
+        }
+        for (given, then), found in sorted(cells.items())
+        if given in kept and then in kept
+    ]
     known = {name for pair in cells for name in pair}
-    width = max(left + 46 * len(columns) + 20, 200)
-    return Chart(width, below + depth + 8, "".join(parts), _title("quantities", len(kept), len(known)))
+    tips = [altair.Tooltip(f"{name}:N") for name in ("given", "then")]
+    tips += [altair.Tooltip("rules:Q"), altair.Tooltip("confidence:Q", format=".3f", title="mean confidence")]
+    base = altair.Chart(altair.Data(values=values), title=_title("quantities", len(kept), len(known))).encode(
+        x=altair.X("then:N", title="then …", axis=altair.Axis(labelAngle=-40, labelLimit=220)),
+        y=altair.Y("given:N", title="if …", axis=altair.Axis(labelLimit=220)),
+        tooltip=[*tips, altair.Tooltip("example:N", title="first rule")],
+    )
+    colour = altair.Color("rules:Q", title="rules", scale=altair.Scale(scheme="blues", type="symlog"))
+    cell = base.mark_rect(stroke="#8884").encode(color=colour)
+    most = max(len(found) for found in cells.values())
+    dark = altair.condition(f"datum.rules > {most / 3}", altair.value("white"), altair.value("#222"))
+    return (cell + base.mark_text(fontSize=11).encode(text="rules:Q", color=dark)).properties(
+        width={"step": 46}, height={"step": 26}
+    )
 
 
 def _frequent(cells: dict[tuple[str, str], list[int]]) -> set[str]:
@@ -202,7 +213,11 @@ def _title(what: str, shown: int, total: int) -> str:
     return f"{total:,} {what}" if shown == total else f"the first {shown:,} of {total:,} {what}"
 
 
-KINDS: dict[str, Callable[[Rules], Chart]] = {
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+KINDS: dict[str, Callable[[Any, Rules], Any]] = {
     "scatter": _draw_scatter,
     "coverage": _draw_coverage,
     "matrix": _draw_matrix,

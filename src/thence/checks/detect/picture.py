@@ -1,24 +1,23 @@
-"""A picture of alarms: the score over time, the threshold, labelled periods, and the places that were located."""
+"""A picture of an alarm: the score over time, the threshold, labelled periods, and the located node; with Altair."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from thence._base.display.svg import Axis, Chart, axis, frame, line, mark, nice_ticks, text
 from thence.checks.detect.detection import Alarm, Detection
+from thence.errors import ConfigError, require
 
-__all__ = ["draw_alarms"]
+__all__ = ["draw_alarms", "require_picture", "save_picture"]
 
+_SUFFIXES = (".svg", ".png", ".html", ".json")
 _POINTS = 4_000
 _SCORE, _LABEL, _ALARM = "#1f6f8b", "#f2c14e", "#c0392b"
-_LEFT, _RIGHT, _HEIGHT = 64, 824, 268
-_HOUR = 3600.0
-_STEPS = tuple(_HOUR * hours for hours in (1 / 60, 1 / 12, 1 / 4, 1, 3, 6, 12, 24, 48, 168, 336, 720, 2184, 8760))
 
 
-def draw_alarms(detection: Detection, labels: pl.DataFrame | None = None, *, title: str = "") -> Chart:
+def draw_alarms(detection: Detection, labels: pl.DataFrame | None = None, *, title: str = "") -> Any:
     """Draw the score over time with its threshold, the labelled periods, and where each alarm was located.
 
     Args:
@@ -27,40 +26,45 @@ def draw_alarms(detection: Detection, labels: pl.DataFrame | None = None, *, tit
         title: The title.
 
     Returns:
-        The chart, which a notebook shows and ``chart.save`` writes.
+        An ``altair.Chart``, which a notebook shows and ``chart.save`` writes.
     """
-    frames = detection.frame
-    step = -(-frames.height // _POINTS)
+    altair = require("altair", extra="plots")
+    frame = detection.frame
+    step = -(-frame.height // _POINTS)
     # The greatest score of several windows, so that no alarm is lost between two points.
-    coarse = frames.group_by_dynamic("time", every=f"{step * round(detection.calibration.every * 3600)}s").agg(
+    coarse = frame.group_by_dynamic("time", every=f"{step * round(detection.calibration.every * 3600)}s").agg(
         pl.col("score").max()
     )
-    times = [moment.timestamp() for moment in coarse["time"].to_list()]
-    scores = [float("nan") if score is None else score for score in coarse["score"].to_list()]
-    x = axis(times, _LEFT, _RIGHT)
-    y = axis((0.0, 1.0, *scores, *(alarm.peak for alarm in detection.alarms)), _HEIGHT, 8)
-    parts = [frame(x, y, _moments(x), nice_ticks(y), labels=("", "score, in units of the threshold"))]
-    for row in [] if labels is None else labels.to_dicts():
-        start, end = (min(max(x(row[name].timestamp()), _LEFT), _RIGHT) for name in ("start", "end"))
-        tip = f"{row['label']} at {row['subject']}, {row['start']:%Y-%m-%d %H:%M} to {row['end']:%Y-%m-%d %H:%M}"
-        parts.append(mark("rect", tip, x=start, y=8, width=end - start, height=_HEIGHT - 8, fill=_LABEL, opacity=0.35))
-    parts.append(line([(x(at), y(score)) for at, score in zip(times, scores, strict=True)], stroke=_SCORE))
-    parts.append(line([(_LEFT, y(1.0)), (_RIGHT, y(1.0))], stroke=_ALARM, stroke_dasharray="5 3"))
-    for alarm in detection.alarms:
-        across, up, place = x(alarm.start.timestamp()), y(alarm.peak), _label(alarm, detection)
-        tip = f"{alarm.start:%Y-%m-%d %H:%M}, score {alarm.peak:.2f}"
-        parts.append(mark("circle", tip, cx=across, cy=up, r=3.5, fill=_ALARM))
-        parts.append(text(across - 6, up - 6, place, text_anchor="end", fill=_ALARM))
-    subtitle = "dashed: threshold; dots: alarms, with the place of those that last" + _yellow(labels)
-    return Chart(_RIGHT + 16, _HEIGHT + 24, "".join(parts), title, subtitle)
-
-
-def _moments(x: Axis) -> dict[float, str]:
-    """Ticks of an axis of time, in UTC."""
-    step = next((step for step in _STEPS if (x.high - x.low) / step <= 8), _STEPS[-1])
-    form = "%Y-%m-%d" if step >= 24 * _HOUR else "%m-%d %H:%M"
-    moments = (at * step for at in range(-int(-x.low // step), int(x.high // step) + 1))
-    return {at: datetime.fromtimestamp(at, UTC).strftime(form) for at in moments}
+    layers = []
+    if labels is not None and labels.height:
+        shown = labels.select(pl.col("start", "end"), pl.concat_str("label", "subject", separator=" at ").alias("what"))
+        layers.append(
+            altair.Chart(_rows(shown))
+            .mark_rect(opacity=0.35, color=_LABEL)
+            .encode(x="start:T", x2="end:T", tooltip=["what:N", "start:T", "end:T"])
+        )
+    layers.append(
+        altair.Chart(_rows(coarse))
+        .mark_line(strokeWidth=1, color=_SCORE)
+        .encode(x=altair.X("time:T", title=None), y=altair.Y("score:Q", title="score, in units of the threshold"))
+    )
+    layers.append(
+        altair.Chart(_rows(pl.DataFrame({"y": [1.0]}))).mark_rule(strokeDash=[5, 3], color=_ALARM).encode(y="y:Q")
+    )
+    told = pl.DataFrame(
+        [(alarm.start, alarm.peak, _label(alarm, detection)) for alarm in detection.alarms],
+        schema={"time": pl.Datetime("us", "UTC"), "peak": pl.Float64, "where": pl.String},
+        orient="row",
+    )
+    marks = altair.Chart(_rows(told)).encode(x="time:T", y="peak:Q")
+    layers += [
+        marks.mark_point(color=_ALARM, filled=True, size=40),
+        marks.mark_text(align="right", dx=-6, dy=-6, color=_ALARM).encode(text="where:N"),
+    ]
+    heading = altair.Title(
+        title, subtitle="dashed: threshold; dots: alarms, with the place of those that last" + _yellow(labels)
+    )
+    return altair.layer(*layers).properties(width=760, height=260, title=heading)
 
 
 def _label(alarm: Alarm, detection: Detection) -> str:
@@ -72,3 +76,44 @@ def _label(alarm: Alarm, detection: Detection) -> str:
 def _yellow(labels: pl.DataFrame | None) -> str:
     names = [] if labels is None else labels["label"].unique().sort().to_list()
     return f"; yellow: {', '.join(names)}" if names else ""
+
+
+def _rows(frame: pl.DataFrame) -> Any:
+    altair = require("altair", extra="plots")
+    times = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Datetime)]
+    text = frame.with_columns(pl.col(times).dt.strftime("%Y-%m-%dT%H:%M:%SZ")) if times else frame
+    return altair.Data(values=text.to_dicts())
+
+
+def require_picture(path: str | Path) -> str:
+    """Return the suffix of a picture, in lower case, if it can be written.
+
+    Args:
+        path: The file.
+
+    Raises:
+        ConfigError: If the suffix is not one of a picture.
+        MissingExtraError: If a package is missing that it needs.
+    """
+    target = Path(path)
+    suffix = target.suffix.lower()
+    if suffix not in _SUFFIXES:
+        raise ConfigError(f"a picture cannot be written as '{target.name}'", hint=f"end it in {', '.join(_SUFFIXES)}")
+    require("altair", extra="plots")
+    if suffix != ".json":  # a page of its own needs the library too
+        require("vl_convert", extra="plots")
+    return suffix
+
+
+def save_picture(chart: Any, path: str | Path) -> Path:
+    """Write a chart; the suffix says the format.
+
+    Args:
+        chart: The chart.
+        path: A file ending in .svg, .png, .html or .json.
+    """
+    target = Path(path)
+    suffix = require_picture(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    chart.save(str(target), **({"inline": True} if suffix == ".html" else {}))
+    return target

@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from thence._base.display.svg import Chart, axis, mark, nice_ticks, text, text_width
 from thence._base.frames import without_formulas
 from thence._base.progress import Progress, silent
 from thence._base.settings.numbers import require_seed
 from thence.data.graph.system import System
-from thence.errors import ConfigError, ThenceError, nearest
+from thence.errors import ConfigError, ThenceError, nearest, require
 from thence.lab.evaluate.footprint import Footprint, run_here, run_isolated
 from thence.runs.preparation import feature_table, transactions
 from thence.search.base import Miner, as_miner, make_miner, miner_names
@@ -448,36 +447,45 @@ class Comparison:
         out += [f"{row['method']}: {row['note']}" for row in self.rows if row["rules"] is None]
         return "\n".join(out)
 
-    def plot(self, path: str | Path | None = None) -> Chart:
+    def plot(self, path: str | Path | None = None) -> Any:
         """Draw a bar chart with a panel per column.
 
         Args:
-            path: File to write the chart to, ``.svg`` or ``.html``. By default nothing is written.
+            path: File to write the chart to: ``.svg``, ``.png``, ``.html`` or ``.json``. By default nothing is written.
 
         Returns:
-            The chart, which a notebook shows.
+            The Altair chart.
 
         Raises:
             ConfigError: The suffix of ``path`` is not supported.
+            MissingExtraError: The extra ``plots`` is not installed.
         """
-        left, height = text_width(self.methods) + 12, 22 * len(self.methods)
-        parts = []
-        for panel, name in enumerate(_COLUMNS):
-            across, down = (panel % 4) * (left + 250), 24 + (panel // 4) * (height + 70)
-            values = {row["method"]: row[name] for row in self.rows if row[name] is not None}
-            x = axis((0.0, *values.values()), across + left, across + left + 220)
-            parts.append(text(x.start, down - 10, name.replace("_", " "), font_weight="bold"))
-            parts += [
-                text(x(at), down + height + 14, tick, text_anchor="middle") for at, tick in nice_ticks(x, 4).items()
-            ]
-            for at, method in enumerate(self.methods):
-                top = down + 22 * at
-                parts.append(text(x.start - 6, top + 14, method, text_anchor="end"))
-                if (value := values.get(method)) is not None:
-                    low, high = sorted((x(0.0), x(value)))
-                    look = {"x": low, "y": top, "width": high - low, "height": 18, "fill": "#2a6f97"}
-                    parts.append(mark("rect", f"{method}: {_COLUMNS[name][1].format(value)}", **look))
-        chart = Chart(4 * (left + 250), 2 * (height + 70) + 10, "".join(parts))
+        altair = require("altair", extra="plots")
+        frame = self.to_polars().select("method", *_COLUMNS)
+        values = [row for row in frame.unpivot(index="method").to_dicts() if row["value"] is not None]
+        panels = [
+            altair.Chart(
+                altair.Data(values=[v for v in values if v["variable"] == name]),
+                title=name.replace("_", " "),
+                width=220,
+            )
+            .mark_bar()
+            .encode(
+                x=altair.X("value:Q", title=None),
+                y=altair.Y("method:N", title=None, sort=list(self.methods)),
+            )
+            for name in _COLUMNS
+        ]
+        chart = altair.concat(*panels, columns=4)
         if path is not None:
-            chart.save(path)
+            suffix = Path(path).suffix.lower()
+            if suffix not in (".svg", ".png", ".html", ".json"):
+                raise ConfigError(
+                    f"a chart cannot be written as '{suffix}'",
+                    where=str(path),
+                    hint="use .svg, .png, .html or .json",
+                )
+            if suffix != ".json":  # a page of its own needs the library too
+                require("vl_convert", extra="plots")
+            chart.save(str(path), **({"inline": True} if suffix == ".html" else {}))
         return chart

@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from thence._base.display.plots import plot_rules
 from thence._base.display.rules import format_measure, format_percent, rule_html, rules_html
-from thence._base.display.svg import Chart
 from thence.errors import ConfigError, nearest, quote, require
 from thence.language.english import format_number, format_rule
 from thence.language.items import Item
@@ -749,22 +748,24 @@ class RuleSet:
     def _repr_html_(self) -> str:
         return rules_html(self)
 
-    def plot(self, kind: str = "scatter") -> Chart:
-        """Draw the rules as a chart, which a notebook shows and ``chart.save("rules.svg")`` writes.
+    def plot(self, kind: str = "scatter") -> Any:
+        """Draw the rules as an Altair chart, which a notebook shows and ``chart.save("rules.svg")`` writes.
 
         Args:
             kind: ``"scatter"`` for support and confidence of each rule, coloured by Zhang's metric; ``"coverage"`` for
-                the share of rows that the first rules cover together, while the table is in memory; ``"matrix"`` for
-                the number of rules from each quantity to each other.
+                the share of rows that the first rules cover together, while the table is at hand; ``"matrix"`` for the
+                number of rules from each quantity to each other.
 
         Raises:
             ConfigError: If there is no such chart, or the rules cannot be drawn in it.
+            MissingExtraError: If the extra ``plots`` is not installed.
 
         Examples:
             >>> import thence as th
             >>> rules = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off").rules
-            >>> rules.plot("matrix").title
-            '2 quantities'
+            >>> chart = rules.plot("matrix")
+            >>> type(chart).__name__
+            'LayerChart'
         """
         return plot_rules(self, kind)
 
