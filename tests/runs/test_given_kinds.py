@@ -9,7 +9,6 @@ import pytest
 import thence as th
 from tests.helpers.commands import fail, succeed
 from thence.data.graph.knowledge_graph import Node
-from thence.data.graph.sites import Sites
 from thence.errors import ConfigError, InputError
 from thence.runs.configuration import Config
 from thence.runs.inputs import load_job
@@ -79,8 +78,7 @@ def test_units_for_several_systems_need_not_name_something_in_each(readings: Pat
     mapping = {"system": [{"name": "a", **files}, {"name": "b", "dataset": "toy"}]}
     shared = {"input": {"read_sensors": {"units": {"flow": "L/s", "level": "m"}}}}
     sites = load_job(Config.from_mapping(mapping | shared))
-    assert isinstance(sites, Sites)
-    assert [set(units_of(system).values()) for system in sites.systems] == [{"m", ""}, {"m", "L/s"}]
+    assert [set(units_of(system).values()) for system in sites.sites] == [{"m", ""}, {"m", "L/s"}]
     shared["input"]["read_sensors"]["units"]["flwo"] = "m3/h"
     with pytest.raises(InputError, match=r"units names 'flwo'.*did you mean 'flow'"):
         load_job(Config.from_mapping(mapping | shared))

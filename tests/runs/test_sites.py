@@ -19,7 +19,6 @@ import thence as th
 from tests.helpers.buildings import START, building
 from tests.helpers.networks import network
 from tests.helpers.tables import count_by_hand
-from thence.data.graph.sites import pool_systems
 from thence.data.graph.system import System
 from thence.errors import ConfigError, MiningError
 from thence.runs.configuration import Config
@@ -380,10 +379,58 @@ def test_leaving_out_each_site() -> None:
 
 def test_the_graphs_stand_side_by_side() -> None:
     sites, _ = pooled()
-    pool = pool_systems(sites)
+    pool = th.System.of_sites(sites)
     assert (
         len(pool.graph.nodes) == 22 and "north/P1" in pool.graph.nodes and pool.binding["south/flow_P1"] == "south/P1"
     )
     assert {edge.source.partition("/")[0] == edge.target.partition("/")[0] for edge in pool.graph.edges.values()} == {
         True
     }
+
+
+def test_one_site_is_a_list_of_one() -> None:
+    toy = th.datasets.load("toy")
+    assert toy.sites == (toy,) and toy.names == ("toy",)
+    assert th.System.of_sites([toy]) is toy
+    with pytest.raises(ConfigError, match="no systems are given"):
+        th.System.of_sites([])
+
+
+def test_the_readings_of_sites_have_the_names_of_their_sites() -> None:
+    sites, _ = pooled()
+    both = th.System.of_sites(sites)
+    assert both.names == ("north", "south") and [site.name for site in both.sites] == ["north", "south"]
+    frame = both.sensors.to_polars()
+    for site in both.sites:
+        own = site.sensors.to_polars()
+        for id in site.sensors.ids:
+            theirs = frame.select("time", f"{site.name}/{id}").drop_nulls()
+            assert theirs.rows() == own.select("time", id).drop_nulls().rows()
+    assert both.describe()["sensors"] == len(both.sensors) == 2 * len(sites[0].sensors)
+    assert [one["name"] for one in both.describe()["sites"]] == ["north", "south"]
+    assert "north, south" in both._repr_html_()
+
+
+def test_a_part_of_several_sites_is_taken_site_by_site() -> None:
+    sites, _ = pooled()
+    both = th.System.of_sites(sites)
+    kept = both.select(["south/flow_P1", "north/flow_P2"])
+    assert kept.sensors.ids == ("north/flow_P2", "south/flow_P1")
+    assert both.select(["south/flow_P1"]).names == ("south",)
+    span = sites[0].sensors.span
+    assert span is not None
+    half = span[0] + (span[1] - span[0]) / 2
+    assert [site.sensors.span for site in both.between(None, half).sites] == [
+        site.sensors.between(None, half).span for site in sites
+    ]
+    nested = th.System.of_sites([th.System.of_sites(sites[:1]), both.sites[1]])
+    assert nested.names == both.names
+
+
+def test_sites_in_one_object_are_mined_as_a_list_of_them() -> None:
+    sites, _ = pooled()
+    options = {"windows": "1h", "bins": 3, "enrich": "lifted", "progress": "off"}
+    listed, whole = th.mine(sites, **options), th.mine(th.System.of_sites(sites), **options)
+    assert list(whole.rules) == list(listed.rules) and len(whole.rules)
+    measured = th.generalisation(th.System.of_sites(sites), by="site", windows="1h", bins=3)
+    assert measured.describe() == th.generalisation(sites, by="site", windows="1h", bins=3).describe()

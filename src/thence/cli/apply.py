@@ -16,7 +16,7 @@ from thence.runs.configuration import Config
 
 if TYPE_CHECKING:
     from thence.checks.application.applied import Applied
-    from thence.data.graph.sites import AnySystem
+    from thence.data.graph.system import System
     from thence.runs.run import Run
 
 __all__ = ["apply"]
@@ -88,7 +88,7 @@ def apply(
             say(f"\nwritten to {out}")
 
 
-def _load(run: Run, source: Config) -> AnySystem:
+def _load(run: Run, source: Config) -> System:
     """Read what the options name; readings without a graph belong to the graph of the run."""
     from thence.checks.application.later import gather_later
     from thence.runs.configuration import EnrichConfig

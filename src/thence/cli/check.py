@@ -12,7 +12,7 @@ from thence.cli.screen import console, facts_table, number_notes, print_json, sa
 from thence.errors import GraphError, RunError
 
 if TYPE_CHECKING:
-    from thence.data.graph.sites import AnySystem
+    from thence.data.graph.system import System
     from thence.data.readings.windows import WindowedReadings
     from thence.runs.configuration import Config
     from thence.tables.transactions import FeatureTable, TransactionTable
@@ -40,7 +40,7 @@ def check(config: Config, *, as_json: bool, quiet: bool, strict: bool) -> None:
         _refuse(found.get("ontology"))
 
 
-def refuse_breaches(system: AnySystem) -> None:
+def refuse_breaches(system: System) -> None:
     """Raise a ``GraphError`` if the graph of a system violates its ontology."""
     _refuse(_ontology(system))
 
@@ -83,19 +83,17 @@ def _examine_rows(config: Config) -> dict[str, Any]:
 
 def _examine_system(config: Config) -> dict[str, Any]:
     """What is known of readings and the graph around them."""
-    from thence.data.graph.sites import Sites
     from thence.runs.inputs import load_job
     from thence.runs.planning import plan
     from thence.runs.preparation import prepare
 
     config, miner = plan(config)
     system = load_job(config)
-    parts = system.systems if isinstance(system, Sites) else (system,)
-    checked = {part.name: part.sensors.check().describe() for part in parts}
+    checked = {part.name: part.sensors.check().describe() for part in system.sites}
     readings, table = prepare(system, config, miner)
     described = _describe(table)
     return {
-        **({"systems": checked} if isinstance(system, Sites) else {"sensors": checked[system.name]}),
+        **({"systems": checked} if len(system.sites) > 1 else {"sensors": checked[system.name]}),
         "graph": None if system.graph is None else {"nodes": len(system.graph.nodes), "edges": len(system.graph.edges)},
         "ontology": _ontology(system),
         "binding": None
@@ -116,9 +114,7 @@ def _windows(readings: WindowedReadings) -> dict[str, Any]:
     from thence.runs.preparation import window_text
 
     every = window_text(readings)
-    from thence.data.readings.pooling import PooledReadings
-
-    if isinstance(readings, PooledReadings):
+    if readings.site_times:
         return {"every": every, "systems": {name: _span(times) for name, times in readings.site_times.items()}}
     return {"every": every, **_span(readings.times)}
 
@@ -128,7 +124,7 @@ def _span(times: Any) -> dict[str, Any]:
     return {"count": len(times), "start": start, "end": end}
 
 
-def _ontology(system: AnySystem) -> dict[str, Any] | None:
+def _ontology(system: System) -> dict[str, Any] | None:
     if system.ontology is None or system.graph is None:
         return None
     breaches = system.ontology.validate(system.graph)

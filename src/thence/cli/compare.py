@@ -39,7 +39,6 @@ def compare(
     quiet: Quiet = False,
 ) -> None:
     """Compare miners on the same data: rules, measures, time, memory and overlap."""
-    from thence.data.graph.sites import Sites
     from thence.lab.evaluate.comparison import METHODS, published_methods
     from thence.lab.evaluate.comparison import compare as compare_methods
     from thence.runs.inputs import load_job
@@ -48,8 +47,7 @@ def compare(
     _require_folder(plot, suffixes=_CHART_SUFFIXES)
     with progress_bars(quiet=quiet or as_json) as progress:
         system = load_job(replace(source, enrich=replace(source.enrich, mode=enrich)), progress=progress)
-    if isinstance(system, Sites):
-        raise ConfigError("methods are compared on one system, but several are given", hint="name one system")
+    system.require_one_site("methods are compared on one system, but several are given", hint="name one system")
     chosen = published_methods(method or METHODS, evaluations=evaluations, population=population, seed=seed)
     with progress_bars(quiet=quiet or as_json) as progress:
         result = compare_methods(

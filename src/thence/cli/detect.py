@@ -223,10 +223,8 @@ def _with_option(source: Config, name: str, value: Any) -> Config:
 
 
 def _load(config: Config, progress: Progress) -> System:
-    from thence.data.graph.sites import Sites
     from thence.runs.inputs import load_job
 
     system = load_job(replace(config, enrich=EnrichConfig(mode="none")), progress=progress)
-    if isinstance(system, Sites):
-        raise ConfigError("several systems are given", hint="detect in one system at a time")
+    system.require_one_site("several systems are given", hint="detect in one system at a time")
     return system

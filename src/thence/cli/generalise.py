@@ -58,7 +58,6 @@ def generalise(
     quiet: Quiet = False,
 ) -> None:
     """Mine at some places and times and measure the rules at others."""
-    from thence.data.graph.sites import Sites
     from thence.lab.evaluate.generalisation import generalisation
     from thence.runs.inputs import load_job
 
@@ -70,8 +69,8 @@ def generalise(
         # Rules of the mode "none" need no binding of every sensor, but these rules are measured by place.
         system = load_job(replace(source, enrich=EnrichConfig(mode="lifted")), progress=progress)
         unseen_system = None if other is None else _load_other(other, other_options, progress)
-    if isinstance(system, Sites) and by != "site":
-        raise ConfigError("several systems are given", hint="add --by site to leave out one at a time")
+    if by != "site":
+        system.require_one_site("several systems are given", hint="add --by site to leave out one at a time")
     with progress_bars(quiet=quiet or as_json) as progress:
         measure: Any = generalisation  # the type of its result depends on ``by``
         result = measure(
@@ -108,7 +107,6 @@ def generalise(
 
 def _load_other(given: str, options: dict[str, Any], progress: Progress) -> System:
     """Read another system: a data set by name, what a configuration file names, or the files of a folder."""
-    from thence.data.graph.system import System
     from thence.runs.configuration import InputConfig
     from thence.runs.folders import find_system_files
     from thence.runs.inputs import load_job
@@ -124,6 +122,5 @@ def _load_other(given: str, options: dict[str, Any], progress: Progress) -> Syst
     if options:
         raise ConfigError("--other-option is for a data set, but --other is files", hint="leave out --other-option")
     system = load_job(replace(config, enrich=EnrichConfig(mode="lifted")), progress=progress)
-    if not isinstance(system, System):
-        raise ConfigError("--other must be one system", hint="name one that has a single [[system]], or [input]")
+    system.require_one_site("--other must be one system", hint="name one that has a single [[system]], or [input]")
     return system

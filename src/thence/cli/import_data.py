@@ -10,7 +10,6 @@ import typer
 
 from thence.cli.options import AsJson, Quiet
 from thence.cli.screen import print_json, progress_bars, say
-from thence.errors import ConfigError
 
 if TYPE_CHECKING:
     from thence.runs.configuration import Config
@@ -29,7 +28,6 @@ def import_data(
     from thence._base.atomic import new_folder
     from thence._base.integrity.manifest import MANIFEST
     from thence._base.settings.toml import toml_text
-    from thence.data.graph.system import System
     from thence.data.stores.local_copy import finish_copy, write_copy
     from thence.runs.inputs import load_job
     from thence.runs.run import refuse_foreign
@@ -39,8 +37,7 @@ def import_data(
     refuse_foreign(target, force=force, mark=MANIFEST)
     with progress_bars(quiet=quiet or as_json) as progress:
         system = load_job(config, progress=progress)
-    if not isinstance(system, System):
-        raise ConfigError("one system is copied at a time", hint="import each [[system]] into a folder of its own")
+    system.require_one_site("one system is copied at a time", hint="import each [[system]] into a folder of its own")
     with new_folder(target, force=force) as folder:
         given = write_copy(system, folder, options=config.input.read_sensors)
         others = replace(config, input=type(config.input)(), system=()).without_credentials().to_mapping()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from thence.checks.monitor.sources.base import Source
     from thence.checks.monitor.sources.mqtt import Broker
     from thence.checks.monitor.stopping import StopRequest
-    from thence.data.graph.sites import AnySystem
+    from thence.data.graph.system import System
     from thence.runs.configuration import InputConfig
     from thence.runs.run import Run
 
@@ -254,7 +254,7 @@ def _load(
     binding: str | None,
     ontology: list[str] | None,
     options: InputConfig,
-) -> AnySystem:
+) -> System:
     """Read the readings that name the sensors; by default those that were mined."""
     from thence.checks.application.later import gather_later
     from thence.runs.inputs import load_job
@@ -320,11 +320,9 @@ def _serve(service: Service, port: int, host: str, tell: Any) -> Any:
     return server
 
 
-def _file_source(system: AnySystem, watch: Monitor, speed: str) -> Source:
+def _file_source(system: System, watch: Monitor, speed: str) -> Source:
     from thence.checks.monitor.sources.files import FileSource
-    from thence.data.graph.system import System
 
-    assert isinstance(system, System)
     factor = None
     if speed != "max":
         try:

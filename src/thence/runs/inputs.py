@@ -16,7 +16,6 @@ from thence.data.graph.binding import Binding, bind
 from thence.data.graph.name_rules import DEFAULT_RULES
 from thence.data.graph.ontology import Ontology
 from thence.data.graph.sensor_kinds import with_kinds_of
-from thence.data.graph.sites import AnySystem, Sites, pool_systems
 from thence.data.graph.stored_references import references_in
 from thence.data.graph.system import System
 from thence.data.loaders import read_binding, read_graph, read_ontology
@@ -109,7 +108,7 @@ def load_system(given: InputConfig, enrich: str = "none", *, progress: Progress 
     return _assemble(given.sensors, given.graph, given.binding, given.ontology, given, partial=enrich == "none")
 
 
-def load_job(config: Config, *, progress: Progress = silent) -> AnySystem:
+def load_job(config: Config, *, progress: Progress = silent) -> System:
     """Read what a configuration names: one system, or the several of ``[[system]]``.
 
     Settings of ``[input]``, such as a period or options of readers, hold for every system that does not set them.
@@ -121,7 +120,7 @@ def load_job(config: Config, *, progress: Progress = silent) -> AnySystem:
     Examples:
         >>> from thence.runs.configuration import Config, SystemConfig
         >>> load_job(Config(system=tuple(SystemConfig(name=name, dataset="toy") for name in ("a", "b"))))
-        Sites 'a', 'b': 10 sensors, 10 nodes, 8 edges
+        System of the sites 'a', 'b': 10 sensors, 10 nodes, 8 edges
     """
     mode = config.enrich.mode
     if not config.system:
@@ -137,18 +136,17 @@ def load_job(config: Config, *, progress: Progress = silent) -> AnySystem:
         system = load_system(InputConfig(**{**common, **own}), mode, progress=progress)
         systems.append(replace(system, name=one.name))
     require_units(units or {}, (sensor for system in systems for sensor in system.sensors.sensors))
-    return systems[0] if len(systems) == 1 else pool_systems(systems)
+    return System.of_sites(systems)
 
 
 def gather_system(
     sensors: Any, graph: Any, binding: Any, ontology: Any, given: InputConfig, enrich: str = "none"
-) -> AnySystem:
+) -> System:
     """Return the system that a caller passes as one object, as objects and paths, or the several of a list."""
-    if isinstance(sensors, Sites):
-        sensors = sensors.systems
+    if isinstance(sensors, System) and len(sensors.sites) > 1:
+        sensors = sensors.sites
     if isinstance(sensors, (list, tuple)) and sensors and all(isinstance(one, System) for one in sensors):
-        parts = [gather_system(one, graph, binding, ontology, given, enrich) for one in sensors]
-        return parts[0] if len(parts) == 1 else pool_systems(one for one in parts if isinstance(one, System))
+        return System.of_sites(gather_system(one, graph, binding, ontology, given, enrich) for one in sensors)
     if isinstance(sensors, System):
         for part, name in ((graph, "graph"), (binding, "binding"), (ontology, "ontology")):
             if part is not None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thence._base.settings.documents import parse_toml, read_text
-from thence.data.graph.sites import AnySystem
+from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
 from thence.errors import ConfigError, InputError, MiningError, PatternError, ThenceError
 from thence.language.items import Aspect, Item, Role
@@ -126,7 +126,7 @@ def _read_toml(path: Path) -> Iterable[KnownRule]:
 
 
 def count_known(
-    known: Sequence[KnownRule], readings: WindowedReadings, system: AnySystem, config: Config, *, denominator: str
+    known: Sequence[KnownRule], readings: WindowedReadings, system: System, config: Config, *, denominator: str
 ) -> RuleSet | None:
     """Count known rules on windowed readings.
 
@@ -164,7 +164,7 @@ def count_known(
     return counted.rules()
 
 
-def _build(readings: WindowedReadings, system: AnySystem, config: Config, bins: Discretizer | None) -> TransactionTable:
+def _build(readings: WindowedReadings, system: System, config: Config, bins: Discretizer | None) -> TransactionTable:
     return build_table(readings, system, config, discretizer=bins, same_system=True)
 
 

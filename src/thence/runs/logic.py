@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from thence._base.progress import Progress, show_progress
-from thence.data.graph.sites import AnySystem, Sites
 from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
 from thence.errors import ConfigError, nearest
@@ -111,14 +110,13 @@ def find_controls(
     """
     chosen = _settings(ControlSettings, settings)
     system, readings = _read(sensors, graph, binding, ontology, windows, aggregate, "none")
-    if not isinstance(system, System):
-        raise ConfigError("controls are searched in one system at a time", hint="call it for each system")
+    system.require_one_site("controls are searched in one system at a time", hint="call it for each system")
     with show_progress(progress) as tell:
         return search_controls(readings, system, settings=chosen, progress=tell)
 
 
 def search_logic(
-    readings: WindowedReadings, system: AnySystem, config: Config, *, progress: Progress
+    readings: WindowedReadings, system: System, config: Config, *, progress: Progress
 ) -> tuple[Laws | None, Controls | None]:
     """Return the laws and the controls that a configuration asks for.
 
@@ -130,7 +128,7 @@ def search_logic(
     """
     logic = config.logic
     laws = search_laws(readings, system, progress=progress) if logic.laws else None
-    if not logic.controls or isinstance(system, Sites):
+    if not logic.controls or len(system.sites) > 1:
         return laws, None
     settings = ControlSettings(timezone=config.windows.timezone)
     return laws, search_controls(readings, system, settings=settings, progress=progress)
@@ -213,7 +211,7 @@ def _focus(pattern: str) -> str:
 
 def _read(
     sensors: Any, graph: Any, binding: Any, ontology: Any, windows: str, aggregate: Any, needs: str
-) -> tuple[AnySystem, WindowedReadings]:
+) -> tuple[System, WindowedReadings]:
     config = replace(Config(), windows=WindowsConfig(every=windows, aggregate=aggregate))
     system = gather_system(sensors, graph, binding, ontology, config.input, needs)
     return system, window_readings(system, config)

@@ -18,7 +18,6 @@ from thence._base.atomic import claim, hold_interrupts, require_writable
 from thence._base.cluster.executors import Executor
 from thence._base.cluster.opening import open_executor
 from thence._base.progress import Progress, show_progress
-from thence.data.graph.sites import AnySystem, Sites
 from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
 from thence.data.stores.urls import is_url, without_credentials
@@ -112,7 +111,7 @@ def run_given(
             return _run_rows(asked, miner, settings, source, tell, executor)
     planned, made = plan(asked, miner, settings, graph=has_graph(asked.input, *given) or names_graph(asked))
 
-    def load(tell: Progress) -> AnySystem:
+    def load(tell: Progress) -> System:
         if all(part is None for part in given):
             return load_job(planned, progress=tell)
         return gather_system(*given, planned.input, planned.enrich.mode)
@@ -130,7 +129,7 @@ def _open(config: Config, executor: Executor | None) -> AbstractContextManager[E
 
 
 def run_config(
-    config: Config, *, progress: str | bool | Progress = "auto", check: Callable[[AnySystem], None] | None = None
+    config: Config, *, progress: str | bool | Progress = "auto", check: Callable[[System], None] | None = None
 ) -> Run:
     """Do what a configuration says.
 
@@ -149,7 +148,7 @@ def run_config(
             return _run_rows(config, None, {}, config.input.sensors, tell)
     planned, miner = plan(config)
 
-    def load(tell: Progress) -> AnySystem:
+    def load(tell: Progress) -> System:
         system = load_job(planned, progress=tell)
         if check is not None:
             check(system)
@@ -163,7 +162,7 @@ def run_config(
 def mine_rules(
     miner: BaseMiner,
     table: Table,
-    system: AnySystem | None,
+    system: System | None,
     *,
     progress: Progress,
     executor: Executor | None = None,
@@ -177,7 +176,7 @@ def refine_rules(
     rules: RuleSet,
     table: Table,
     miner: BaseMiner,
-    system: AnySystem | None,
+    system: System | None,
     config: Config,
     *,
     known: RuleSet | None = None,
@@ -233,7 +232,7 @@ def select_rules(rules: RuleSet, refine: RefineConfig) -> RuleSet:
 def _run(
     config: Config,
     miner: BaseMiner,
-    load: Callable[[Progress], AnySystem],
+    load: Callable[[Progress], System],
     tell: Progress,
     *,
     given: frozenset[str],
@@ -250,7 +249,7 @@ def _run_on(
     executor: Executor,
     config: Config,
     miner: BaseMiner,
-    load: Callable[[Progress], AnySystem],
+    load: Callable[[Progress], System],
     tell: Progress,
     seconds: dict[str, float],
     *,
@@ -284,7 +283,7 @@ def _run_on(
                 break
         best = max(tried, key=lambda one: len(one.rules))
         hardly_any = len(best.rules) < HARDLY_ANY and best.rules.ending is Ending.COMPLETE
-        if fallback is not None and hardly_any and not isinstance(system, Sites):
+        if fallback is not None and hardly_any and len(system.sites) == 1:
             plain = replace(fallback, windows=config.windows)
             best = _with_fallback(best, search(plain))
     except KeyboardInterrupt:
@@ -464,7 +463,7 @@ def _search(
     config: Config,
     miner: BaseMiner,
     readings: WindowedReadings,
-    system: AnySystem,
+    system: System,
     tell: Progress,
     seconds: dict[str, float],
     given: frozenset[str],
@@ -481,7 +480,7 @@ def _mine_table(
     config: Config,
     miner: BaseMiner,
     table: Table,
-    system: AnySystem | None,
+    system: System | None,
     tell: Progress,
     seconds: dict[str, float],
     given: frozenset[str],
@@ -512,14 +511,14 @@ def _mine_table(
             own = counted_on(kept)
             if config.refine.sharpen and isinstance(own, TransactionTable):
                 table = own  # with the cuts of sharpened ranges
-            if isinstance(system, Sites) and isinstance(table, TransactionTable):
+            if isinstance(table, TransactionTable):
                 kept = with_site_columns(kept, table, denominator=miner.denominator)
             searched = _Searched(config, table, found, kept, model)
         return _interrupted(searched, "nothing was searched after these rules") if held.pressed else searched
 
 
 def _eased(
-    config: Config, miner: BaseMiner, table: Table, system: AnySystem | None, given: frozenset[str]
+    config: Config, miner: BaseMiner, table: Table, system: System | None, given: frozenset[str]
 ) -> tuple[Config, BaseMiner, tuple[str, ...]]:
     """The miner with settings that suit the size of the table, if only a digest of its rules is wanted."""
     if config.refine.steps is None or not config.refine.most or not isinstance(table, TransactionTable):
@@ -555,11 +554,11 @@ def _is_large(searched: _Searched) -> bool:
     return isinstance(table, TransactionTable) and float(table.n_items) * table.n_rows > LARGE
 
 
-def _hashes(config: Config, readings: WindowedReadings, table: Table, system: AnySystem) -> dict[str, Any]:
+def _hashes(config: Config, readings: WindowedReadings, table: Table, system: System) -> dict[str, Any]:
     out = _hash_inputs(config.input)
     if config.system:
         out["systems"] = {one.name: _hash_inputs(one) for one in config.system}
-    for one in system.systems if isinstance(system, Sites) else (system,):
+    for one in system.sites:
         given = next((part for part in config.system if part.name == one.name), config.input)
         if found := _hash_served(given, config.input, one):
             (out["systems"][one.name] if given is not config.input else out)["servers"] = found

@@ -14,10 +14,9 @@ from typing import Any, Literal
 import numpy as np
 
 from thence._base.memory.workspace import Workspace, open_workspace
-from thence.data.graph.sites import AnySystem, Sites
 from thence.data.graph.system import System
 from thence.data.graph.units import find_units
-from thence.data.readings.pooling import PooledReadings, pool_readings
+from thence.data.readings.pooling import cut_sites, pool_readings
 from thence.data.readings.sensors import as_utc
 from thence.data.readings.steps import format_duration
 from thence.data.readings.windows import WindowedReadings, window
@@ -164,7 +163,7 @@ def transactions(
     )
     system = gather_system(sensors, graph, binding, ontology, config.input, enrich)
     earlier = _bins_of(like)
-    if earlier is not None and isinstance(system, System):
+    if earlier is not None and len(system.sites) == 1:
         system = replace(system, sensors=read_alike(system.sensors, earlier))
     readings = window_readings(system, config)
     return build_table(readings, system, config, discretizer=earlier, same_system=same_system)
@@ -246,7 +245,7 @@ def feature_table(
     return build_features(window_readings(system, config), system, config)
 
 
-def prepare(system: AnySystem, config: Config, miner: BaseMiner) -> tuple[WindowedReadings, Table]:
+def prepare(system: System, config: Config, miner: BaseMiner) -> tuple[WindowedReadings, Table]:
     """Return the windows, and the table that a miner will read: everything before mining.
 
     >>> from thence.runs.configuration import InputConfig
@@ -262,7 +261,7 @@ def prepare(system: AnySystem, config: Config, miner: BaseMiner) -> tuple[Window
     return readings, table_for(miner, readings, system, config)
 
 
-def window_readings(system: AnySystem, config: Config, *, workspace: Workspace | None = None) -> WindowedReadings:
+def window_readings(system: System, config: Config, *, workspace: Workspace | None = None) -> WindowedReadings:
     """Return the readings of a system in windows; of several, in windows of one length that suits all of them.
 
     Args:
@@ -271,8 +270,16 @@ def window_readings(system: AnySystem, config: Config, *, workspace: Workspace |
         workspace: Where large arrays lie; by default one with the limit of the configuration.
     """
     space = workspace or open_workspace(config.resources.memory_limit)
-    if isinstance(system, Sites):
-        return _window_sites(system, config, space)
+    parts = {site.name: _window_site(site, config, space) for site in system.sites}
+    longest = window_text(max(parts.values(), key=lambda part: part.every))
+    common = replace(config, windows=replace(config.windows, every=longest))
+    for site in system.sites:
+        if window_text(parts[site.name]) != longest:
+            parts[site.name] = _window_site(site, common, space)
+    return pool_readings(parts)
+
+
+def _window_site(system: System, config: Config, workspace: Workspace) -> WindowedReadings:
     chosen, given = config.windows, config.input
     readings = window(
         system.sensors,
@@ -282,7 +289,7 @@ def window_readings(system: AnySystem, config: Config, *, workspace: Workspace |
         origin=chosen.origin,
         timezone=chosen.timezone,
         empty=chosen.empty,
-        workspace=space,
+        workspace=workspace,
     )
     if not len(readings) and (given.start or given.end):
         period = f"between {given.start} and {given.end}" if given.start and given.end else ""
@@ -291,7 +298,7 @@ def window_readings(system: AnySystem, config: Config, *, workspace: Workspace |
     return readings
 
 
-def with_clock(config: Config, system: AnySystem) -> Config:
+def with_clock(config: Config, system: System) -> Config:
     """Return the configuration with what is derived from windows written out: the hour of day for buildings.
 
     What the points of a unit do is often what its schedule says. Pipes have no schedule, and their hour would only
@@ -303,8 +310,8 @@ def with_clock(config: Config, system: AnySystem) -> Config:
     """
     if config.windows.derive is not None:
         return config
-    systems = list(system) if isinstance(system, Sites) else [system]
-    follows = config.enrich.mode == "lifted" and config.enrich.patterns == AUTO and any(map(_runs_by_clock, systems))
+    discovers = config.enrich.mode == "lifted" and config.enrich.patterns == AUTO
+    follows = discovers and any(map(_runs_by_clock, system.sites))
     return replace(config, windows=replace(config.windows, derive=("hour",) if follows else ()))
 
 
@@ -319,19 +326,9 @@ def _runs_by_clock(system: System) -> bool:
     return span is not None and span[1] - span[0] >= _SOME_DAYS
 
 
-def _window_sites(sites: Sites, config: Config, workspace: Workspace) -> WindowedReadings:
-    parts = {system.name: window_readings(system, config, workspace=workspace) for system in sites}
-    longest = window_text(max(parts.values(), key=lambda part: part.every))
-    common = replace(config, windows=replace(config.windows, every=longest))
-    for system in sites:
-        if window_text(parts[system.name]) != longest:
-            parts[system.name] = window_readings(system, common, workspace=workspace)
-    return pool_readings(parts)
-
-
 def build_table(
     readings: WindowedReadings,
-    system: AnySystem,
+    system: System,
     config: Config,
     *,
     discretizer: Discretizer | None = None,
@@ -348,12 +345,12 @@ def build_table(
         fit_frames: The frames on which bins are fitted; by default those before ``discretize.fit_until``, or all.
         same_system: Whether ``discretizer`` was fitted on the same system; by default decided by names and nodes.
     """
-    names = system.names if isinstance(system, Sites) else (system.name,)
+    names = system.names
 
     def node_of(sensor: str) -> str:
         return "" if system.binding is None else str(system.binding.get(sensor, ""))
 
-    if discretizer is None and fit_frames is None and isinstance(readings, PooledReadings):
+    if discretizer is None and fit_frames is None and readings.site_times:
         earlier = _readings_to_fit(readings, config)
         if earlier is not readings:
             fitted = _build(earlier, system, config, None, slice(None)).discretizer
@@ -371,10 +368,10 @@ def build_table(
 
 
 def _build(
-    readings: WindowedReadings, system: AnySystem, config: Config, discretizer: Discretizer | None, fit_frames: Frames
+    readings: WindowedReadings, system: System, config: Config, discretizer: Discretizer | None, fit_frames: Frames
 ) -> TransactionTable:
     bins, chosen = config.discretize, config.enrich
-    if isinstance(system, Sites) and chosen.mode != "lifted":
+    if len(system.sites) > 1 and chosen.mode != "lifted":
         raise ConfigError(
             f"several systems cannot be mined together with the enrichment '{chosen.mode}': its rules are about the "
             "sensors of one system",
@@ -402,7 +399,7 @@ def _build(
     return table
 
 
-def _readings_to_fit(readings: PooledReadings, config: Config) -> PooledReadings:
+def _readings_to_fit(readings: WindowedReadings, config: Config) -> WindowedReadings:
     """The readings of each system before ``fit_until``."""
     until = config.discretize.fit_until
     if until is None:
@@ -412,7 +409,7 @@ def _readings_to_fit(readings: PooledReadings, config: Config) -> PooledReadings
     for name, number in frames.items():
         if not number:
             raise ConfigError(f"no window of '{name}' lies before fit_until = {until}", where="[discretize]")
-    return readings.cut({name: (0, number) for name, number in frames.items()})
+    return cut_sites(readings, {name: (0, number) for name, number in frames.items()})
 
 
 def _frames_to_fit(readings: WindowedReadings, config: Config) -> Frames:
@@ -425,7 +422,7 @@ def _frames_to_fit(readings: WindowedReadings, config: Config) -> Frames:
     return frames
 
 
-def _refuse_unknown_properties(system: AnySystem, config: Config) -> None:
+def _refuse_unknown_properties(system: System, config: Config) -> None:
     """A misspelt property would silently leave out its items."""
     wanted, graph = config.enrich.properties, system.graph
     if not wanted or graph is None or config.enrich.mode == "none":
@@ -455,12 +452,11 @@ def _refuse_unused_bin_edges(table: TransactionTable, readings: WindowedReadings
             raise ConfigError(f"'bin_edges' are given for '{name}', which has no bins", where="[discretize]", hint=hint)
 
 
-def build_features(readings: WindowedReadings, system: AnySystem, config: Config) -> FeatureTable:
+def build_features(readings: WindowedReadings, system: System, config: Config) -> FeatureTable:
     """Return the undiscretized transactions of windowed readings."""
-    if isinstance(system, Sites):
-        raise ConfigError(
-            "a table of several systems has bins: there is none with the raw numbers", hint="use a miner of bins"
-        )
+    system.require_one_site(
+        "a table of several systems has bins: there is none with the raw numbers", hint="use a miner of bins"
+    )
     _refuse_unknown_properties(system, config)
     chosen = config.enrich
     return features(
@@ -474,7 +470,7 @@ def build_features(readings: WindowedReadings, system: AnySystem, config: Config
     )
 
 
-def table_for(miner: BaseMiner, readings: WindowedReadings, system: AnySystem, config: Config) -> Table:
+def table_for(miner: BaseMiner, readings: WindowedReadings, system: System, config: Config) -> Table:
     """The table that a miner reads: codes, or numbers."""
     if miner.wants == "numbers":
         return build_features(readings, system, config)

@@ -28,7 +28,7 @@ from thence._base.atomic import INCOMPLETE, finish_first, new_folder
 from thence._base.display.rules import run_html
 from thence._base.integrity.checksums import parse_record
 from thence._base.integrity.manifest import CheckedFolder, new_listed_file, write_manifest
-from thence.data.graph.sites import AnySystem
+from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
 from thence.errors import ConfigError, InputError, MiningError, RunError, door, nearest, quote
 from thence.runs.configuration import Config
@@ -119,7 +119,7 @@ class Run:
     model: Model | None = field(default=None, repr=False)
     laws: Laws | None = field(default=None, repr=False)
     controls: Controls | None = field(default=None, repr=False)
-    system: AnySystem | None = field(default=None, repr=False)
+    system: System | None = field(default=None, repr=False)
     readings: WindowedReadings | None = field(default=None, repr=False)
     known: RuleSet | None = field(default=None, repr=False)
 

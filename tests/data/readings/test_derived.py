@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.helpers.examples import examples
 from thence.data.readings.derived import DERIVED, DURATION_EDGES, check_derived, name_derived
 from thence.data.readings.durations import parse_duration
-from thence.data.readings.pooling import pool_readings
+from thence.data.readings.pooling import cut_sites, pool_readings
 from thence.data.readings.sensors import Sensor, SensorData
 from thence.data.readings.windows import WindowedReadings, window
 from thence.errors import ConfigError
@@ -150,12 +150,16 @@ def test_several_systems_keep_their_own_time() -> None:
     np.testing.assert_array_equal(pool.derived["lag:10min"][:, 1], [np.nan, 7, np.nan])
     codes, known = pool.derived_states["switch"]["south/valve"]
     assert [known[code] if code >= 0 else None for code in codes] == [None, "on", None]
-    later = pool.cut({"north": (1, 3), "south": (1, 2)})
+    later = cut_sites(pool, {"north": (1, 3), "south": (1, 2)})
     assert [known[code] if code >= 0 else None for code in later.derived_states["switch"]["south/valve"][0]] == [
         "on",
         None,
     ]
     assert list(pool.select(["north/valve"]).derived_states["switch"]) == ["north/valve"]
+    alone = pool_readings({"north": parts["north"]})
+    assert alone is parts["north"] and alone.site_of("valve") == "" and list(alone.by_site) == [""]
+    last = cut_sites(alone, {"": (2, 3)})
+    assert len(last) == 1 and last.values.tolist() == [[3.0]] and not last.site_times
 
 
 def test_names_are_durations_whatever_was_asked_for() -> None:

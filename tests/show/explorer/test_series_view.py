@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import thence as th
-from thence.data.graph.sites import pool_systems
 from thence.data.readings.windows import window
 from thence.errors import ConfigError
 from thence.show.explorer.series_view import MOST_SERIES, envelope, series_page
@@ -62,7 +61,7 @@ def test_sites_have_times_of_their_own() -> None:
     from thence.runs.preparation import window_readings
 
     toy = th.datasets.load("toy")
-    sites = pool_systems([replace(toy, name="north"), replace(toy.between("2024-01-01T12:00"), name="south")])
+    sites = th.System.of_sites([replace(toy, name="north"), replace(toy.between("2024-01-01T12:00"), name="south")])
     readings = window_readings(sites, Config())
     ids = [sensor.id for sensor in readings.sensors]
     north, south = next(i for i in ids if i.startswith("north/")), next(i for i in ids if i.startswith("south/"))

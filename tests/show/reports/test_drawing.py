@@ -12,7 +12,6 @@ from tests.show.reports.worlds import HOSTILE, world
 from thence.data.graph.binding import Binding
 from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node
 from thence.data.graph.ontology import Ontology
-from thence.data.graph.sites import pool_systems
 from thence.data.graph.system import System
 from thence.show.reports.drawing import draw, group_nodes
 from thence.show.reports.schema import Drawing
@@ -117,7 +116,7 @@ def test_a_drawing_has_no_more_nodes_than_asked_for_and_counts_the_others(most: 
 
 def test_sites_are_drawn_side_by_side() -> None:
     toy = th.datasets.load("toy")
-    drawing = draw(pool_systems([replace(toy, name="north"), replace(toy, name="south")]))
+    drawing = draw(th.System.of_sites([replace(toy, name="north"), replace(toy, name="south")]))
     assert drawing is not None
     north = [node for node in drawing["nodes"] if node["id"].startswith("north/")]
     south = [node for node in drawing["nodes"] if node["id"].startswith("south/")]

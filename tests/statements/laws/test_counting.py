@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from tests.statements.laws.plants import network, system_of
 from thence import datasets
-from thence.data.graph.sites import pool_systems
 from thence.data.graph.system import System
 from thence.data.readings.pooling import pool_readings
 from thence.data.readings.windows import WindowedReadings, window
@@ -142,7 +141,7 @@ def test_a_factor_of_a_place_is_kept_and_that_of_another_is_fitted() -> None:
 def test_several_systems_are_counted_side_by_side() -> None:
     first, second = replace(network(seed=1, frames=60), name="a"), replace(network(seed=2, frames=40), name="b")
     pooled = pool_readings({s.name: window(s.sensors) for s in (first, second)})
-    counted = count_law(BALANCE, pooled, pool_systems([first, second]))
+    counted = count_law(BALANCE, pooled, System.of_sites([first, second]))
     alone = {s.name: count_law(BALANCE, window(s.sensors), s) for s in (first, second)}
     assert counted.rows == alone["a"].rows + alone["b"].rows
     assert counted.held == alone["a"].held + alone["b"].held

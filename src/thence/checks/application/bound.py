@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from thence.data.graph.discovery import Carriers
 from thence.data.graph.matching import GraphIndex
-from thence.data.graph.sites import AnySystem
+from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
 from thence.errors import MiningError
 from thence.language.items import Aspect, Feature, Role
@@ -47,7 +47,7 @@ class NotBound:
 
 
 def is_same_system(
-    rules: RuleSet, earlier: Discretizer | None, here: AnySystem, sensors: Sequence[str], names: Sequence[str]
+    rules: RuleSet, earlier: Discretizer | None, here: System, sensors: Sequence[str], names: Sequence[str]
 ) -> bool:
     """Tell whether data are of the system that rules were mined on.
 
@@ -74,7 +74,7 @@ def is_same_system(
     return bool(known) and 2 * len(moved) <= len(known)
 
 
-def bind_named(rules: RuleSet, here: AnySystem, sensors: Sequence[str], *, same: bool, system: str) -> list[NotBound]:
+def bind_named(rules: RuleSet, here: System, sensors: Sequence[str], *, same: bool, system: str) -> list[NotBound]:
     """Return the rules about named sensors and nodes that do not bind.
 
     Args:
@@ -106,7 +106,7 @@ def _first_lacking(rules: RuleSet, lacking: Mapping[int, tuple[str, str, str]]) 
 
 
 def _lacking_name(
-    feature: Feature, here: AnySystem, known: set[str], *, same: bool, system: str
+    feature: Feature, here: System, known: set[str], *, same: bool, system: str
 ) -> tuple[str, str, str] | None:
     named = feature.role in (Role.SENSOR, Role.NODE, Role.EDGE)
     if not named:
@@ -132,7 +132,7 @@ def _lacking_name(
     return None
 
 
-def why_no_place(pattern: str, readings: WindowedReadings, here: AnySystem) -> tuple[str, str, str]:
+def why_no_place(pattern: str, readings: WindowedReadings, here: System) -> tuple[str, str, str]:
     """Say why a pattern has no place in a system: the class, relation or kind of sensor that is missing.
 
     Args:
@@ -171,7 +171,7 @@ def why_no_place(pattern: str, readings: WindowedReadings, here: AnySystem) -> t
 
 
 def bind_to_table(
-    rules: RuleSet, table: TransactionTable | FeatureTable, readings: WindowedReadings, here: AnySystem
+    rules: RuleSet, table: TransactionTable | FeatureTable, readings: WindowedReadings, here: System
 ) -> list[NotBound]:
     """Return the rules that cannot be counted on a table of other data, and why.
 

@@ -15,10 +15,8 @@ import numpy as np
 
 from thence.checks.application.bound import NotBound, bind_named, bind_to_table, is_same_system
 from thence.checks.application.reference import reference_frames
-from thence.data.graph.sites import AnySystem, Sites
 from thence.data.graph.system import System
 from thence.data.readers.kinds import UncheckedUnits
-from thence.data.readings.pooling import PooledReadings
 from thence.data.readings.sensors import Sensor, SensorData
 from thence.data.readings.steps import format_duration
 from thence.data.readings.windows import WindowedReadings
@@ -56,7 +54,7 @@ class Later:
         notes: What was not seen before, and what was fitted here; one sentence each.
     """
 
-    system: AnySystem
+    system: System
     readings: WindowedReadings
     table: Table
     not_bound: tuple[NotBound, ...]
@@ -66,7 +64,7 @@ class Later:
 
 def gather_later(
     run: Run, sensors: Any, graph: Any, binding: Any, ontology: Any, given: InputConfig | None = None
-) -> AnySystem:
+) -> System:
     """Read other data for the rules of a run.
 
     Readings without a graph belong to the graph of the run, as far as the run records where it read it.
@@ -112,7 +110,7 @@ def gather_later(
 
 
 def _are_read(sensors: Any) -> bool:
-    return isinstance(sensors, (System, Sites, SensorData)) or _are_systems(sensors)
+    return isinstance(sensors, (System, SensorData)) or _are_systems(sensors)
 
 
 def _are_systems(sensors: Any) -> bool:
@@ -147,12 +145,11 @@ def _named_only(recorded: InputConfig) -> InputConfig:
 def _with_readings(system: System, sensors: Any, ontology: Any, options: InputConfig, mode: str) -> System:
     """A data set with other readings; its binding holds for the sensors that have readings now."""
     found = gather_system(sensors, system.graph, system.binding, ontology or system.ontology, options, mode)
-    assert isinstance(found, System)
     return replace(found, name=system.name)
 
 
 def prepare_later(
-    rules: RuleSet, run: Run, system: AnySystem, *, reference: Reference = None, same_system: bool | None = None
+    rules: RuleSet, run: Run, system: System, *, reference: Reference = None, same_system: bool | None = None
 ) -> Later:
     """Build the table of other data with the windows, bins and patterns of a run, and find out which rules bind.
 
@@ -169,11 +166,11 @@ def prepare_later(
     """
     bins = run.discretizer
     before = () if bins is None else bins.systems
-    names = system.names if isinstance(system, Sites) else (system.name,)
+    names = system.names
     sensors = _sensors_of(system)
     ids = [sensor.id for sensor in sensors]
     same = is_same_system(rules, bins, system, ids, names) if same_system is None else same_system
-    if bins is not None and isinstance(system, System):
+    if bins is not None and len(system.sites) == 1:
         system = replace(system, sensors=read_alike(system.sensors, bins))
     config = config_like(rules, run, {sensor.kind for sensor in sensors})
     readings = window_readings(system, config)
@@ -209,9 +206,8 @@ def prepare_later(
     return Later(system, readings, table, ordered, same, tuple(dict.fromkeys(notes)))
 
 
-def _sensors_of(system: AnySystem) -> list[Sensor]:
-    systems = system.systems if isinstance(system, Sites) else (system,)
-    return [sensor for one in systems for sensor in one.sensors.sensors]
+def _sensors_of(system: System) -> list[Sensor]:
+    return [sensor for one in system.sites for sensor in one.sensors.sensors]
 
 
 def config_like(rules: RuleSet, run: Run, kinds: set[str]) -> Config:
@@ -237,7 +233,7 @@ def config_like(rules: RuleSet, run: Run, kinds: set[str]) -> Config:
 
 
 def _frames_of(reference: str | float | Sequence[str | datetime], readings: WindowedReadings) -> Any:
-    if isinstance(readings, PooledReadings) and not isinstance(reference, (int, float)):
+    if readings.site_times and not isinstance(reference, (int, float)):
         raise ConfigError(
             "several systems have no common reference period: each has times of its own",
             hint="pass a share of the frames, such as reference=0.5",

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from thence.checks.application.verdicts import Verdict
-from thence.data.graph.sites import AnySystem, Sites
+from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
 from thence.errors import ConfigError
 from thence.search.controls.settings import ControlSettings
@@ -96,7 +96,7 @@ _LAWS: dict[str, Any] = {
 }
 
 
-def apply_laws(laws: Laws, readings: WindowedReadings, system: AnySystem, *, same_system: bool) -> AppliedLaws | str:
+def apply_laws(laws: Laws, readings: WindowedReadings, system: System, *, same_system: bool) -> AppliedLaws | str:
     """Count laws on other data.
 
     Bands and factors stay as they are. In another system the factor of a proportion that each place has of its own is
@@ -204,7 +204,7 @@ _CONTROLS: dict[str, Any] = {
 def apply_controls(
     controls: Controls,
     readings: WindowedReadings,
-    system: AnySystem,
+    system: System,
     *,
     same_system: bool,
     timezone: str,
@@ -223,6 +223,6 @@ def apply_controls(
     Returns:
         The controls then and now; a sentence that says why not, if they are about the sensors of another system.
     """
-    if not same_system or isinstance(system, Sites):
+    if not same_system or len(system.sites) > 1:
         return "controls are not applied: they are about named sensors of the system that was mined"
     return AppliedControls(controls, tuple(count_controls(controls, readings, timezone=timezone)), assurance)

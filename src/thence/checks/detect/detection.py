@@ -18,7 +18,7 @@ from thence.checks.detect.evidence import Broken, Tally, Target
 from thence.checks.detect.memory import find_drifted
 from thence.checks.detect.paths import spread
 from thence.checks.detect.range_checks import RangeChecks
-from thence.data.graph.sites import AnySystem
+from thence.data.graph.system import System
 from thence.data.readings.sensors import as_utc
 from thence.data.readings.windows import WindowedReadings
 from thence.errors import InputError, attempt
@@ -36,7 +36,7 @@ _MOST_SCORES = 2000
 class Checks(Protocol):
     """Statements that can be violated: rules, laws or ranges."""
 
-    def broken_at(self, readings: WindowedReadings, system: AnySystem, frame: int) -> list[Broken]:
+    def broken_at(self, readings: WindowedReadings, system: System, frame: int) -> list[Broken]:
         """Return the statements that are violated in a frame."""
         ...
 
@@ -184,7 +184,7 @@ class Detection:
     """
 
     readings: WindowedReadings
-    system: AnySystem
+    system: System
     tally: Tally
     calibration: Calibration
     checks: tuple[Checks, ...]

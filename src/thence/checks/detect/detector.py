@@ -22,7 +22,6 @@ from thence.checks.detect.evidence import Tally, join_tallies, take_frames
 from thence.checks.detect.law_checks import LawChecks
 from thence.checks.detect.range_checks import RangeChecks
 from thence.checks.detect.rule_checks import RuleChecks
-from thence.data.graph.sites import AnySystem, Sites
 from thence.data.graph.system import System
 from thence.data.readings.durations import parse_duration
 from thence.data.readings.sensors import SensorData
@@ -58,7 +57,7 @@ class _Fitted:
     calibration: Calibration
     sensors: tuple[str, ...]
     notes: tuple[str, ...]
-    system: AnySystem | None = None
+    system: System | None = None
 
 
 @dataclass(frozen=True)
@@ -192,8 +191,7 @@ class Detector:
             config = config.with_enrichment(self.enrich)
         config = replace(config, discretize=replace(config.discretize, bins=self.bins))
         system = gather_system(sensors, graph, binding, ontology, config.input, self.enrich or "none")
-        if isinstance(system, Sites):
-            raise ConfigError("a detector learns one system at a time", hint="fit one detector per system")
+        system.require_one_site("a detector learns one system at a time", hint="fit one detector per system")
         has_graph = system.graph is not None and system.binding is not None
         planned, miner = plan(config, self.miner, {"min_confidence": 0.95, **self.settings}, graph=has_graph)
         readings = window_readings(system, planned)
@@ -329,7 +327,6 @@ class Detector:
         if not isinstance(sensors, System) and graph is None and known.system is not None:
             normal = known.system
             plain = gather_system(sensors, None, None, None, known.config.input)
-            assert isinstance(plain, System) and isinstance(normal, System)
             ids = set(known.sensors)
             mine = [sensor.id for sensor in plain.sensors.sensors if sensor.id in ids]
             data = plain.sensors.select(mine) if mine else plain.sensors
@@ -338,8 +335,7 @@ class Detector:
             given = len(plain.sensors.sensors)
         else:
             whole = gather_system(sensors, graph, binding, ontology, known.config.input)
-            if isinstance(whole, Sites):
-                raise ConfigError("a detector scores one system at a time", hint="call it for each system")
+            whole.require_one_site("a detector scores one system at a time", hint="call it for each system")
             mine = [sensor.id for sensor in whole.sensors.sensors if sensor.id in set(known.sensors)]
             given = len(whole.sensors.sensors)
             system = whole.select(mine) if mine else whole
@@ -465,7 +461,7 @@ def _no_rules(config: Config) -> RuleChecks:
     return RuleChecks(RuleSet.empty(), Discretizer(), config)
 
 
-def _tally(checks: tuple[RuleChecks, LawChecks, RangeChecks], readings: WindowedReadings, system: AnySystem) -> Tally:
+def _tally(checks: tuple[RuleChecks, LawChecks, RangeChecks], readings: WindowedReadings, system: System) -> Tally:
     return join_tallies([one.tally(readings, system) for one in checks], len(readings))
 
 

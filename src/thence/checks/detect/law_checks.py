@@ -13,7 +13,7 @@ import numpy.typing as npt
 from thence.checks.detect.evidence import Broken, Tally, Target, readings_at, tell_change
 from thence.data.graph.discovery import Carriers
 from thence.data.graph.matching import GraphIndex
-from thence.data.graph.sites import AnySystem
+from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
 from thence.errors import PatternError
 from thence.language.patterns import Pattern
@@ -34,7 +34,7 @@ class LawChecks:
 
     laws: Laws
 
-    def judged(self, readings: WindowedReadings, system: AnySystem, *, most: float) -> LawChecks:
+    def judged(self, readings: WindowedReadings, system: System, *, most: float) -> LawChecks:
         """Return the laws with the counts of held-out readings, at the places that keep them there.
 
         Args:
@@ -61,7 +61,7 @@ class LawChecks:
         return LawChecks(Laws(tuple(out)))
 
     def _at_places(
-        self, readings: WindowedReadings, system: AnySystem
+        self, readings: WindowedReadings, system: System
     ) -> Iterator[tuple[int, Places, npt.NDArray[np.float64] | None]]:
         """Yield each law that can be checked with the places that it is known at, and its factors there."""
         if not len(self.laws) or system.graph is None:
@@ -86,7 +86,7 @@ class LawChecks:
             if len(places):
                 yield number, places, factors
 
-    def tally(self, readings: WindowedReadings, system: AnySystem) -> Tally:
+    def tally(self, readings: WindowedReadings, system: System) -> Tally:
         """Return the evidence of all frames, by law and place.
 
         Args:
@@ -112,7 +112,7 @@ class LawChecks:
         one = next(one for one in law.counts if one.place == place)
         return -math.log((one.rows - one.held + 0.5) / (one.rows + 1))
 
-    def broken_at(self, readings: WindowedReadings, system: AnySystem, frame: int) -> list[Broken]:
+    def broken_at(self, readings: WindowedReadings, system: System, frame: int) -> list[Broken]:
         """Return the laws that are violated in a frame, in words.
 
         Args:

@@ -13,7 +13,7 @@ import numpy as np
 from thence.checks.detect.evidence import Broken, Tally, Target, readings_at, tell_change
 from thence.checks.detect.paths import path_between
 from thence.checks.detect.ranges import Ranges, check_ranges, fit_ranges
-from thence.data.graph.sites import AnySystem
+from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
 from thence.language.english import format_rule
 from thence.language.items import Feature, Interval, Item
@@ -78,9 +78,7 @@ class RangeChecks:
         """
         return -math.log((self.violated[number] + 0.5) / (self.rows[number] + 1))
 
-    def tally(
-        self, readings: WindowedReadings, system: AnySystem, *, ignored: Mapping[str, int] | None = None
-    ) -> Tally:
+    def tally(self, readings: WindowedReadings, system: System, *, ignored: Mapping[str, int] | None = None) -> Tally:
         """Return the evidence of all frames, by sensor.
 
         Args:
@@ -104,7 +102,7 @@ class RangeChecks:
         targets = tuple(Target("range", id, _node_of(id, system)) for id in sensors)
         return Tally(targets, applicable, violated)
 
-    def broken_at(self, readings: WindowedReadings, system: AnySystem, frame: int) -> list[Broken]:
+    def broken_at(self, readings: WindowedReadings, system: System, frame: int) -> list[Broken]:
         """Return the ranges that are violated in a frame, in words.
 
         Args:
@@ -169,11 +167,11 @@ class RangeChecks:
         return RangeChecks(ranges, rows, violated)
 
 
-def _node_of(sensor: str, system: AnySystem) -> str:
+def _node_of(sensor: str, system: System) -> str:
     return "" if system.binding is None else str(system.binding.get(sensor, ""))
 
 
-def _features(readings: WindowedReadings, system: AnySystem) -> dict[str, Feature]:
+def _features(readings: WindowedReadings, system: System) -> dict[str, Feature]:
     return {
         sensor.id: Feature(sensor.id, label=sensor.kind, unit=sensor.unit, place=_node_of(sensor.id, system))
         for sensor in readings.sensors

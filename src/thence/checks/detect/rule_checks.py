@@ -15,7 +15,7 @@ from thence._base.progress import Progress
 from thence.checks.application.states import find_states, violations_per_frame
 from thence.checks.detect.evidence import Broken, Tally, Target, readings_at, take_frames, tell_change
 from thence.checks.detect.paths import path_between
-from thence.data.graph.sites import AnySystem
+from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
 from thence.language.items import Feature, Interval, Item, Role
 from thence.runs.configuration import Config
@@ -56,7 +56,7 @@ class RuleChecks:
 
     @staticmethod
     def fit(
-        readings: WindowedReadings, system: AnySystem, config: Config, miner: BaseMiner, *, progress: Progress
+        readings: WindowedReadings, system: System, config: Config, miner: BaseMiner, *, progress: Progress
     ) -> RuleChecks:
         """Mine rules in normal readings.
 
@@ -76,11 +76,11 @@ class RuleChecks:
             config = replace(config, enrich=replace(config.enrich, patterns=patterns or "auto"))
         return RuleChecks(rules, table.discretizer, config)
 
-    def _table(self, readings: WindowedReadings, system: AnySystem) -> TransactionTable:
+    def _table(self, readings: WindowedReadings, system: System) -> TransactionTable:
         return build_table(readings, system, self.config, discretizer=self.bins, same_system=True)
 
     def judged(
-        self, readings: WindowedReadings, system: AnySystem, *, most: float, per_feature: int, max_rules: int
+        self, readings: WindowedReadings, system: System, *, most: float, per_feature: int, max_rules: int
     ) -> RuleChecks:
         """Return the rules that held-out normal readings violate least, with their counts there.
 
@@ -119,7 +119,7 @@ class RuleChecks:
         rows = np.asarray(self.rules.counts.n_antecedent)
         return _weights(rows, rows - np.asarray(self.rules.counts.n_both))
 
-    def tally(self, readings: WindowedReadings, system: AnySystem) -> Tally:
+    def tally(self, readings: WindowedReadings, system: System) -> Tally:
         """Return the evidence of all frames, by what the rules conclude about.
 
         Args:
@@ -163,7 +163,7 @@ class RuleChecks:
         known = np.flatnonzero(find_countable(self.rules, table)[0])
         return self.rules.take(known), self.weights[known]
 
-    def broken_at(self, readings: WindowedReadings, system: AnySystem, frame: int) -> list[Broken]:
+    def broken_at(self, readings: WindowedReadings, system: System, frame: int) -> list[Broken]:
         """Return the rules that are violated in a frame, in words.
 
         Args:
@@ -194,7 +194,7 @@ class RuleChecks:
         return out
 
     def _broken(
-        self, rules: RuleSet, number: int, block: Block, embedding: int, one: WindowedReadings, system: AnySystem
+        self, rules: RuleSet, number: int, block: Block, embedding: int, one: WindowedReadings, system: System
     ) -> Broken:
         rule = rules.rule(number)
         rows, both = int(rules.counts.n_antecedent[number]), int(rules.counts.n_both[number])
@@ -279,11 +279,11 @@ def _gap(value: float, binning: Binning, code: int) -> float:
     return end - value if binning.encode(np.array([nearest]))[0] == code else 0.0
 
 
-def _node_of(sensor: str, system: AnySystem) -> str:
+def _node_of(sensor: str, system: System) -> str:
     return "" if system.binding is None else str(system.binding.get(sensor, ""))
 
 
-def _targets(feature: Feature, block: Block, system: AnySystem) -> list[Target]:
+def _targets(feature: Feature, block: Block, system: System) -> list[Target]:
     """What a feature is about in each embedding."""
     if block.pattern is None or feature.role is not Role.VARIABLE:
         node = _node_of(feature.subject, system) or feature.place
@@ -300,7 +300,7 @@ def _position(variable: str, block: Block) -> int:
     return names.index(variable) if variable in names else 0
 
 
-def _sensors(feature: Feature, block: Block, embedding: int, one: WindowedReadings, system: AnySystem) -> Sequence[str]:
+def _sensors(feature: Feature, block: Block, embedding: int, one: WindowedReadings, system: System) -> Sequence[str]:
     """The sensors that a feature reads in an embedding, as far as they can be named."""
     known = {sensor.id: sensor.kind for sensor in one.sensors}
     if block.pattern is None or feature.role is not Role.VARIABLE:

@@ -25,7 +25,7 @@ from thence.checks.monitor.history import Complete, History
 from thence.checks.monitor.open_windows import OpenWindows
 from thence.checks.monitor.rule_frames import EncodedFrames, place_names
 from thence.checks.monitor.setup import prepare
-from thence.data.graph.sites import AnySystem
+from thence.data.graph.system import System
 from thence.data.readings.durations import parse_duration
 from thence.data.readings.steps import format_duration
 from thence.errors import ConfigError, RunError
@@ -113,7 +113,7 @@ class Monitor:
     def __init__(
         self,
         run: Run,
-        system: AnySystem,
+        system: System,
         settings: MonitorSettings | None = None,
         *,
         detector: Detector | None = None,

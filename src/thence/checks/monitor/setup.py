@@ -13,7 +13,6 @@ from thence.checks.application.later import config_like, prepare_later
 from thence.checks.monitor.batches import MOST_STATES, Roster
 from thence.checks.monitor.history import History
 from thence.checks.monitor.rule_frames import RuleFrames
-from thence.data.graph.sites import AnySystem, Sites
 from thence.data.graph.system import System
 from thence.data.readings.derived import MAX_STATES, RESTING, name_derived
 from thence.data.readings.durations import MICROSECOND, parse_duration
@@ -57,7 +56,7 @@ class Prepared:
     notes: tuple[str, ...]
 
 
-def prepare(run: Run, system: AnySystem, *, reference: bool = False, reviewed: Reviewed = "not-rejected") -> Prepared:
+def prepare(run: Run, system: System, *, reference: bool = False, reviewed: Reviewed = "not-rejected") -> Prepared:
     """Prepare a run for the readings of a system.
 
     Args:
@@ -70,8 +69,7 @@ def prepare(run: Run, system: AnySystem, *, reference: bool = False, reviewed: R
     Raises:
         ConfigError: If the run has no bins or no rules to watch, or there are several systems.
     """
-    if isinstance(system, Sites):
-        raise ConfigError("a monitor watches one system", hint="start one monitor for each system")
+    system.require_one_site("a monitor watches one system", hint="start one monitor for each system")
     bins = run.discretizer
     if bins is None:
         raise ConfigError(
@@ -93,7 +91,6 @@ def prepare(run: Run, system: AnySystem, *, reference: bool = False, reviewed: R
     every = parse_duration(config.windows.every)
     sample = system if reference else _shortened(system, every)
     later = prepare_later(rules, run, sample)
-    assert isinstance(later.system, System)
     readings = later.readings
     names = (system.name,)
 

@@ -1,5 +1,8 @@
 """A system: what a user brings, in one object. Sensor data, knowledge graph, binding, ontology and labels.
 
+A system has one site or several. Nodes, edges and sensors of different sites are different things, even with the same
+id; their ids get the name of the site in front. Classes, relations, properties, kinds and states are shared by name.
+
 Holds the type and what is derived from it. Files are read by ``thence.runs.inputs.read_system``, named data sets by
 ``thence.data.datasets.load``.
 """
@@ -14,13 +17,15 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from thence._base.display.data import system_html
-from thence.errors import ConfigError
+from thence.data.graph.binding import Binding
+from thence.data.graph.knowledge_graph import KnowledgeGraph
+from thence.data.graph.records import DatedValue
+from thence.data.readings.pooling import pool_sensors
+from thence.data.readings.sensors import SEPARATOR, SensorData, qualified
+from thence.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
-    from thence.data.graph.binding import Binding
-    from thence.data.graph.knowledge_graph import KnowledgeGraph
     from thence.data.graph.ontology import Ontology
-    from thence.data.readings.sensors import SensorData
 
 __all__ = ["System", "label_frame"]
 
@@ -28,6 +33,8 @@ __all__ = ["System", "label_frame"]
 @dataclass(frozen=True, repr=False, eq=False)
 class System:
     """Sensor data with the knowledge graph around the sensors, ready to be mined.
+
+    A system has one site, itself, or several that ``of_sites`` puts side by side.
 
     Args:
         sensors: The readings.
@@ -40,6 +47,7 @@ class System:
         name: A short name, for messages and tables of results.
         description: What the data are, in a sentence.
         source: Where they come from.
+        parts: The systems that stand side by side in this one; ``of_sites`` sets them, and a plain system has none.
 
     Examples:
         >>> import thence as th
@@ -55,6 +63,73 @@ class System:
     name: str = ""
     description: str = ""
     source: str = ""
+    parts: tuple[System, ...] = ()
+
+    @classmethod
+    def of_sites(cls, sites: Iterable[System]) -> System:
+        """Put several systems side by side, as the sites of one that is mined as a whole.
+
+        The ids of sensors, nodes and edges get the name of their site in front. There is no edge between sites, and
+        labels stay with the sites. A single site is returned as it is.
+
+        Args:
+            sites: The systems; each needs a graph, a binding and a name of its own.
+
+        Raises:
+            ConfigError: If there are none, or one has no name, no graph, or the name of another.
+
+        Examples:
+            >>> import thence as th
+            >>> from dataclasses import replace
+            >>> toy = th.datasets.load("toy")
+            >>> both = th.System.of_sites([replace(toy, name="north"), replace(toy, name="south")])
+            >>> both
+            System of the sites 'north', 'south': 10 sensors, 10 nodes, 8 edges
+            >>> both.sensors.ids[0], [site.name for site in both.sites]
+            ('north/pressure_A', ['north', 'south'])
+        """
+        listed = tuple(part for site in sites for part in site.sites)
+        if not listed:
+            raise ConfigError("no systems are given", hint="pass at least one th.System")
+        if len(listed) == 1:
+            return listed[0]
+        _check_names(listed)
+        for site in listed:
+            if site.graph is None or site.binding is None:
+                raise ConfigError(
+                    f"the system '{site.name}' has no graph: several systems can be mined together only by what their "
+                    "graphs have in common",
+                    hint="pass a graph and a binding for each system, or mine them one by one",
+                )
+        ontologies = [site.ontology for site in listed if site.ontology is not None]
+        return cls(
+            pool_sensors({site.name: site.sensors for site in listed}),
+            _side_by_side(listed),
+            _join_bindings(listed),
+            ontologies[0].merged(*ontologies[1:]) if ontologies else None,
+            name=", ".join(site.name for site in listed),
+            parts=listed,
+        )
+
+    @property
+    def sites(self) -> tuple[System, ...]:
+        """The sites, each a system of its own with the ids that it had before."""
+        return self.parts or (self,)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name of each site."""
+        return tuple(site.name for site in self.sites)
+
+    def require_one_site(self, message: str, *, hint: str) -> None:
+        """Raise a ``ConfigError`` if there are several sites.
+
+        Args:
+            message: What takes one site only.
+            hint: What to do instead.
+        """
+        if len(self.sites) > 1:
+            raise ConfigError(message, hint=hint)
 
     def require_graph(self) -> tuple[KnowledgeGraph, Binding]:
         """Return the graph and the binding, or raise a ``ConfigError`` if one is missing."""
@@ -70,7 +145,12 @@ class System:
         Args:
             sensors: The ids of the sensors to keep.
         """
-        return self._with_sensors(self.sensors.select(list(sensors)))
+        chosen = self.sensors.select(list(sensors))
+        if len(self.sites) == 1:
+            return self._with_sensors(chosen)
+        kept = set(chosen.ids)
+        own = {site: [id for id in site.sensors.ids if qualified(site.name, id) in kept] for site in self.sites}
+        return System.of_sites(site.select(ids) for site, ids in own.items() if ids)
 
     def select_kinds(self, kinds: Iterable[str]) -> System:
         """Return the system with the sensors of some kinds only.
@@ -78,8 +158,6 @@ class System:
         Args:
             kinds: The kinds to keep, such as ``"pressure"``; a kind that no sensor has is an error.
         """
-        from thence.errors import nearest
-
         wanted = list(kinds)
         known = {sensor.kind for sensor in self.sensors.sensors}
         for kind in wanted:
@@ -94,6 +172,8 @@ class System:
             start: The first moment, or ``None`` for the beginning.
             end: The moment after the last, or ``None`` for the end.
         """
+        if len(self.sites) > 1:
+            return System.of_sites(site.between(start, end) for site in self.sites)
         return self._with_sensors(self.sensors.between(start, end))
 
     def _with_sensors(self, sensors: SensorData) -> System:
@@ -110,16 +190,20 @@ class System:
             "labelled_periods": None if self.labels is None else self.labels.height,
             "description": self.description,
             "source": self.source,
+            **({"sites": [site.describe() for site in self.sites]} if len(self.sites) > 1 else {}),
         }
 
     def _repr_html_(self) -> str:
         return system_html(self)
 
     def __repr__(self) -> str:
+        names = ", ".join(f"'{name}'" for name in self.names)
         graph = "no graph" if self.graph is None else f"{len(self.graph.nodes)} nodes, {len(self.graph.edges)} edges"
+        sizes = f"{len(self.sensors)} sensors, {graph}"
+        if len(self.sites) > 1:
+            return f"System of the sites {names}: {sizes}"
         labelled = "no labels" if self.labels is None else f"{self.labels.height} labelled periods"
-        source = f"; {self.source}" if self.source else ""
-        return f"System '{self.name}': {len(self.sensors.sensors)} sensors, {graph}, {labelled}{source}"
+        return f"System {names}: {sizes}, {labelled}{f'; {self.source}' if self.source else ''}"
 
 
 def label_frame(rows: Iterable[Mapping[str, datetime | str | None]]) -> pl.DataFrame:
@@ -137,3 +221,59 @@ def label_frame(rows: Iterable[Mapping[str, datetime | str | None]]) -> pl.DataF
         "details": pl.String,
     }
     return pl.DataFrame(list(rows), schema=schema, orient="row")
+
+
+def _check_names(systems: tuple[System, ...]) -> None:
+    seen: set[str] = set()
+    for number, system in enumerate(systems, start=1):
+        if not system.name:
+            raise ConfigError(
+                f"system {number} has no name", hint="name it: read_system(…, name='north') or replace(system, name=…)"
+            )
+        if SEPARATOR in system.name:
+            raise ConfigError(f"the name of a system must not contain '{SEPARATOR}', got '{system.name}'")
+        if system.name in seen:
+            raise ConfigError(
+                f"two systems are named '{system.name}'", hint="rename one: dataclasses.replace(system, name='…')"
+            )
+        seen.add(system.name)
+
+
+def _side_by_side(systems: tuple[System, ...]) -> KnowledgeGraph:
+    nodes, edges, dated = [], [], []
+    units: dict[str, tuple[str, str]] = {}
+    for system in systems:
+        assert system.graph is not None
+        name = system.name
+        nodes += [replace(node, id=qualified(name, node.id)) for node in system.graph.nodes.values()]
+        edges += [
+            replace(
+                edge,
+                id=qualified(name, edge.id),
+                source=qualified(name, edge.source),
+                target=qualified(name, edge.target),
+            )
+            for edge in system.graph.edges.values()
+        ]
+        dated += [
+            DatedValue(qualified(name, value.subject), value.property, value.start, value.value)
+            for value in system.graph.dated
+        ]
+        for prop, unit in system.graph.property_units.items():
+            first, where = units.setdefault(prop, (unit, name))
+            if unit != first:
+                raise ConfigError(
+                    f"the property '{prop}' has the unit '{first}' in '{where}' and '{unit}' in '{name}'",
+                    hint="convert it to one unit, or leave it out of properties=",
+                )
+    return KnowledgeGraph(nodes, edges, dated=dated, property_units={prop: unit for prop, (unit, _) in units.items()})
+
+
+def _join_bindings(systems: tuple[System, ...]) -> Binding:
+    bound: dict[str, str] = {}
+    left_out: dict[str, str] = {}
+    for system in systems:
+        assert system.binding is not None
+        bound |= {qualified(system.name, s): qualified(system.name, n) for s, n in system.binding.items()}
+        left_out |= {qualified(system.name, s): reason for s, reason in system.binding.left_out.items()}
+    return Binding(bound, left_out=left_out)

@@ -10,99 +10,27 @@ This module arranges arrays; it reads, discretizes and bins nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
+from thence.data.readings.cleaning import ORIGIN
 from thence.data.readings.derived import StateCodes
-from thence.data.readings.sensors import ReadReport, Sensor
+from thence.data.readings.sensors import SEPARATOR, TIME, ReadReport, Sensor, SensorData, qualified
 from thence.data.readings.windows import WindowedReadings
 from thence.errors import ConfigError
 
-__all__ = ["SEPARATOR", "PooledReadings", "pool_readings", "qualified", "site_of_id"]
-
-SEPARATOR = "/"
-"""Between the name of a system and an id of it."""
+__all__ = ["cut_sites", "pool_readings", "pool_sensors"]
 
 CALENDAR = ("hour", "weekday")
 MOST_NAMED = 3
 
 
-def qualified(site: str, id: str) -> str:
-    """Return the id of a sensor, node or edge among several systems.
-
-    >>> qualified("north", "Pipe 1")
-    'north/Pipe 1'
-    """
-    return f"{site}{SEPARATOR}{id}"
-
-
-def site_of_id(id: str) -> str:
-    """Return the name of the system in a qualified id.
-
-    >>> site_of_id("north/Pipe 1/a")
-    'north'
-    """
-    return id.partition(SEPARATOR)[0]
-
-
-@dataclass(frozen=True, eq=False)
-class PooledReadings(WindowedReadings):
-    """Windowed readings of several systems.
-
-    ``times`` are those of the system with the most windows. ``derived`` has no calendar: that is in ``calendars``.
-
-    Args:
-        site_times: Start of each window of each system, by its name.
-        calendars: ``hour`` and ``weekday``, if requested: systems × frames, −1 after the last window of a system.
-    """
-
-    site_times: Mapping[str, npt.NDArray[np.datetime64]] = None  # type: ignore[assignment]
-    calendars: Mapping[str, npt.NDArray[np.int16]] = None  # type: ignore[assignment]
-
-    def cut(self, frames: Mapping[str, tuple[int, int]]) -> PooledReadings:
-        """Return some of the windows of each system.
-
-        Args:
-            frames: The first window of each system to keep, and the one after the last.
-        """
-        site_times = {name: times[slice(*frames[name])] for name, times in self.site_times.items()}
-        n_frames = max((len(times) for times in site_times.values()), default=0)
-
-        def moved(series: npt.NDArray[Any], site: str, filler: float) -> npt.NDArray[Any]:
-            first, last = frames[site]
-            return _pad(series[first : min(last, len(self.site_times[site]))], n_frames, filler)
-
-        def columns(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-            series = [moved(values[:, at], site_of_id(s.id), np.nan) for at, s in enumerate(self.numeric)]
-            return np.stack(series, axis=1) if series else np.empty((n_frames, 0))
-
-        return replace(
-            self,
-            times=max(site_times.values(), key=len),
-            values=columns(self.values),
-            states={id: (moved(codes, site_of_id(id), -1), known) for id, (codes, known) in self.states.items()},
-            derived={name: columns(values) for name, values in self.derived.items()},
-            derived_states={
-                name: {id: (moved(codes, site_of_id(id), -1), known) for id, (codes, known) in states.items()}
-                for name, states in self.derived_states.items()
-            },
-            site_times=site_times,
-            calendars={
-                name: np.stack([moved(row, site, -1) for row, site in zip(codes, site_times, strict=True)])
-                for name, codes in self.calendars.items()
-            },
-        )
-
-    def __repr__(self) -> str:
-        sizes = ", ".join(f"{name}: {len(times):,}" for name, times in self.site_times.items())
-        return f"PooledReadings(windows of {self.every} × {len(self.sensors)} sensors; {sizes})"
-
-
-def pool_readings(parts: Mapping[str, WindowedReadings]) -> PooledReadings:
-    """Put the windowed readings of several systems on one axis of frame numbers.
+def pool_readings(parts: Mapping[str, WindowedReadings]) -> WindowedReadings:
+    """Put the windowed readings of several systems on one axis of frame numbers; those of one stay as they are.
 
     Args:
         parts: The readings by name of the system.
@@ -110,6 +38,8 @@ def pool_readings(parts: Mapping[str, WindowedReadings]) -> PooledReadings:
     Raises:
         ConfigError: If windows differ in length, or sensors of the same kind have different units.
     """
+    if len(parts) == 1:
+        return next(iter(parts.values()))
     lengths = {name: part.every for name, part in parts.items()}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{every} in '{name}'" for name, every in lengths.items())
@@ -119,7 +49,6 @@ def pool_readings(parts: Mapping[str, WindowedReadings]) -> PooledReadings:
     sensors: list[Sensor] = []
     states: dict[str, tuple[npt.NDArray[np.int32], tuple[str, ...]]] = {}
     aggregates: dict[str, str] = {}
-    report = ReadReport()
     for name, part in parts.items():
         for sensor in part.sensors:
             unit = sensor.unit or units.get(sensor.kind, "")
@@ -127,10 +56,6 @@ def pool_readings(parts: Mapping[str, WindowedReadings]) -> PooledReadings:
         for id, (codes, categories) in part.states.items():
             states[qualified(name, id)] = (_pad(codes, n_frames, -1), categories)
         aggregates |= {qualified(name, id): how for id, how in part.aggregates.items()}
-        found = [replace(f, sensor=qualified(name, f.sensor) if f.sensor else "") for f in part.report.findings]
-        report = report.extended(found)
-        report = replace(report, sources=(*report.sources, *part.report.sources))
-    report = report.extended(notes=_tell_once({name: part.report.notes for name, part in parts.items()}))
     names = dict.fromkeys(n for part in parts.values() for n, array in part.derived.items() if array.ndim == 2)
     derived = {n: _side_by_side([part.derived[n] for part in parts.values()], n_frames) for n in names}
     derived_states: dict[str, dict[str, StateCodes]] = {}
@@ -152,14 +77,93 @@ def pool_readings(parts: Mapping[str, WindowedReadings]) -> PooledReadings:
         "derived": derived,
         "derived_states": derived_states,
         "aggregates": aggregates,
-        "report": report,
+        "report": _join_reports(parts),
         "notes": tuple(_tell_once({name: part.notes for name, part in parts.items()})),
         "site_times": {name: part.times for name, part in parts.items()},
         "calendars": calendars,
     }
     # What windows of all systems have in common, such as their length, is taken from the longest.
     rest = {f.name: getattr(longest, f.name) for f in fields(WindowedReadings) if f.name not in own}
-    return PooledReadings(**rest, **own)
+    return WindowedReadings(**rest, **own)
+
+
+def cut_sites(readings: WindowedReadings, frames: Mapping[str, tuple[int, int]]) -> WindowedReadings:
+    """Return some of the windows of each system.
+
+    Args:
+        readings: The readings.
+        frames: The first window of each system to keep, and the one after the last, by the names of ``by_site``.
+    """
+    site_times = {name: times[slice(*frames[name])] for name, times in readings.by_site.items()}
+    n_frames = max((len(times) for times in site_times.values()), default=0)
+
+    def moved(series: npt.NDArray[Any], site: str, filler: float) -> npt.NDArray[Any]:
+        first, last = frames[site]
+        return _pad(series[first : min(last, len(readings.by_site[site]))], n_frames, filler)
+
+    def columns(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        if values.ndim == 1:  # the calendar of a single system
+            return values[slice(*frames[""])]
+        series = [moved(values[:, at], readings.site_of(s.id), np.nan) for at, s in enumerate(readings.numeric)]
+        return np.stack(series, axis=1) if series else np.empty((n_frames, 0))
+
+    def states(some: Mapping[str, tuple[npt.NDArray[Any], Any]]) -> dict[str, tuple[npt.NDArray[Any], Any]]:
+        return {id: (moved(codes, readings.site_of(id), -1), known) for id, (codes, known) in some.items()}
+
+    return replace(
+        readings,
+        times=max(site_times.values(), key=len),
+        values=columns(readings.values),
+        states=states(readings.states),
+        derived={name: columns(values) for name, values in readings.derived.items()},
+        derived_states={name: states(some) for name, some in readings.derived_states.items()},
+        site_times=site_times if readings.site_times else {},
+        calendars={
+            name: np.stack([moved(row, site, -1) for row, site in zip(codes, site_times, strict=True)])
+            for name, codes in readings.calendars.items()
+        },
+    )
+
+
+def pool_sensors(parts: Mapping[str, SensorData]) -> SensorData:
+    """Put the readings of several systems into one object, lazily and without checking them again.
+
+    Args:
+        parts: The readings by name of the system.
+    """
+    sensors = [replace(one, id=qualified(name, one.id)) for name, part in parts.items() for one in part.sensors]
+    frames = [
+        frame.with_columns(pl.lit(name + SEPARATOR).add(pl.col("sensor").cast(pl.String)).alias("sensor"))
+        for name, part in parts.items()
+        for frame in _long_frames(part)
+    ]
+    lazy = pl.concat(frames, how="diagonal") if frames else pl.LazyFrame(schema={"time": TIME, "sensor": pl.String})
+    return SensorData([lazy], layout="long", sensors=sensors, report=_join_reports(parts), source=", ".join(parts))
+
+
+def _long_frames(data: SensorData) -> list[pl.LazyFrame]:
+    """The readings of one system as long frames: ``time``, ``sensor``, ``value`` and ``state``."""
+    if data.layout == "long":
+        return [frame.drop(*ORIGIN, strict=False) for frame in data.readings.parts]
+    out = []
+    for frame in data.readings.parts:
+        schema = frame.collect_schema()
+        for column, categorical in (("value", False), ("state", True)):
+            ids = [one.id for one in data.sensors if one.id in schema and one.categorical is categorical]
+            if ids:
+                out.append(frame.unpivot(ids, index="time", variable_name="sensor", value_name=column))
+    return out
+
+
+def _join_reports(parts: Mapping[str, SensorData | WindowedReadings]) -> ReadReport:
+    """What reading found in each system, with the names of their sensors here."""
+    report = ReadReport()
+    for name, part in parts.items():
+        found = [replace(f, sensor=qualified(name, f.sensor) if f.sensor else "") for f in part.report.findings]
+        report = report.extended(found)
+        pending = tuple(dict.fromkeys((*report.pending, *part.report.pending)))
+        report = replace(report, sources=(*report.sources, *part.report.sources), pending=pending)
+    return report.extended(notes=_tell_once({name: part.report.notes for name, part in parts.items()}))
 
 
 def _tell_once(notes: Mapping[str, Iterable[str]]) -> list[str]:

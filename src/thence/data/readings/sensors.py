@@ -50,6 +50,26 @@ __all__ = ["Finding", "OnError", "ReadReport", "Sensor", "SensorData", "Time", "
 Layout = Literal["wide", "long"]
 Time: TypeAlias = str | date | np.datetime64
 TIME = pl.Datetime("us", "UTC")
+SEPARATOR = "/"
+"""Between the name of a system and an id of it."""
+
+
+def qualified(site: str, id: str) -> str:
+    """Return the id of a sensor, node or edge among several systems.
+
+    >>> qualified("north", "Pipe 1")
+    'north/Pipe 1'
+    """
+    return f"{site}{SEPARATOR}{id}"
+
+
+def site_of_id(id: str) -> str:
+    """Return the name of the system in a qualified id.
+
+    >>> site_of_id("north/Pipe 1/a")
+    'north'
+    """
+    return id.partition(SEPARATOR)[0]
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from thence.data.readings.scanning import (
     stream_windows,
     time_bounds,
 )
-from thence.data.readings.sensors import ReadReport, Sensor, SensorData, Time, as_utc
+from thence.data.readings.sensors import ReadReport, Sensor, SensorData, Time, as_utc, site_of_id
 from thence.data.readings.steps import SHORTER, format_duration, own_step, typical_step
 from thence.errors import ConfigError, nearest
 
@@ -71,6 +71,10 @@ class WindowedReadings:
         derived_states: The derived states that were requested, by name (``switch``, ``duration:open``) and sensor:
             integer codes (−1 is missing) and the values that they index.
         workspace: Where large arrays made from the readings lie; by default in memory.
+        site_times: Of several sites, the start of each window of each, by its name: frame ``f`` of a site is its
+            ``f``-th window, and ``times`` are those of the site with the most. Empty for a single site.
+        calendars: Of several sites, ``hour`` and ``weekday`` if requested, which ``derived`` has of a single one: sites
+            × frames, −1 after the last window of a site.
     """
 
     times: npt.NDArray[np.datetime64]
@@ -84,6 +88,29 @@ class WindowedReadings:
     notes: tuple[str, ...] = ()
     derived_states: Mapping[str, Mapping[str, StateCodes]] = field(default_factory=dict)
     workspace: Workspace = field(default_factory=in_memory)
+    site_times: Mapping[str, npt.NDArray[np.datetime64]] = field(default_factory=dict)
+    calendars: Mapping[str, npt.NDArray[np.int16]] = field(default_factory=dict)
+
+    @property
+    def by_site(self) -> Mapping[str, npt.NDArray[np.datetime64]]:
+        """The start of each window of each site; that of a single one has no name."""
+        return self.site_times or {"": self.times}
+
+    def site_of(self, id: str) -> str:
+        """Return the site of a sensor or a node, as it is named in ``by_site``.
+
+        Args:
+            id: The id.
+        """
+        return site_of_id(id) if self.site_times else ""
+
+    def times_of(self, id: str) -> npt.NDArray[np.datetime64]:
+        """Return the start of each window at the site of a sensor or a node.
+
+        Args:
+            id: The id.
+        """
+        return self.by_site[self.site_of(id)]
 
     @property
     def numeric(self) -> tuple[Sensor, ...]:
@@ -99,6 +126,9 @@ class WindowedReadings:
         return len(self.times)
 
     def __repr__(self) -> str:
+        if self.site_times:
+            sizes = ", ".join(f"{name}: {len(times):,}" for name, times in self.site_times.items())
+            return f"WindowedReadings(windows of {self.every} × {len(self.sensors)} sensors; {sizes})"
         return f"WindowedReadings({len(self):,} windows of {self.every} × {len(self.sensors)} sensors)"
 
     def select(self, ids: Iterable[str]) -> WindowedReadings:

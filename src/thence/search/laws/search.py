@@ -15,7 +15,7 @@ import numpy as np
 from thence._base.progress import Progress, silent
 from thence.data.graph.discovery import Carriers, discover
 from thence.data.graph.matching import GraphIndex, most_specific_label, with_ancestors
-from thence.data.graph.sites import AnySystem
+from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
 from thence.language.patterns import NodeVariable, Pattern, SensorVariable
 from thence.search.laws.candidates import proportions, sign_pairs, signed_sums, vocabulary
@@ -35,7 +35,7 @@ _FIT_CELLS, _FIT_PLACES = 500_000, 1_000
 
 def search_laws(
     readings: WindowedReadings,
-    system: AnySystem,
+    system: System,
     *,
     settings: LawSettings | None = None,
     progress: Progress = silent,

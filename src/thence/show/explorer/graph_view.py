@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thence.data.graph.records import Value, list_values
-from thence.data.graph.sites import AnySystem
+from thence.data.graph.system import System
 from thence.errors import ThenceError
 from thence.language.english import format_number, format_unit
 from thence.language.items import Feature, Role
@@ -90,7 +90,7 @@ def patterns_at(table: TransactionTable | None) -> dict[str, frozenset[str]]:
     return {name: frozenset(texts) for name, texts in found.items()}
 
 
-def sensors_at(system: AnySystem | None, node: str) -> tuple[str, ...]:
+def sensors_at(system: System | None, node: str) -> tuple[str, ...]:
     """Return the ids of the sensors at a node.
 
     Args:
@@ -100,7 +100,7 @@ def sensors_at(system: AnySystem | None, node: str) -> tuple[str, ...]:
     return () if system is None or system.binding is None else system.binding.sensors_at(node)
 
 
-def node_properties(system: AnySystem, node: Node) -> list[list[str]]:
+def node_properties(system: System, node: Node) -> list[list[str]]:
     """Return the properties of a node as names and texts, with units.
 
     Args:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.data.graph.records import join_values, list_values
-from thence.data.graph.sites import AnySystem
+from thence.data.graph.system import System
 from thence.errors import ConfigError, nearest
 from thence.runs.reviews import REVIEWS, Review, Reviews, load_reviews, save_reviews
 from thence.runs.run import Run
@@ -60,7 +60,7 @@ class OpenRun:
         'ready'
     """
 
-    def __init__(self, number: int, run: Run, *, name: str, system: AnySystem | None = None) -> None:
+    def __init__(self, number: int, run: Run, *, name: str, system: System | None = None) -> None:
         self.number, self.run, self.name = number, run, name
         self.index = RuleIndex(run.rules)
         self._system = system

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from thence.data.readings.pooling import PooledReadings, site_of_id
 from thence.data.readings.sensors import Sensor
 from thence.data.readings.windows import WindowedReadings
 from thence.errors import ConfigError, nearest
@@ -58,7 +57,7 @@ def series_page(
         if name not in by_id:
             raise NotFoundError(f"there is no sensor '{name[:80]}'", hint=nearest(name[:80], by_id))
     step = max(round(readings.every.total_seconds() * 1000), 1)
-    axes = {name: _milliseconds(_times_of(readings, name)) for name in dict.fromkeys(sensors)}
+    axes = {name: _milliseconds(readings.times_of(name)) for name in dict.fromkeys(sensors)}
     held = [axis for axis in axes.values() if len(axis)]
     low = start if start is not None else min((int(axis[0]) for axis in held), default=0)
     high = end if end is not None else max((int(axis[-1]) + step for axis in held), default=low)
@@ -70,11 +69,6 @@ def series_page(
         first, last = np.searchsorted(axis, [low, high]).tolist()
         out.append(_one(readings, by_id[name], columns, axis, slice(first, last), points=points))
     return {"start": low, "end": high, "series": out}
-
-
-def _times_of(readings: WindowedReadings, sensor: str) -> npt.NDArray[np.datetime64]:
-    """The windows of a sensor; several systems have windows of their own."""
-    return readings.site_times[site_of_id(sensor)] if isinstance(readings, PooledReadings) else readings.times
 
 
 def _milliseconds(times: npt.NDArray[np.datetime64]) -> Ints:

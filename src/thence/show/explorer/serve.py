@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from thence.data.graph.sites import AnySystem
+from thence.data.graph.system import System
 from thence.errors import ConfigError, require
 from thence.runs.run import Run
 from thence.show.explorer.security import SHORTEST_TOKEN, is_loopback, make_token, require_token
@@ -131,7 +131,7 @@ class Explorer:
 def explore(
     *runs: Run | str | Path,
     monitors: str | Path | Iterable[str | Path] = (),
-    system: AnySystem | None = None,
+    system: System | None = None,
     port: int = 0,
     host: str = "127.0.0.1",
     token: str | None = None,

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 
-from thence.data.graph.sites import AnySystem
+from thence.data.graph.system import System
 from thence.errors import ConfigError
 from thence.runs.run import Run, load_run
 from thence.show.explorer.alerts import AlertFile, open_monitor
@@ -48,7 +48,7 @@ class State:
         self._differences = Cache(_MOST_COMPARED)
         self.closing = threading.Event()
 
-    def add(self, run: Run, *, name: str, system: AnySystem | None = None, load: bool = True) -> OpenRun:
+    def add(self, run: Run, *, name: str, system: System | None = None, load: bool = True) -> OpenRun:
         """Open a run, and read its data in the background.
 
         Args:
@@ -161,7 +161,7 @@ class State:
 
 
 def open_state(
-    runs: Iterable[Run | str | Path], *, monitors: Iterable[str | Path] = (), systems: Iterable[AnySystem | None] = ()
+    runs: Iterable[Run | str | Path], *, monitors: Iterable[str | Path] = (), systems: Iterable[System | None] = ()
 ) -> State:
     """Open runs and monitors.
 

@@ -18,8 +18,8 @@ import numpy.typing as npt
 from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.ontology import Ontology
 from thence.data.graph.records import Node
-from thence.data.graph.sites import AnySystem, Sites
-from thence.data.readings.pooling import site_of_id
+from thence.data.graph.system import System
+from thence.data.readings.sensors import site_of_id
 from thence.show.reports.layout import arrange, find_parts, fit_unit_square, pack, place_between
 from thence.show.reports.schema import Count, Drawing, DrawnEdge, DrawnNode
 
@@ -36,7 +36,7 @@ _ENOUGH = 0.05
 _EARTH = {name for pair in _COORDINATES[1:] for name in pair}
 
 
-def draw(system: AnySystem, *, most: int | None = MOST, groups: int = MOST_GROUPS) -> Drawing | None:
+def draw(system: System, *, most: int | None = MOST, groups: int = MOST_GROUPS) -> Drawing | None:
     """Return the drawing of the graph of a system; ``None`` if it has no graph or no nodes.
 
     Args:
@@ -57,9 +57,9 @@ def draw(system: AnySystem, *, most: int | None = MOST, groups: int = MOST_GROUP
     for sensor, node in (system.binding or {}).items():
         if node in graph.nodes:
             sensors.setdefault(node, []).append(sensor)
-    kinds = _kinds_of_sensors(system)
+    kinds = {sensor.id: sensor.kind for sensor in system.sensors.sensors}
     part = _reduce(_whole(graph), graph, sensors, most)
-    points, by_coordinates = _place(part, graph, several=isinstance(system, Sites))
+    points, by_coordinates = _place(part, graph, several=len(system.sites) > 1)
     points, aspect = fit_unit_square(points)
     group = group_nodes([graph.nodes[one] for one in part.nodes], system.ontology, most=groups)
     nodes = [
@@ -107,12 +107,6 @@ def _whole(graph: KnowledgeGraph) -> _Part:
         if edge.source != edge.target
     }
     return _Part(tuple(graph.nodes), tuple(edges))
-
-
-def _kinds_of_sensors(system: AnySystem) -> dict[str, str]:
-    if isinstance(system, Sites):
-        return {f"{one.name}/{s.id}": s.kind for one in system for s in one.sensors.sensors}
-    return {sensor.id: sensor.kind for sensor in system.sensors.sensors}
 
 
 # Which nodes are drawn

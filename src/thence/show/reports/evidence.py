@@ -15,7 +15,6 @@ import numpy.typing as npt
 from thence.data.graph.discovery import Carriers
 from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.matching import GraphIndex
-from thence.data.readings.pooling import PooledReadings, site_of_id
 from thence.data.readings.sensors import Sensor
 from thence.data.readings.windows import WindowedReadings
 from thence.language.patterns import Pattern
@@ -95,9 +94,7 @@ class Evidence:
         Args:
             node: The id of the node.
         """
-        if isinstance(self.readings, PooledReadings):
-            return self.readings.site_times.get(site_of_id(node), self.readings.times)
-        return self.readings.times
+        return self.readings.by_site.get(self.readings.site_of(node), self.readings.times)
 
     @cached_property
     def bins(self) -> Discretizer | None:

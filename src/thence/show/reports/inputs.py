@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.data.graph.knowledge_graph import KnowledgeGraph
-from thence.data.graph.sites import AnySystem, Sites
-from thence.data.readings.pooling import PooledReadings, site_of_id
+from thence.data.graph.system import System
 from thence.data.readings.sensors import Sensor
 from thence.data.readings.windows import WindowedReadings
 from thence.language.english import format_unit
@@ -30,9 +29,7 @@ _MOST_NAMES = 40
 Bools = npt.NDArray[np.bool_]
 
 
-def describe_system(
-    system: AnySystem | None, readings: WindowedReadings | None, *, name: str = ""
-) -> SystemPart | None:
+def describe_system(system: System | None, readings: WindowedReadings | None, *, name: str = "") -> SystemPart | None:
     """Return what went into a run; ``None`` if neither the system nor its readings are available.
 
     Args:
@@ -52,7 +49,7 @@ def describe_system(
     graph = None if system is None else system.graph
     part = SystemPart(
         name=(system.name if system is not None else "") or name,
-        sites=list(system.names) if isinstance(system, Sites) else [],
+        sites=list(system.names) if system is not None and len(system.sites) > 1 else [],
         sensors=0,
         readings=0,
         start=None,
@@ -141,15 +138,11 @@ def _describe_kinds(readings: WindowedReadings) -> list[Kind]:
 
 def _windows_of(readings: WindowedReadings) -> dict[str, int]:
     """The number of windows of each sensor; systems that are mined together have their own."""
-    if isinstance(readings, PooledReadings):
-        return {sensor.id: len(readings.site_times[site_of_id(sensor.id)]) for sensor in readings.sensors}
-    return dict.fromkeys((sensor.id for sensor in readings.sensors), len(readings))
+    return {sensor.id: len(readings.times_of(sensor.id)) for sensor in readings.sensors}
 
 
 def _all_times(readings: WindowedReadings) -> npt.NDArray[np.datetime64]:
-    if isinstance(readings, PooledReadings):
-        return np.concatenate(list(readings.site_times.values()) or [readings.times])
-    return readings.times
+    return np.concatenate(list(readings.by_site.values()))
 
 
 def span_edges(times: npt.NDArray[np.datetime64], every: np.timedelta64, *, most: int) -> npt.NDArray[np.datetime64]:
@@ -197,8 +190,7 @@ def draw_gaps(readings: WindowedReadings, *, spans: int = MOST_SPANS, rows: int 
 
     def counts(sensor: Sensor) -> npt.NDArray[np.float64]:
         """Readings, and windows in which there could be one, in each span."""
-        site = site_of_id(sensor.id) if isinstance(readings, PooledReadings) else ""
-        times = readings.site_times[site] if isinstance(readings, PooledReadings) else readings.times
+        site, times = readings.site_of(sensor.id), readings.times_of(sensor.id)
         if site not in bounds:
             bounds[site] = np.searchsorted(times, edges)
             # Each site has its own time, from its first to its last window.

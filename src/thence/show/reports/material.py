@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from thence._base.progress import Progress, silent
-from thence.data.graph.sites import AnySystem
+from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
 from thence.errors import ThenceError
 from thence.runs.configuration import BUILT_IN_ONTOLOGY, Config, InputConfig
@@ -49,7 +49,7 @@ class Material:
     """
 
     run: Run
-    system: AnySystem | None = None
+    system: System | None = None
     readings: WindowedReadings | None = None
     table: TransactionTable | FeatureTable | None = None
     why: str = ""
@@ -60,7 +60,7 @@ class Material:
         return self.table if isinstance(self.table, TransactionTable) else None
 
 
-def material_of(run: Run, *, system: AnySystem | None = None, progress: Progress = silent) -> Material:
+def material_of(run: Run, *, system: System | None = None, progress: Progress = silent) -> Material:
     """Return the material of a run: from memory if it was mined in this process, otherwise read again.
 
     Args:
@@ -110,7 +110,7 @@ def recover(run: Run, *, progress: Progress = silent) -> Material:
         return Material(run, why=f"The data of the run cannot be read again ({type(error).__name__}).")
 
 
-def _from_system(run: Run, system: AnySystem) -> Material:
+def _from_system(run: Run, system: System) -> Material:
     """The material of a run and the system that was mined, built as it was then."""
     try:
         readings = window_readings(system, run.config)

@@ -20,7 +20,7 @@ from thence._base.integrity.manifest import drop_listed_file, new_listed_file
 from thence._base.progress import Progress, show_progress
 from thence.checks.application.applied import Applied
 from thence.checks.detect.detection import Detection
-from thence.data.graph.sites import AnySystem
+from thence.data.graph.system import System
 from thence.errors import ConfigError, ThenceError
 from thence.runs.run import Run, add_note, load_run
 from thence.show.reports.build import CARDS, RULES, build_report
@@ -101,7 +101,7 @@ class RunReport:
 def report(
     run: Run | str | Path,
     *,
-    system: AnySystem | None = None,
+    system: System | None = None,
     applied: Applied | AppliedPart | Iterable[Applied | AppliedPart] = (),
     detected: Detection | Detected | Iterable[Detection | Detected] = (),
     rules: int = RULES,

@@ -14,7 +14,7 @@ import numpy as np
 
 from thence.data.graph.discovery import Carriers
 from thence.data.graph.matching import GraphIndex
-from thence.data.graph.sites import AnySystem
+from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
 from thence.errors import PatternError
 from thence.language.patterns import Pattern
@@ -236,7 +236,7 @@ def lower_bound(held: Ints, rows: Ints) -> float | None:
     return max((p + square / 2 - math.sqrt(square * (p * (1 - p) + square / 4))) / (1 + square), 0.0)
 
 
-def count_law(law: Law, readings: WindowedReadings, system: AnySystem, *, fit_share: float = 0.6) -> Law:
+def count_law(law: Law, readings: WindowedReadings, system: System, *, fit_share: float = 0.6) -> Law:
     """Count a law on other data: a later time, other places, another system.
 
     Bands and factors stay as they are. A proportion whose places have factors of their own is fitted at places that
@@ -264,7 +264,7 @@ def count_law(law: Law, readings: WindowedReadings, system: AnySystem, *, fit_sh
     return count_laws([law], readings, system, fit_share=fit_share)[0]
 
 
-def count_laws(laws: Sequence[Law], readings: WindowedReadings, system: AnySystem, *, fit_share: float = 0.6) -> Laws:
+def count_laws(laws: Sequence[Law], readings: WindowedReadings, system: System, *, fit_share: float = 0.6) -> Laws:
     """Count several laws on other data; see ``count_law``.
 
     Args:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from thence.data.graph.discovery import Carriers
 from thence.data.graph.matching import GraphIndex, find_embeddings, find_role_members, most_specific_label
-from thence.data.readings.pooling import PooledReadings, site_of_id
+from thence.data.readings.sensors import site_of_id
 from thence.data.readings.windows import WindowedReadings
 from thence.language.patterns import Pattern, StarRole
 from thence.statements.laws.terms import Combination, Condition, Term
@@ -86,7 +86,7 @@ class Clock:
             readings: The readings, of one system or of several.
             fit_share: Share of the frames before the later part.
         """
-        times = dict(readings.site_times) if isinstance(readings, PooledReadings) else {"": readings.times}
+        times = readings.by_site
         follows = np.zeros((len(times), len(readings)), bool)
         every = np.timedelta64(round(readings.every.total_seconds() * 1e6), "us")
         for at, own in enumerate(times.values()):

@@ -24,7 +24,7 @@ from thence.data.graph.matching import (
 )
 from thence.data.graph.records import list_values
 from thence.data.graph.units import Units
-from thence.data.readings.pooling import PooledReadings, site_of_id
+from thence.data.readings.sensors import site_of_id
 from thence.data.readings.windows import WindowedReadings
 from thence.errors import PatternError
 from thence.language.items import Aspect, Feature, Interval, Item, Role, Value
@@ -79,7 +79,7 @@ def lifted_table(
     index = GraphIndex(around.graph, around.ontology)
     kind_of = {sensor.id: sensor.kind for sensor in readings.sensors}
     notes: list[str] = []
-    if isinstance(readings, PooledReadings):
+    if readings.site_times:
         # A pattern with one place in each of several systems is worth as much as one with several places in one.
         min_embeddings = min(min_embeddings, max(2, len(readings.site_times)))
     if isinstance(patterns, str) and patterns in ("auto", "stars", "paths"):
@@ -206,7 +206,7 @@ def _block(
 
 def _sites(readings: WindowedReadings, nodes: Sequence[str]) -> tuple[tuple[SiteFrames, ...], Indices | None]:
     """Return the frames of each of several systems, and the system of each embedding, given a node of it."""
-    if not isinstance(readings, PooledReadings):
+    if not readings.site_times:
         return (), None
     number = {name: at for at, name in enumerate(readings.site_times)}
     sites = tuple(SiteFrames(name, times) for name, times in readings.site_times.items())
@@ -215,7 +215,7 @@ def _sites(readings: WindowedReadings, nodes: Sequence[str]) -> tuple[tuple[Site
 
 def _calendar_columns(readings: WindowedReadings, n_embeddings: int, site_of: Indices | None) -> list[Column]:
     """Return the columns for hour and weekday; of several systems, each has a calendar of its own."""
-    if not isinstance(readings, PooledReadings) or site_of is None:
+    if site_of is None:
         return [replace(c, series=np.zeros(n_embeddings, np.int32)) for c in calendar_columns(readings)]
     alike = replace(readings, derived={name: codes[0] for name, codes in readings.calendars.items()})
     return [
@@ -474,9 +474,7 @@ def _fact_columns(
 
 def _times_at(node: str, readings: WindowedReadings) -> npt.NDArray[np.datetime64]:
     """Return the start of each frame at a node; of several systems, the last time is repeated in the padding."""
-    if not isinstance(readings, PooledReadings):
-        return readings.times
-    own = readings.site_times[site_of_id(node)]
+    own = readings.times_of(node)
     return np.concatenate([own, np.repeat(own[-1:], len(readings) - len(own))]) if len(own) else readings.times
 
 

@@ -25,11 +25,11 @@ the earlier part of the time.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal, overload
 
 from thence._base.progress import Progress, silent
 from thence._base.settings.numbers import require_integer
-from thence.data.graph.sites import Sites
 from thence.data.graph.system import System
 from thence.errors import ConfigError
 from thence.lab.evaluate.generalisation.hiding import PARTLY, SEEN, WHOLLY, classify_places, hide_places
@@ -59,11 +59,13 @@ def generalisation(system: System, *, by: Literal["place"] = ..., **settings: An
 
 
 @overload
-def generalisation(system: Sequence[System] | Sites, *, by: Literal["site"], **settings: Any) -> SiteGeneralisation: ...
+def generalisation(
+    system: System | Sequence[System], *, by: Literal["site"], **settings: Any
+) -> SiteGeneralisation: ...
 
 
 def generalisation(  # type: ignore[misc]  # the overloads leave the keywords to this signature
-    system: System | Sequence[System] | Sites,
+    system: System | Sequence[System],
     *,
     by: Literal["place", "site"] = "place",
     enrich: str | Sequence[str] | None = None,
@@ -91,7 +93,7 @@ def generalisation(  # type: ignore[misc]  # the overloads leave the keywords to
     all nodes with sensors within ``hops`` edges of it are hidden too.
 
     Args:
-        system: A system with a graph and a binding; several of them, each with a name, for ``by="site"``.
+        system: A system with a graph and a binding; one of several sites, or several systems, for ``by="site"``.
         by: Hide places of one system (``"place"``), or leave out one of several systems at a time (``"site"``). Sites
             have lifted rules only; ``unseen``, ``split``, ``seed`` and ``other`` are not used.
         enrich: Enrichments to measure, one or several; by default all that there are, and ``"lifted"`` for sites.
@@ -150,13 +152,14 @@ def generalisation(  # type: ignore[misc]  # the overloads leave the keywords to
         train_share,
         transductive=choose == "transductive",
     )
+    whole = system if isinstance(system, System) else System.of_sites(system)
     if by == "site":
-        return _leave_out_sites(_several(system, wanted), settings, kinds, windows, choose, progress)
+        _require_several(whole, wanted)
+        return _leave_out_sites(whole.sites, settings, kinds, windows, choose, progress)
     if by != "place":
         raise ConfigError(f"unknown by '{by}'", hint="use 'place' or 'site'")
-    if not isinstance(system, System):
-        raise ConfigError("several systems are given", hint="pass by='site' to leave out one at a time")
-    here = window_system(system, kinds, windows)
+    whole.require_one_site("several systems are given", hint="pass by='site' to leave out one at a time")
+    here = window_system(whole, kinds, windows)
     results = {}
     there = None if other is None else window_system(other, kinds, windows)
     hidden = set() if there else hide_places(here.places, here.graph, share=unseen, split=split, seed=seed, hops=hops)
@@ -218,9 +221,8 @@ def _measure_within(mode: str, timed: TimedSystem, groups: Groups, settings: Spl
     return ModeResult(mode, len(mined), len(selected), *places.measure(selected, later), selected)
 
 
-def _several(given: System | Sequence[System] | Sites, enrich: Sequence[str]) -> list[System]:
-    systems = [given] if isinstance(given, System) else list(given)
-    if len(systems) < 2:
+def _require_several(system: System, enrich: Sequence[str]) -> None:
+    if len(system.sites) < 2:
         raise ConfigError("leaving out a site needs at least two", hint="pass several systems: generalisation([a, b])")
     unfit = [mode for mode in enrich if mode != "lifted"]
     if unfit:
@@ -228,7 +230,6 @@ def _several(given: System | Sequence[System] | Sites, enrich: Sequence[str]) ->
             f"rules with the enrichment '{unfit[0]}' are about one site and cannot be measured on another",
             hint="use enrich='lifted'",
         )
-    return systems
 
 
 def _leave_out_sites(
@@ -241,6 +242,8 @@ def _leave_out_sites(
 ) -> SiteGeneralisation:
     """Leave out each system once: mine on the others together, and measure on the one left out."""
     out = {}
+    # A pattern with one place in each of several sites is worth as much as one with several places in one.
+    settings = replace(settings, min_embeddings=min(settings.min_embeddings, max(2, len(systems) - 1)))
     for done, left in enumerate(systems):
         progress("generalising", done, len(systems), left.name)
         others = [system for system in systems if system is not left]

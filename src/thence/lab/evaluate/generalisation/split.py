@@ -15,9 +15,8 @@ from thence.data.graph.binding import Binding
 from thence.data.graph.discovery import Carriers, discover
 from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.matching import GraphIndex
-from thence.data.graph.sites import AnySystem, pool_systems
 from thence.data.graph.system import System
-from thence.data.readings.pooling import PooledReadings
+from thence.data.readings.pooling import cut_sites
 from thence.data.readings.windows import WindowedReadings
 from thence.errors import ConfigError, nearest
 from thence.language.patterns import Pattern
@@ -74,7 +73,7 @@ class TimedSystem:
         places: Ids of the nodes that carry sensors, sorted.
     """
 
-    system: AnySystem
+    system: System
     graph: KnowledgeGraph
     binding: Binding
     readings: WindowedReadings
@@ -137,11 +136,8 @@ class TimedSystem:
         index = GraphIndex(self.graph, self.system.ontology)
         kinds = {sensor.id: sensor.kind for sensor in self.readings.sensors}
         carriers = Carriers.of(index, kinds, dict(self.binding))
-        least = settings.min_embeddings
-        if isinstance(self.readings, PooledReadings):
-            least = min(least, max(2, len(self.readings.site_times)))  # as in lifted tables
         numbers = [sensor.id for sensor in self.readings.numeric]
-        found, _ = discover(carriers, hops=settings.hops, min_embeddings=least, nearest=numbers)
+        found, _ = discover(carriers, hops=settings.hops, min_embeddings=settings.min_embeddings, nearest=numbers)
         return found
 
 
@@ -186,13 +182,12 @@ def window_sites(
         wanted = own if kinds is None else own & set(kinds)
         # Keep the whole binding: it also has the places of sensors of other kinds.
         chosen.append(system if wanted == own else replace(system.select_kinds(wanted), binding=system.binding))
-    sites = pool_systems(chosen)
+    sites = System.of_sites(chosen)
     readings = window_readings(sites, Config(windows=WindowsConfig(every=windows)))
-    assert isinstance(readings, PooledReadings)
-    frames = {name: len(times) for name, times in readings.site_times.items()}
+    frames = {name: len(times) for name, times in readings.by_site.items()}
     cuts = {name: int(number * train_share) for name, number in frames.items()}
-    earlier = readings.cut({name: (0, cut) for name, cut in cuts.items()})
-    later = readings.cut({name: (cut, frames[name]) for name, cut in cuts.items()})
+    earlier = cut_sites(readings, {name: (0, cut) for name, cut in cuts.items()})
+    later = cut_sites(readings, {name: (cut, frames[name]) for name, cut in cuts.items()})
     graph, binding = sites.require_graph()
     places = _places(readings, binding)
     return TimedSystem(sites, graph, binding, earlier, places), TimedSystem(sites, graph, binding, later, places)
